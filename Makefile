@@ -53,13 +53,15 @@ labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and 
 	$(PYTHON) -m helpers.tools.run_labs
 
 # Without a GPU on purpose: the same test everywhere. `make gpu` is the other half.
-# mypy needs one core and pytest waits now and then, so that both run at once.
+# mypy needs one core and pytest waits now and then, so that both run at once. A worker takes a module, or a lab, when it has finished
+# one; tests/conftest.py puts long modules first.
 test: export LAB_DEVICE := simulator
 test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
-	$(PYTHON) -m mypy & types=$$!; $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile tests; tested=$$?; \
+	$(PYTHON) -m mypy & types=$$!; \
+	    $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -p tests.labs.nbval_count \
+	        --nbval-lax --nbval-current-env --nbval-cell-timeout 600 tests labs; tested=$$?; \
 	    wait $$types && exit $$tested
-	$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile -p tests.labs.nbval_count --nbval-lax --nbval-current-env --nbval-cell-timeout 600 labs
 
 jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there
 	$(PYTHON) -m helpers.jupyterlab
@@ -80,7 +82,7 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 	done
 
 ladder: $(ENVIRONMENT) ## the kernels of the convolution layer on one ladder: a figure and a table from the recorded benchmark
-	$(PYTHON) -m helpers.experiments.ladder
+	$(PYTHON) -m helpers.experiments.ladder_report
 
 site: $(ENVIRONMENT) $(if $(PY),,.venv/.site) ## a static website from the executed labs, in results/site
 	$(PYTHON) -m helpers.tools.website
@@ -109,8 +111,12 @@ check-python:
 	$(PYTHON3) -m venv .venv || { rm -rf .venv; \
 	    echo 'Python could not make .venv. On Debian and Ubuntu: sudo apt install python3-venv, then again.'; exit 1; }
 
+# One core unpacks packages, so another builds the simulator's machine meanwhile; that needs two packages only. If it cannot be built,
+# the first launch says why. Python compiles modules when they are first imported: most of these never are.
 .venv/.installed: pyproject.toml | .venv/bin/python
-	$(PYTHON) -m pip install --quiet --editable '.[test]'
+	$(PYTHON) -m pip install --quiet --no-compile numpy platformdirs
+	$(PYTHON) -c 'from helpers.simulator import library; library.build()' 2>/dev/null & \
+	    $(PYTHON) -m pip install --quiet --no-compile --editable '.[test]'; installed=$$?; wait; exit $$installed
 	$(PYTHON) -m helpers.jupyterlab --link
 	@touch $@
 

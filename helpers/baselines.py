@@ -296,8 +296,17 @@ def load_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> ctypes.CDLL:
 
     Raises toolchain.CompileFailed with the compiler's message, which calls the text NAME.cpp.
     """
-    all_flags = ("-O3", "-pthread", *toolchain.native_flags(), *flags)
-    return ctypes.CDLL(str(toolchain.shared_library(name, text, all_flags)))
+    return ctypes.CDLL(str(built_cpp(name, text, flags)))
+
+
+def built_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> Path:
+    """Compile C++17 `text` as `load_cpp` does, without loading it. Return the library's path.
+
+    Raises toolchain.CompileFailed with the compiler's message, which calls the text NAME.cpp.
+    """
+    return toolchain.shared_library(
+        name, text, ("-O3", "-pthread", *toolchain.native_flags(), *flags)
+    )
 
 
 def conv1d_from_cpp(text: str, *, function: str = "conv1d", guarded: bool = False) -> Baseline:

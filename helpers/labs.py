@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def number(lab: str) -> str:
-    """Return the number in front of a lab's name, as text: "04"."""
+    """Return the number in front of a lab's name, as text: "104"."""
     return lab.partition("_")[0]

@@ -400,7 +400,9 @@ def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
     """Save a Matplotlib figure as ``results/<name>.png`` and return its path.
 
     The PNG's metadata contain the record, so that a single picture has its numbers. The background
-    is opaque white, for dark themes. Raises RecordError if the folder cannot be written.
+    is opaque white, for dark themes. The figure keeps the layout that it has in the file, so that a
+    notebook, which draws it once more, need not compute it again. Raises RecordError if the folder
+    cannot be written.
     """
     _require_name(name)
     path = _writable_folder() / f"{name}.png"
@@ -414,6 +416,7 @@ def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
             transparent=False,
             bbox_inches="tight",
         )
+    fig.set_layout_engine("none")
     return path
 
 

@@ -14,17 +14,13 @@ The module does not import CUDA before it times a GPU.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import math
 import platform
-import shutil
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -32,67 +28,18 @@ from typing import Any
 
 import numpy as np
 
+from helpers import gpu_clock, sampling
 from helpers.checking import Verdict
-from helpers.statistics import FEWEST_PAIRS, interval_of_median, ratio_interval
-
-MAX_SAMPLES = 500
-FEWEST_SAMPLES = 6  # their extremes enclose the median with more than 96 %: 1 - 2 / 2**6
-
-# Sampling may stop after each of these numbers of samples, if the interval is narrow. That favours
-# intervals that are narrow by luck: 95 % intervals then enclose the median in only 94.4 % of
-# simulated timings. With 96 % intervals it is 95 %.
-LOOKS = (10, 30, 100, 250, MAX_SAMPLES)
-MEDIAN_LEVEL = 0.96
-
-# compare() must not report a difference between equal launches, so that its guarantee is proved and
-# not simulated: five looks at 99 % keep 95 % over the whole comparison, for any reason to stop
-# (Bonferroni's inequality).
-PAIR_LOOKS = (25, 50, 100, 200, 400)
-PAIR_LEVEL = 1 - 0.05 / len(PAIR_LOOKS)
-
-EVENT_STEP_MS = 0.0005  # CUDA documents a resolution of about 0.5 us for event times
-SHORTEST_SAMPLE_MS = 0.05  # 1 % of it is one step of the event clock; perf_counter is finer
-# Far below the number of launches after which a stream blocks the host.
-MAX_LAUNCHES = 200
-MAX_HOLD_S = 0.02
-
-# Faults that destroy the context, so that every later call fails, too (from CUDA's error table).
-_LOST = (
-    "illegal memory access",
-    "illegal instruction",
-    "misaligned address",
-    "invalid address space",
-    "invalid program counter",
-    "hardware stack error",
-    "device-side assert",
-    "unspecified launch failure",
-    "launch failed",
-    "launch timed out",
-    "uncorrectable",
-)
-
-_HOLD_SOURCE = """
-extern "C" __global__ void hold_back(unsigned long long nanoseconds)
-{
-    unsigned long long start, now;
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-    do {
-        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-    } while (now - start < nanoseconds);
-}
-"""
-
-
-class NotCheckedError(RuntimeError):
-    """A timing of a result that has not passed its check."""
+from helpers.gpu_faults import device_faults
+from helpers.statistics import interval_of_median, ratio_interval
 
 
 class NoClockError(RuntimeError):
     """A GPU timing in the simulator, which does not model time."""
 
 
-class DeviceLostError(RuntimeError):
-    """A fault on the GPU destroyed the context; only a new process can use the GPU again."""
+class NotCheckedError(RuntimeError):
+    """A timing of a result that has not passed its check."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -137,7 +84,7 @@ class Timing:
     ) -> Timing:
         """Return a Timing of samples (ms). Its interval has at least the width ``step`` (ms)."""
         samples = tuple(_rounded(s) for s in samples)
-        median, low, high = interval_of_median(samples, MEDIAN_LEVEL)
+        median, low, high = interval_of_median(samples, sampling.MEDIAN_LEVEL)
         if high - low < step:
             low, high = min(low, median - step / 2), max(high, median + step / 2)
         return cls(
@@ -212,73 +159,7 @@ def _rounded(value: float) -> float:
 
 
 # --------------------------------------------------------------------------------------------------
-# Sampling, for any clock: `sample()` returns one time in ms
-
-
-def _sample(
-    sample: Callable[[], float], budget_s: float, precision: float, step: float = 0.0
-) -> list[float]:
-    """Take samples until the interval is narrow, the budget is spent, or there are MAX_SAMPLES.
-
-    The interval is narrow if its half-width is below ``precision`` times the median, or below the
-    clock's ``step``. The function looks only after 10, 30, 100 and 250 samples. It takes at least
-    six samples, even if the budget is spent.
-    """
-    end = time.perf_counter() + budget_s
-    samples: list[float] = []
-    while len(samples) < MAX_SAMPLES:
-        samples.append(sample())
-        if len(samples) >= FEWEST_SAMPLES and time.perf_counter() > end:
-            break
-        if len(samples) in LOOKS:
-            median, low, high = interval_of_median(samples, MEDIAN_LEVEL)
-            if (high - low) / 2 <= max(precision * median, step):
-                break
-    return samples
-
-
-def _sample_pairs(
-    a: Callable[[], float],
-    b: Callable[[], float],
-    budget_s: float,
-    precision: float,
-    rng: np.random.Generator,
-) -> tuple[list[float], list[float]]:
-    """Sample a and b in pairs, in an order from ``rng``; stop as :func:`compare` says."""
-    end = time.perf_counter() + budget_s
-    samples: tuple[list[float], list[float]] = ([], [])
-    while len(samples[0]) < PAIR_LOOKS[-1]:
-        for side in rng.permutation(2):
-            samples[side].append((a, b)[side]())
-        pairs = len(samples[0])
-        if pairs >= FEWEST_PAIRS and time.perf_counter() > end:
-            break
-        if pairs in PAIR_LOOKS:
-            ratio, low, high = ratio_interval(*samples, level=PAIR_LEVEL)
-            if (high - low) / 2 <= precision * ratio:
-                break
-    return samples
-
-
-def _warm_up(call: Callable[[], Any], budget_s: float) -> None:
-    """Call for a tenth of the budget, at least once, to warm up caches, pages, modules, clocks."""
-    end = time.perf_counter() + budget_s / 10
-    call()
-    while time.perf_counter() < end:
-        call()
-
-
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """Switch Python's garbage collector off during the samples, and restore it afterwards."""
-    was_on = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+# What a timing needs
 
 
 def _require_settings(budget_s: float, precision: float) -> None:
@@ -323,8 +204,8 @@ def time_cpu(
     if verdict is not None:
         _require_verdict(verdict, name)
     sample, launches = _host_sampler(call, budget_s)
-    with _no_collection():
-        samples = _sample(sample, budget_s, precision)
+    with sampling.no_collection():
+        samples = sampling.take(sample, budget_s, precision)
     return Timing.of(name, samples, what="cpu", device=cpu_name(), launches=launches)
 
 
@@ -341,8 +222,10 @@ def compare_cpu(
     _require_settings(budget_s, precision)
     sample_a, launches_a = _host_sampler(a, budget_s)
     sample_b, launches_b = _host_sampler(b, budget_s)
-    with _no_collection():
-        pairs = _sample_pairs(sample_a, sample_b, budget_s, precision, np.random.default_rng(seed))
+    with sampling.no_collection():
+        pairs = sampling.take_pairs(
+            sample_a, sample_b, budget_s, precision, np.random.default_rng(seed)
+        )
     timings = [
         Timing.of(name, samples, what="cpu", device=cpu_name(), launches=launches)
         for name, samples, launches in zip(names, pairs, (launches_a, launches_b), strict=True)
@@ -351,14 +234,14 @@ def compare_cpu(
 
 
 def _comparison(pairs: tuple[list[float], list[float]], timings: Sequence[Timing]) -> Comparison:
-    ratio, low, high = map(_rounded, ratio_interval(*pairs, level=PAIR_LEVEL))
+    ratio, low, high = map(_rounded, ratio_interval(*pairs, level=sampling.PAIR_LEVEL))
     a, b = timings
     return Comparison(ratio, low, high, a, b)
 
 
 def _host_sampler(call: Callable[[], Any], budget_s: float) -> tuple[Callable[[], float], int]:
-    _warm_up(call, budget_s)
-    launches = _launches(min(_host_ms(call, 1) for _ in range(3)))
+    sampling.warm_up(call, budget_s)
+    launches = sampling.launches_per_sample(min(_host_ms(call, 1) for _ in range(3)))
     return (lambda: _host_ms(call, launches)), launches
 
 
@@ -367,10 +250,6 @@ def _host_ms(call: Callable[[], Any], launches: int) -> float:
     for _ in range(launches):
         call()
     return (time.perf_counter() - start) * 1e3 / launches
-
-
-def _launches(one_ms: float) -> int:
-    return min(MAX_LAUNCHES, max(1, math.ceil(SHORTEST_SAMPLE_MS / max(one_ms, 1e-6))))
 
 
 @lru_cache(maxsize=1)
@@ -421,11 +300,11 @@ def time_gpu(
     _require_settings(budget_s, precision)
     _require_verdict(verdict, name)
     gpu = _gpu(name)
-    with device_faults(name), _no_collection():
-        sampler = _GpuSampler(gpu, launch, cache, budget_s)
-        before = _read_clocks(gpu.bus_id)
-        samples = _sample(sampler.sample, budget_s, precision, sampler.step)
-        return sampler.timing(name, samples, _clocks(before, gpu))
+    with device_faults(name), sampling.no_collection():
+        sampler = gpu_clock.GpuSampler(gpu, launch, cache, budget_s)
+        before = gpu_clock.read_clocks(gpu.bus_id)
+        samples = sampling.take(sampler.sample, budget_s, precision, sampler.step)
+        return _of_kernel(sampler, name, samples, gpu_clock.clocks_since(before, gpu))
 
 
 def time_end_to_end(
@@ -449,13 +328,17 @@ def time_end_to_end(
         call()
         gpu.cuda.Context.synchronize()
 
-    with device_faults(name), _no_collection():
+    with device_faults(name), sampling.no_collection():
         gpu.cuda.Context.synchronize()
-        _warm_up(finished, budget_s)
-        before = _read_clocks(gpu.bus_id)
-        samples = _sample(lambda: _host_ms(finished, 1), budget_s, precision)
+        sampling.warm_up(finished, budget_s)
+        before = gpu_clock.read_clocks(gpu.bus_id)
+        samples = sampling.take(lambda: _host_ms(finished, 1), budget_s, precision)
         return Timing.of(
-            name, samples, what="end to end", device=gpu.name, clocks=_clocks(before, gpu)
+            name,
+            samples,
+            what="end to end",
+            device=gpu.name,
+            clocks=gpu_clock.clocks_since(before, gpu),
         )
 
 
@@ -485,17 +368,22 @@ def compare(
     for verdict, name in zip(verdicts, names, strict=True):
         _require_verdict(verdict, name)
     gpu = _gpu(names[0])
-    with device_faults(" or ".join(names)), _no_collection():
+    with device_faults(" or ".join(names)), sampling.no_collection():
         samplers = [
-            _GpuSampler(gpu, launch, cache, budget_s / 2, rewarm=cache == "hot")
+            gpu_clock.GpuSampler(gpu, launch, cache, budget_s / 2, rewarm=cache == "hot")
             for launch in (a, b)
         ]
-        _time_alike(*samplers)
-        before = _read_clocks(gpu.bus_id)
+        gpu_clock.time_alike(*samplers)
+        before = gpu_clock.read_clocks(gpu.bus_id)
         sample_a, sample_b = (sampler.sample for sampler in samplers)
-        pairs = _sample_pairs(sample_a, sample_b, budget_s, precision, np.random.default_rng(seed))
-        clocks = _clocks(before, gpu)
-        timings = [s.timing(n, p, clocks) for s, n, p in zip(samplers, names, pairs, strict=True)]
+        pairs = sampling.take_pairs(
+            sample_a, sample_b, budget_s, precision, np.random.default_rng(seed)
+        )
+        clocks = gpu_clock.clocks_since(before, gpu)
+        timings = [
+            _of_kernel(sampler, name, samples, clocks)
+            for sampler, name, samples in zip(samplers, names, pairs, strict=True)
+        ]
     return _comparison(pairs, timings)
 
 
@@ -520,16 +408,16 @@ def compare_end_to_end(
             call()
             gpu.cuda.Context.synchronize()
 
-        _warm_up(finished, budget_s / 2)
+        sampling.warm_up(finished, budget_s / 2)
         return lambda: _host_ms(finished, 1)
 
-    with device_faults(" or ".join(names)), _no_collection():
+    with device_faults(" or ".join(names)), sampling.no_collection():
         gpu.cuda.Context.synchronize()
         first, second = sampler(a), sampler(b)
-        before = _read_clocks(gpu.bus_id)
+        before = gpu_clock.read_clocks(gpu.bus_id)
         rng = np.random.default_rng(seed)
-        pairs = _sample_pairs(first, second, budget_s, precision, rng)
-        told: dict[str, Any] = {"device": gpu.name, "clocks": _clocks(before, gpu)}
+        pairs = sampling.take_pairs(first, second, budget_s, precision, rng)
+        told: dict[str, Any] = {"device": gpu.name, "clocks": gpu_clock.clocks_since(before, gpu)}
         timings = [
             Timing.of(name, samples, what="end to end", **told)
             for name, samples in zip(names, pairs, strict=True)
@@ -537,50 +425,8 @@ def compare_end_to_end(
     return _comparison(pairs, timings)
 
 
-@contextlib.contextmanager
-def device_faults(name: str) -> Iterator[None]:
-    """Turn a GPU fault inside the block into DeviceLostError, which says what to do.
-
-    A launch is asynchronous: put the call that waits for it (a copy back,
-    ``Context.synchronize()``) inside the block, too. Other errors pass unchanged, and so do those
-    of the simulator, in which a fault destroys nothing.
-    """
-    try:
-        yield
-    except Exception as error:
-        if _simulated() or not is_fault(error):
-            raise
-        raise DeviceLostError(
-            f"the GPU stopped in {name}: {error}. The CUDA context is lost with everything in it, "
-            "and each later call would fail too. Restart the notebook's kernel (Kernel > Restart) "
-            "and run again from the top. To see which line and index it was, "
-            "run the same source through helpers.simulator.check."
-        ) from error
-
-
-def is_fault(error: Exception) -> bool:
-    """Return whether an error says that a kernel faulted, on a GPU or in the simulator."""
-    message = str(error).lower()
-    found = getattr(error, "finding", None) is not None
-    return found or any(fault in message for fault in _LOST)
-
-
-def _simulated() -> bool:
-    """Return whether `import pycuda` imports the simulator in this process."""
-    return getattr(sys.modules.get("pycuda"), "_halo_simulator", False)
-
-
-@dataclass(frozen=True)
-class _Gpu:
-    """The PyCUDA driver module, and the properties of the selected device for timings."""
-
-    cuda: Any
-    name: str
-    l2_bytes: int
-    bus_id: str
-
-
-def _gpu(name: str) -> _Gpu:
+def _gpu(name: str) -> gpu_clock.Gpu:
+    """Return the selected GPU; raise NoClockError, which says what `name` needs, without one."""
     from helpers import device
 
     selected = device.select()
@@ -592,144 +438,24 @@ def _gpu(name: str) -> _Gpu:
         )
     import pycuda.driver as cuda
 
-    return _Gpu(cuda, selected.name, selected.l2_bytes, cuda.Context.get_device().pci_bus_id())
-
-
-class _GpuSampler:
-    """Times a launch between two events on a stream; `sample()` returns ms per launch."""
-
-    def __init__(
-        self,
-        gpu: _Gpu,
-        launch: Callable[[Any], Any],
-        cache: str,
-        budget_s: float,
-        rewarm: bool = False,
-    ):
-        if cache not in ("cold", "hot"):
-            raise ValueError(
-                f'cache is {cache!r}; give "cold" (L2 flushed before each sample) or "hot"'
-            )
-        self._gpu, self._launch, self._cache, self._rewarm = gpu, launch, cache, rewarm
-        self.stream, self.start, self.end = gpu.cuda.Stream(), gpu.cuda.Event(), gpu.cuda.Event()
-        self._hold_back = _hold_kernel(gpu.bus_id)
-        self._flush = _flush_buffer(gpu.bus_id, gpu.l2_bytes) if cache == "cold" else None
-        self.launches = 1
-        self.hold_s = 0.0
-        enqueue_s: list[float] = []
-        _warm_up(lambda: enqueue_s.append(self._enqueue()), budget_s)
-        one = statistics.median(enqueue_s[-20:])
-        self.hold_s = _hold_for(one)
-        if cache == "hot":
-            self.launches = _launches(statistics.median(self.sample() for _ in range(3)))
-            self.hold_s = _hold_for(one * self.launches)
-
-    @property
-    def step(self) -> float:
-        """One step of the event clock, in ms per launch."""
-        return EVENT_STEP_MS / self.launches
-
-    def sample(self) -> float:
-        self._enqueue()
-        return self.start.time_till(self.end) / self.launches
-
-    def timing(self, name: str, samples: Sequence[float], clocks: dict[str, Any] | None) -> Timing:
-        return Timing.of(
-            name, samples, what="kernel", device=self._gpu.name, cache=self._cache, clocks=clocks,
-            launches=self.launches, step=self.step,
-        )  # fmt: skip
-
-    def _enqueue(self) -> float:
-        """Run one sample to its end; return the host's seconds to enqueue its timed part."""
-        if self._flush is not None:
-            self._gpu.cuda.memset_d32_async(
-                self._flush, 0, 2 * self._gpu.l2_bytes // 4, self.stream
-            )
-        elif self._rewarm:
-            self._launch(self.stream)
-        if self.hold_s:
-            hold_ns = np.uint64(self.hold_s * 1e9)
-            self._hold_back(hold_ns, block=(1, 1, 1), grid=(1, 1), stream=self.stream)
-        begin = time.perf_counter()
-        self.start.record(self.stream)
-        for _ in range(self.launches):
-            self._launch(self.stream)
-        self.end.record(self.stream)
-        enqueue_s = time.perf_counter() - begin
-        self.end.synchronize()
-        return enqueue_s
-
-
-def _time_alike(a: _GpuSampler, b: _GpuSampler) -> None:
-    """Let two samplers share their stream and events, and equal batches for similar times.
-
-    Intervals of hot samples can be as narrow as 0.01 %, so that all of these matter: on an H200 a
-    launch differed from itself in 18 of 40 comparisons in which each side had its own.
-    """
-    b.stream, b.start, b.end = a.stream, a.start, a.end
-    if max(a.launches, b.launches) <= 2 * min(a.launches, b.launches):
-        a.launches = b.launches = max(a.launches, b.launches)
-        a.hold_s = b.hold_s = 2 * max(a.hold_s, b.hold_s)
-
-
-def _hold_for(enqueue_s: float) -> float:
-    """Return how many seconds to hold the stream back: twice the host's time to enqueue.
-
-    It is 0 if the host takes so long that `launch` must be waiting for the stream itself.
-    """
-    hold = 2 * enqueue_s + 20e-6
-    return hold if hold < MAX_HOLD_S else 0.0
-
-
-@lru_cache(maxsize=4)
-def _hold_kernel(bus_id: str) -> Any:
-    from pycuda.compiler import SourceModule
-
-    return SourceModule(_HOLD_SOURCE, no_extern_c=True).get_function("hold_back")
-
-
-@lru_cache(maxsize=4)
-def _flush_buffer(bus_id: str, l2_bytes: int) -> Any:
-    """Allocate the flush buffer of this process, and free it before PyCUDA ends the context."""
-    import pycuda.driver as cuda
-
-    buffer = cuda.mem_alloc(2 * l2_bytes)
-    atexit.register(buffer.free)
-    return buffer
-
-
-def _read_clocks(bus_id: str) -> dict[str, float] | None:
-    """Return nvidia-smi's clocks (MHz), temperature (C) and power (W) of a GPU, or None."""
-    query = (
-        "clocks.sm",
-        "clocks.mem",
-        "clocks.max.sm",
-        "clocks.max.mem",
-        "temperature.gpu",
-        "power.draw",
+    return gpu_clock.Gpu(
+        cuda, selected.name, selected.l2_bytes, cuda.Context.get_device().pci_bus_id()
     )
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return None
-    command = [
-        program,
-        f"--id={bus_id}",
-        f"--query-gpu={','.join(query)}",
-        "--format=csv,noheader,nounits",
-    ]
-    try:
-        answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=10, check=True
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    values = {}
-    for key, text in zip(query, answer.strip().split(","), strict=False):
-        with contextlib.suppress(ValueError):  # "[N/A]" for a value that the card does not have
-            values[key] = float(text)
-    return values or None
 
 
-def _clocks(before: dict[str, float] | None, gpu: _Gpu) -> dict[str, Any] | None:
-    after = _read_clocks(gpu.bus_id)
-    return None if before is None and after is None else {"before": before, "after": after}
+def _of_kernel(
+    sampler: gpu_clock.GpuSampler,
+    name: str,
+    samples: Sequence[float],
+    clocks: dict[str, Any] | None,
+) -> Timing:
+    return Timing.of(
+        name,
+        samples,
+        what="kernel",
+        device=sampler.gpu.name,
+        cache=sampler.cache,
+        clocks=clocks,
+        launches=sampler.launches,
+        step=sampler.step,
+    )

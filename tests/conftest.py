@@ -8,6 +8,7 @@ import os
 import pytest
 from hypothesis import settings
 
+import helpers.jsonschema_import  # noqa: F401
 from helpers import device
 
 # The first draw of a shape compiles something; time says nothing here.
@@ -33,6 +34,8 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(config, items):
+    # A long module that began last would keep one worker busy when the others have ended.
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items:
         needed = [name for marker in item.iter_markers("outside_data") for name in marker.args]
         unset = [name for name in needed if not os.environ.get(name, "").strip()]

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from helpers import timing
+from helpers import gpu_faults
 from helpers.cards.group import Card, Cards, CardsError, is_real
 from helpers.cards.shares import shares
 from helpers.cards.work import Work, whole_bytes
-from helpers.launch import Array, Program
+from helpers.launch import Array
+from helpers.programs import Program
 
 SPARE = 0.95  # of free memory that arrays may take: the driver and modules need the rest
 LANES = 4
@@ -381,7 +382,7 @@ class Batch:
         card = self.cards[place]
         said = str(error).split("\n")[0]
         card.failed = " ".join(f"{type(error).__name__}: {said}".split())
-        if timing.is_fault(error):
+        if gpu_faults.is_fault(error):
             raise CardsFailedError(
                 f"{self.work.name}: a kernel on card {card.number} faulted ({card.failed}). On a "
                 "GPU a fault ends CUDA for the whole process, on every card. "

@@ -17,7 +17,8 @@ import numpy as np
 
 from helpers import kernels
 from helpers.cards.group import CardsError
-from helpers.launch import Launch, Modules
+from helpers.launch import Launch
+from helpers.programs import Modules
 
 ADD = "axpy_basic"  # y = a * x + y: with a = 1 it adds one vector to another
 BLOCK = 256

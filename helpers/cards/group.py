@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from helpers import device
-from helpers.launch import Modules
+from helpers.programs import Modules
 from helpers.simulator.findings import fold
 
 T = TypeVar("T")

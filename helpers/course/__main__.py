@@ -31,7 +31,7 @@ def _release(commands) -> None:
     command = commands.add_parser(
         "release", help="student notebooks without solutions, and manifest.json"
     )
-    command.add_argument("labs", nargs="*", help="numbers of labs, such as 02 05; none for all")
+    command.add_argument("labs", nargs="*", help="numbers of labs, such as 101 105; none for all")
     command.add_argument("--to", type=Path, default=Path("release"))
     command.add_argument(
         "--nbgrader",

@@ -20,10 +20,8 @@ import itertools
 import json
 import mmap
 import os
-import resource
 import select
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -37,6 +35,13 @@ from typing import Any
 
 from helpers.course import confine
 from helpers.course.errors import CourseError
+from helpers.course.processes import (
+    descendants,
+    end_all_of,
+    end_below,
+    resident_bytes,
+    tasks_of_this_user,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 LEVELS = ("bubblewrap", "landlock", "none")
@@ -180,7 +185,7 @@ class Bench:
         }
         processes = limits.processes
         if self.level != "bubblewrap" and os.geteuid() != 0:
-            processes += _tasks_of_this_user()  # the limit counts what else this user runs
+            processes += tasks_of_this_user()  # the limit counts what else this user runs
         return {**own, "nproc": processes}
 
     def _watch(self, began: float) -> tuple[str, str, int]:
@@ -194,7 +199,7 @@ class Bench:
             now = time.monotonic()
             if now - began > self.limits.wall_s:
                 return "time", f"still running after {self.limits.wall_s:g} s, and stopped", peak
-            peak = max(peak, _resident(self._process.pid))
+            peak = max(peak, resident_bytes(self._process.pid))
             if peak > self.limits.memory:
                 return (
                     "memory",
@@ -402,14 +407,14 @@ class Bench:
         """End the box, with all that runs in it."""
         if self._process is not None:
             if self.level != "bubblewrap":
-                _end_below(self._process.pid)
-            members = _descendants(self._process.pid)
+                end_below(self._process.pid)
+            members = descendants(self._process.pid)
             for pid in (self._process.pid, *members):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, 9)
             self._process.wait()
             if self.level == "landlock" and os.geteuid() == 0:
-                _end_all_of(self._uid)
+                end_all_of(self._uid)
         if self._channel is not None:
             # Not before: the server would end, and what it has adopted would be nobody's.
             self._channel.close()
@@ -507,67 +512,6 @@ def _read(fd: int, most: int) -> bytes:
         return view[:size]
 
 
-# ------------------------------------------------------------------------------------------------
-# --------------------
-# What runs below a process, by /proc
-
-_PAGE = resource.getpagesize()
-
-
-def _descendants(pid: int) -> list[int]:
-    """All processes below one."""
-    found, waiting = [], [pid]
-    while waiting:
-        one = waiting.pop()
-        try:
-            for thread in os.listdir(f"/proc/{one}/task"):
-                with open(f"/proc/{one}/task/{thread}/children", encoding="ascii") as file:
-                    children = [int(word) for word in file.read().split()]
-                found += children
-                waiting += children
-        except OSError:
-            continue
-    return found
-
-
-def _end_below(pid: int) -> None:
-    """End all processes below one that adopts orphans.
-
-    It is stopped meanwhile, so that those that have ended still count towards the limit of
-    processes: a fork bomb then comes to its end.
-    """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signal.SIGSTOP)
-    for _ in range(500):
-        alive = [one for one in _descendants(pid) if _is_alive(one)]
-        if not alive:
-            return
-        for one in alive:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, signal.SIGKILL)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except (OSError, IndexError):
-        return False
-
-
-def _resident(pid: int) -> int:
-    """Bytes of memory that a process and all below it have for themselves."""
-    total = 0
-    for one in (pid, *_descendants(pid)):
-        try:
-            with open(f"/proc/{one}/statm", encoding="ascii") as file:
-                _, pages, shared, *_ = map(int, file.read().split())
-        except (OSError, ValueError):
-            continue
-        total += (pages - shared) * _PAGE
-    return total
-
-
 def _bytes_in(folder: Path) -> int:
     total = 0
     for place, _, names in os.walk(folder):
@@ -575,38 +519,3 @@ def _bytes_in(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 total += os.lstat(os.path.join(place, name)).st_blocks * 512
     return total
-
-
-def _processes_of(uid: int) -> list[int]:
-    """The processes of a user. (The owner of /proc/PID is root for those that hide.)"""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with (
-                contextlib.suppress(OSError, ValueError, IndexError),
-                open(f"/proc/{name}/status", encoding="utf-8") as file,
-            ):
-                uids = next(line for line in file if line.startswith("Uid:")).split()[1:]
-                if str(uid) in uids:
-                    found.append(int(name))
-    return found
-
-
-def _tasks_of_this_user() -> int:
-    total = 0
-    for pid in _processes_of(os.getuid()):
-        with contextlib.suppress(OSError):
-            total += len(os.listdir(f"/proc/{pid}/task"))
-    return total
-
-
-def _end_all_of(uid: int) -> None:
-    """End every process of a user that only one bench has."""
-    for _ in range(100):
-        left = _processes_of(uid)
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, 9)
-        if not left:
-            return
-        time.sleep(0.01)

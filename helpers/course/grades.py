@@ -48,6 +48,7 @@ def grader_version() -> str:
         "kernel_cells.py",
         "reference.py",
         "checking.py",
+        "diagnosis.py",
     )
     for part in parts:
         place = _HELPERS / part
@@ -132,13 +133,16 @@ def load(path: Path) -> dict[str, Any] | None:
 
 def results(folder: Path) -> Iterator[dict[str, Any]]:
     """All results of a folder of grades, by student, lab and exercise. Raises GradesError where
-    there is none.
+    there is none, and where the grading has not come to its end.
     """
     if not (folder / "run.json").exists():
-        raise GradesError(
-            f"{folder} holds no grades: run `python -m helpers.course grade "
-            f"submitted/ --to {folder}` first"
-        )
+        command = f"`python -m helpers.course grade submitted/ --to {folder}`"
+        if any(folder.glob("*/*/*.json")):
+            raise GradesError(
+                f"the grading of {folder} was stopped before its end: run {command} again; "
+                "what is graded already is kept"
+            )
+        raise GradesError(f"{folder} holds no grades: run {command} first")
     for path in sorted(folder.glob("*/*/*.json")):
         if (
             not any(part.startswith(".") for part in path.relative_to(folder).parts)

@@ -14,6 +14,7 @@ import numpy as np
 from helpers import cost
 from helpers.exercises import layers
 from helpers.exercises.cases import Case, Step, ceil_div
+from helpers.exercises.mistakes import FindingHint, Mistake
 from helpers.exercises.outcome import Outcome
 from helpers.kernel_cells import CellError, KernelCell
 from helpers.limits import ConvShape
@@ -92,3 +93,30 @@ def estimated(case: Case, outcome: Outcome) -> float:
         * sum(cost.cycles(n.traffic, n.instructions) for n in outcome.counts)
         / (shape.outputs * shape.terms)
     )
+
+
+LAST_CHANNEL = Mistake("The last channel is left out.", gives=layers.without_channel(-1))
+OTHER_SHAPES = Mistake(
+    "It is right on LeNet's layers and not on other shapes: take all sizes from the arguments, and "
+    "guard the last tile and the last group of maps.",
+    when=lambda case, got, want: "name" not in case.facts,
+)
+FINDINGS = (
+    FindingHint(
+        "race",
+        "Shared memory is written while others still read it, or read before it is filled: a "
+        "barrier before the sums, and one after them.",
+        when=lambda found: found.array not in ("x", "y", "filter"),
+    ),
+    FindingHint(
+        "race",
+        "Two blocks write the same output: guard the last tile and the last group of maps.",
+        when=lambda found: found.array == "y",
+    ),
+    FindingHint(
+        "out-of-bounds",
+        "Take all sizes from the arguments, and guard the last tile and the last group of maps. K "
+        "is at most 15.",
+        when=lambda found: found.array in ("x", "y", "filter"),
+    ),
+)

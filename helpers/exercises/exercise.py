@@ -22,47 +22,19 @@ import numpy as np
 from helpers import checking, kernel_cells
 from helpers.exercises import outcome as outcomes_of
 from helpers.exercises import work
-from helpers.exercises.answers import Answer, Edit
+from helpers.exercises.answers import Answer
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
+from helpers.exercises.hints import next_hint
+from helpers.exercises.mistakes import FindingHint, Mistake, real_pairs, untouched
 from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import CellError, KernelCell
-from helpers.simulator import Finding
 
 NOTEBOOK_SEED = 1  # of the cases in a notebook; a grader takes another
 OVER_BUDGET = 0.5  # of the points: right, but over its budget
 
 Arrays = np.ndarray | Mapping[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """What a wrong result tells. hint: a sentence; gives: what comes out of a case if it is made,
-    None where it makes no difference that could be told; when: whether a wrong result (got, want)
-    shows it. One of the two is given.
-    """
-
-    hint: str
-    gives: Callable[[Case], Any] | None = None
-    when: Callable[[Case, np.ndarray, np.ndarray], Any] | None = None
-
-
-@dataclass(frozen=True)
-class FindingHint:
-    """What a finding of a kind means in this exercise; when: for which of them (a function of the
-    Finding).
-    """
-
-    kind: str
-    hint: str
-    when: Callable[[Finding], Any] = field(default=lambda finding: True)
-
-
-def within_warp(finding: Finding) -> bool:
-    """Whether the two threads of a race, in a block of one axis, belong to one warp."""
-    other = re.search(r"which thread \((\d+), 0, 0\)", finding.message)
-    return other is not None and int(other[1]) // 32 == finding.thread[0] // 32
 
 
 @dataclass(frozen=True)
@@ -151,7 +123,7 @@ class Exercise:
 
     def hint(self) -> None:
         """Print the next hint; after the last one, all of them again."""
-        print(_next_hint(self.name, self.hints))
+        print(next_hint(self.name, self.hints))
 
     # ---- for a grader ----
 
@@ -275,7 +247,7 @@ class Exercise:
             for n in case.outputs
             if not self._same(case, outcomes[shown].arrays[n], wants[shown][n])
         )
-        got, want = _real(outcomes[shown].arrays[name]), _real(wants[shown][name])
+        got, want = real_pairs(outcomes[shown].arrays[name]), real_pairs(wants[shown][name])
         # An unchecked diagnosis of positions would only contradict a hint that explains the values.
         try:
             checking.check(got, want, rtol=self.rtol, atol=self.atol_of(case), name=case.title)
@@ -318,13 +290,13 @@ class Exercise:
                 f"the last, partial block (or tile) "
                 "stored, too?"
             )
-        if any(np.isnan(_real(got)).any() for _, _, got, _ in values):
+        if any(np.isnan(real_pairs(got)).any() for _, _, got, _ in values):
             return (
                 "A NaN was computed, and stored: 0 / 0, infinity - infinity, or a sum that "
                 "begins with a variable that nothing "
                 "has set. (A value that nobody writes is told otherwise.)"
             )
-        return _untouched(values)
+        return untouched(values)
 
     def _explains(self, mistake: Mistake, cases, outcomes, wants, wrong) -> bool:
         told = False
@@ -453,26 +425,10 @@ class Exercise:
     def _same(self, case: Case, got: np.ndarray, want: np.ndarray) -> bool:
         if got.shape != want.shape:
             return False
-        got, want = _real(got).astype(np.float64), _real(want).astype(np.float64)
+        got, want = real_pairs(got).astype(np.float64), real_pairs(want).astype(np.float64)
         with np.errstate(invalid="ignore"):
             near = np.abs(got - want) <= self.atol_of(case) + self.rtol * np.abs(want)
         return bool((near | (np.isnan(got) & np.isnan(want))).all())
-
-
-def _untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str:
-    """What to say where every wrong value is the one from before; "" where one is not."""
-    left = total = 0
-    for case, name, got, want in values:
-        wrong = got != want
-        if not np.array_equal(got[wrong], case.arrays[name][wrong]):
-            return ""
-        left, total = left + int(wrong.sum()), total + int((case.arrays[name] != want).sum())
-    if left == total:
-        return "The output is unchanged: nothing is written. Does any thread reach the store?"
-    return (
-        f"{left:,} values are as they were before: no thread writes them. Does each element "
-        f"have a thread?"
-    )
 
 
 def _fits(case: Case, one: Outcome) -> bool:
@@ -502,11 +458,6 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
     )
 
 
-def _real(a: np.ndarray) -> np.ndarray:
-    """Complex numbers as pairs."""
-    return np.ascontiguousarray(a).view(a.real.dtype) if a.dtype.kind == "c" else a
-
-
 def _number(value: float) -> str:
     return (
         f"{value:,.2f}".removesuffix(".00") if abs(value) >= 0.01 or not value else f"{value:.2g}"
@@ -531,20 +482,3 @@ def _on_gpu() -> bool:
 
 
 _latest: dict[str, Verdict] = {}  # of `check`, by exercise
-_shown: dict[str, int] = {}
-
-
-def _next_hint(name: str, hints: Sequence[str]) -> str:
-    """Count the hints of an exercise that were shown, and return the next one as text."""
-    from helpers.exercises.verdict import fold
-
-    at = _shown.get(name, 0)
-    if at >= len(hints):
-        _shown[name] = 0
-        every = "\n".join(f"{k}. {hint}" for k, hint in enumerate(hints, 1))
-        return fold(f"These were all hints:\n{every}")
-    _shown[name] = at + 1
-    return fold(f"Hint {at + 1} of {len(hints)}: {hints[at]}")
-
-
-__all__ = ["NOTEBOOK_SEED", "Answer", "Edit", "Exercise", "FindingHint", "Mistake"]

@@ -23,7 +23,8 @@ from helpers.exercises.cases import (
     warp_product,
     whole_numbers,
 )
-from helpers.exercises.exercise import Exercise, FindingHint, Mistake, within_warp
+from helpers.exercises.exercise import Exercise
+from helpers.exercises.mistakes import FindingHint, Mistake, within_warp
 from helpers.exercises.outcome import Outcome
 
 __all__ = [

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises.cases import Case, Step, cells, unwritten, whole_numbers
+from helpers.exercises.mistakes import Mistake
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -83,4 +84,5 @@ def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
     return made
 
 
+TURNED = Mistake("The filter is turned by half a turn.", gives=flipped)
 COUNTS = {"layer": "layers", "filter width": "filter widths"}

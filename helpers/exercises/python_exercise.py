@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers.exercises.answers import Answer
-from helpers.exercises.exercise import NOTEBOOK_SEED, OVER_BUDGET, _next_hint
+from helpers.exercises.exercise import NOTEBOOK_SEED, OVER_BUDGET
+from helpers.exercises.hints import next_hint
 from helpers.exercises.verdict import ExerciseError, Verdict
 
 LIMIT_S = 5.0
@@ -117,7 +118,7 @@ class PythonExercise:
 
     def hint(self) -> None:
         """Print the next hint; after the last one, all of them again."""
-        print(_next_hint(self.name, self.hints))
+        print(next_hint(self.name, self.hints))
 
     def bound(self, text: str) -> Any:
         """What the text of a cell binds to the answer's name. Raises NameError where it does not

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import cards, checking, timing
+from helpers import cards, checking, diagnosis, timing
 from helpers.cards.exchange import ring_sum
 
 MEGABYTES = 512  # of a copy between cards
@@ -23,7 +23,7 @@ def require_same(got: np.ndarray, want: np.ndarray, name: str) -> None:
     if not np.array_equal(bits, wanted):
         wrong = int((got != want).sum()) if got.shape == want.shape else want.size
         text = f"its bits are not those of one card, {wrong:,} values differ"
-        kind = checking.Diagnosis("other bits", text)
+        kind = diagnosis.Diagnosis("other bits", text)
         raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
 
 

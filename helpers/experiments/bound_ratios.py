@@ -28,9 +28,9 @@ import numpy as np
 from helpers import launch, results, simulator, tables
 from helpers.launch import Launch, Plan
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, fft
+from helpers.problems import conv2d, fft_conv1d, fft_conv2d
 from helpers.problems.conv1d import CONV1D, conv1d_named
-from helpers.problems.lenet import pipeline
+from helpers.problems.lenet import network_plan
 from helpers.simulator import bounds
 from helpers.simulator.bounds import Bounds, Counts
 
@@ -258,7 +258,7 @@ def _fft(record: str, rows: list[dict]) -> Iterator[Timed]:
             spec = conv1d_named(name)
             yield _of_array(record, name, spec.plan, width, spec.per_block(1, width), row)
         elif name == "conv1d_fft_overlap_add":
-            fitting = fft.OverlapAdd.fitting(width, row["stages"])
+            fitting = fft_conv1d.OverlapAdd.fitting(width, row["stages"])
             segment = fitting.segment(width)
             yield _of_array(record, name, fitting.plan, width, segment, row)
         elif name in ("conv2d_fft_tiles", "conv2d_register_tiled"):
@@ -270,7 +270,7 @@ def _fft(record: str, rows: list[dict]) -> Iterator[Timed]:
                 continue
 
             def plan(B: int, shape: ConvShape = shape) -> Plan:
-                return fft.Tiles().plan(dataclasses.replace(shape, B=B))
+                return fft_conv2d.Tiles().plan(dataclasses.replace(shape, B=B))
 
             yield Timed(
                 record, name, f"{row['layer']}, {shape.B:,} images{more}", plan, shape.B, IMAGES,
@@ -281,7 +281,7 @@ def _fft(record: str, rows: list[dict]) -> Iterator[Timed]:
 def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
     tiled = ("conv2d_register_tiled", "conv2d_register_tiled")
     forms: dict[str, Sequence[str]] = {
-        "apart": tiled, "fused": pipeline.FUSED, "tensor cores": pipeline.TENSOR_CORES,
+        "apart": tiled, "fused": network_plan.FUSED, "tensor cores": network_plan.TENSOR_CORES,
     }  # fmt: skip
     # The simulator does not run the kernels on warpgroups.
     for row in (r for r in rows if r["series"] == "stage" and r["form"] in forms):
@@ -289,7 +289,7 @@ def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
         def plan(
             B: int, row: Mapping[str, Any] = row, layers: Sequence[str] = forms[row["form"]]
         ) -> Plan:
-            steps = pipeline.stages(layers, B, pixels=True)
+            steps = network_plan.stages(layers, B, pixels=True)
             return next(step.plan for step in steps if step.name == row["stage"])
 
         where = f"{row['stage']}, {row['batch']:,} images, {row['form']}"
@@ -302,10 +302,13 @@ def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
 
 def _dense_images(batch: int) -> tuple[int, int]:
     """Images for which the network takes the kernel and the blocks that it takes for a batch."""
-    if batch not in pipeline.DENSE_SPLIT:
-        each, first = pipeline.DENSE_WARPS * pipeline.DENSE_EACH, pipeline.DENSE_SPLIT.stop
+    if batch not in network_plan.DENSE_SPLIT:
+        each, first = (
+            network_plan.DENSE_WARPS * network_plan.DENSE_EACH,
+            network_plan.DENSE_SPLIT.stop,
+        )
         return first + each, first + 2 * each
-    two = 2 * pipeline.SPLIT_BLOCKS  # images, from which a block takes two
+    two = 2 * network_plan.SPLIT_BLOCKS  # images, from which a block takes two
     return (64, 128) if batch < two else (two, two + 100)
 
 

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, limits, plotting, reference, results, simulator, tables, timing
+from helpers import (
+    checking,
+    diagnosis,
+    limits,
+    plotting,
+    reference,
+    results,
+    tables,
+    timing,
+)
 from helpers.device import Device
 from helpers.experiments import ncu
 from helpers.problems import conv1d
@@ -45,21 +54,7 @@ SEED = 3
 
 def profile(name: str, cells: np.ndarray, filter: np.ndarray) -> Profile:
     """Return the counters of one launch over `cells`; warp 0 of block 1 is watched."""
-    (step,) = conv1d.conv1d_named(name).plan(cells.size, filter.size)
-    weights = [] if step.constants else [filter]
-    return simulator.profile(
-        step.source,
-        step.name,
-        np.full_like(cells, np.nan),
-        cells,
-        *weights,
-        np.int32(cells.size),
-        grid=step.grid,
-        block=step.block,
-        options=step.options,
-        constants={"filter": filter} if step.constants else {},
-        watch=((1, 0, 0), 0),
-    )
+    return conv1d.conv1d_profile(conv1d.conv1d_named(name), cells, filter)
 
 
 def words_in_a_request(name: str, cells: np.ndarray, width: int) -> int:
@@ -162,7 +157,7 @@ def _checked(
             f"FAIL {label}: {text}",
             name=label,
             wrong=int(alike.size - alike.sum()),
-            diagnosis=checking.Diagnosis("repeated rows", text),
+            diagnosis=diagnosis.Diagnosis("repeated rows", text),
         )
     want = reference.conv1d(np.tile(period, 3), filter)
     return checking.check(rows[[0, 1, -1]].ravel(), want, rtol=RTOL, name=label)

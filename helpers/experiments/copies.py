@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from helpers import checking, launch, limits, results, timing
+from helpers import checking, device_counter, diagnosis, limits, programs, results, timing
 from helpers.device import Device
 from helpers.experiments import waiting
 from helpers.plotting import COLOURS, caption, style, styles
@@ -64,7 +64,7 @@ def measure(
 
     multiprocessors = cuda.Context.get_device().multiprocessor_count
     cases = list(configurations(widths, tiles, blocks))
-    launch.compile_ahead(
+    programs.compile_ahead(
         Copies(name, tile, THREADS).plan(n, width, 1) for width, tile, _ in cases for name in NAMES
     )
     arrays = [cuda.mem_alloc(4 * n) for _ in range(3)]
@@ -85,7 +85,7 @@ def measure(
                 for name in NAMES:
                     spec = Copies(name, tile, THREADS)
                     start = launch_on(spec, n, per * multiprocessors, source, output, filter)
-                    checking.DeviceCounter().poison(output, n)
+                    device_counter.DeviceCounter().poison(output, n)
                     start(None)
                     ready[name] = start, _checked(cuda, name, output, data, filter, want)
                 for name in NAMES[1:]:
@@ -114,10 +114,10 @@ def _checked(
     outputs, radius = data.n - filter.size + 1, filter.size // 2
     atol = conv1d.conv1d_atol(data.period, filter)
     # Output i of a kernel without ghost cells is output i + radius of one that has them.
-    wrong = checking.DeviceCounter().wrong(output, want + 4 * radius, 2 * atol, outputs)
+    wrong = device_counter.DeviceCounter().wrong(output, want + 4 * radius, 2 * atol, outputs)
     if wrong:
         text = f"{wrong:,} of {outputs:,} outputs differ from {conv1d.PLAINEST} or are NaN"
-        kind = checking.Diagnosis("outside the windows", text)
+        kind = diagnosis.Diagnosis("outside the windows", text)
         raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
     count = min(conv1d.WINDOW, outputs)
     got = np.empty(2 * count, np.float32)

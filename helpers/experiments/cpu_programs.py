@@ -21,7 +21,7 @@ from helpers.device import Device
 from helpers.experiments import mlp
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, LINES, MARKERS, Look
-from helpers.problems import datasets
+from helpers.problems import two_classes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,7 +146,7 @@ def chain_table_here(widths: Sequence[int] = (7, 31, 127, 511, 2047)) -> str:
 
 def measure_network() -> Iterator[dict[str, Any]]:
     """Yield rows of unrolled and of threaded training, each timed in turns with the plain one."""
-    data = datasets.two_class(seed=0)
+    data = two_classes.two_class(seed=0)
     samples = data.train_x, data.train_y
     plain = partial(mlp.train, *samples, epochs=EPOCHS)
 
@@ -278,7 +278,7 @@ def phases_figure_here(epochs: int = EPOCHS) -> Figure:
     """Profile the network's training on this machine, and draw the phases of a step."""
     import matplotlib.pyplot as plt
 
-    data = datasets.two_class(seed=0)
+    data = two_classes.two_class(seed=0)
     phases = mlp.profile(data.train_x, data.train_y, epochs=epochs)
     figure, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
     share = phases.nanoseconds["activation functions"] / phases.total

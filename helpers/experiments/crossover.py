@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from helpers import launch, limits, results, timing
+from helpers import limits, programs, results, timing
 from helpers.device import Device
 from helpers.experiments import fft_times
 from helpers.plotting import COLOURS, caption, style
-from helpers.problems import conv1d, fft
+from helpers.problems import conv1d, fft_conv1d
 
 NAME = "402_crossover"
 WIDTHS = tuple(range(3, 256, 2))
 SIZES = (10**7, 10**8)  # cells
-DIRECT, TRANSFORMS, COPY = conv1d.BEST, fft.OVERLAP_ADD, conv1d.COPY
+DIRECT, TRANSFORMS, COPY = conv1d.BEST, fft_conv1d.OVERLAP_ADD, conv1d.COPY
 BUDGET_S = 0.05  # for each pair
 
 
@@ -46,9 +46,9 @@ def measure(
     import pycuda.driver as cuda
 
     direct = conv1d.conv1d_named(DIRECT)
-    specs = {width: fft.OverlapAdd.fastest(width) for width in widths}
+    specs = {width: fft_conv1d.OverlapAdd.fastest(width) for width in widths}
     plans = [direct.plan(max(sizes), width) for width in widths]
-    launch.compile_ahead([*plans, *(spec.plan(max(sizes), w) for w, spec in specs.items())])
+    programs.compile_ahead([*plans, *(spec.plan(max(sizes), w) for w, spec in specs.items())])
     arrays = [cuda.mem_alloc(4 * max(sizes)) for _ in range(3)]
     source, output, want = (int(array) for array in arrays)
     try:

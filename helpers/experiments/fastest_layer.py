@@ -34,6 +34,7 @@ from helpers.experiments import bound_ratios, tensor_benchmark
 from helpers.plotting import styles
 from helpers.problems import conv2d, cudnn, datasets, tensor_product
 from helpers.problems.lenet import times as lenet_times
+from helpers.problems.lenet import trained_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -194,27 +195,6 @@ def errors(
 # Where a weight lies
 
 
-def header(name: str, first: str, up_to: str = "") -> kernels.Listing:
-    """Return lines of a header of kernels/: from the one with `first` to that before `up_to`.
-
-    They keep their numbers. Without `up_to` they go to the end. Raises ValueError where there is no
-    such line.
-    """
-    lines = (kernels.FOLDER / name).read_text(encoding="utf-8").splitlines()
-    start = _line(name, lines, first, 0)
-    end = _line(name, lines, up_to, start) if up_to else len(lines)
-    shown = "\n".join(lines[start:end]).rstrip() + "\n"
-    last = start + shown.count("\n")
-    return kernels.Listing(f"kernels/{name}, lines {start + 1} to {last}", shown, start + 1)
-
-
-def _line(name: str, lines: Sequence[str], text: str, start: int) -> int:
-    for number in range(start, len(lines)):
-        if text in lines[number]:
-            return number
-    raise ValueError(f"kernels/{name} has no line with {text!r} from line {start + 1} on")
-
-
 def row_of_a(spec: conv2d.TensorLayer, step: int, row: int, shift: int = 0) -> list[str]:
     """Return which weight each of the 16 columns of a row of A holds; "-" for none.
 
@@ -249,7 +229,7 @@ def measure() -> Iterator[Row]:
     for name in LAYERS:
         for batch in BATCHES:
             yield from _layer(bench, name, batch)
-    images, weights = datasets.images_at_hand(LARGE), datasets.lenet_weights()
+    images, weights = datasets.images_at_hand(LARGE), trained_weights.lenet_weights()
     for way in (SPLIT, HALVES):
         layers = tuple(WAYS[way].values())
         yield from lenet_times.right_answers(weights, images, way, layers, BATCHES, NAME)

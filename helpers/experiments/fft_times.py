@@ -11,13 +11,8 @@ import numpy as np
 
 from helpers import checking
 from helpers.problems import conv1d, conv2d
-from helpers.problems.fft import (
-    OverlapAdd,
-    Tiles,
-    conv1d_atol,
-    conv1d_launch,
-    conv2d_launch,
-)
+from helpers.problems.fft_conv1d import OverlapAdd, conv1d_atol, conv1d_launch
+from helpers.problems.fft_conv2d import Tiles, conv2d_launch
 
 CUFFT = "cuFFT through CuPy"
 

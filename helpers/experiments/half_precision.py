@@ -1,26 +1,24 @@
-"""Half precision in the convolution layer: instructions, errors, times, accuracies.
+"""Half precision in the convolution layer: promises, loads, times, accuracies.
 
-`measure` yields the rows of the record "300_half". `row_of_filter` counts what a warp executes for
-one row of a filter, and `errors` how far the sums of each kernel are from exact ones.
+`measure` yields the rows of the record "300_half". `half_instructions` counts what a warp executes
+for one row of a filter, and `half_errors` how far the sums of each kernel are from exact ones.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, kernels, plotting, reference, results, simulator, tables, timing
-from helpers.experiments import layer_counters, layer_times, loop_code
+from helpers import checking, kernels, plotting, results, simulator, tables, timing
+from helpers.experiments import layer_counters, layer_times
 from helpers.experiments.layer_tiles import changed, in_words
 from helpers.plotting import styles
-from helpers.problems import conv2d, datasets, precision
-from helpers.problems.lenet import network
-from helpers.simulator.bounds.machine_code import Instruction
+from helpers.problems import conv2d, datasets, precision, resizing
+from helpers.problems.lenet import network, trained_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +32,6 @@ RECORD = "300_half"
 LAYERS = ("layer 1", "layer 2")
 BATCH = 10_000
 COUNTS = (100, 1_000, BATCH)  # images that a network classifies
-FILTER_WIDTH = 7
 WARP_SIZE = 32
 
 BASIC, PATCH = "conv2d_basic", "conv2d_register"
@@ -42,6 +39,7 @@ INSIDE, HALF, PAIRS = "conv2d_half_inside", "conv2d_half", "conv2d_half2"
 KERNELS = (BASIC, INSIDE, HALF, PATCH, PAIRS)
 ALL_IN_HALF = conv2d.half2(chain="all")
 SPECS = (*map(conv2d.conv2d_named, KERNELS), ALL_IN_HALF)
+ERROR_SPECS = (conv2d.conv2d_named(HALF), conv2d.conv2d_named(PAIRS), ALL_IN_HALF)
 # What is timed against what: (kernel, its part, the kernel in float32 of the same form).
 PAIRED = (
     (INSIDE, "whole", BASIC),
@@ -94,7 +92,7 @@ def promise_table(
 def profile(kernel: str, layer: str) -> Profile:
     """Return the profile of a kernel's convolution, without its conversion, for one image."""
     x, filter = conv2d.inputs(layer, 1)
-    return conv2d.simulate(kernel, x, filter)[1][-1]
+    return conv2d.simulate(kernel, x, filter, checks=False)[1][-1]
 
 
 def load_table(layer: str) -> str:
@@ -113,118 +111,6 @@ def load_table(layer: str) -> str:
         amounts = lanes, size, WARP_SIZE * requests, WARP_SIZE * sectors
         rows.append((kernel, *(f"{amount / outputs:,.1f}" for amount in amounts)))
     return tables.text(head, rows)
-
-
-# --------------------------------------------------------------------------------------------------
-# What a warp executes for one row of a filter
-
-LOADS, PRODUCTS, CONVERSIONS, OTHERS = "loads", "multiply-adds", "conversions", "everything else"
-KINDS = (PRODUCTS, LOADS, CONVERSIONS, OTHERS)
-
-
-def _multiplies(one: Instruction) -> bool:
-    # ptxas sets a register to 0 by an HFMA2 of zeros.
-    return one.root in ("FFMA", "HFMA2") and not one.operands.partition(", ")[2].startswith("-RZ")
-
-
-def _converts(one: Instruction) -> bool:
-    # F2FP rounds two floats to halves; HADD2.F32 widens a half to a float (it adds it to -0).
-    return one.root == "F2FP" or one.opcode.startswith("HADD2.F32")
-
-
-@dataclass(frozen=True)
-class FilterRow:
-    """What a warp executes for one row of a filter: instructions by KINDS.
-
-    terms: products of each lane, so that of pairs an instruction makes two.
-    """
-
-    kernel: str
-    terms: int
-    counts: Mapping[str, int]
-
-    @property
-    def total(self) -> int:
-        """All instructions."""
-        return sum(self.counts.values())
-
-    def each(self, kind: str) -> float:
-        """Return the instructions of a kind for one product of each lane."""
-        return self.counts[kind] / self.terms
-
-
-@cache
-def row_of_filter(kernel: str) -> FilterRow:
-    """Return the instructions of a kernel for one row of 7 weights, in the installed machine code.
-
-    Both layers have the same code. Raises ValueError where there is no machine code.
-    """
-    spec = conv2d.conv2d_named(kernel)
-    outputs = 1 if kernel in (BASIC, INSIDE, HALF) else spec.tile[0] // 16 * spec.tile[2]
-    terms = FILTER_WIDTH * outputs
-    code = loop_code.code_of(profile(kernel, LAYERS[0]))
-    most = terms // 2 if kernel == PAIRS else terms
-    instructions = loop_code.turn(code, _multiplies, most)
-    kinds = {PRODUCTS: _multiplies, LOADS: lambda one: one.root == "LDG", CONVERSIONS: _converts}
-    return FilterRow(kernel, terms, loop_code.by_kind(instructions, kinds, OTHERS))
-
-
-def row_table() -> str:
-    """Return what a warp executes for one row of the filter, by kind of instruction."""
-    head = ("for one row of the filter", "products\nof a lane", *KINDS, "all", "all,\na product")
-    rows = []
-    for kernel in KERNELS:
-        row = row_of_filter(kernel)
-        numbers = (row.terms, *row.counts.values(), row.total)
-        rows.append((kernel, *map(str, numbers), f"{row.total / row.terms:.2f}"))
-    return tables.text(head, rows)
-
-
-def over(kernel: str, other: str) -> float:
-    """Return a kernel's instructions for one product over those of another kernel."""
-    one, two = row_of_filter(kernel), row_of_filter(other)
-    return (one.total / one.terms) / (two.total / two.terms)
-
-
-def counted_by_hardware(layer: str = "layer 1") -> tuple[int, int]:
-    """Return the instructions of one warp of conv2d_basic: all of them, by Nsight Compute's record
-    of a layer, and those in the rows of the filter."""
-    rows = layer_counters.recorded().rows()
-    (row,) = (one for one in rows if (one["series"], one["layer"]) == (BASIC, layer))
-    shape = conv2d.shape_of(layer, row["batch"])
-    warps = shape.outputs // WARP_SIZE  # layer 1: its tiles have no idle threads
-    return round(row["instructions"] / warps), shape.C * shape.K * row_of_filter(BASIC).total
-
-
-def rows_figure() -> Figure:
-    """Draw the instructions for one product of each lane, by kind."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(10, 3.8), layout="constrained")
-    looks: Sequence[styles.Look] = (
-        {"facecolor": styles.COLOURS[0]},
-        {"facecolor": styles.LIGHT[0], "hatch": "////"},
-        {"facecolor": styles.COLOURS[1], "hatch": "...."},
-        {"facecolor": "white"},
-    )
-    for place, kernel in enumerate(KERNELS):
-        row, left = row_of_filter(kernel), 0.0
-        for kind, look in zip(KINDS, looks, strict=True):
-            label = kind if place == 0 else None
-            ax.barh(
-                place, row.each(kind), 0.6, left=left, edgecolor=styles.INK, label=label, **look
-            )
-            left += row.each(kind)
-        styles.beside(ax, left, place, f"{left:.1f}")
-    styles.name_bars(ax, KERNELS)
-    ax.set_xlabel("instructions of a warp for one product of each lane")
-    plotting.style(
-        ax,
-        f"Converting inside takes {over(INSIDE, BASIC):.2f} times the instructions of float32, "
-        f"pairs take {over(PAIRS, PATCH):.2f} times",
-    )
-    figure.legend(loc="outside lower center", ncols=4, frameon=False)
-    return figure
 
 
 # --------------------------------------------------------------------------------------------------
@@ -247,86 +133,6 @@ def broken(kernel: str, *changes: tuple[str, str]) -> str:
         first = str(error).splitlines()[0]
         return "\n".join((first, textwrap.fill(error.diagnosis.text, 96), findings))
     return f"PASS {kernel}\n{findings}"
-
-
-# --------------------------------------------------------------------------------------------------
-# Errors over the length of a sum
-
-CHANNELS = (1, 2, 4, 8, 16, 32)
-ROUNDING = "rounding the inputs alone"
-ERROR_SPECS = (conv2d.conv2d_named(HALF), conv2d.conv2d_named(PAIRS), ALL_IN_HALF)
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Largest errors and their bounds over max |x| sum |filter|, by series; lengths: products."""
-
-    lengths: tuple[int, ...]
-    largest: Mapping[str, Sequence[float]]
-    bounds: Mapping[str, Sequence[float]]
-
-
-def errors(seed: int = 18) -> Errors:
-    """Return the errors of sums of 49 to 1,568 products, on the selected device.
-
-    x is uniform in 0 to 1, the weights in -1 to 1. The sums of a kernel are compared with exact
-    ones of the rounded inputs; ROUNDING compares these with exact ones of the inputs as they are.
-    """
-    rng = np.random.default_rng(seed)
-    largest: dict[str, list[float]] = {ROUNDING: [], **{title(spec): [] for spec in ERROR_SPECS}}
-    bounds: dict[str, list[float]] = {name: [] for name in largest}
-    for channels in CHANNELS:
-        x = rng.random((1, channels, 14, 14), np.float32)
-        filter = rng.uniform(-1, 1, (4, channels, 7, 7)).astype(np.float32)
-        size = float(x.max() * np.abs(filter).sum(axis=(1, 2, 3)).max())
-        rounded = reference.conv2d(precision.HALF.rounded(x), precision.HALF.rounded(filter))
-        exact = reference.conv2d(x, filter)
-        largest[ROUNDING].append(float(np.abs(rounded - exact).max()) / size)
-        bounds[ROUNDING].append(precision.HALF.input_atol(x, filter) / size)
-        for spec in ERROR_SPECS:
-            small = replace(spec, block=(8, 8), tile=(8 * spec.tile[0] // 16, 8, spec.tile[2]))
-            y = conv2d.convolve(small, x, filter)
-            largest[title(spec)].append(float(np.abs(y - rounded).max()) / size)
-            bounds[title(spec)].append(spec.precision.sum_atol(x, filter) / size)
-    return Errors(tuple(49 * channels for channels in CHANNELS), largest, bounds)
-
-
-def error_table(found: Errors) -> str:
-    """Return how the errors of the sums compare with that of rounding the inputs."""
-    head = ("error of the sums over that of the inputs", *(f"{n:,}" for n in found.lengths))
-    rows = [
-        (name, *(f"{one / inputs:.2g}" for one, inputs in
-                 zip(values, found.largest[ROUNDING], strict=True)))
-        for name, values in found.largest.items() if name != ROUNDING
-    ]  # fmt: skip
-    return tables.text(head, rows)
-
-
-def error_figure(found: Errors) -> Figure:
-    """Draw the largest errors and their bounds over the number of products."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(10, 5), layout="constrained")
-    for number, (name, values) in enumerate(found.largest.items()):
-        look: styles.Look = {"marker": styles.MARKERS[number], "color": styles.COLOURS[number]}
-        ax.plot(found.lengths, values, label=name, **look)
-        ax.plot(found.lengths, found.bounds[name], linestyle=":", markerfacecolor="white", **look)
-    everything, half = (found.largest[title(spec)][-1] for spec in (ALL_IN_HALF, ERROR_SPECS[0]))
-    plotting.style(
-        ax,
-        f"{found.lengths[-1]:,} products: a sum in half errs {everything / half:,.0f} times as "
-        "much as one in float32",
-    )
-    ax.set(xscale="log", yscale="log", xlabel="products in a sum")
-    ax.set_ylabel("largest error over max |x| sum |filter|")
-    ax.set_xticks(found.lengths, [f"{n:,}" for n in found.lengths])
-    ax.yaxis.set_major_formatter(styles.PlainLogFormatter())
-    ax.minorticks_off()
-    ax.legend(
-        title="filled: measured; open, dotted: bound", frameon=False, loc="upper left",
-        bbox_to_anchor=(1.01, 1),
-    )  # fmt: skip
-    return figure
 
 
 # --------------------------------------------------------------------------------------------------
@@ -389,7 +195,7 @@ def _time_layer(layer: str) -> Iterator[Row]:
 
 def _accuracies() -> Iterator[Row]:
     images = datasets.images_at_hand(BATCH)
-    x = datasets.network_input(images.pixels)
+    x = resizing.network_input(images.pixels)
     for weights in layer_times.networks():
         for spec in (SPECS[0], *ERROR_SPECS):
             conv = partial(conv2d.convolve, spec)
@@ -432,19 +238,6 @@ def time_table(record: Record) -> str:
                           *errors))  # fmt: skip
     head = (f"{BATCH:,} images", "layer 1\n(ms)", "layer 2\n(ms)", "error\n(layer 1)",
             "error\n(layer 2)")  # fmt: skip
-    return tables.text(head, lines)
-
-
-def ratio_table(record: Record) -> str:
-    """Return the measured ratios with their intervals, beside the ratios of instructions."""
-    lines = []
-    for kernel, part, other in PAIRED:
-        for layer in LAYERS:
-            row = ratio_row(record, kernel, part, layer)
-            interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
-            executed = f"{over(kernel, other):.2f}" if part != "whole" or kernel == INSIDE else ""
-            lines.append((f"{layer}, {kernel}, {part}", interval, executed))
-    head = ("over float32", "time (95 % interval)", "instructions,\na product")
     return tables.text(head, lines)
 
 
@@ -533,7 +326,7 @@ def reported_table(record: Record) -> str:
     return tables.text(("time over that of float32", *LAYERS), rows)
 
 
-def moved_outputs(weights: datasets.Weights, count: int = 300) -> tuple[float, float]:
+def moved_outputs(weights: trained_weights.Weights, count: int = 300) -> tuple[float, float]:
     """Return by how much rounding moves an output of the network, at most, and the median lead of
     the largest output of an image over the second."""
 
@@ -557,16 +350,6 @@ def right_answers(record: Record, kernel: str, count: int = BATCH) -> tuple[int,
             f"the record {record.name} has no accuracy of {kernel} on {count:,} images"
         )
     return rows[-1]["right"], rows[-1]["network"]
-
-
-def whole_warp(kernel: str) -> int:
-    """Return the instructions of one warp of layer 1, for a kernel of conv2d_basic's form.
-
-    The rows of the filter are those of the kernel's code. Before and after them, the kernel does
-    what conv2d_basic does, and Nsight Compute counted that.
-    """
-    everything, in_rows = counted_by_hardware()
-    return everything - in_rows + FILTER_WIDTH * row_of_filter(kernel).total
 
 
 def busy_table() -> str:

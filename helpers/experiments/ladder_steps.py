@@ -1,25 +1,24 @@
-"""What the steps of the ladder have in common: counters, roofs, batches, and the reader's own rung.
+"""What the steps of the ladder have in common: counters, roofs, and the published numbers.
 
 `helpers.experiments.ladder` builds the ladder of one layer. This module sets the ladders of both
 layers of the network beside each other (`Steps`): which steps paid where, and whether the passes
 through L1 and shared memory changed the same way as the time. `measure` compares the two best
-kernels of each layer (record "500_best_two"). `place` ranks a reader's kernel.
+kernels of each layer (record "500_best_two").
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import device, kernels, plotting, results, simulator, tables, timing
-from helpers.experiments import ladder, layer_benchmark, traffic
+from helpers import kernels, plotting, results, simulator, tables, timing
+from helpers.experiments import ladder, ladder_report, layer_benchmark, traffic
 from helpers.experiments.ladder import BATCH, LENET, Ladder, Step
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -33,16 +32,6 @@ if TYPE_CHECKING:
 
 BEST = "conv2d_register_tiled"
 NAMES = tuple(spec.name for spec in conv2d.CONV2D)
-BATCHES = (100, 1_000, 10_000)
-OTHERS = ("layer E1", "layer E2")  # of a course report: 28 x 28 cells, and 12 channels of 11 x 11
-# The kernels of the figures: at most six series in the one, the ways to the best in the other.
-IN_BATCHES = (
-    "conv2d_basic",
-    "conv2d_tiled_maps",
-    "conv2d_implicit_gemm_fast",
-    "conv2d_register",
-    BEST,
-)
 IN_ROOFS = (
     "conv2d_uncoalesced",
     "conv2d_basic",
@@ -109,7 +98,7 @@ def counter_table(which: str) -> str:
 
 def profile(name: str, which: str) -> Profile:
     """Run one image of a layer by a kernel of one launch in the simulator; return its counters."""
-    _, (seen,) = conv2d.simulate(name, *conv2d.inputs(which, 1))
+    _, (seen,) = conv2d.simulate(name, *conv2d.inputs(which, 1), checks=False)
     return seen
 
 
@@ -122,14 +111,15 @@ def without(barrier: str, which: str, **settings: Any) -> str:
     source = kernels.source(BEST)
     if barrier not in source:
         raise ValueError(f"{BEST}.cu has no {barrier!r}: it has changed since")
-    x, filter = _random(conv2d.shape_of(which, 1), np.random.default_rng(16))
+    x, filter = random_arrays(conv2d.shape_of(which, 1), np.random.default_rng(16))
     broken = {BEST: (BEST, source.replace(barrier, "//", 1))}
     spec = dataclasses.replace(conv2d.conv2d_named(BEST), **settings)
     _, (found,) = conv2d.simulate(spec, x, filter, entry=simulator.check, instead=broken)
     return found[0].brief() if found else "no finding"
 
 
-def _random(shape: ConvShape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def random_arrays(shape: ConvShape, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return x and filter of a layer, float32 in [-1, 1)."""
     x, filter = (
         rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
     )
@@ -223,7 +213,7 @@ def agreement_table(steps: Steps) -> str:
 
 def sentences(built: Ladder) -> str:
     """Return the sentences of a ladder's steps, in lines that a page has room for."""
-    return _wrapped(ladder.sentences(built))
+    return _wrapped(ladder_report.sentences(built))
 
 
 def _wrapped(paragraphs: Iterable[str], width: int = 92) -> str:
@@ -321,7 +311,7 @@ def ladder_figure(steps: Steps) -> Figure:
 
     figure, axes = plt.subplots(2, 1, figsize=(11, 11), layout="constrained")
     for ax, built in zip(axes, steps.ladders, strict=True):
-        ladder.draw(ax, built)
+        ladder_report.draw(ax, built)
     plotting.caption(axes[1], steps.record)
     return figure
 
@@ -333,8 +323,8 @@ def ladder_figure(steps: Steps) -> Figure:
 def near_roof(built: Ladder) -> list[str]:
     """Return the kernels of IN_ROOFS that reach half of their roof by passes through L1."""
     peak = built.device.fp32_peak or 0.0
-    bandwidth = ladder.l1_bandwidth(built.device)
-    points = ladder.l1_points(_shown(built))
+    bandwidth = ladder_report.l1_bandwidth(built.device)
+    points = ladder_report.l1_points(_shown(built))
     return [name for name, flops, speed in points if speed >= 0.5 * min(peak, bandwidth * flops)]
 
 
@@ -363,7 +353,7 @@ def roofs_figure(steps: Steps, which: str) -> Figure:
     )
     near = len(near_roof(built))
     title = f"{which}: by L1 passes, {near} of these {len(order)} reach half of their roof"
-    ladder.draw_l1(axes[1], few, title=title)
+    ladder_report.draw_l1(axes[1], few, title=title)
     shares: dict[str, list[str]] = {name: [] for name in numbers}
     for ax in axes:
         for text in ax.texts:
@@ -388,76 +378,6 @@ def roof_words(built: Ladder) -> str:
         f"{built.which}: {built.best.name} has {share:.0f} % of the floor's speed "
         f"({built.floor.bound} bound); by its passes, L1 would allow {room:.1f} times the peak"
     )
-
-
-# --------------------------------------------------------------------------------------------------
-# Other batches and layers
-
-
-def batches_figure(record: Record) -> Figure:
-    """Draw the times of IN_BATCHES and cuDNN over the images, for four layers."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import NullLocator
-
-    figure, axes = plt.subplots(2, 2, figsize=(12, 8.5), layout="constrained")
-    for ax, which in zip(axes.flat, (*LENET, *OTHERS), strict=True):
-        every = [ladder.build(record, which, batch) for batch in BATCHES]
-        by_name = [{step.name: step.row for step in built.steps} for built in every]
-        rows = [
-            {**of_batch[name], "series": name}
-            for name in IN_BATCHES
-            for of_batch in by_name
-            if name in of_batch
-        ]
-        rows += [
-            {**built.yardstick, "series": ladder.YARDSTICK} for built in every if built.yardstick
-        ]
-        title = f"{which}, our fastest: {_fastest_words(every)}"
-        plotting.scaling(
-            ax, rows, x="batch", xlabel="images", floor=_floor_seconds(every), title=title
-        )
-        handles, labels = ax.get_legend_handles_labels()
-        if (legend := ax.get_legend()) is not None:
-            legend.remove()
-        ax.set_xticks(BATCHES, [f"{batch:,}" for batch in BATCHES])
-        ax.xaxis.set_minor_locator(NullLocator())
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    plotting.caption(axes[1, 0], record)
-    return figure
-
-
-def _floor_seconds(every: Sequence[Ladder]) -> Callable[[int], float]:
-    """The least seconds of a layer by the number of images."""
-    seconds = {built.shape.B: 1e-3 * built.floor_ms for built in every}
-    return lambda images: seconds[images]
-
-
-def _fastest_words(every: Sequence[Ladder]) -> str:
-    """Our fastest kernels by batch, and the batches at which cuDNN is faster."""
-    batches: dict[str, list[str]] = {}
-    for built in every:
-        batches.setdefault(built.best.name, []).append(f"{built.shape.B:,}")
-    words = [f"{name} at {', '.join(at)}" for name, at in batches.items()]
-    beaten = [
-        f"{built.shape.B:,}"
-        for built in every
-        if built.yardstick and built.yardstick["median_ms"] < built.best.ms
-    ]
-    if beaten:
-        words.append(f"cuDNN is faster at {', '.join(beaten)}")
-    return ";\n".join(words)
-
-
-def blocks_table(record: Record) -> str:
-    """Return the blocks of the best kernel by layer and images."""
-    spec = conv2d.conv2d_named(BEST)
-    rows = []
-    for which in (*LENET, *OTHERS):
-        grids = (spec.grid(conv2d.shape_of(which, batch)) for batch in BATCHES)
-        rows.append((which, *(f"{int(np.prod(grid)):,}" for grid in grids)))
-    head = (f"blocks of {BEST}", *(f"{batch:,} images" for batch in BATCHES))
-    table = tables.text(head, rows)
-    return f"{table}\nmultiprocessors of {record.device.name}: {record.device.multiprocessors}"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -537,84 +457,3 @@ def accuracy_words(record: Record) -> str:
         "of the kernels"
         for (network, images), counts in right.items()
     )
-
-
-# --------------------------------------------------------------------------------------------------
-# The reader's own rung: `kernel` is the function that a %%kernel cell binds to its name. It has a
-# `name`, its `source` and its `options`.
-
-
-def rung(kernel: Any) -> conv2d.Conv2d:
-    """Return how a reader's kernel is launched: 16 x 16 outputs of MAPS maps for each block."""
-    option = next((one for one in kernel.options if one.startswith("-DMAPS=")), "-DMAPS=1")
-    return dataclasses.replace(
-        conv2d.conv2d_named("conv2d_basic"), tile=(16, 16, int(option.removeprefix("-DMAPS=")))
-    )
-
-
-def run_rung(kernel: Any, shape: ConvShape, rng: np.random.Generator) -> traffic.Counters:
-    """Check one launch on random cells in the simulator; return its counters.
-
-    Raises checking.CheckError for wrong outputs, and traffic.TrafficError for a finding.
-    """
-    x, filter = _random(shape, rng)
-    mine = {"conv2d_basic": (kernel.name, kernel.source)}
-    y, launches = conv2d.simulate(rung(kernel), x, filter, instead=mine, options=kernel.options)
-    if launches[0].findings:
-        raise traffic.TrafficError(f"{kernel.name} has a finding: {launches[0].findings[0]}")
-    conv2d.check(y, x, filter, name=f"{kernel.name} on {shape}")
-    return traffic.counters_of(launches, shape)
-
-
-def _time_rung(kernel: Any, which: str) -> float:
-    """The median ms of a reader's kernel on the whole batch, after a check of every output."""
-    shape, spec = conv2d.shape_of(which, BATCH), rung(kernel)
-    with conv2d.Problem(shape, *inputs(which)) as problem:
-        y, x, filter = (np.uintp(at) for at in (problem.y, problem.x, problem.filter))
-        arguments = spec.arguments(y, x, filter, shape)
-
-        def launch(stream: Any) -> None:
-            kernel(*arguments, block=(16, 16, 1), grid=spec.grid(shape), stream=stream)
-
-        problem.poison()
-        launch(None)
-        verdict = problem.check(kernel.name)
-        return timing.time_gpu(launch, verdict=verdict, name=kernel.name, budget_s=0.3).median
-
-
-def estimate_words(steps: Steps) -> str:
-    """Return how many pairs of kernels the estimate of cost puts in the order of their times.
-
-    Pairs without a measurable difference in time do not count.
-    """
-    lines = []
-    for built in steps.ladders:
-        pairs = [
-            (one.ms < two.ms) == (one.counters.cost < two.counters.cost)
-            for one, two in itertools.combinations(built.steps, 2)
-            if max(one.ms, two.ms) >= ladder.DRIFT * min(one.ms, two.ms)
-        ]
-        lines.append(
-            f"{built.which}: the estimate orders {sum(pairs)} of {len(pairs)} pairs of kernels as "
-            "their times do"
-        )
-    return "\n".join(lines)
-
-
-def place(kernel: Any, steps: Steps) -> str:
-    """Return a reader's place on both ladders: by time on a GPU, and by an estimate of cost."""
-    lines = []
-    for built in steps.ladders:
-        one = conv2d.shape_of(built.which, 1)
-        cost = run_rung(kernel, one, np.random.default_rng(0)).cost
-        rank = 1 + sum(step.counters.cost < cost for step in built.steps)
-        words = (
-            f"place {rank} of {len(built.steps) + 1} by estimate, {cost:.1f} cycles per 32 "
-            "multiply-adds"
-        )
-        if device.select().kind == "gpu":
-            ms = _time_rung(kernel, built.which)
-            faster = sum(step.ms < ms for step in built.steps)
-            words = f"place {1 + faster} by time, {ms:.2f} ms; {words}"
-        lines.append(f"{kernel.name}, {built.which}: {words}")
-    return "\n".join(lines)

@@ -23,12 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, launch, limits, tables, timing
+from helpers import checking, device, device_counter, limits, programs, tables, timing
+from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn, datasets
 from helpers.problems.conv2d import Conv2d, LayerError, Problem
-from helpers.problems.lenet import network, pipeline
+from helpers.problems.lenet import network, pooled, trained_weights
 from helpers.problems.lenet import times as lenet_times
 
 NAME = "benchmark_conv2d"
@@ -58,44 +59,22 @@ def sized(spec: Conv2d, shape: ConvShape, free: int) -> Conv2d:
 # Times
 
 
-class LayerBenchmark:
-    """The measurements of ``conv2d``: ``results.record`` takes `measure`.
+class LayerBenchmark(BenchmarkBase):
+    """The measurements of ``conv2d``: ``results.record`` takes `measure`."""
 
-    layers: names of `conv2d.LAYERS`; batches: numbers of images; budget_s: seconds for each timing.
-    """
-
-    def __init__(
-        self,
-        layers: Sequence[str] = tuple(conv2d.LAYERS),
-        batches: Sequence[int] = BATCHES,
-        budget_s: float = BUDGET_S,
-    ):
-        import pycuda.driver as cuda
-
-        self._cuda, self._layers, self._batches, self._budget_s = (
-            cuda,
-            tuple(layers),
-            tuple(batches),
-            budget_s,
-        )
-        self._yardstick = cudnn.why_not()
+    BUDGET_S = BUDGET_S
 
     def measure(self) -> Iterator[dict[str, Any]]:
         """Check and time everything.
 
         Raises checking.CheckError for a wrong kernel, and AccuracyError as `accuracies` does.
         """
-        if self._yardstick:
-            print(f"{cudnn.NAME} is left out: {self._yardstick}")
+        self.say_what_is_left_out()
         compile_ahead(
             conv2d.shape_of(name, batch) for name in self._layers for batch in self._batches
         )
-        for name in self._layers:
-            x, filter = conv2d.inputs(name, max(self._batches))
-            for batch in self._batches:
-                print(f"{name}, {batch:,} images", flush=True)
-                with Problem(conv2d.shape_of(name, batch), x[:batch], filter) as problem:
-                    yield from self._problem(problem, {"layer": name, "batch": batch})
+        for name, problem, _ in self.problems():
+            yield from self._problem(problem, {"layer": name, "batch": problem.shape.B})
         yield from accuracies(self._batches)
 
     def _problem(self, problem: Problem, place: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -158,7 +137,7 @@ class LayerBenchmark:
             self._cuda.memcpy_dtod_async(int(target), int(source), 4 * words, stream)
 
         try:
-            counter = checking.DeviceCounter()
+            counter = device_counter.DeviceCounter()
             self._cuda.memset_d32(int(source), ONE, words)
             counter.poison(int(target), words)
             launch(None)
@@ -184,7 +163,7 @@ def compile_ahead(shapes: Iterable[ConvShape]) -> None:
     A kernel that does not compile raises its error later, when it is needed.
     """
     plans = [plan for shape in shapes for spec in conv2d.CONV2D if (plan := _plan(spec, shape))]
-    if count := launch.compile_ahead(plans, ignored=(Exception,), workers=8):
+    if count := programs.compile_ahead(plans, ignored=(Exception,), workers=8):
         print(f"compiled {count} kernels", flush=True)
 
 
@@ -238,19 +217,20 @@ def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
     import pycuda.driver as cuda
 
     free = cuda.mem_get_info()[0]
-    return [sized(spec, conv2d.shape_of(name, batch), free // 2) for name in pipeline.LAYERS]
+    return [sized(spec, conv2d.shape_of(name, batch), free // 2) for name in pooled.LAYERS]
 
 
-def _networks() -> list[tuple[datasets.Weights, dict[int, int]]]:
+def _networks() -> list[tuple[trained_weights.Weights, dict[int, int]]]:
     """The available networks, each with the known numbers of right images."""
     trained = {
-        int(count): right for count, right in datasets.lenet_record()["test"]["right"].items()
+        int(count): right
+        for count, right in trained_weights.lenet_record()["test"]["right"].items()
     }
-    networks = [(datasets.lenet_weights(), trained)]
-    if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
-        networks.append((datasets.course_weights(), KNOWN_RIGHT))
+    networks = [(trained_weights.lenet_weights(), trained)]
+    if os.environ.get(trained_weights.WEIGHTS_VARIABLE, "").strip():
+        networks.append((trained_weights.course_weights(), KNOWN_RIGHT))
     else:
-        print(f"{COURSE} is left out: {datasets.WEIGHTS_VARIABLE} does not name its file")
+        print(f"{COURSE} is left out: {trained_weights.WEIGHTS_VARIABLE} does not name its file")
     return networks
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from helpers import baselines, limits, plotting, results, tables, timing
 from helpers.plotting import styles
-from helpers.problems import conv2d, cudnn, datasets
-from helpers.problems.lenet import network
+from helpers.problems import conv2d, cudnn, datasets, resizing
+from helpers.problems.lenet import network, trained_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,10 +33,10 @@ IMAGES_AT_A_TIME = 500  # the outputs of 10,000 images would not fit every host'
 Row = Mapping[str, Any]
 
 
-def networks() -> list[datasets.Weights]:
+def networks() -> list[trained_weights.Weights]:
     """Return the labs' LeNet, and the course's own where COURSE_WEIGHTS names its file."""
-    own = os.environ.get(datasets.WEIGHTS_VARIABLE)
-    return [datasets.lenet_weights(), *([datasets.course_weights()] if own else [])]
+    own = os.environ.get(trained_weights.WEIGHTS_VARIABLE)
+    return [trained_weights.lenet_weights(), *([trained_weights.course_weights()] if own else [])]
 
 
 def convolve(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
@@ -105,10 +105,10 @@ def _cpu_row(
 
 def _accuracies() -> Iterator[Row]:
     images = datasets.images_at_hand(MANY)
-    pixels = datasets.resize(images.pixels)
+    pixels = resizing.resize(images.pixels)
     for net in networks():
         parts = (
-            datasets.network_input(pixels[first : first + IMAGES_AT_A_TIME])
+            resizing.network_input(pixels[first : first + IMAGES_AT_A_TIME])
             for first in range(0, len(pixels), IMAGES_AT_A_TIME)
         )
         classes = np.concatenate(

@@ -31,8 +31,9 @@ import numpy as np
 from helpers import checking, plotting, tables, timing
 from helpers.experiments import layer_bounds, traffic
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, datasets
-from helpers.problems.lenet import pipeline
+from helpers.plotting import styles
+from helpers.problems import conv2d, datasets, resizing
+from helpers.problems.lenet import pipeline, trained_weights
 from helpers.results import Record
 from helpers.simulator import Profile
 from helpers.simulator.bounds import Bounds
@@ -250,7 +251,7 @@ def bound_of(name: str, which: str) -> float:
         rng = np.random.default_rng(conv2d.SEED)
         sizes = shape.x_shape, shape.filter_shape
         x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in sizes)
-        _, seen[images] = conv2d.simulate(name, x, filter)
+        _, seen[images] = conv2d.simulate(name, x, filter, checks=False)
     spec = conv2d.conv2d_named(name)
     return 1e-3 * layer_bounds.of_batch(spec, which, seen, BATCH).microseconds
 
@@ -258,10 +259,10 @@ def bound_of(name: str, which: str) -> float:
 @functools.cache
 def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
     """Return (x, filter) of a layer like `conv2d.inputs`; the device computes the x of layer 2."""
-    weights = datasets.lenet_weights()
+    weights = trained_weights.lenet_weights()
     if which == LAYERS[0]:
         pixels = datasets.images_at_hand(batch).repeated(batch)
-        return datasets.network_input(pixels), weights.conv1
+        return resizing.network_input(pixels), weights.conv1
     with pipeline.Network(weights, batch) as net:
         net.load(inputs(LAYERS[0], batch)[0])
         net.launch()
@@ -423,14 +424,7 @@ class Board:
                 {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
             )
             ax.barh(y, value, height=0.6, edgecolor="#222222", linewidth=0.8, **look)
-            ax.annotate(
-                f"{value:.3g}",
-                (value, y),
-                (5, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="small",
-            )
+            styles.beside(ax, value, y, f"{value:.3g}", points=5)
         ax.set_yticks(
             range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked]
         )

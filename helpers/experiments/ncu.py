@@ -89,12 +89,18 @@ def _number(text: str) -> float | int | None:
     return int(value) if value.is_integer() else value
 
 
-# Counter of a Profile -> metric of Nsight Compute that must be equal, for global memory.
+# Counter of a Profile -> metric of Nsight Compute that must be equal.
 GLOBAL = {
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
     "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+}
+SHARED = {
+    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_load_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "shared_store_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
 }
 
 
@@ -122,11 +128,14 @@ def record_here(name: str, measure: Callable[[], Iterable[Mapping[str, Any]]], l
     return 0
 
 
-def beside(profile: Profile, launch: str) -> str:
-    """Return a table of a profile's counters of global memory beside those of Nsight Compute.
+def beside(
+    profile: Profile, launch: str, metrics: Mapping[str, str] = GLOBAL, title: str = "metric"
+) -> str:
+    """Return a table of a profile's counters beside those of Nsight Compute.
 
     launch: the label of a launch in data/measured/counters.json, such as "axpy_basic, n = 1000".
-    Raises NcuError if the record does not contain it.
+    metrics: `GLOBAL` or `SHARED`. title: of the first column. Raises NcuError if the record does
+    not contain the launch.
     """
     launches, gpu = recorded()
     if launch not in launches:
@@ -135,6 +144,6 @@ def beside(profile: Profile, launch: str) -> str:
             "of one, as `python -m helpers.tools.counters` prints them"
         )
     there, counted = launches[launch], profile.counters()
-    body = [(metric, f"{there[name]:,}", f"{counted[name]:,}") for name, metric in GLOBAL.items()]
-    head = ("metric", f"Nsight Compute,\n{gpu}", "simulator")
+    body = [(metric, f"{there[name]:,}", f"{counted[name]:,}") for name, metric in metrics.items()]
+    head = (title, f"Nsight Compute,\n{gpu}", "simulator")
     return tables.text(head, body)

@@ -21,7 +21,7 @@ import numpy as np
 
 from helpers import checking, tables, timing
 from helpers.problems import cudnn, datasets
-from helpers.problems.lenet import checks, network, pipeline, pytorch
+from helpers.problems.lenet import checks, network, network_plan, pipeline, pytorch, trained_weights
 from helpers.problems.lenet import times as lenet_times
 
 NAME = "benchmark_lenet"
@@ -143,17 +143,17 @@ def forms() -> dict[str, Sequence[Any]]:
     All have the accuracy of FP32: the checks compare their classes with a plain network's.
     """
     return {
-        "FP32 accuracy": pipeline.FASTEST,
-        "FP32 accuracy, portable": pipeline.TENSOR_CORES,
-        "FP32 units": pipeline.FUSED,
+        "FP32 accuracy": network_plan.FASTEST,
+        "FP32 accuracy, portable": network_plan.TENSOR_CORES,
+        "FP32 units": network_plan.FUSED,
     }
 
 
-def _trained() -> list[datasets.Weights]:
+def _trained() -> list[trained_weights.Weights]:
     """The labs' network, and the course's where COURSE_WEIGHTS names its file."""
-    found = [datasets.lenet_weights()]
-    if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
-        found.append(datasets.course_weights())
+    found = [trained_weights.lenet_weights()]
+    if os.environ.get(trained_weights.WEIGHTS_VARIABLE, "").strip():
+        found.append(trained_weights.course_weights())
     return found
 
 

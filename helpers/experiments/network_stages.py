@@ -20,15 +20,15 @@ import numpy as np
 from helpers import kernels, limits, plotting, results, simulator, tables
 from helpers.experiments import network_benchmark
 from helpers.plotting import styles
-from helpers.problems import conv2d, datasets
-from helpers.problems.lenet import pipeline
+from helpers.problems import conv2d, data_files, datasets
+from helpers.problems.lenet import network_plan, pooled, trained_weights
 from helpers.problems.lenet import times as lenet_times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.device import Device
-    from helpers.problems.datasets import Weights
+    from helpers.problems.lenet.trained_weights import Weights
     from helpers.results import Record
 
 NAME = lenet_times.RECORD
@@ -48,10 +48,10 @@ def forms(gpu: Device, mine: Sequence[Any]) -> dict[str, Sequence[Any]]:
     mine: the kernels of the two convolutions of the form "apart".
     """
     found: dict[str, Sequence[Any]] = {
-        APART: mine, FUSED: pipeline.FUSED, TENSOR: pipeline.TENSOR_CORES,
+        APART: mine, FUSED: network_plan.FUSED, TENSOR: network_plan.TENSOR_CORES,
     }  # fmt: skip
     if gpu.kind == "gpu" and gpu.compute_capability == (9, 0):
-        found[WARPGROUPS] = pipeline.FASTEST
+        found[WARPGROUPS] = network_plan.FASTEST
     return found
 
 
@@ -62,10 +62,10 @@ def measure(forms: Forms) -> Iterator[Row]:
     weights as well, where the reader has that file.
     """
     try:
-        others = [datasets.course_weights()]
-    except datasets.DataError:
+        others = [trained_weights.course_weights()]
+    except data_files.DataError:
         others = []
-    weights, images = datasets.lenet_weights(), datasets.images_at_hand(LARGE)
+    weights, images = trained_weights.lenet_weights(), datasets.images_at_hand(LARGE)
     host = list(forms)[-1]
     return lenet_times.measure(weights, images, forms, BATCHES, host=host, others=others)
 
@@ -129,7 +129,7 @@ def right_answers(
     Known are those of the labs' network from its training, and those of the course's network from
     report A.
     """
-    known = {weights.name: dict(datasets.lenet_record()["test"]["right"])}
+    known = {weights.name: dict(trained_weights.lenet_record()["test"]["right"])}
     known["the course's LeNet"] = {
         str(row["batch"]): round(row["batch"] * row["accuracy"]) for row in reported
         if (row["report"], row["optimization"]) == ("A", "baseline")
@@ -208,7 +208,7 @@ def traffic(weights: Weights, images: np.ndarray, forms: Forms) -> dict[str, dic
     """Return what each stage asks of global memory for an image (kB), by form and stage."""
     found: dict[str, dict[str, float]] = {}
     for form, layers in forms.items():
-        _, seen = pipeline.simulate(weights, images, layers)
+        _, seen = network_plan.simulate(weights, images, layers)
         found[form] = {
             stage: SECTOR_KB * (p.global_load_sectors + p.global_store_sectors) / len(images)
             for stage, p in seen.items()
@@ -227,8 +227,8 @@ class Broken:
 
     def __call__(self, name: str, kernel: str, old: str, new: str) -> str:
         instead = {kernel: (kernel, kernels.changed(kernel, (old, new)))}
-        layers = self._mine if kernel == "lenet_pool" else pipeline.FUSED
-        _, seen = pipeline.simulate(
+        layers = self._mine if kernel == "lenet_pool" else network_plan.FUSED
+        _, seen = network_plan.simulate(
             self._weights, self._images, layers, entry=simulator.check, instead=instead
         )
         first = [one.brief() for findings in seen.values() for one in findings]
@@ -376,5 +376,5 @@ def batches_figure(data: Record) -> Figure:
 
 def floor_ms(device: Device) -> float:
     """Return the least time (ms) of both convolutions of 10,000 images on the FP32 units."""
-    works = [limits.conv2d(conv2d.shape_of(name, LARGE)) for name in pipeline.LAYERS]
+    works = [limits.conv2d(conv2d.shape_of(name, LARGE)) for name in pooled.LAYERS]
     return 1e3 * sum(limits.floor(work, device).compute_s for work in works)

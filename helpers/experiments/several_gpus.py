@@ -4,20 +4,18 @@ sums over them.
     rows = several_gpus.measure(cards.Cards())            # on GPUs; minutes
     record = several_gpus.record(gpu, lab="403_several_gpus")
 
-Every result is compared bit for bit with that of one card before it is timed.
+Every result is compared bit for bit with that of one card before it is timed. `card_mistakes` has
+what the driver answers to a misuse.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,11 +23,11 @@ import numpy as np
 from helpers import cards, checking, results, timing
 from helpers.experiments import between_gpus
 from helpers.experiments.between_gpus import require_same
-from helpers.experiments.wrong_card import ANSWER, CASES
-from helpers.launch import Launch, Plan
+from helpers.experiments.card_mistakes import Row, misuse
+from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
-from helpers.problems.lenet import pipeline
+from helpers.problems.lenet import network_plan, trained_weights
 
 RECORD = "403_several_gpus"  # in data/measured/
 KERNEL = "conv2d_register_tiled"
@@ -38,8 +36,6 @@ IMAGES = 10_000
 NETWORK_IMAGES = (10_000, 100_000)
 PIECE, NETWORK_PIECE, RESIDENT_PIECE = 250, 2_500, 5_000  # images of a launch
 BUDGET_S = 0.4  # of a timing
-
-Row = dict[str, Any]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -57,42 +53,19 @@ def layer(kernel: str, shape: ConvShape, filter: np.ndarray) -> cards.Work:
     )
 
 
-def lenet(weights: datasets.Weights, layers: Sequence[Any] = pipeline.FUSED) -> cards.Work:
+def lenet(
+    weights: trained_weights.Weights, layers: Sequence[Any] = network_plan.FUSED
+) -> cards.Work:
     """Return what a card does with a piece of images, uint8, (n, 28, 28): the whole network, to
     classes.
     """
 
     def plan(images: int) -> Plan:
         return tuple(
-            one for stage in pipeline.stages(layers, images, pixels=True) for one in stage.plan
+            one for stage in network_plan.stages(layers, images, pixels=True) for one in stage.plan
         )
 
-    return cards.Work("LeNet", plan, "pixels", "classes", dict(pipeline._constants(weights)))
-
-
-BROKEN = """
-extern "C" __global__ void far_away(float *y, const float *x)
-{
-    y[(1ull << 36) + threadIdx.x] = x[threadIdx.x];
-}
-"""
-TOO_MANY = 70_000  # blocks along y: a grid has 65,535 at most
-
-
-def failing(work: cards.Work, images: int, *, fault: bool = False) -> cards.Work:
-    """Return a work that goes wrong on pieces of so many images: the driver refuses its launch.
-
-    fault: the launch runs, and writes far outside of its arrays.
-    """
-    grid = (1, 1, 1) if fault else (1, TOO_MANY, 1)
-
-    def plan(count: int) -> Plan:
-        if count != images:
-            return work.plan(count)
-        y, x = (work.arrays(count)[name] for name in (work.y, work.x))
-        return (Launch(BROKEN, "far_away", (), grid, (32, 1, 1), arguments=(y, x)),)
-
-    return replace(work, plan=plan)
+    return cards.Work("LeNet", plan, "pixels", "classes", dict(network_plan.constants(weights)))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -185,7 +158,7 @@ def jobs(images: int = IMAGES) -> Iterator[Job]:
     yield Job(
         LAYER, work, x, _layer_check(x, filter, LAYER), KERNEL, PIECE, ("host to host", "resident")
     )
-    weights = datasets.lenet_weights()
+    weights = trained_weights.lenet_weights()
     for count in NETWORK_IMAGES:
         pixels = datasets.images_at_hand(min(count, images)).repeated(count)
         told = f"LeNet, {count:,} images"
@@ -210,7 +183,7 @@ def _layer_check(
 
 
 def _classes_check(
-    pixels: np.ndarray, weights: datasets.Weights, name: str
+    pixels: np.ndarray, weights: trained_weights.Weights, name: str
 ) -> Callable[[np.ndarray], checking.Verdict]:
     some = pixels[:200]
     from helpers.problems.lenet import network
@@ -418,64 +391,9 @@ def speeds(group: cards.Cards, images: int) -> Iterator[Row]:
 
 
 # --------------------------------------------------------------------------------------------------
-# What is refused
-
-
-def misuse(names: Sequence[str] = tuple(CASES)) -> Iterator[Row]:
-    """Yield what the driver answers to each misuse, each in a process of its own: a fault would end
-    all that follow.
-    """
-    root = Path(__file__).resolve().parents[2]
-    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-m", "helpers.experiments.wrong_card", name],
-            cwd=root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for name in names
-    ]
-    for name, process in zip(names, running, strict=True):
-        said, _ = process.communicate(timeout=120)
-        none = f"{ANSWER}none: the process ended with status {process.returncode}"
-        (answer,) = [line for line in said.splitlines() if line.startswith(ANSWER)] or [none]
-        yield {
-            "series": "misuse",
-            "case": name,
-            "answer": answer.removeprefix(ANSWER),
-            "timing": None,
-        }
-
-
-def answers(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what the driver answered, by case."""
-    return {row["case"]: row["answer"] for row in rows if row["series"] == "misuse"}
-
-
-# --------------------------------------------------------------------------------------------------
 # Tables
 
 Rows = Sequence[Mapping[str, Any]]
-
-
-def misuse_table(simulated: Mapping[str, str], measured: Mapping[str, str]) -> str:
-    """Return a table of the first words that the simulator and a GPU answer to each misuse."""
-
-    def short(answer: str) -> str:
-        return answer.partition(" - ")[0].partition(": kernel")[0][:66]
-
-    lines = []
-    for case, answer in simulated.items():
-        lines += [
-            case,
-            f"    simulator  {short(answer)}",
-            f"    GPU        {short(measured.get(case, 'not recorded'))}",
-        ]
-    return "\n".join(lines)
 
 
 def links(rows: Rows) -> list[str]:

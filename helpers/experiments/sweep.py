@@ -1,4 +1,4 @@
-"""The search for the fastest sizes of conv2d_register_tiled by Kernel Tuner, and its replay.
+"""The search for the fastest sizes of conv2d_register_tiled by Kernel Tuner.
 
     # On a GPU. It writes results/204_sweep_layer_1.json and so on; copy them to data/measured/.
     python -m helpers.experiments.sweep            # all layers
@@ -7,9 +7,8 @@
 `space` lists the configurations of a layer: a product of a few sizes, without those that
 `conv2d.RegisterTiled.require` refuses. `tune` compiles them and checks every output of each against
 conv2d_basic and the float64 reference. Kernel Tuner then runs and times the right ones through
-PyCUDA; a wrong one is recorded as rejected and never timed. `replay` runs one of Kernel Tuner's
-search strategies on a record, in its simulation mode and without a GPU, to see how soon the
-strategy finds the best configuration.
+PyCUDA; a wrong one is recorded as rejected and never timed. `sweep_replay` runs the search
+strategies of Kernel Tuner on a record.
 
 Kernel Tuner times with events of its own: the average of 7 launches in a row, with warm caches. The
 order of nearly equal configurations means nothing before `timing.compare` compares them; lab 204
@@ -24,21 +23,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-import json
 import math
-import random
 import re
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, launch, results
+import helpers.jsonschema_import  # noqa: F401
+from helpers import checking, device, kernels, programs, results
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, RegisterTiled
@@ -79,9 +75,6 @@ SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
 THREADS = (64, 256)  # fewest and most threads of a block
 SUMS = (16, 72)  # fewest and most sums of a thread
 FITS = 0.8  # the smallest share of useful outputs among all that the tiles compute
-# Kernel Tuner's strategies that end on any space. Some others never end on a space in which few
-# configurations have neighbours.
-STRATEGIES = ("brute_force", "random_sample", "greedy_mls", "genetic_algorithm")
 
 Configuration = tuple[int, ...]  # values of PARAMETERS
 
@@ -154,7 +147,7 @@ def _fitting(sizes: Sequence[int], shape: ConvShape) -> Configuration | None:
     return None
 
 
-def _product(configurations: Iterable[Sequence[int]]) -> dict[str, list[int]]:
+def tune_params(configurations: Iterable[Sequence[int]]) -> dict[str, list[int]]:
     """Return Kernel Tuner's tune_params: the values of each parameter."""
     return {
         name: sorted(set(values))
@@ -171,7 +164,7 @@ def build(layers: Iterable[tuple[Conv2d, ConvShape]]) -> None:
 
     It does nothing in the simulator. Raises pycuda.driver.CompileError if nvcc refuses a kernel.
     """
-    launch.compile_ahead(spec.plan(shape) for spec, shape in layers)
+    programs.compile_ahead(spec.plan(shape) for spec, shape in layers)
 
 
 def checked(
@@ -257,15 +250,13 @@ def _tune_kernel(
     shape: ConvShape, x: np.ndarray, right: Mapping[Configuration, conv2d.Compiled]
 ) -> dict[Configuration, float | None]:
     """Return Kernel Tuner's time for each of the compiled kernels."""
-    kernel_tuner = _kernel_tuner()
+    kernel_tuner = import_kernel_tuner()
 
     def spec(sizes: Mapping[str, int]) -> RegisterTiled:
         return spec_of([sizes[name] for name in PARAMETERS])
 
     def value(constant: str) -> Any:
-        return lambda sizes: dict(option[2:].split("=") for option in spec(sizes).options(shape))[
-            constant
-        ]
+        return lambda sizes: spec(sizes).constant_values(shape)[constant]
 
     arguments = [np.empty(shape.y_shape, np.float32), x, np.int32(shape.B)]
     with _already_compiled(shape, right):
@@ -274,14 +265,14 @@ def _tune_kernel(
             kernels.source(KERNEL),
             lambda sizes: spec(sizes).grid(shape),
             arguments,
-            _product(right),
+            tune_params(right),
             grid_div_x=[],
             grid_div_y=[],
             grid_div_z=[],
             block_size_names=["threads"],
             lang="PYCUDA",
             quiet=True,
-            restrictions=_among(right),
+            restrictions=restriction(right),
             defines={constant: value(constant) for constant in spec_constants(shape)},
         )
     return {key(row): row["time"] if math.isfinite(row["time"]) else None for row in rows}
@@ -289,9 +280,7 @@ def _tune_kernel(
 
 def spec_constants(shape: ConvShape) -> tuple[str, ...]:
     """Return the names of the kernel's -D constants, in the order of its options."""
-    return tuple(
-        option[2:].partition("=")[0] for option in conv2d.conv2d_named(KERNEL).options(shape)
-    )
+    return tuple(open_record().constant_values(shape))
 
 
 def key(row: Mapping[str, Any]) -> Configuration:
@@ -299,7 +288,7 @@ def key(row: Mapping[str, Any]) -> Configuration:
     return tuple(int(row[name]) for name in PARAMETERS)
 
 
-def _among(configurations: Iterable[Configuration]) -> Any:
+def restriction(configurations: Iterable[Configuration]) -> Any:
     """Return a restriction for Kernel Tuner: the product of all values is larger than the space."""
     known = frozenset(configurations)
 
@@ -326,7 +315,7 @@ def _already_compiled(
     from kernel_tuner.backends import pycuda as backend
 
     stock = {
-        frozenset(option[2:] for option in spec_of(one).options(shape)): compiled.module
+        frozenset(spec_of(one).constant_values(shape).items()): compiled.module
         for one, compiled in right.items()
     }
 
@@ -334,7 +323,7 @@ def _already_compiled(
         # The kernel's own defaults stand below its first line.
         constants = source.partition(f"// {KERNEL}.cu")[0]
         pairs = re.findall(r"^#define (\w+) (\S+)$", constants, re.MULTILINE)
-        return stock[frozenset(map("=".join, pairs))]
+        return stock[frozenset((name, int(value)) for name, value in pairs)]
 
     kept = backend.DynamicSourceModule
     backend.DynamicSourceModule = module
@@ -344,7 +333,8 @@ def _already_compiled(
         backend.DynamicSourceModule = kept
 
 
-def _kernel_tuner() -> Any:
+def import_kernel_tuner() -> Any:
+    """Select the device, then import Kernel Tuner. Raises SweepError without it."""
     device.select()
     try:
         with warnings.catch_warnings():
@@ -358,7 +348,7 @@ def _kernel_tuner() -> Any:
 
 
 # --------------------------------------------------------------------------------------------------
-# Records and their replay
+# Records
 
 
 def record_name(name: str) -> str:
@@ -383,96 +373,6 @@ def ranking(record: results.Record) -> list[tuple[Configuration, float]]:
             "python -m helpers.experiments.sweep"
         )
     return sorted(timed, key=lambda pair: pair[1])
-
-
-def replay(
-    record: results.Record,
-    strategy: str = "brute_force",
-    *,
-    evaluations: int | None = None,
-    seed: int = 0,
-) -> list[tuple[Configuration, float | None]]:
-    """Return the trials of a strategy of Kernel Tuner's on a recorded space, in order.
-
-    A trial is (configuration, ms), with None for a rejected one. strategy: one of STRATEGIES.
-    evaluations: the most configurations to try; by default all. seed: of the random generators of
-    Python and NumPy; their states are restored at the end. It needs no GPU. Raises SweepError for a
-    record without rows, and for another strategy.
-    """
-    if strategy not in STRATEGIES:
-        raise SweepError(
-            f"{strategy!r} is none of the strategies to replay: {', '.join(STRATEGIES)}"
-        )
-    kernel_tuner, rows = _kernel_tuner(), [row for row in record.rows() if row["series"] == KERNEL]
-    if not rows:
-        raise SweepError(f"the record {record.name} has no configurations to replay")
-    options = (
-        {} if evaluations is None or strategy == "brute_force" else {"max_fevals": evaluations}
-    )
-    with tempfile.TemporaryDirectory() as folder, _seeded(seed), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        cache = Path(folder) / "cache.json"
-        cache.write_text(json.dumps(_cache(record, rows)))
-        try:
-            trials, _ = kernel_tuner.tune_kernel(
-                KERNEL,
-                kernels.source(KERNEL),
-                len(rows),
-                [],
-                _product(map(key, rows)),
-                restrictions=_among(map(key, rows)),
-                strategy=strategy,
-                strategy_options=options,
-                cache=str(cache),
-                simulation_mode=True,
-                lang="PYCUDA",
-                quiet=True,
-                block_size_names=["threads"],
-            )
-        except ValueError as error:
-            raise SweepError(
-                f"Kernel Tuner cannot replay the record {record.name}: {error}"
-            ) from error
-    times = {key(row): row["tuner_ms"] for row in rows}
-    tried = dict.fromkeys(key(row) for row in trials if row is not None)
-    return [(one, times[one]) for one in tried][:evaluations]
-
-
-def _cache(record: results.Record, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the rows in the form of Kernel Tuner's cache file."""
-    entries = {}
-    for row in rows:
-        sizes = dict(zip(PARAMETERS, key(row), strict=True))
-        failed = dict.fromkeys(("time", "__error__"), "RuntimeFailedConfig")
-        outcome = failed if row["tuner_ms"] is None else {"time": row["tuner_ms"]}
-        spent = {"compile_time": 0.0, "verification_time": 0.0, "benchmark_time": 0.0}
-        entries[",".join(map(str, sizes.values()))] = sizes | outcome | spent
-    return {
-        "device_name": record.device.name,
-        "kernel_name": KERNEL,
-        "problem_size": len(rows),
-        "objective": "time",
-        "tune_params_keys": list(PARAMETERS),
-        "tune_params": _product(map(key, rows)),
-        "cache": entries,
-    }
-
-
-@contextlib.contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    ours, numpys = random.getstate(), np.random.get_state()
-    random.seed(seed)
-    np.random.seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(ours)
-        np.random.set_state(numpys)
-
-
-def best_so_far(tried: Iterable[tuple[Configuration, float | None]]) -> list[float]:
-    """Return the smallest time after each trial, in ms; infinite before the first right one."""
-    return list(itertools.accumulate((math.inf if ms is None else ms for _, ms in tried), min))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

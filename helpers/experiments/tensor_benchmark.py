@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, limits, reference, tables, timing
+from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, cudnn
 from helpers.problems.conv2d import Conv2d, LayerError, Problem, TensorLayer
@@ -71,41 +72,19 @@ class Contender:
     row: Row
 
 
-class TensorBenchmark:
-    """The measurements of ``tensor``: `measure()` is what ``results.record`` wants.
+class TensorBenchmark(BenchmarkBase):
+    """The measurements of ``tensor``: ``results.record`` takes `measure`."""
 
-    layers: names of `conv2d.LAYERS`; batches: numbers of images; budget_s: seconds for each timing.
-    """
-
-    def __init__(
-        self,
-        layers: Sequence[str] = tuple(conv2d.LAYERS),
-        batches: Sequence[int] = BATCHES,
-        budget_s: float = BUDGET_S,
-    ):
-        import pycuda.driver as cuda
-
-        self._cuda, self._layers, self._batches, self._budget_s = (
-            cuda,
-            tuple(layers),
-            tuple(batches),
-            budget_s,
-        )
-        self._yardstick = cudnn.why_not()
+    BUDGET_S = BUDGET_S
 
     def measure(self) -> Iterator[Row]:
         """Check and time everything.
 
         Raises checking.CheckError where a kernel is wrong: nothing wrong is timed.
         """
-        if self._yardstick:
-            print(f"{cudnn.NAME} is left out: {self._yardstick}")
-        for name in self._layers:
-            x, filter = conv2d.inputs(name, max(self._batches))
-            for batch in self._batches:
-                print(f"{name}, {batch:,} images", flush=True)
-                with Problem(conv2d.shape_of(name, batch), x[:batch], filter) as problem:
-                    yield from self._problem(name, problem, x[:batch])
+        self.say_what_is_left_out()
+        for name, problem, x in self.problems():
+            yield from self._problem(name, problem, x)
 
     def _problem(self, name: str, problem: Problem, x: np.ndarray) -> Iterator[Row]:
         told = {"layer": name, "batch": problem.shape.B}

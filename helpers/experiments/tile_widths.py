@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import limits, plotting, reference, results, tables, timing
-from helpers.experiments import sweep
+from helpers.experiments import sweep, sweep_replay
 from helpers.experiments.layer_tiles import in_words
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -86,7 +86,7 @@ def lanes_table() -> str:
 def profile(layer: str, width: int) -> Profile:
     """Run conv2d_tiled with tiles of `width` on one image in the simulator."""
     spec = conv2d.conv2d_named(TILED).with_tile(width)
-    _, (seen,) = conv2d.simulate(spec, *conv2d.inputs(layer, 1))
+    _, (seen,) = conv2d.simulate(spec, *conv2d.inputs(layer, 1), checks=False)
     return seen
 
 
@@ -264,11 +264,11 @@ def searches(layer: str) -> dict[str, tuple[tuple[int | None, ...], np.ndarray]]
     """
     record, fastest = sweep.recorded(layer), best(layer)[0][1]
     found = {}
-    for strategy in sweep.STRATEGIES[1:]:
+    for strategy in sweep_replay.STRATEGIES[1:]:
         curves = []
         for seed in SEEDS:
-            trials = sweep.replay(record, strategy, evaluations=TRIES, seed=seed)
-            run = np.array(sweep.best_so_far(trials)) / fastest
+            trials = sweep_replay.replay(record, strategy, evaluations=TRIES, seed=seed)
+            run = np.array(sweep_replay.best_so_far(trials)) / fastest
             curves.append(np.pad(run, (0, TRIES - len(run)), mode="edge"))
         tries = tuple(
             next((n for n, ratio in enumerate(curve, 1) if ratio <= NEAR), None) for curve in curves

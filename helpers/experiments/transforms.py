@@ -20,7 +20,7 @@ from helpers.device import Device
 from helpers.experiments import crossover, fft_times, ncu
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, MARKERS
-from helpers.problems import conv1d, conv2d, fft
+from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,12 +62,12 @@ def counts(stages: int, cells: np.ndarray, *, spare: bool = True) -> dict[str, f
     stages: at a time. spare: whether the cells in shared memory have the kernel's spare cell after
     16; without it, lanes meet on banks.
     """
-    spec, source = fft.OverlapAdd(10, stages), kernels.source(fft.OVERLAP_ADD)
+    spec, source = fft_conv1d.OverlapAdd(10, stages), kernels.source(fft_conv1d.OVERLAP_ADD)
     if not spare:
         assert "((i) + (i) / 16)" in source, "the kernel has changed: no spare cells to take away"
         source = source.replace("((i) + (i) / 16)", "(i)")
     instead = {spec.name: (spec.name, source)}
-    P, (_, seen) = fft.simulate_conv1d(spec, cells, filters()[STAGES_WIDTH], instead=instead)
+    P, (_, seen) = fft_conv1d.simulate_conv1d(spec, cells, filters()[STAGES_WIDTH], instead=instead)
     waves = seen.shared_load_wavefronts + seen.shared_store_wavefronts
     requests = seen.shared_load_requests + seen.shared_store_requests
     return {
@@ -108,9 +108,9 @@ def beside_ncu() -> str:
     numbers are those of data/measured/counters.json.
     """
     launches, gpu = ncu.recorded()
-    there = launches[f"{fft.OVERLAP_ADD}, n = {COUNTED_CELLS}, filter of {STAGES_WIDTH}"]
-    _, (_, seen) = fft.simulate_conv1d(
-        fft.OverlapAdd(10, 3), _cells(COUNTED_CELLS), filters()[STAGES_WIDTH]
+    there = launches[f"{fft_conv1d.OVERLAP_ADD}, n = {COUNTED_CELLS}, filter of {STAGES_WIDTH}"]
+    _, (_, seen) = fft_conv1d.simulate_conv1d(
+        fft_conv1d.OverlapAdd(10, 3), _cells(COUNTED_CELLS), filters()[STAGES_WIDTH]
     )
     counted = seen.counters()
     body = [(name, f"{counted[key]:,}", f"{there[key]:,}") for key, name in _BESIDE.items()]
@@ -157,7 +157,7 @@ def _width(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of overlap-add and, with three stages at a time, of cuFFT."""
     ready = fft_times.checked_launches(
-        fft.OverlapAdd.fitting(width, stages),
+        fft_conv1d.OverlapAdd.fitting(width, stages),
         data,
         checker,
         source,
@@ -173,7 +173,7 @@ def _width(
 
 def _layer(name: str, shape: ConvShape) -> Iterator[dict[str, Any]]:
     """Yield the rows of the tiles, of the direct kernel and of their ratio."""
-    rng, tiles = np.random.default_rng(SEED), fft.Tiles(LOG_SIDE)
+    rng, tiles = np.random.default_rng(SEED), fft_conv2d.Tiles(LOG_SIDE)
     some = rng.uniform(-1, 1, (500, *shape.x_shape[1:])).astype(np.float32)
     filter = rng.uniform(-1, 1, shape.filter_shape).astype(np.float32)
     x = np.tile(some, (shape.B // 500, 1, 1, 1))
@@ -207,7 +207,7 @@ def record(gpu: Device, lab: str) -> Record:
 
 def stage_times(data: Record, n: int = SIZES[0]) -> dict[int, float]:
     """Return the times of overlap-add in ms by stages at a time, for `STAGES_WIDTH` weights."""
-    rows = [row for row in data.rows() if row["series"] == fft.OVERLAP_ADD and row["n"] == n]
+    rows = [row for row in data.rows() if row["series"] == fft_conv1d.OVERLAP_ADD and row["n"] == n]
     found = {row["stages"]: row["median_ms"] for row in rows if row["filter_width"] == STAGES_WIDTH}
     return dict(sorted(found.items()))
 
@@ -220,10 +220,10 @@ def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
     }
     body = []
     for width in WIDTHS:
-        ours, theirs = times[fft.OVERLAP_ADD, width], times.get((fft_times.CUFFT, width))
+        ours, theirs = times[fft_conv1d.OVERLAP_ADD, width], times.get((fft_times.CUFFT, width))
         shown = ("-", "-") if theirs is None else (f"{theirs:.3f}", f"{theirs / ours:.1f}")
         body.append((str(width), f"{ours:.3f}", *shown))
-    return tables.text(("width", fft.OVERLAP_ADD, fft_times.CUFFT, "ratio"), body)
+    return tables.text(("width", fft_conv1d.OVERLAP_ADD, fft_times.CUFFT, "ratio"), body)
 
 
 def layer_ratio(data: Record, layer: str, K: int) -> tuple[float, float, float]:
@@ -252,7 +252,9 @@ def layers_table(data: Record) -> str:
 COUNTS = ("operations", "DRAM bytes, too", "on-chip bytes, too")
 
 
-def predicted(what: str, width: int, device: Device, spec: fft.OverlapAdd) -> tuple[float, float]:
+def predicted(
+    what: str, width: int, device: Device, spec: fft_conv1d.OverlapAdd
+) -> tuple[float, float]:
     """Return the least seconds for an output, of a direct sum and of overlap-add.
 
     what: one of `COUNTS`. "operations": at the FP32 units' peak. "DRAM bytes, too": or the bytes of
@@ -277,7 +279,7 @@ def predicted(what: str, width: int, device: Device, spec: fft.OverlapAdd) -> tu
 def predicted_width(what: str, device: Device) -> float | None:
     """Return the width above which overlap-add should be faster, by one way of counting."""
     widths = [w for w in range(3, 2050, 2) if w < 300 or w % 10 == 1]
-    pairs = [predicted(what, w, device, fft.OverlapAdd.fastest(w)) for w in widths]
+    pairs = [predicted(what, w, device, fft_conv1d.OverlapAdd.fastest(w)) for w in widths]
     direct, transformed = (list(times) for times in zip(*pairs, strict=True))
     return fft_times.crossover(widths, direct, transformed)
 
@@ -298,7 +300,7 @@ def floors_table(data: Record, widths: Sequence[int] = (3, 63, 127, 255)) -> str
     times = [crossover.times(data, name, n) for name in (crossover.DIRECT, crossover.TRANSFORMS)]
     for k, name in enumerate((crossover.DIRECT, crossover.TRANSFORMS)):
         for width in widths:
-            spec = fft.OverlapAdd.fastest(width)
+            spec = fft_conv1d.OverlapAdd.fastest(width)
             least = [1e3 * n * predicted(what, width, data.device, spec)[k] for what in COUNTS]
             ms = times[k][width]
             numbers = [*(f"{value:.3f}" for value in least), f"{ms:.3f}", f"{ms / least[-1]:.1f}"]
@@ -392,7 +394,7 @@ def layer_figure(data: Record) -> Figure:
 
     figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
     rows = [row for row in data.rows() if row.get("layer") == "layer 2" and "median_ms" in row]
-    for number, name in enumerate((DIRECT_2D, fft.TILES)):
+    for number, name in enumerate((DIRECT_2D, fft_conv2d.TILES)):
         points = [row for row in rows if row["series"] == name]
         middle = [row["median_ms"] for row in points]
         low = np.subtract(middle, [row["low_ms"] for row in points])
@@ -402,7 +404,7 @@ def layer_figure(data: Record) -> Figure:
             color=COLOURS[number], marker=MARKERS[number],
         )  # fmt: skip
     said = against(*layer_ratio(data, "layer 2", 7))
-    plotting.style(ax, f"Layer 2, K = 7: {fft.TILES} beside {DIRECT_2D}: {said}")
+    plotting.style(ax, f"Layer 2, K = 7: {fft_conv2d.TILES} beside {DIRECT_2D}: {said}")
     ax.set(xlabel="filter width K (the outputs stay 34 x 34)", ylabel="time (ms)")
     ax.set(xticks=LAYER_WIDTHS, ylim=(0, None))
     ax.legend(frameon=False)
@@ -419,8 +421,10 @@ def main() -> None:
 
     cells = _cells(COUNTED_CELLS)
     source, output = cuda.to_device(cells), cuda.mem_alloc(cells.nbytes)
-    spec = fft.OverlapAdd(10, 3)
-    fft.conv1d_launch(spec, cells.size, int(source), int(output), filters()[STAGES_WIDTH])(None)
+    spec = fft_conv1d.OverlapAdd(10, 3)
+    fft_conv1d.conv1d_launch(spec, cells.size, int(source), int(output), filters()[STAGES_WIDTH])(
+        None
+    )
     print(f"launched {spec.name}: n = {cells.size:,}, filter of {STAGES_WIDTH}")
 
 

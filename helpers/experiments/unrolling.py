@@ -1,26 +1,34 @@
-"""`__restrict__` and unrolling in the layer: machine code, times, and what a row too many does.
+"""`__restrict__` and unrolling in the layer: machine code and times.
 
-`measure_code` yields the rows of the record "201_sass", `measure` those of "201_unrolling",
-and `measure_answers` those of "201_answers". The last one needs no GPU: `eight_rows` computes with
-NumPy what the kernel with a row too many computes.
-
-    # Count again for both networks; COURSE_WEIGHTS names the course's file.
-    python -m helpers.experiments.unrolling
+`measure_code` yields the rows of the record "201_sass", `measure` those of "201_unrolling".
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import device, measured, plotting, results, simulator, tables, timing
+from helpers import device, plotting, results, simulator, tables, timing
 from helpers.experiments import sass
+from helpers.experiments.row_too_many import (
+    BY_GPU,
+    COUNTS,
+    COURSE,
+    EIGHT,
+    MANY,
+    PLAIN,
+    RESTRICT,
+    SEVEN,
+    UNROLLED,
+    answers_of,
+    networks_at_hand,
+    right_answers,
+)
 from helpers.limits import ConvShape
 from helpers.plotting import styles
-from helpers.problems import conv2d, datasets
+from helpers.problems import conv2d
 from helpers.problems.lenet import network
 
 if TYPE_CHECKING:
@@ -30,28 +38,16 @@ if TYPE_CHECKING:
     from helpers.results import Record
     from helpers.simulator import Profile
 
-LAB = "201_conv2d_restrict_and_unrolling"
-PLAIN, RESTRICT, UNROLLED = "conv2d_basic", "conv2d_restrict", "conv2d_unrolled"
 # The kernel that sums in y, without the promise and with it: nvcc's option for each.
 PROMISES = {"sum in y": "-DPROMISE=", "sum in y, restrict": "-DPROMISE=__restrict__"}
 SUM_IN_Y = "sum_in_y"
 SERIES = (PLAIN, RESTRICT, UNROLLED, *PROMISES)
 LAYERS = ("layer 1", "layer 2")
-COUNTS = (100, 1_000, 10_000)  # images
-MANY = COUNTS[-1]
-AT_HAND = datasets.SAMPLE_COUNT  # images in this repository
 WIDTHS = (1, 3, 5, 7, 9, 11, 13, 15)
 FILTER_WIDTH = 7
 TILE = 16
 SECTOR_BYTES = 32
 EXCERPT_LINES, EXCERPT_AFTER = 8, 6  # of the machine code, and from which instruction on
-
-SEVEN, EIGHT = "seven rows", "eight rows"  # of the filter: right, and a row too many
-# The convolutions' names in the GPU's record -> in that of NumPy.
-BY_GPU = {UNROLLED: SEVEN, "a row too many": EIGHT}
-ANSWERS = "201_answers"
-COURSE = "the course's LeNet"
-LABS = "the labs' LeNet"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -131,7 +127,7 @@ def excerpts(record: Record) -> str:
 
 def profile(kernel: str, layer: str) -> Profile:
     """Return the simulator's counters of one image of a layer."""
-    _, (seen,) = conv2d.simulate(kernel, *conv2d.inputs(layer, 1))
+    _, (seen,) = conv2d.simulate(kernel, *conv2d.inputs(layer, 1), checks=False)
     return seen
 
 
@@ -181,99 +177,7 @@ def stores_table(sum_in_y: str, record: Record) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# A row too many
-
-
-def eight_rows(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
-    """Return what a kernel computes that sums eight rows of a filter of seven, float32.
-
-    The eighth row of weights is the first row of the next filter, and zeros behind the last one;
-    the eighth row of cells is likewise the first row of the next channel, below the last row of an
-    image. So this is the convolution with planes that are each a row longer.
-    """
-    return network.conv2d(_with_next_row(x), _with_next_row(filter))
-
-
-def _with_next_row(planes: np.ndarray) -> np.ndarray:
-    """Append the row that follows in memory to each plane; zeros follow the last one."""
-    first, second, rows, columns = planes.shape
-    longer = np.zeros((first * second, rows + 1, columns), planes.dtype)
-    longer[:, :-1] = planes.reshape(-1, rows, columns)
-    longer[:-1, -1] = longer[1:, 0]
-    return longer.reshape(first, second, rows + 1, columns)
-
-
-def networks_at_hand() -> list[datasets.Weights]:
-    """Return the labs' network, and the course's where COURSE_WEIGHTS names its file."""
-    networks = [datasets.lenet_weights()]
-    if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
-        networks.append(datasets.course_weights())
-    return networks
-
-
-def right_answers(
-    weights: datasets.Weights, count: int, convolutions: Mapping[str, network.Convolution]
-) -> dict[str, np.ndarray]:
-    """Return, for each convolution, which of the first `count` test images get the right class."""
-    images = datasets.images_at_hand(count)
-    return {
-        name: network.predict(images, weights, conv=conv) == images.labels
-        for name, conv in convolutions.items()
-    }
-
-
-def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "201_answers": right answers of both networks, with NumPy.
-
-    count: images to classify. The rows of a larger number of images, and of the course's network
-    where its file is not at hand, come from data/measured/201_answers.json.
-    """
-    convolutions = {SEVEN: network.conv2d, EIGHT: eight_rows}
-    at_hand = networks_at_hand()
-    for weights in at_hand:
-        good = right_answers(weights, count, convolutions)
-        for name, answers in good.items():
-            where = {"with": name, "network": weights.name}
-            yield from network.right_rows(answers, COUNTS, ANSWERS, **where)
-    if len(at_hand) < 2:
-        yield from measured.counts(ANSWERS, network=COURSE)
-
-
-def answers_of(record: Record) -> dict[tuple[str, str, int], int]:
-    """Return the right answers of a record by network, convolution and number of images."""
-    return {
-        (row["network"], row["with"], row["images"]): row["right"]
-        for row in record.rows()
-        if row["series"] == "accuracy"
-    }
-
-
-def gained(record: Record, name: str) -> int:
-    """Return how many more of 10,000 images a network gets right with a row too many."""
-    right = answers_of(record)
-    return right[name, EIGHT, MANY] - right[name, SEVEN, MANY]
-
-
-def answers_table(record: Record) -> str:
-    """Return the right answers of both networks, without the bug and with it."""
-    right = answers_of(record)
-    rows = []
-    for name in (COURSE, LABS):
-        for count in COUNTS:
-            good, bad = (right[name, which, count] for which in (SEVEN, EIGHT))
-            rows.append((name, f"{count:,}", f"{good:,}", f"{bad:,}", f"{bad - good:+,}"))
-    head = ("network", "images", "right answers,\nseven rows", "eight rows", "gained")
-    return tables.text(head, rows)
-
-
-def same_on_gpu(counted: Record, times: Record) -> tuple[int, int]:
-    """Return how many counts of the GPU's kernels "201_answers" repeats, and how many there are."""
-    by_numpy, by_gpu = answers_of(counted), answers_of(times)
-    same = [
-        by_numpy[name, BY_GPU[which], count] == right
-        for (name, which, count), right in by_gpu.items()
-    ]
-    return sum(same), len(same)
+# Beside the reports
 
 
 def reported_table(times: Record, counted: Record) -> str:
@@ -512,15 +416,3 @@ def widths_figure(record: Record, codes: Record) -> Figure:
     plotting.style(ax, title)
     plotting.caption(ax, record)
     return figure
-
-
-def main() -> None:
-    """Count the right answers over 10,000 images and write results/201_answers.json."""
-    record = results.record(
-        ANSWERS, lambda: measure_answers(MANY), device=device.select(), lab=LAB, needs_gpu=False
-    )
-    print(answers_table(record))
-
-
-if __name__ == "__main__":
-    main()

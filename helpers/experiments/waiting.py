@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, device, kernels, timing
-from helpers.launch import Array, Launch, Plan, Program
+from helpers.launch import Array, Launch, Plan
 from helpers.plotting import styles
+from helpers.programs import Program
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,9 @@ from helpers.plotting.cells import Cells, cells
 from helpers.plotting.launches import grid_picture, halo, timeline
 from helpers.plotting.memory import access_map, bank_conflicts, compare
 from helpers.plotting.resources import resource_bars
+from helpers.plotting.rooflines import roofline
 from helpers.plotting.styles import COLOURS, caption, style
-from helpers.plotting.timings import ladder, roofline, scaling, speedup, times
+from helpers.plotting.timings import ladder, scaling, speedup, times
 
 __all__ = [
     "COLOURS",

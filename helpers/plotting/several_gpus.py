@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from helpers.plotting.styles import COLOURS, INK, ratio_text, style
+from helpers.plotting.styles import COLOURS, INK, beside, ratio_text, style
 
 Row = Mapping[str, Any]
 WAYS = {"H2D": "to the cards", "D2H": "back", "both": "both ways at once"}
@@ -179,14 +179,7 @@ def between(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
             capsize=3,
             linewidth=1.2,
         )
-        ax.annotate(
-            f"{ratio_text(middle)} GB/s",
-            (high, place),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
-        )
+        beside(ax, high, place, f"{ratio_text(middle)} GB/s", points=5)
     ax.set_yticks(
         range(len(rows)), [f"{row['way']}, {row['source']} to {row['target']}" for row in rows]
     )

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, kernels, reference
-from helpers.launch import Array, Launch, Plan, Program, launcher
+from helpers import checking, device_counter, diagnosis, kernels, reference, simulator
+from helpers.launch import Array, Launch, Plan, simulate
+from helpers.programs import Program, launcher
 
 COPY = "device-to-device copy"
 # The kernel that is checked against the oracle. All outputs of other kernels are compared with its.
@@ -112,6 +113,14 @@ def conv1d_named(name: str) -> Conv1d:
     return {spec.name: spec for spec in CONV1D}[name]
 
 
+def conv1d_profile(spec: Conv1d, cells: np.ndarray, filter: np.ndarray) -> simulator.Profile:
+    """Return the simulator's counters of one launch over `cells`; warp 0 of block 1 is watched."""
+    arrays = {"P": np.full_like(cells, np.nan), "N": cells, "filter": filter}
+    plan = spec.plan(cells.size, filter.size)
+    (seen,) = simulate(plan, arrays, simulator.profile, watch=((1, 0, 0), 0))
+    return seen
+
+
 def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
     """Return the largest error that a float32 sum of w products may have.
 
@@ -196,7 +205,7 @@ class Checker:
 
     def __init__(self, cuda: Any, data: PeriodicData, want: int):
         self._cuda, self._data, self.want = cuda, data, want
-        self._counter = checking.DeviceCounter()
+        self._counter = device_counter.DeviceCounter()
 
     def poison(self, output: int) -> None:
         """Fill the output with NaN, so that a check sees the cells that a kernel does not write."""
@@ -234,7 +243,7 @@ class Checker:
         wrong = self.wrong(output, self.want, (1 + slack) * conv1d_atol(self._data.period, filter))
         if wrong:
             text = f"{wrong:,} of {self._data.n:,} outputs differ from {PLAINEST} or are NaN"
-            kind = checking.Diagnosis("outside the windows", text)
+            kind = diagnosis.Diagnosis("outside the windows", text)
             raise checking.CheckError(
                 f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind
             )

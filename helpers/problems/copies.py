@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import kernels, launch, limits, simulator
+from helpers import kernels, launch, limits, programs, simulator
 from helpers import reference as oracles
-from helpers.launch import Array, Launch, Plan, Program
+from helpers.launch import Array, Launch, Plan
+from helpers.programs import Program
 
 NAMES = ("copy_plain", "copy_async", "copy_bulk")
 LARGEST_N = 1_000_000_000
@@ -102,7 +103,7 @@ def launch_on(
 ) -> Callable[..., None]:
     """Compile for ``filter`` (float32) and return ``launch(stream)``, on device addresses."""
     program = Program(spec.plan(n, filter.size, blocks))
-    return launch.launcher(program, {"P": output, "N": source, "filter": filter})
+    return programs.launcher(program, {"P": output, "N": source, "filter": filter})
 
 
 def simulate(

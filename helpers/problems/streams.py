@@ -30,9 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers.launch import Modules, Program
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
+from helpers.programs import Modules, Program
 from helpers.simulator.findings import fold
 from helpers.timing import Timing
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from helpers import kernels, launch, simulator
-from helpers.launch import Array, Launch, Plan, Program
+from helpers.launch import Array, Launch, Plan
+from helpers.programs import Program
 
 ROWS, COLUMNS, DEPTH = 16, 8, 16  # of D, and terms that one instruction adds up
 WARP = (32, 1, 1)

@@ -17,8 +17,18 @@ from helpers import kernels, simulator
 from helpers.experiments import waiting
 from helpers.launch import Launch, bound
 from helpers.limits import ConvShape
-from helpers.problems import conv1d, conv2d, copies, datasets, fft, tensor_product
-from helpers.problems.lenet import pipeline
+from helpers.problems import (
+    conv1d,
+    conv2d,
+    copies,
+    datasets,
+    fft,
+    fft_conv1d,
+    fft_conv2d,
+    resizing,
+    tensor_product,
+)
+from helpers.problems.lenet import network_plan, pooled
 
 
 @dataclass(frozen=True)
@@ -390,6 +400,11 @@ def _lanes() -> Iterable[Case]:
     )
 
 
+def _tile(name: str) -> list[Any]:
+    """Return the arguments of shared_load and shared_store: out, in, and 64 cells."""
+    return [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)]
+
+
 def _shared() -> Iterable[Case]:
     strides = {
         "char": (0, 1, 3, 4, 128),
@@ -400,17 +415,10 @@ def _shared() -> Iterable[Case]:
     for name, several in strides.items():
         for stride in several:
             options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}")
-
-            def tile(name: str = name) -> list[Any]:
-                return [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)]
-
-            yield Case(
-                "shared_load", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options
-            )
+            tile, what = partial(_tile, name), f"{name}, stride {stride}"
+            yield Case("shared_load", what, tile, (1, 1, 1), (64, 1, 1), options)
             if stride:
-                yield Case(
-                    "shared_store", f"{name}, stride {stride}", tile, (1, 1, 1), (64, 1, 1), options
-                )
+                yield Case("shared_store", what, tile, (1, 1, 1), (64, 1, 1), options)
     some_lanes = (
         ("float", 0x0000FFFF),
         ("double", 0x0000FFFF),
@@ -423,7 +431,7 @@ def _shared() -> Iterable[Case]:
         yield Case(
             "shared_load",
             f"{name}, stride 2, lanes {active:#010x}",
-            partial(lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name),
+            partial(_tile, name),
             (1, 1, 1),
             (64, 1, 1),
             (f"-DELEMENT={name}", "-DSTRIDE=2", f"-DACTIVE={active:#x}u"),
@@ -433,9 +441,7 @@ def _shared() -> Iterable[Case]:
             yield Case(
                 "shared_load",
                 f"{name}, index {index}",
-                partial(
-                    lambda name: [_of_type(name, 64), _of_type(name, 16_384), np.int32(64)], name
-                ),
+                partial(_tile, name),
                 (1, 1, 1),
                 (64, 1, 1),
                 (f"-DELEMENT={name}", f"-DINDEX=({index})"),
@@ -528,17 +534,17 @@ def _tensor() -> Iterable[Case]:
     shape = conv2d.shape_of("layer E2", 3)
     small = conv2d.register_images().plan(shape)[-1]
     yield Case.of("layer E2", small, partial(_layer_arrays, shape))
-    for pooled in pipeline.POOLED:
+    for fused in pooled.POOLED:
         # The simulator refuses lenet_wgmma_2.
-        if isinstance(pooled, pipeline.MmaPool) and pooled.name != "lenet_wgmma_2":
-            shape = LAYERS[pooled.layer]
-            (one,) = dataclasses.replace(pooled, blocks=1).plan(shape)
+        if isinstance(fused, pooled.MmaPool) and fused.name != "lenet_wgmma_2":
+            shape = LAYERS[fused.layer]
+            (one,) = dataclasses.replace(fused, blocks=1).plan(shape)
 
-            def arrays(shape: ConvShape = shape, pool: int = pooled.pool) -> dict[str, np.ndarray]:
-                windows = pipeline.pooled_shape(shape, pool)
+            def arrays(shape: ConvShape = shape, pool: int = fused.pool) -> dict[str, np.ndarray]:
+                windows = pooled.pooled_shape(shape, pool)
                 return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
-            yield Case.of(pooled.layer, one, arrays)
+            yield Case.of(fused.layer, one, arrays)
 
 
 def _background_copies() -> Iterable[Case]:
@@ -587,10 +593,13 @@ def _fourier() -> Iterable[Case]:
             (f"-DFFT_SIZE={size}", f"-DROW={row}"),
             shared=8 * size,
         )
-    for spec, n, width in ((fft.OverlapAdd(8), 1000, 31), (fft.OverlapAdd(10), 10_007, 255)):
+    for spec, n, width in (
+        (fft_conv1d.OverlapAdd(8), 1000, 31),
+        (fft_conv1d.OverlapAdd(10), 10_007, 255),
+    ):
 
         def cells(
-            spec: fft.OverlapAdd = spec, n: int = n, width: int = width
+            spec: fft_conv1d.OverlapAdd = spec, n: int = n, width: int = width
         ) -> dict[str, np.ndarray]:
             padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
             spectrum = fft.reference(padded).astype(np.complex64)
@@ -598,9 +607,9 @@ def _fourier() -> Iterable[Case]:
 
         yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
     shape = dataclasses.replace(_RAGGED, B=3)  # A block computes two images.
-    for tiles in (fft.Tiles(4), fft.Tiles(5)):
+    for tiles in (fft_conv2d.Tiles(4), fft_conv2d.Tiles(5)):
 
-        def images(tiles: fft.Tiles = tiles) -> dict[str, np.ndarray]:
+        def images(tiles: fft_conv2d.Tiles = tiles) -> dict[str, np.ndarray]:
             arrays = _layer_arrays(shape)
             spectra = fft.reference(tiles.prepared(arrays["filter"]), tiles.side)
             return arrays | {"spectra": spectra.astype(np.complex64)}
@@ -610,16 +619,16 @@ def _fourier() -> Iterable[Case]:
 
 def _lenet() -> Iterable[Case]:
     """The network's other kernels."""
-    side = datasets.NETWORK_SIDE
+    side = resizing.NETWORK_SIDE
     yield Case(
         "lenet_resize",
         "2 images",
         lambda: [np.zeros((2, 1, side, side), np.float32), _bytes(2 * datasets.SIDE**2)],
         (2, 1, 1),
-        (side // 2, pipeline.RESIZE_ROWS, 1),
+        (side // 2, network_plan.RESIZE_ROWS, 1),
     )
-    inputs, units, outputs = pipeline.CELLS, pipeline.HIDDEN, pipeline.CLASSES
-    each = pipeline.DENSE_WARPS * pipeline.DENSE_EACH  # images of a block
+    inputs, units, outputs = network_plan.CELLS, network_plan.HIDDEN, network_plan.CLASSES
+    each = network_plan.DENSE_WARPS * network_plan.DENSE_EACH  # images of a block
 
     def dense(images: int = each + 5) -> list[Any]:
         arrays = map(_cells, (images * inputs, inputs * units, units, units * outputs, outputs))
@@ -631,30 +640,31 @@ def _lenet() -> Iterable[Case]:
         ]
 
     yield Case(
-        "lenet_dense", f"{each + 5} images", dense, (2, 1, 1), (32 * pipeline.DENSE_WARPS, 1, 1),
-        (f"-DWARPS={pipeline.DENSE_WARPS}", f"-DEACH={pipeline.DENSE_EACH}"),
+        "lenet_dense", f"{each + 5} images", dense, (2, 1, 1),
+        (32 * network_plan.DENSE_WARPS, 1, 1),
+        (f"-DWARPS={network_plan.DENSE_WARPS}", f"-DEACH={network_plan.DENSE_EACH}"),
     )  # fmt: skip
     yield Case(
         "lenet_dense_split",
         f"{each + 5} images",
         dense,
         (-(-(each + 5) // 2), 1, 1),
-        (32 * pipeline.SPLIT_WARPS, 1, 1),
-        (f"-DWARPS={pipeline.SPLIT_WARPS}", "-DIMAGES=2"),
+        (32 * network_plan.SPLIT_WARPS, 1, 1),
+        (f"-DWARPS={network_plan.SPLIT_WARPS}", "-DIMAGES=2"),
     )
-    fused = pipeline.pooled_named("lenet_conv_pool", 2)
-    assert isinstance(fused, pipeline.ConvPool)
+    fused = pooled.pooled_named("lenet_conv_pool", 2)
+    assert isinstance(fused, pooled.ConvPool)
     small = dataclasses.replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
     for what, pool, spec in (
-        ("layer 1", pipeline.POOLS[0], fused),
-        ("layer 2", pipeline.POOLS[1], fused),
+        ("layer 1", pooled.POOLS[0], fused),
+        ("layer 2", pooled.POOLS[1], fused),
         ("ragged", 2, small),
     ):
         spec, shape = dataclasses.replace(spec, pool=pool), LAYERS[what]
         spec.require(shape)
         windows = spec.pooled_shape(shape)
 
-        def pooled(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> list[Any]:
+        def arguments(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> list[Any]:
             return [
                 np.zeros(windows, np.float32),
                 _cells(shape.outputs) - 99,
@@ -662,8 +672,8 @@ def _lenet() -> Iterable[Case]:
             ]
 
         yield Case(
-            "lenet_pool", f"{what}, windows of {pool}", pooled,
-            _grid(int(np.prod(windows)), pipeline.BLOCK), (pipeline.BLOCK, 1, 1),
+            "lenet_pool", f"{what}, windows of {pool}", arguments,
+            _grid(int(np.prod(windows)), network_plan.BLOCK), (network_plan.BLOCK, 1, 1),
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
         )  # fmt: skip
 

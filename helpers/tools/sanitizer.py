@@ -5,20 +5,13 @@
 
 Each kernel runs in a process of its own for each tool, because a fault ends the context; several
 processes run at a time. The tools' answers go to data/measured/sanitizer.json with the digest of
-every kernel, so that the tables need no GPU.
-
-The comparison is generous to the tools. One of the lines that are marked in the kernel is enough.
-An error of the launch counts as a finding of the kind "resources". A failed assert that the kernel
-printed counts. The best answer of the four tools counts.
+every kernel, so that the tables need no GPU. `sanitizer_tables` says how they are compared.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
 import datetime
-import hashlib
-import json
 import os
 import re
 import shutil
@@ -27,126 +20,34 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers import tables
 from helpers.tools import corpus
-from helpers.tools.corpus import Case, Said
+from helpers.tools.corpus import Case
+from helpers.tools.sanitizer_output import headlines, said_by
+from helpers.tools.sanitizer_record import (
+    RECORD,
+    ROOT,
+    SCHEMA,
+    as_text,
+    key,
+    load,
+    merged,
+    pack,
+    recorded,
+)
+from helpers.tools.sanitizer_tables import compare_results, findings_table, results_table, verdict
 
-__all__ = [
-    "RECORD",
-    "TOOLS",
-    "compare_results",
-    "findings_table",
-    "load",
-    "main",
-    "measure",
-    "results_table",
-    "said_by",
-    "verdict",
-]
-
-SCHEMA = 1
-ROOT = Path(__file__).resolve().parents[2]
-RECORD = ROOT / "data" / "measured" / "sanitizer.json"
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 OPTIONS = {"racecheck": ("--racecheck-report", "all")}
 TIME_LIMIT_S = 60.0
 RUNAWAY_S = 20.0  # for kernels that never end
 BATCH = 8  # correct kernels that share a process
-LONGEST_TEXT = 160
-
-# The kinds of a tool's headline. "Barrier error detected" stands for barrier and warp errors, so
-# that it means any of their kinds.
-_HEADLINES = (
-    (r"is misaligned|misaligned address", ("misaligned",)),
-    (
-        r"Invalid __\w+__ (read|write|atomic)|Invalid (read|write)|out of "
-        r"bounds|illegal memory access",
-        ("out-of-bounds",),
-    ),
-    (r"Race reported|hazard", ("race",)),
-    (
-        r"Uninitialized (__\w+__ )?memory (read|access)|uninitialized|Uninitialized",
-        ("uninitialised",),
-    ),
-    (r"Barrier error|Divergent thread|Invalid arguments", ("barrier", "mask", "shuffle")),
-    (r"Assertion|device-side assert|ERROR_ASSERT", ("assert",)),
-    (
-        r"invalid argument|INVALID_VALUE|resources|too much shared "
-        r"data|OUT_OF_RESOURCES|invalid configuration",
-        ("resources",),
-    ),
-)
-_HOST_READS_NOTHING = r"Host API uninitialized memory access|Host API memory access"
-
-
-# ---- the output of compute-sanitizer ----
-
-
-def said_by(output: str, file: str) -> tuple[Said, ...]:
-    """Return the findings in the output of a tool, of nvcc, or of a kernel's assert.
-
-    A finding has the lines of `file` that it names. Its kind is one word, or several joined by "|"
-    if the tool does not distinguish them. Notes that are no findings are dropped.
-    """
-    said: list[Said] = []
-    for block in _blocks(output):
-        head = block[0]
-        kinds = ("unwritten",) if re.search(_HOST_READS_NOTHING, head) else _kinds("\n".join(block))
-        if not kinds or re.match(r"INFO|Info|\w+ SUMMARY", head):
-            continue
-        numbers = re.findall(rf"{re.escape(file)}[:(](\d+)", "\n".join(block))
-        finding = Said(
-            "|".join(kinds), tuple(dict.fromkeys(int(n) for n in numbers)), head[:LONGEST_TEXT]
-        )
-        if finding not in said:
-            said.append(finding)
-    return tuple(said)
-
-
-def _blocks(output: str) -> Iterable[list[str]]:
-    """Yield messages: a headline with its indented lines, or a line of another program."""
-    block: list[str] = []
-    for line in output.splitlines():
-        text = re.sub(r"^=========( |$)", "", line)
-        continues = line.startswith("=========") and text.startswith(" ") and block
-        if continues:
-            block.append(text.strip())
-            continue
-        if block:
-            yield block
-        block = [text.strip()] if text.strip() else []
-    if block:
-        yield block
-
-
-def _kinds(text: str) -> tuple[str, ...]:
-    return next((kinds for pattern, kinds in _HEADLINES if re.search(pattern, text)), ())
-
-
-def verdict(case: Case, said: Sequence[Said]) -> str:
-    """Return the grade of a checker's answer to a case.
-
-    It is "kind and line", "kind only", "another kind" or "nothing" for a faulty kernel, and
-    "silent" or "false alarm" for a correct one.
-    """
-    if case.fault is None:
-        return "false alarm" if said else "silent"
-    if not said:
-        return "nothing"
-    fitting = [s for s in said if case.fault in s.kind.split("|")]
-    if any(set(s.lines) & case.lines for s in fitting) or (fitting and case.fault == "resources"):
-        return "kind and line"
-    return "kind only" if fitting else "another kind"
-
-
-# ---- running on a GPU ----
 
 
 def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) -> dict:
@@ -190,7 +91,7 @@ def measure(chosen: Sequence[Case], *, jobs: int, tools: Sequence[str] = TOOLS) 
         "device": _device(),
         "software": _software(),
     }
-    return {**about, "kernels": {_key(case): entry for case, entry in entries.items()}}
+    return {**about, "kernels": {key(case): entry for case, entry in entries.items()}}
 
 
 def _in_batches(pool: ThreadPoolExecutor, chosen: Sequence[Case], work):
@@ -203,10 +104,6 @@ def _in_batches(pool: ThreadPoolExecutor, chosen: Sequence[Case], work):
     batches: list[tuple[Case, ...]] = [(case,) for case in faulty]
     batches += [tuple(correct[k : k + BATCH]) for k in range(0, len(correct), BATCH)]
     return zip(batches, pool.map(work, batches), strict=True)
-
-
-def _key(case: Case) -> str:
-    return f"{case.path.parent.name}/{case.name}"
 
 
 def _say(text: str) -> None:
@@ -290,22 +187,6 @@ def _run_plain(batch: Sequence[Case], folder: Path) -> dict[Case, dict[str, dict
     return packed
 
 
-def pack(case: Case, values: np.ndarray) -> dict:
-    """Return an output for the record: dtype, shape, and the sha256 of its bytes.
-
-    An output with a tolerance also has its bytes.
-    """
-    values = np.sort(values, axis=None) if case.is_sorted else values
-    packed = {
-        "dtype": str(values.dtype),
-        "shape": list(values.shape),
-        "sha256": hashlib.sha256(values.tobytes()).hexdigest(),
-    }
-    if not case.is_bitwise(values):
-        packed["bytes"] = base64.b64encode(values.tobytes()).decode()
-    return packed
-
-
 def _run_tool(tool: str, batch: Sequence[Case], folder: Path) -> dict[Case, dict]:
     """Return a tool's answer to each kernel of a batch.
 
@@ -322,25 +203,10 @@ def _run_tool(tool: str, batch: Sequence[Case], folder: Path) -> dict[Case, dict
         case: {
             "status": status,
             "said": [s.to_dict() for s in said_by(output, case.path.name)],
-            "text": _headlines(output),
+            "text": headlines(output),
         }
         for case in batch
     }
-
-
-def _headlines(output: str) -> list[str]:
-    """Return the beginnings of a tool's messages, to read later those without a known kind."""
-    marked = (
-        line.removeprefix("=========")
-        for line in output.splitlines()
-        if line.startswith("=========")
-    )
-    heads = [
-        line.strip()[:LONGEST_TEXT] for line in marked if line.strip() and not line.startswith("  ")
-    ]
-    return list(
-        dict.fromkeys(h for h in heads if not re.match(r"COMPUTE-SANITIZER|\w+ SUMMARY: 0", h))
-    )[:6]
 
 
 def _run(command: Sequence[str], limit: float = TIME_LIMIT_S) -> tuple[str, str]:
@@ -370,147 +236,6 @@ def _run(command: Sequence[str], limit: float = TIME_LIMIT_S) -> tuple[str, str]
         output.seek(0)
         # A record must not contain the folders of a machine.
         return status, output.read().replace(f"{ROOT}{os.sep}", "")
-
-
-# ---- tables ----
-
-
-def load(path: Path = RECORD) -> dict:
-    """Return the record. Raises FileNotFoundError, and ValueError for another schema."""
-    record = json.loads(path.read_text(encoding="utf-8"))
-    if record.get("schema") != SCHEMA:
-        raise ValueError(
-            f"{path.name} has schema {record.get('schema')}, {SCHEMA} is read here: "
-            "run python -m helpers.tools.sanitizer again"
-        )
-    return record
-
-
-def as_text(record: Mapping) -> str:
-    """Return the record as JSON, with a line for each kernel."""
-    about = json.dumps(
-        {key: value for key, value in record.items() if key != "kernels"}, indent=1
-    ).removesuffix("\n}")
-    kernels = ",\n".join(
-        f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in record["kernels"].items()
-    )
-    return f'{about},\n "kernels": {{\n{kernels}\n }}\n}}\n'
-
-
-def recorded(record: Mapping, case: Case) -> Mapping | None:
-    """Return the record's entry of a case; None without one, and for a changed kernel."""
-    entry = record["kernels"].get(_key(case))
-    return entry if entry is not None and entry["digest"] == case.digest else None
-
-
-def answers(entry: Mapping) -> dict[str, tuple[Said, ...]]:
-    """Return the findings of each tool, and those of "nvcc" if it refused the source."""
-    raw = {tool: answer["said"] for tool, answer in entry["tools"].items()}
-    if "compiler" in entry:
-        raw["nvcc"] = entry["compiler"]
-    return {
-        tool: tuple(Said(s["kind"], tuple(s["lines"]), s["text"]) for s in said)
-        for tool, said in raw.items()
-    }
-
-
-_BEST_FIRST = ("kind and line", "kind only", "another kind", "nothing", "false alarm", "silent")
-
-
-def best(case: Case, entry: Mapping) -> tuple[str, str]:
-    """Return (verdict, tool) of the best answer to a faulty kernel, or of a false alarm."""
-    verdicts = [(verdict(case, said), tool) for tool, said in answers(entry).items()]
-    return min(verdicts, key=lambda pair: _BEST_FIRST.index(pair[0]), default=("nothing", ""))
-
-
-def findings_table(record: Mapping, simulated: Mapping[Case, Sequence[Said]]) -> str:
-    """Return a table of simulator and compute-sanitizer, a line for each kernel, and the sums."""
-    rows: list[list[str]] = []
-    sums: dict[tuple[str, str], dict[str, int]] = {}
-    for case, said in simulated.items():
-        entry = recorded(record, case)
-        theirs, tool = best(case, entry) if entry else ("changed since the record", "")
-        hung = entry is not None and any(a["status"] == "hung" for a in entry["tools"].values())
-        shown = (
-            f"{theirs} ({tool})"
-            if theirs in ("kind and line", "kind only", "another kind", "false alarm")
-            else theirs
-        )
-        ours = verdict(case, said)
-        rows.append(
-            [case.name, case.fault or "correct", ours, f"{shown}{', hangs' if hung else ''}"]
-        )
-        which = case.path.parent.name
-        for side, answer in (("simulator", ours), ("compute-sanitizer", theirs)):
-            sums.setdefault((which, side), {}).setdefault(answer, 0)
-            sums[which, side][answer] += 1
-    sanitizer = f"compute-sanitizer {record['software'].get('compute-sanitizer', '')}".rstrip()
-    totals = [
-        [
-            which,
-            side,
-            ", ".join(
-                f"{n} {answer}" for answer, n in sorted(counts.items(), key=lambda pair: -pair[1])
-            ),
-        ]
-        for (which, side), counts in sorted(sums.items())
-    ]
-    findings = tables.text(["kernel", "fault", "simulator", sanitizer], rows, left=range(4))
-    return f"{findings}\n\n{tables.text(['kernels', 'by', 'answers'], totals, left=range(3))}"
-
-
-def compare_results(
-    case: Case, outputs: Mapping[str, np.ndarray], entry: Mapping
-) -> dict[str, tuple[bool, str]]:
-    """Return for each output whether the simulator agrees with the recorded GPU, and words."""
-    compared = {}
-    for name, values in outputs.items():
-        ours, theirs = pack(case, values), entry["outputs"][name]
-        if ours["sha256"] == theirs["sha256"]:
-            compared[name] = (True, "the same bits")
-        elif "bytes" not in theirs or "bytes" not in ours:
-            compared[name] = (False, "differs")
-        else:
-            compared[name] = _compare_values(case, values, theirs)
-    return compared
-
-
-def _compare_values(case: Case, values: np.ndarray, theirs: Mapping) -> tuple[bool, str]:
-    gpu = np.frombuffer(base64.b64decode(theirs["bytes"]), theirs["dtype"]).astype(np.float64)
-    ours = values.ravel().astype(np.float64)
-    scale = max(np.abs(gpu).max(), np.finfo(np.float32).tiny)
-    error = (
-        float(np.abs(ours - gpu).max() / scale)
-        if np.isfinite(ours).all() and np.isfinite(gpu).all()
-        else np.inf
-    )
-    if case.tolerance is None:  # Only the same bits are right.
-        return False, f"differs by {error:.1e} of the largest value"
-    return (
-        error <= case.tolerance,
-        f"differs by {error:.1e} of the largest value, {case.tolerance:.0e} is allowed",
-    )
-
-
-def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndarray]]) -> str:
-    """Return a table of the correct kernels' outputs, GPU against simulator, a line for each."""
-    rows: list[list[str]] = []
-    good = total = 0
-    for case, outputs in simulated.items():
-        if (entry := recorded(record, case)) is None:
-            rows.append([case.name, "", "changed", "since the record"])
-            continue
-        for name, (agrees, text) in compare_results(case, outputs, entry).items():
-            good, total = good + agrees, total + 1
-            rows.append([case.name, name, "same" if agrees else "DIFFERENT", text])
-    table = tables.text(["kernel", "output", "verdict", "how far"], rows, left=range(4))
-    return (
-        f"{table}\n{good} of {total} outputs are the same on "
-        f"{record['device']} and in the simulator"
-    )
-
-
-# ---- the program ----
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -543,6 +268,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             return 2
         record = measure(chosen, jobs=options.jobs, tools=options.tools)
+        if options.only and options.record.exists():
+            record = merged(load(options.record), record)
         options.record.parent.mkdir(parents=True, exist_ok=True)
         options.record.write_text(as_text(record), encoding="utf-8")
         _say(f"wrote {options.record}")
@@ -563,7 +290,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
             "corpus", type=Path, help="the folder of the corpus, with faulty/ and correct/ in it"
         )
         command.add_argument(
-            "--only", nargs="+", default=[], metavar="NAME", help="kernels, by name"
+            "--only",
+            nargs="+",
+            default=[],
+            metavar="NAME",
+            help="kernels, by name; a record keeps its other kernels",
         )
         command.add_argument("--record", type=Path, default=RECORD, help="the file of the record")
     run.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")

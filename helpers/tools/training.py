@@ -33,9 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers.problems import datasets
-from helpers.problems.datasets import Images, Weights
-from helpers.problems.lenet import network
+from helpers.problems import data_files, datasets, resizing
+from helpers.problems.datasets import Images
+from helpers.problems.lenet import network, trained_weights
+from helpers.problems.lenet.trained_weights import Weights
 
 PIXEL_SCALE = 1 / 255
 SCHEMA = 1
@@ -124,7 +125,7 @@ def averaging(step: int, most: float) -> float:
 def folded(arrays: Mapping[str, np.ndarray], scale: float, *, name: str, source: str) -> Weights:
     """Return the weights for raw pixel values, from those for pixels times `scale`.
 
-    It multiplies conv1 by the scale. arrays: by layer as in `datasets.LAYER_SHAPES`. Raises
+    It multiplies conv1 by the scale. arrays: by layer as in `trained_weights.LAYER_SHAPES`. Raises
     TrainingError for NaN and infinity, ValueError for other shapes.
     """
     broken = [layer for layer, array in arrays.items() if not np.isfinite(array).all()]
@@ -189,8 +190,8 @@ def require_torch() -> ModuleType:
     except ImportError as error:
         raise TrainingError(
             f"Training needs PyTorch, which is not installed ({error}): https://pytorch.org says "
-            "how to install it. The labs do not need it: datasets.lenet_weights() reads trained "
-            "weights."
+            "how to install it. The labs do not need it: "
+            "trained_weights.lenet_weights() reads trained weights."
         ) from error
     return torch
 
@@ -243,12 +244,12 @@ def train(
             )
     return {
         layer: array.cpu().numpy()
-        for layer, array in zip(datasets.LAYER_SHAPES, average, strict=True)
+        for layer, array in zip(trained_weights.LAYER_SHAPES, average, strict=True)
     }
 
 
 def _model(torch: ModuleType, dropout: float) -> Any:
-    """The network; its parameters come in the order of `datasets.LAYER_SHAPES`."""
+    """The network; its parameters come in the order of `trained_weights.LAYER_SHAPES`."""
     nn = torch.nn
     return nn.Sequential(
         nn.Conv2d(1, 4, 7, bias=False),
@@ -272,7 +273,7 @@ def _on_device(
 
     A moved image is a part of the image with its border.
     """
-    pixels = torch.from_numpy(datasets.resize(images.pixels)).to(device)
+    pixels = torch.from_numpy(resizing.resize(images.pixels)).to(device)
     pixels = torch.nn.functional.pad(pixels, (settings.shift,) * 4)
     return pixels, torch.from_numpy(images.labels.astype(np.int64)).to(device)
 
@@ -280,7 +281,7 @@ def _on_device(
 def _augmented(torch: ModuleType, pixels: Any, chosen: Any, settings: Settings, draws: Any) -> Any:
     """Return the chosen images as float32 (B, 1, 86, 86), each moved and mirrored at random."""
     count, device = len(chosen), pixels.device
-    side = torch.arange(datasets.NETWORK_SIDE, device=device)
+    side = torch.arange(resizing.NETWORK_SIDE, device=device)
     moves = torch.randint(0, 2 * settings.shift + 1, (2, count, 1), generator=draws, device=device)
     rows, columns = side + moves[0], side + moves[1]
     if settings.flip:
@@ -341,10 +342,12 @@ def run(
             "numpy": np.__version__,
             "torch": torch.__version__,
         },
-        "weights": datasets.LENET_FILE.name,
-        "weights_sha256": datasets.write_weights(folder / datasets.LENET_FILE.name, weights),
+        "weights": trained_weights.LENET_FILE.name,
+        "weights_sha256": trained_weights.write_weights(
+            folder / trained_weights.LENET_FILE.name, weights
+        ),
     }
-    (folder / datasets.LENET_RECORD.name).write_text(
+    (folder / trained_weights.LENET_RECORD.name).write_text(
         json.dumps(record, indent=2) + "\n", encoding="utf-8"
     )
     return record
@@ -420,13 +423,13 @@ def main(arguments: list[str] | None = None) -> None:
         require_torch()  # Its error must come before a download.
         images, test = datasets.fashion_mnist("train"), datasets.fashion_mnist("test")
         record = run(settings, folder, images=images, test=test, hold_out=hold_out, changes=changes)
-    except (TrainingError, datasets.DataError, ValueError) as error:
+    except (TrainingError, data_files.DataError, ValueError) as error:
         raise SystemExit(str(error)) from None
     right = ", ".join(
         f"{right:,} of the first {int(count):,}" for count, right in record["test"]["right"].items()
     )
     print(
-        f"test images: {right} right; {folder / datasets.LENET_FILE.name}, "
+        f"test images: {right} right; {folder / trained_weights.LENET_FILE.name}, "
         f"sha256 {record['weights_sha256'][:12]}"
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.course import box, figures, gate, judge, wire
+from helpers.course import box, figures, gate, judge, processes, wire
 from helpers.course.benches import Benches
 
 pytestmark = pytest.mark.skipif(
@@ -114,7 +114,7 @@ def processes_with(word: str) -> list[int]:
 
 def running() -> int:
     """Processes of this machine that have not ended; who ended may wait for its parent a while."""
-    return sum(box._is_alive(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return sum(processes.is_alive(int(name)) for name in os.listdir("/proc") if name.isdigit())
 
 
 # ---- resources ----
@@ -127,7 +127,7 @@ def test_a_fork_bomb_is_stopped_and_nothing_is_left(level):
         "os.fork()\n        except OSError: pass\n"
     )
     ended, _ = run_python(
-        text, level, box.Limits(wall_s=2, cpu_s=2, memory=700 * MIB, processes=40)
+        text, level, box.Limits(wall_s=1, cpu_s=2, memory=700 * MIB, processes=40)
     )
     assert ended.status in ("time", "memory", "crash")
     time.sleep(0.3)
@@ -553,7 +553,7 @@ def test_a_bomb_of_templates(grade_kernel):
         "2 * M + 1>::v; };\n"
         "template <int M> struct T<0, M> { static constexpr int v = M; };\n"
     )
-    limits = box.Limits(wall_s=4, cpu_s=2, memory=700 * MIB)
+    limits = box.Limits(wall_s=4, cpu_s=1, memory=700 * MIB)
     result = grade_kernel(f"{HEAD}{bomb}{KERNEL}{{ y[0] = T<28, 0>::v; }}", limits=limits)
     assert result["status"] in ("time", "memory", "compile", "crash"), result["messages"]
     assert result["seconds"] < 15 and result["points"] == 0

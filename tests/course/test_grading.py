@@ -234,6 +234,15 @@ def test_a_level_must_hold_kernels_and_python(monkeypatch):
         box.find_level(box.KINDS, ("bubblewrap",))
 
 
+def test_a_grading_that_was_stopped_is_told_from_none(graded, tmp_path):
+    with pytest.raises(grades.GradesError, match=r"holds no grades: run .* first"):
+        list(grades.results(tmp_path))
+    shutil.copytree(graded / "grades", tmp_path / "stopped")
+    (tmp_path / "stopped" / "run.json").unlink()
+    with pytest.raises(grades.GradesError, match=r"stopped before its end: run .* again"):
+        list(grades.results(tmp_path / "stopped"))
+
+
 def test_the_table(graded):
     rows = list(csv.DictReader(io.StringIO(export.csv(graded / "grades"))))
     assert [row["student"] for row in rows] == ["ann", "ben", "cy", "dan", "eve", "fay"]

@@ -13,16 +13,14 @@ from tests.support import mutants, require_named
 
 MUTANTS = mutants("copy_")
 GUARD = 64  # cells of NaN on either side of an output on a GPU, which must stay NaN
-# (outputs of a tile, threads, filter width, n, blocks): one tile; one block; fewer tiles than
-# blocks; a halo wider than a tile; a last tile of one output; outputs that end with a tile.
+# (outputs of a tile, threads, filter width, n, blocks): one tile; fewer tiles than blocks; a halo
+# wider than a tile; a last tile of one output; outputs that end with a tile.
 CASES = (
     (64, 32, 1, 4, 1),
-    (64, 32, 3, 1000, 1),
     (256, 64, 15, 1000, 7),
     (8, 32, 31, 500, 3),
     (60, 96, 5, 64, 2),
     (128, 64, 15, 4 * 128 + 16, 2),
-    (512, 128, 63, 10_004, 3),
 )
 
 
@@ -88,7 +86,7 @@ def test_an_example_by_hand(run, name):
     assert P.tolist() == [321, 432, 543, 654, 765, 876]
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(
     name=st.sampled_from(copies.NAMES),
     quads=st.integers(1, 40),

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from helpers import checking, simulator
-from helpers.tools import benchmarks
-from helpers.tools.benchmarks import NUMBA, SIMULATED, Simulated
+from helpers.tools import simulator_benchmark
+from helpers.tools.simulator_benchmark import NUMBA, SIMULATED, Simulated
 
 
 @pytest.mark.parametrize("name", SIMULATED)
@@ -31,7 +31,7 @@ def test_a_launch_runs_right_and_its_check_rejects_wrong_outputs(name):
 
 
 def test_rows_have_rates_of_both_entries():
-    rows = list(benchmarks._simulated_rows("conv1d_tiled_steps", 512, 0.01))
+    rows = list(simulator_benchmark._rows("conv1d_tiled_steps", 512, 0.01))
     assert [row["series"] for row in rows] == ["check", "profile"]
     # A thread loads its cell, stores it in the tile, loads 31 cells of the tile and 31 weights,
     # stores its output; beside them each of the two blocks has 30 halo cells to stage, of which 15
@@ -59,21 +59,23 @@ def fake_numba(monkeypatch, spoil: str = ""):
         np.savez(folder / "outputs.npz", **made)
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(benchmarks.subprocess, "run", run)
+    monkeypatch.setattr(simulator_benchmark.subprocess, "run", run)
 
 
 def test_the_yardstick_is_checked(monkeypatch):
     fake_numba(monkeypatch)
-    assert benchmarks.numba_seconds("python", 6, n=300) == {name: [0.5] * 6 for name in SIMULATED}
+    assert simulator_benchmark.numba_seconds("python", 6, n=300) == {
+        name: [0.5] * 6 for name in SIMULATED
+    }
     fake_numba(monkeypatch, spoil="conv1d_basic")
     with pytest.raises(checking.CheckError, match="conv1d_basic in numba-cuda's simulator"):
-        benchmarks.numba_seconds("python", 6, n=300)
+        simulator_benchmark.numba_seconds("python", 6, n=300)
 
 
 def test_a_missing_numba_is_said_and_ours_is_measured(monkeypatch, capsys):
-    monkeypatch.setattr(benchmarks, "SIMULATED", {"axpy_basic": 512})
-    monkeypatch.setattr(benchmarks, "SAME_N", 256)
-    rows = benchmarks.simulator_measure(0.01, "/no/such/python")
+    monkeypatch.setattr(simulator_benchmark, "SIMULATED", {"axpy_basic": 512})
+    monkeypatch.setattr(simulator_benchmark, "SAME_N", 256)
+    rows = simulator_benchmark.measure(0.01, "/no/such/python")
     assert {row["series"] for row in rows} == {"check", "profile"}
     assert "is left out: /no/such/python does not start: No such file" in capsys.readouterr().out
 
@@ -84,8 +86,8 @@ def test_a_python_without_numba_is_said(tmp_path):
         "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numba'\" >&2\nexit 1\n"
     )
     python.chmod(0o755)
-    with pytest.raises(benchmarks.NumbaMissing, match="No module named 'numba'"):
-        benchmarks.numba_seconds(str(python), 6)
+    with pytest.raises(simulator_benchmark.NumbaMissing, match="No module named 'numba'"):
+        simulator_benchmark.numba_seconds(str(python), 6)
 
 
 def test_the_table_gives_ratios_of_rates():
@@ -97,7 +99,7 @@ def test_the_table_gives_ratios_of_rates():
             ("check", "other", 1, 7.0),
         )
     ]
-    lines = benchmarks.simulator_table(rows).splitlines()
+    lines = simulator_benchmark.table(rows).splitlines()
     assert lines[1].split()[-3:] == ["5,000", "15,000", "-"]
     assert lines[2].split()[-1] == "200x"
     assert lines[3].split()[-1] == "-"
@@ -106,5 +108,6 @@ def test_the_table_gives_ratios_of_rates():
 @pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="numba-cuda is not installed")
 def test_numba_itself():
     assert all(
-        min(seconds) > 0 for seconds in benchmarks.numba_seconds(sys.executable, 2, n=300).values()
+        min(seconds) > 0
+        for seconds in simulator_benchmark.numba_seconds(sys.executable, 2, n=300).values()
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import checking, device, reference, results, timing
+from helpers import checking, device, kernels, reference, results, timing
 from helpers.problems import conv1d
 from helpers.problems.conv1d import (
     BEST,
@@ -17,8 +17,8 @@ from helpers.problems.conv1d import (
     PeriodicData,
     conv1d_named,
 )
-from helpers.tools import benchmarks
-from helpers.tools.benchmarks import CUPY, Conv1dBenchmark
+from helpers.tools import benchmarks, conv1d_benchmark, timer_benchmark
+from helpers.tools.conv1d_benchmark import CUPY, Conv1dBenchmark
 
 
 @pytest.fixture
@@ -159,17 +159,23 @@ def test_poison_is_counted_as_wrong_against_itself(cuda, checked):
 
 
 def test_sizes_that_fit(capsys):
-    assert benchmarks.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=1000) == (
+    assert conv1d_benchmark.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=1000) == (
         10,
         100,
         1000,
     )
-    assert benchmarks.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=999) == (10, 100)
+    assert conv1d_benchmark.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=999) == (
+        10,
+        100,
+    )
     assert capsys.readouterr().out == ""
-    assert benchmarks.sizes_that_fit((10, 100, 1000), free_bytes=13_000, max_n=1000) == (10, 100)
+    assert conv1d_benchmark.sizes_that_fit((10, 100, 1000), free_bytes=13_000, max_n=1000) == (
+        10,
+        100,
+    )
     assert "n = 1,000 is left out" in capsys.readouterr().out
     with pytest.raises(ValueError, match="--max-n is 9"):
-        benchmarks.sizes_that_fit((10, 100), free_bytes=10**6, max_n=9)
+        conv1d_benchmark.sizes_that_fit((10, 100), free_bytes=10**6, max_n=9)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -184,7 +190,7 @@ def two_ms(launch, *, verdict, name, cache, budget_s):
 
 def test_conv1d_checks_and_times_every_kernel(cuda, monkeypatch):
     monkeypatch.setattr(timing, "time_gpu", two_ms)
-    monkeypatch.setattr(benchmarks, "_cupy", lambda: None)
+    monkeypatch.setattr(conv1d_benchmark, "_cupy", lambda: None)
     free = cuda.mem_get_info()[0]
     rows = Conv1dBenchmark((700, 5003), (3, 5), budget_s=0.0).measure()
     assert cuda.mem_get_info()[0] == free
@@ -202,8 +208,8 @@ def test_conv1d_times_no_wrong_kernel(cuda, monkeypatch):
             else source
         )
 
-    original = benchmarks.kernels.source
-    monkeypatch.setattr(benchmarks.kernels, "source", shifted)
+    original = kernels.source
+    monkeypatch.setattr(kernels, "source", shifted)
     monkeypatch.setattr(timing, "time_gpu", two_ms)
     with pytest.raises(checking.CheckError, match="conv1d_basic, n = 700"):
         Conv1dBenchmark((700,), (3,), budget_s=0.0).measure()
@@ -229,13 +235,13 @@ def test_conv1d_table_and_summary():
         (CUPY, 10**8, 3, "cold", 4.21, 4.75),
         (BEST, 10**8, 3, "hot", 0.1, 200.0),
     )
-    table = benchmarks.conv1d_table(rows)
+    table = conv1d_benchmark.table(rows)
     assert "n = 100,000,000, cold caches: ms (percent of the copy's 4.00 TB/s)" in table
     lines = {line.split()[0]: line.split() for line in table.splitlines()}
     assert lines["filter"] == ["filter", "of", "3", "31"]
     assert lines[BEST] == [BEST, "0.2105", "(", "95%)", "0.22", "(", "91%)"]
     assert lines["CuPy"][-1] == "-"
-    summary = benchmarks.conv1d_summary(rows)
+    summary = conv1d_benchmark.summary(rows)
     assert f"{BEST}: at least 90.9 % of copy speed for n >= 10^8" in summary
     assert f"{BEST}: at least 20.0 times as fast as {CUPY} at n = 100,000,000" in summary
 
@@ -248,9 +254,9 @@ def test_timing_measures_and_table(cuda, monkeypatch):
         return timing.Comparison(ratio, ratio - 0.01, ratio + 0.01, *timed)
 
     monkeypatch.setattr(timing, "compare", compare)
-    rows = benchmarks.timing_measure(3, 0.0, n=2000)
+    rows = timer_benchmark.measure(3, 0.0, n=2000)
     assert [row["different"] for row in rows] == [False] * 3 + [True] * 3
-    lines = benchmarks.timing_table(
+    lines = timer_benchmark.table(
         [results.Measurement(r["series"], r, None).row() for r in rows]
     ).splitlines()
     assert lines[1].split()[-4:] == ["1.00", "3", "3", "1.0000"]
@@ -302,12 +308,12 @@ def test_arguments():
 @pytest.mark.gpu
 def test_conv1d_on_a_gpu(gpu):
     rows = Conv1dBenchmark((10**6,), (3,), budget_s=0.02).measure()
-    table = benchmarks.conv1d_table([results._measurement(row).row() for row in rows])
+    table = conv1d_benchmark.table([results._measurement(row).row() for row in rows])
     assert all(spec.name in table for spec in CONV1D)
 
 
 @pytest.mark.gpu
 def test_timing_on_a_gpu(gpu):
-    rows = benchmarks.timing_measure(2, budget_s=0.05, n=10**6)
+    rows = timer_benchmark.measure(2, budget_s=0.05, n=10**6)
     assert len(rows) == 4
     assert all(row["low"] <= row["ratio"] <= row["high"] for row in rows)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking
-from helpers.checking import CheckError, check, require_array, require_filter
+from helpers.checking import CheckError, check, require_array
+from helpers.limits import require_filter
 
 RNG = np.random.default_rng(20)
 
@@ -395,4 +395,3 @@ def test_require_filter():
     for wrong in (3.0, "3", True, None):
         with pytest.raises(TypeError):
             require_filter(wrong)
-    assert checking.require_filter is require_filter

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.problems import datasets
+from helpers.problems import data_files, datasets, resizing, two_classes
+from helpers.problems.lenet import trained_weights
 
 
 def shares_of_right_answers(data, x_columns):
@@ -30,7 +31,7 @@ def shares_of_right_answers(data, x_columns):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_sizes_shares_and_types(seed):
-    data = datasets.two_class(seed)
+    data = two_classes.two_class(seed)
     assert data.train_x.shape == (1096, 4)
     assert data.train_y.shape == (1096,)
     assert data.test_x.shape == (275, 4)
@@ -47,20 +48,24 @@ def test_sizes_shares_and_types(seed):
 
 
 def test_no_sample_is_in_both_parts():
-    data = datasets.two_class()
+    data = two_classes.two_class()
     rows = {row.tobytes() for row in np.concatenate([data.train_x, data.test_x])}
     assert len(rows) == 1371
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_neither_a_plane_nor_one_feature_is_enough(seed):
-    data = datasets.two_class(seed)
+    data = two_classes.two_class(seed)
     assert 0.6 < shares_of_right_answers(data, [0, 1, 2, 3]) < 0.85
     assert all(shares_of_right_answers(data, [column]) < 0.8 for column in range(4))
 
 
 def test_the_same_seed_gives_the_same_samples():
-    first, second, other = datasets.two_class(3), datasets.two_class(3), datasets.two_class(4)
+    first, second, other = (
+        two_classes.two_class(3),
+        two_classes.two_class(3),
+        two_classes.two_class(4),
+    )
     assert np.array_equal(first.train_x, second.train_x)
     assert np.array_equal(first.test_y, second.test_y)
     assert not np.array_equal(first.train_x, other.train_x)
@@ -68,7 +73,7 @@ def test_the_same_seed_gives_the_same_samples():
 
 def test_the_classes_are_mixed_in_order():
     # Threads take stretches of the samples: each stretch must hold both classes.
-    shares = [part.mean() for part in np.array_split(datasets.two_class().train_y, 16)]
+    shares = [part.mean() for part in np.array_split(two_classes.two_class().train_y, 16)]
     assert min(shares) > 0.2
     assert max(shares) < 0.7
 
@@ -103,12 +108,12 @@ GOOD = idx(PICTURES)
 def test_a_broken_idx_file_is_named(content, message, tmp_path):
     path = tmp_path / "pictures"
     path.write_bytes(content)
-    with pytest.raises(datasets.DataError, match=f"{path} .*{message}|{path} {message}"):
+    with pytest.raises(data_files.DataError, match=f"{path} .*{message}|{path} {message}"):
         datasets.read_idx(path)
 
 
 def test_a_missing_idx_file_is_named(tmp_path):
-    with pytest.raises(datasets.DataError, match=r"there is no file .*nothing"):
+    with pytest.raises(data_files.DataError, match=r"there is no file .*nothing"):
         datasets.read_idx(tmp_path / "nothing")
 
 
@@ -210,9 +215,9 @@ def test_the_sample_is_what_its_readme_says():
     assert images.pixels.dtype == images.labels.dtype == np.uint8
     assert images.labels[:10].tolist() == [9, 2, 1, 1, 6, 1, 4, 6, 5, 7]
     assert set(images.labels.tolist()) == set(range(10))
-    readme = (datasets.DATA / "README.md").read_text()
+    readme = (data_files.DATA / "README.md").read_text()
     for file in datasets.SAMPLE:
-        packed = (datasets.DATA / f"{file.name}.gz").read_bytes()
+        packed = (data_files.DATA / f"{file.name}.gz").read_bytes()
         assert sha256(packed) == file.gz_sha256
         assert sha256(gzip.decompress(packed)) == file.sha256
         assert f"`{file.gz_sha256}`" in readme
@@ -221,11 +226,11 @@ def test_the_sample_is_what_its_readme_says():
 def test_a_damaged_sample_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(datasets, "DATA", tmp_path)
     with pytest.raises(
-        datasets.DataError, match=r"has neither fashion_mnist_1000_images.*git checkout"
+        data_files.DataError, match=r"has neither fashion_mnist_1000_images.*git checkout"
     ):
         datasets.fashion_mnist("test", 1)
     put(tmp_path, {f"{file.name}.gz": b"half" for file in datasets.SAMPLE})
-    with pytest.raises(datasets.ChecksumError, match=r"images.idx.gz is damaged.*git checkout"):
+    with pytest.raises(data_files.ChecksumError, match=r"images.idx.gz is damaged.*git checkout"):
         datasets.fashion_mnist("test", 1)
 
 
@@ -301,7 +306,7 @@ def test_a_damaged_file_is_named_and_left(damage, variable, published, monkeypat
     if variable:
         monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(folder))
     with pytest.raises(
-        datasets.ChecksumError,
+        data_files.ChecksumError,
         match=f"{folder / name} is damaged or partial .*sha256.*It was left as it is",
     ):
         datasets.fashion_mnist()
@@ -315,12 +320,12 @@ def test_a_folder_of_ones_own_is_used_and_not_filled_up(published, monkeypatch, 
     assert np.array_equal(datasets.fashion_mnist().labels, published.labels)
     (own / "t10k-labels-idx1-ubyte").unlink()
     with pytest.raises(
-        datasets.DataError,
+        data_files.DataError,
         match=r"has neither t10k-labels-idx1-ubyte.gz nor t10k-labels-idx1-ubyte",
     ):
         datasets.fashion_mnist()
     monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path / "nowhere"))
-    with pytest.raises(datasets.DataError, match="nowhere has neither"):
+    with pytest.raises(data_files.DataError, match="nowhere has neither"):
         datasets.fashion_mnist()
     assert published.fetched == []
 
@@ -330,7 +335,7 @@ def test_a_changed_plain_file_is_found(published, monkeypatch, tmp_path):
     # A good idx file, of another label.
     plain["t10k-labels-idx1-ubyte"] = plain["t10k-labels-idx1-ubyte"][:-1] + b"\x07"
     monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(put(tmp_path / "own", plain)))
-    with pytest.raises(datasets.ChecksumError, match="t10k-labels"):
+    with pytest.raises(data_files.ChecksumError, match="t10k-labels"):
         datasets.fashion_mnist()
 
 
@@ -424,13 +429,13 @@ def test_resizing_two_pixels_to_four_by_hand():
     # that; 56.25, 93.75, 131.25 and 112.5 are truncated.
     image = np.array([[[100, 200], [100, 200]]], np.uint8)
     outer, inner = [56, 93, 131, 112], [75, 125, 175, 150]
-    assert datasets.resize(image, 4).tolist() == [[outer, inner, inner, outer]]
+    assert resizing.resize(image, 4).tolist() == [[outer, inner, inner, outer]]
 
 
 def test_resizing_28_to_86_by_hand():
     image = np.zeros((1, 28, 28), np.uint8)
     image[0, 0] = 255  # the first row only
-    got = datasets.resize(image)
+    got = resizing.resize(image)
     assert got.shape == (1, 86, 86)
     # Outputs 0, 1, 2, ... lie at rows (28 o - 29) / 86: -29/86, -1/86, 27/86, 55/86, 83/86, 111/86.
     middle = [255 * part // 86 for part in (57, 85, 59, 31, 3, 0)]
@@ -445,12 +450,12 @@ def test_resizing_28_to_86_by_hand():
 def test_another_resizing_differs():
     image = np.random.default_rng(1).integers(0, 256, (14, 14)).astype(np.uint8)
     edge = np.pad(image, 1, mode="edge")
-    got = datasets.resize(image[None], 43)[0]
+    got = resizing.resize(image[None], 43)[0]
     assert np.array_equal(got, exact_bilinear(image, 43))
     wrong = {
         "half a pixel off": exact_bilinear(np.roll(image, 1, axis=0), 43),
         "edge repeated": exact_bilinear(edge, 49)[3:-3, 3:-3],
-        "rounded": (datasets.resize(image[None] // 2, 43)[0].astype(int) * 2),
+        "rounded": (resizing.resize(image[None] // 2, 43)[0].astype(int) * 2),
         "transposed": exact_bilinear(image.T, 43),
     }
     assert [name for name, other in wrong.items() if np.array_equal(got, other)] == []
@@ -460,13 +465,13 @@ def test_another_resizing_differs():
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 20), st.integers(0, 2**32 - 1))
 def test_resizing_is_its_definition(height, width, size, seed):
     image = np.random.default_rng(seed).integers(0, 256, (1, height, width)).astype(np.uint8)
-    assert np.array_equal(datasets.resize(image, size)[0], exact_bilinear(image[0], size))
+    assert np.array_equal(resizing.resize(image, size)[0], exact_bilinear(image[0], size))
 
 
 def test_large_sizes_are_exact_too():
     # 255 * 1001^2 is more than float32 holds: the sums are then made in float64.
     image = np.full((1, 3, 3), 255, np.uint8)
-    got = datasets.resize(image, 1001)
+    got = resizing.resize(image, 1001)
     assert np.array_equal(np.unique(got[0, 500]), np.unique(exact_line(1001)))
     assert (got[0, 300:700, 300:700] == 255).all()
 
@@ -478,19 +483,19 @@ def exact_line(size):
 
 def test_the_same_size_changes_nothing_and_chunks_do_not_show():
     images = datasets.fashion_mnist("test", 1000).pixels
-    assert np.array_equal(datasets.resize(images, 28), images)
-    got = datasets.resize(images)
+    assert np.array_equal(resizing.resize(images, 28), images)
+    got = resizing.resize(images)
     for i in (0, 499, 500, 999):
-        assert np.array_equal(got[i : i + 1], datasets.resize(images[i : i + 1]))
+        assert np.array_equal(got[i : i + 1], resizing.resize(images[i : i + 1]))
 
 
 def test_the_networks_input():
     images = datasets.fashion_mnist("test", 3).pixels
-    x = datasets.network_input(images)
+    x = resizing.network_input(images)
     assert x.shape == (3, 1, 86, 86)
     assert x.dtype == np.float32
     assert x.flags.c_contiguous
-    assert np.array_equal(x[:, 0], datasets.resize(images))
+    assert np.array_equal(x[:, 0], resizing.resize(images))
     assert x.max() > 100  # raw values, not shares of 255
 
 
@@ -511,7 +516,7 @@ def test_the_networks_input():
 )
 def test_what_cannot_be_resized_is_explained(images, size, error, message):
     with pytest.raises(error, match=message):
-        datasets.resize(images, size)
+        resizing.resize(images, size)
 
 
 # ---- weights ----
@@ -521,15 +526,15 @@ def any_weights(seed=0):
     random = np.random.default_rng(seed)
     arrays = {
         layer: random.standard_normal(shape).astype(np.float32)
-        for layer, shape in datasets.LAYER_SHAPES.items()
+        for layer, shape in trained_weights.LAYER_SHAPES.items()
     }
-    return datasets.Weights("random", "a test", **arrays)
+    return trained_weights.Weights("random", "a test", **arrays)
 
 
 @pytest.fixture
 def weights_file(tmp_path):
     path = tmp_path / "weights-86.bin"
-    datasets.write_weights(path, any_weights())
+    trained_weights.write_weights(path, any_weights())
     return path
 
 
@@ -544,21 +549,21 @@ def test_weights_by_hand_in_the_files_order(tmp_path):
         at += count
     assert len(content) == 180_788
     (tmp_path / "mine.bin").write_bytes(content)
-    found = datasets.course_weights(tmp_path / "mine.bin")
+    found = trained_weights.course_weights(tmp_path / "mine.bin")
     assert found.conv1[1, 0, 2, 3] == 49 + 2 * 7 + 3
     assert found.conv2[1, 2, 3, 4] == 200 + 4 * 49 + 2 * 49 + 3 * 7 + 4
     assert found.fc3[2, 3] == 200 + 3152 + 2 * 1296 + 3
     assert found.fc3_bias[0] == 200 + 3152 + 32 * 1296
     assert found.fc4[9, 31] == 200 + 3152 + 41504 + 319
     assert found.fc4_bias.tolist() == list(range(200 + 3152 + 41504 + 320, sum(counts)))
-    assert all(getattr(found, layer).dtype == np.float32 for layer in datasets.LAYER_SHAPES)
+    assert all(getattr(found, layer).dtype == np.float32 for layer in trained_weights.LAYER_SHAPES)
 
 
 def test_written_weights_are_read_back(weights_file):
-    found = datasets.read_weights(weights_file, "mine")
+    found = trained_weights.read_weights(weights_file, "mine")
     assert found.name == "mine"
     assert found.source == f"weights-86.bin, sha256 {sha256(weights_file.read_bytes())[:12]}"
-    for layer in datasets.LAYER_SHAPES:
+    for layer in trained_weights.LAYER_SHAPES:
         assert np.array_equal(getattr(found, layer), getattr(any_weights(), layer))
     assert [path.name for path in weights_file.parent.iterdir()] == ["weights-86.bin"]
 
@@ -572,68 +577,70 @@ def test_written_weights_are_read_back(weights_file):
         (lambda c: c[:1000], r"cut off in layer 4 \(conv2\): it has 1,000 bytes of 180,788"),
         (lambda c: c + b"more", "has 4 bytes after the last layer"),
         (lambda c: struct.pack("<i", 9) + c[4:], "says that it has 9 layers; expected 10"),
-        (lambda c: c[:4] + struct.pack("<i", 196) + c[8:],
-            r"layer 1 \(conv1\) has 196 values; expected 200"),
+        (
+            lambda c: c[:4] + struct.pack("<i", 196) + c[8:],
+            r"layer 1 \(conv1\) has 196 values; expected 200",
+        ),
         (lambda c: struct.pack(">i", 10) + c[4:], "layers; expected 10"),
     ],
 )
 def test_a_damaged_weights_file_is_named(change, message, weights_file):
     weights_file.write_bytes(change(weights_file.read_bytes()))
-    with pytest.raises(datasets.DataError, match=f"{weights_file}.*({message})"):
-        datasets.course_weights(weights_file)
+    with pytest.raises(data_files.DataError, match=f"{weights_file}.*({message})"):
+        trained_weights.course_weights(weights_file)
 
 
 def test_weights_that_are_no_numbers_are_refused(weights_file):
     content = weights_file.read_bytes()
     weights_file.write_bytes(content[:8] + struct.pack("<f", math.nan) + content[12:])
     with pytest.raises(ValueError, match="conv1 holds NaN"):
-        datasets.course_weights(weights_file)
+        trained_weights.course_weights(weights_file)
 
 
 def test_where_the_courses_weights_are_looked_for(weights_file, monkeypatch, tmp_path):
-    monkeypatch.delenv(datasets.WEIGHTS_VARIABLE, raising=False)
-    with pytest.raises(datasets.DataError, match=r"not part of this repository.*COURSE_WEIGHTS"):
-        datasets.course_weights()
-    with pytest.raises(datasets.DataError, match=r"missing.bin cannot be read \(No such file"):
-        datasets.course_weights(tmp_path / "missing.bin")
+    monkeypatch.delenv(trained_weights.WEIGHTS_VARIABLE, raising=False)
+    with pytest.raises(data_files.DataError, match=r"not part of this repository.*COURSE_WEIGHTS"):
+        trained_weights.course_weights()
+    with pytest.raises(data_files.DataError, match=r"missing.bin cannot be read \(No such file"):
+        trained_weights.course_weights(tmp_path / "missing.bin")
     for place in (weights_file, weights_file.parent):
-        assert datasets.course_weights(place).source.startswith("weights-86.bin")
-        monkeypatch.setenv(datasets.WEIGHTS_VARIABLE, str(place))
-        assert datasets.course_weights().name == "the course's LeNet"
-    monkeypatch.setenv(datasets.WEIGHTS_VARIABLE, str(tmp_path / "empty"))
-    with pytest.raises(datasets.DataError, match="empty cannot be read"):
-        datasets.course_weights()
+        assert trained_weights.course_weights(place).source.startswith("weights-86.bin")
+        monkeypatch.setenv(trained_weights.WEIGHTS_VARIABLE, str(place))
+        assert trained_weights.course_weights().name == "the course's LeNet"
+    monkeypatch.setenv(trained_weights.WEIGHTS_VARIABLE, str(tmp_path / "empty"))
+    with pytest.raises(data_files.DataError, match="empty cannot be read"):
+        trained_weights.course_weights()
 
 
 def test_weights_of_another_network_are_refused():
-    right = {layer: getattr(any_weights(), layer) for layer in datasets.LAYER_SHAPES}
+    right = {layer: getattr(any_weights(), layer) for layer in trained_weights.LAYER_SHAPES}
     with pytest.raises(
         ValueError, match=r"conv2 has shape \(4, 16, 7, 7\); expected \(16, 4, 7, 7\)"
     ):
-        datasets.Weights("x", "y", **{**right, "conv2": right["conv2"].swapaxes(0, 1)})
+        trained_weights.Weights("x", "y", **{**right, "conv2": right["conv2"].swapaxes(0, 1)})
     with pytest.raises(TypeError, match="fc3 is float64; expected a float32"):
-        datasets.Weights("x", "y", **{**right, "fc3": right["fc3"].astype(float)})
+        trained_weights.Weights("x", "y", **{**right, "fc3": right["fc3"].astype(float)})
     with pytest.raises(TypeError, match="fc4 is list"):
-        datasets.Weights("x", "y", **{**right, "fc4": right["fc4"].tolist()})
+        trained_weights.Weights("x", "y", **{**right, "fc4": right["fc4"].tolist()})
 
 
 def test_our_weights_are_those_of_their_record(monkeypatch, tmp_path):
-    assert datasets.LENET_FILE.stat().st_size < 200_000
-    assert datasets.lenet_weights().name == "the labs' LeNet"
+    assert trained_weights.LENET_FILE.stat().st_size < 200_000
+    assert trained_weights.lenet_weights().name == "the labs' LeNet"
     damaged = tmp_path / "lenet_weights.bin"
-    content = datasets.LENET_FILE.read_bytes()
+    content = trained_weights.LENET_FILE.read_bytes()
     damaged.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
     before = damaged.read_bytes()
-    monkeypatch.setattr(datasets, "LENET_FILE", damaged)
-    with pytest.raises(datasets.ChecksumError, match=f"{damaged} is damaged.*git checkout"):
-        datasets.lenet_weights()
+    monkeypatch.setattr(trained_weights, "LENET_FILE", damaged)
+    with pytest.raises(data_files.ChecksumError, match=f"{damaged} is damaged.*git checkout"):
+        trained_weights.lenet_weights()
     assert damaged.read_bytes() == before
     damaged.unlink()
-    with pytest.raises(datasets.DataError, match="there is no file"):
-        datasets.lenet_weights()
-    monkeypatch.setattr(datasets, "LENET_RECORD", tmp_path / "no.json")
-    with pytest.raises(datasets.DataError, match=r"no.json cannot be read"):
-        datasets.lenet_weights()
+    with pytest.raises(data_files.DataError, match="there is no file"):
+        trained_weights.lenet_weights()
+    monkeypatch.setattr(trained_weights, "LENET_RECORD", tmp_path / "no.json")
+    with pytest.raises(data_files.DataError, match=r"no.json cannot be read"):
+        trained_weights.lenet_weights()
     (tmp_path / "no.json").write_text("[]")
-    with pytest.raises(datasets.DataError, match=r"no.json has no entry"):
-        datasets.lenet_weights()
+    with pytest.raises(data_files.DataError, match=r"no.json has no entry"):
+        trained_weights.lenet_weights()

@@ -11,12 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import exercises, kernel_cells, labs
-from helpers.exercises import loops_swapped, outcome, puzzles, verdict
+from helpers import exercises, kernel_cells, labs, results
+from helpers.exercises import entry, loops_swapped, outcome, puzzles, rung, verdict
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import ExerciseError
+from helpers.experiments import leaderboard, traffic
+
+pytestmark = pytest.mark.long
 
 LABS = Path(__file__).parents[2] / "labs"
 ALL = [exercises.find(name) for name in exercises.names()]
@@ -45,7 +48,9 @@ def test_every_lab_has_one_exercise_and_the_puzzles_twelve():
 
 @pytest.mark.parametrize(("one", "answer"), RIGHT, ids=title)
 def test_a_right_answer_passes(one, answer):
-    found = one.judge(one.text_of(answer))
+    """The solution on cases of a grader, answers that are written differently on the notebook's."""
+    text = one.text_of(answer)
+    found = one.judge(text, 12_345) if text == one.solution else one.judge(text)
     assert found.status == "pass", found
     assert found.points == one.points
     assert found.checked.split(",")[0] in str(found), "a verdict says what was checked"
@@ -54,8 +59,10 @@ def test_a_right_answer_passes(one, answer):
 @pytest.mark.parametrize(("one", "answer"), WRONG, ids=title)
 def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
     if answer.status == "time":  # a student waits longer for the same words
-        monkeypatch.setattr(loops_swapped, "LIMIT_S", 1)
-        one = dataclasses.replace(one, limit_s=1.0)
+        if one.name == "mine":  # the operating system counts whole seconds, here the first one
+            monkeypatch.setattr(loops_swapped, "LIMIT_S", 0)
+        else:
+            one = dataclasses.replace(one, limit_s=0.3)
     found = one.judge(one.text_of(answer))
     assert found.status == answer.status, found
     assert answer.says and words(answer.says) in words(found), found
@@ -64,15 +71,10 @@ def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
 
 
 @pytest.mark.parametrize("one", ALL, ids=title)
-def test_a_solution_passes_with_the_seed_of_a_grader(one):
-    found = one.judge(one.solution, 12_345)
-    assert found.passed, found
-
-
-@pytest.mark.parametrize("one", ALL, ids=title)
 def test_an_exercise_has_hints_and_several_answers(one):
     assert 2 <= len(one.hints) <= 3
     assert len(one.right) >= 2 and len(one.wrong) >= 5
+    assert [one.text_of(answer) == one.solution for answer in one.right].count(True) == 1
     assert one.stub in {one.text_of(answer) for answer in one.wrong}, "the stub is not right yet"
     assert len({answer.what for answer in (*one.right, *one.wrong)}) == len(one.right) + len(
         one.wrong
@@ -213,9 +215,6 @@ def value_of(one: puzzles.Puzzle, case: Case) -> float:
 
 
 def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
-    from helpers.exercises import entry, rung
-    from helpers.experiments import traffic
-
     for layer in ("layer 1", "layer 2"):
         tiled, maps = (
             traffic.counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps")
@@ -225,9 +224,6 @@ def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
 
 
 def test_the_estimate_orders_the_board_as_the_record_of_times_does():
-    from helpers import results
-    from helpers.experiments import leaderboard, traffic
-
     rows = results.load(LABS.parent / "data/measured/501_leaderboard.json").rows()
     for layer in leaderboard.LAYERS:
         ms = {row["series"]: row["median_ms"] for row in rows if row["layer"] == layer}

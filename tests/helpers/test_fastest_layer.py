@@ -36,17 +36,12 @@ QUADS_SHAPES = (
     (5, 1, 9, 6, 100, 3),
     (1, 1, 12, 28, 28, 7),
 )
+# With one part a kernel has the same tasks, and fewer products of each.
 CASES = [
-    *(
-        pytest.param(spec, sizes, id=f"{spec.name}-{sizes}")
-        for spec in (PAIRS, HALVES)
-        for sizes in PAIRS_SHAPES
-    ),
-    *(
-        pytest.param(mma_quads(parts), sizes, id=f"quads-{parts}-{sizes}")
-        for parts in (1, 2)
-        for sizes in QUADS_SHAPES
-    ),
+    *((PAIRS, sizes) for sizes in PAIRS_SHAPES),
+    *((HALVES, sizes) for sizes in PAIRS_SHAPES[1:4]),
+    *((QUADS, sizes) for sizes in QUADS_SHAPES),
+    *((mma_quads(1), sizes) for sizes in QUADS_SHAPES[1:3]),
 ]
 
 
@@ -66,7 +61,7 @@ def run(spec, x, filter):
     return y
 
 
-@pytest.mark.parametrize(("spec", "sizes"), CASES)
+@pytest.mark.parametrize(("spec", "sizes"), CASES, ids=lambda one: getattr(one, "name", str(one)))
 def test_table(spec, sizes):
     x, filter = problem(ConvShape(*sizes))
     few = replace(spec, warps=3, blocks=2, resident=1)  # blocks take several images, one by one
@@ -85,7 +80,7 @@ def tasks(draw):
     return few, ConvShape(draw(st.integers(1, 3)), C, draw(st.integers(1, 18)), H, W, K)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(task=tasks())
 def test_layers_beyond_the_table(task):
     spec, shape = task
@@ -115,7 +110,7 @@ def test_halves_in_and_out(spec):
 
 
 @pytest.mark.parametrize("spec", [PAIRS, QUADS], ids=lambda spec: spec.name)
-@pytest.mark.parametrize("size", [1e-6, 1e-3, 1.0, 300.0])
+@pytest.mark.parametrize("size", [1e-6, 300.0])
 def test_small_and_large_weights_are_as_exact(spec, size):
     shape = ConvShape(1, 1, 4, 10, 14, 7)
     x, filter = problem(shape, size)
@@ -241,7 +236,7 @@ def test_the_network_s_layers_are_taken():
     assert QUADS.grid(conv2d.shape_of("layer 1", 10_000)) == (264, 1, 1)
 
 
-@pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
+@pytest.mark.parametrize("spec", [PAIRS, QUADS], ids=lambda spec: spec.name)
 def test_the_device_s_calls_give_the_same(monkeypatch, spec):
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     x, filter = problem(ConvShape(3, 1, 4, 10, 14, 7))
@@ -297,7 +292,7 @@ def test_blocks_have_registers_enough(spec, name):
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
-@pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
+@pytest.mark.parametrize("spec", [PAIRS, QUADS], ids=lambda spec: spec.name)
 def test_older_compute_capabilities_are_taken(spec, tmp_path):
     """On sm_80 threads store the outputs, and no bulk copy does."""
     command = ["nvcc", "-cubin", "-arch=sm_80", *spec.options(conv2d.shape_of("layer 1", 1))]

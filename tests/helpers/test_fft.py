@@ -10,38 +10,30 @@ from hypothesis import strategies as st
 from helpers import checking, device, kernels, reference, simulator
 from helpers.experiments import fft_times
 from helpers.limits import ConvShape
-from helpers.problems import conv1d, conv2d, fft
-from helpers.problems.fft import OverlapAdd, Tiles
+from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
+from helpers.problems.fft_conv1d import OverlapAdd
+from helpers.problems.fft_conv2d import Tiles
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
 from tests.support import Mutant, mutants, require_named
 
-NAMES = (fft.TRANSFORM, fft.OVERLAP_ADD, fft.TILES)  # test_kernels.py counts them
+NAMES = (fft.TRANSFORM, fft_conv1d.OVERLAP_ADD, fft_conv2d.TILES)  # test_kernels.py counts them
 MUTANTS = mutants("fft_")
-TRANSFORMS = (
-    (2, None),
-    (4, None),
-    (8, None),
-    (256, None),
-    (4096, None),
-    (8192, None),
-    (4, 2),
-    (256, 16),
-    (4096, 64),
-)
+# (points, points of a row): the smallest, one pass, the largest, and rows of a tile; the others are
+# those of SEGMENTS and LAYERS.
+TRANSFORMS = ((2, None), (8, None), (8192, None), (256, 16))
 # (log2 of the points, stages at a time, filter width, n): filters that just fit, n around a block's
 # two segments, and 1
 SEGMENTS = (
-    (3, 1, 1, 17), (3, 3, 5, 7), (5, 2, 17, 31), (5, 5, 17, 32), (5, 4, 17, 33), (8, 3, 3, 1),
-    (8, 3, 31, 997), (8, 3, 129, 256), (9, 2, 31, 964), (9, 4, 63, 4000), (10, 3, 511, 2500),
-    (12, 3, 2047, 4099), (13, 3, 4095, 9000),
+    (3, 1, 1, 17), (3, 3, 5, 7), (5, 2, 17, 31), (5, 2, 17, 32), (5, 5, 17, 33), (8, 3, 3, 1),
+    (8, 3, 129, 256), (9, 4, 63, 4000), (13, 3, 4095, 9000),
 )  # fmt: skip
 # (log2 of the side, stages at a time, B, C, M, H, W, K): odd batches, one output, K = side, tiles
 # that end within the image
 LAYERS = (
-    (1, 1, 1, 1, 1, 2, 2, 2), (3, 2, 3, 2, 3, 17, 12, 3), (3, 3, 2, 1, 2, 8, 8, 8),
-    (4, 1, 2, 3, 2, 20, 35, 5), (5, 2, 1, 1, 1, 1, 1, 1), (4, 4, 5, 1, 1, 16, 31, 1),
-    (5, 2, 3, 4, 2, 40, 37, 7), (5, 5, 1, 1, 2, 33, 32, 4), (6, 3, 2, 1, 1, 70, 64, 15),
+    (1, 1, 1, 1, 1, 2, 2, 2), (3, 2, 3, 2, 3, 17, 12, 3),
+    (4, 1, 2, 3, 2, 20, 35, 5), (5, 2, 1, 1, 1, 1, 1, 1), (5, 2, 3, 4, 2, 40, 37, 7),
+    (5, 5, 1, 1, 2, 33, 32, 4), (6, 3, 2, 1, 1, 70, 64, 15),
 )  # fmt: skip
 
 
@@ -101,7 +93,7 @@ def require_segments(got: np.ndarray, spec: OverlapAdd, N: np.ndarray, filter: n
         got,
         reference.conv1d(N, filter),
         rtol=0.0,
-        atol=fft.conv1d_atol(spec, N, filter),
+        atol=fft_conv1d.conv1d_atol(spec, N, filter),
         suspects=suspects,
     )
 
@@ -130,7 +122,7 @@ def require_layer(got: np.ndarray, spec: Tiles, x: np.ndarray, filter: np.ndarra
         got,
         reference.conv2d(x, filter),
         rtol=0.0,
-        atol=fft.conv2d_atol(spec, x, filter),
+        atol=fft_conv2d.conv2d_atol(spec, x, filter),
         suspects=suspects,
     )
 
@@ -166,12 +158,12 @@ class InSimulator:
         return made
 
     def conv1d(self, spec: OverlapAdd, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        P, launches = fft.simulate_conv1d(spec, N, filter, entry=simulator.check)
+        P, launches = fft_conv1d.simulate_conv1d(spec, N, filter, entry=simulator.check)
         assert launches == ((), ()), launches
         return P
 
     def conv2d(self, spec: Tiles, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        y, launches = fft.simulate_conv2d(spec, x, filter, entry=simulator.check)
+        y, launches = fft_conv2d.simulate_conv2d(spec, x, filter, entry=simulator.check)
         assert launches == ((), ()), launches
         return y
 
@@ -213,7 +205,7 @@ class OnGpu:
     def conv1d(self, spec: OverlapAdd, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
         there = self.cuda.to_device(N)
         return self.guarded(
-            N.shape, lambda P: fft.conv1d_launch(spec, N.size, int(there), P, filter)
+            N.shape, lambda P: fft_conv1d.conv1d_launch(spec, N.size, int(there), P, filter)
         )
 
     def conv2d(self, spec: Tiles, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
@@ -223,7 +215,7 @@ class OnGpu:
             self.cuda.to_device(x),
         )
         return self.guarded(
-            shape.y_shape, lambda y: fft.conv2d_launch(spec, shape, y, int(there), filter)
+            shape.y_shape, lambda y: fft_conv2d.conv2d_launch(spec, shape, y, int(there), filter)
         )
 
 
@@ -264,11 +256,11 @@ def test_tiles(run, case):
 @pytest.mark.gpu
 def test_sanitize_fourier_kernels():
     """For compute-sanitizer: all three kernels, the last segment and the last tiles partial."""
-    on_gpu, spec, tiled = OnGpu(), OverlapAdd(8), Tiles(*LAYERS[6][:2])
+    on_gpu, spec, tiled = OnGpu(), OverlapAdd(8), Tiles(*LAYERS[4][:2])
     require_transform(on_gpu.transform(signals(64)), signals(64), None)
     N, filter = cells_and_filter(1_001, 31)
     require_segments(on_gpu.conv1d(spec, N, filter), spec, N, filter)
-    x, filter = image_and_filter(*LAYERS[6][2:])
+    x, filter = image_and_filter(*LAYERS[4][2:])
     require_layer(on_gpu.conv2d(tiled, x, filter), tiled, x, filter)
 
 
@@ -285,11 +277,11 @@ def test_an_example_by_hand(run):
 
 
 def test_the_order_of_the_additions_does_not_matter(run):
-    N, filter = cells_and_filter(20_000, 127)
+    N, filter = cells_and_filter(2_000, 127)
     assert len({run.conv1d(OverlapAdd(8), N, filter).tobytes() for _ in range(3)}) == 1
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(
     log_size=st.integers(3, 9),
     stages=st.integers(1, 4),
@@ -302,7 +294,7 @@ def test_segments_beyond_the_table(log_size, stages, radius, n):
     require_segments(InSimulator().conv1d(spec, N, filter), spec, N, filter)
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(
     sizes=st.tuples(
         *(st.integers(1, 3) for _ in "BCM"), *(st.integers(0, 20) for _ in "HW"), st.integers(1, 8)
@@ -341,12 +333,12 @@ def run_mutant(mutant: Mutant):
         made, findings = fft.simulate_transform(x, **more)
         return findings, lambda: require_transform(made, x)
     # Eight blocks of 112 cells, but two: the last tail is wanted, and cells are missing.
-    if mutant.original == fft.OVERLAP_ADD:
+    if mutant.original == fft_conv1d.OVERLAP_ADD:
         spec, (N, filter) = OverlapAdd(6, 2), cells_and_filter(8 * 112 - 2, 9)
-        made, (_, findings) = fft.simulate_conv1d(spec, N, filter, **more)
+        made, (_, findings) = fft_conv1d.simulate_conv1d(spec, N, filter, **more)
         return findings, lambda: require_segments(made, spec, N, filter)
     spec, (x, filter) = Tiles(4, 2), image_and_filter(3, 2, 2, 33, 30, 3)
-    made, (_, findings) = fft.simulate_conv2d(spec, x, filter, **more)
+    made, (_, findings) = fft_conv2d.simulate_conv2d(spec, x, filter, **more)
     return findings, lambda: require_layer(made, spec, x, filter)
 
 
@@ -357,9 +349,8 @@ def test_each_kernel_has_two_mutants():
 
 def test_a_missing_scale_is_named():
     spec, (N, filter) = OverlapAdd(3, 1), cells_and_filter(300, 3)
-    unscaled = fft.simulate_conv1d(spec, N, filter * np.float32(spec.size), entry=simulator.check)[
-        0
-    ]
+    scaled = filter * np.float32(spec.size)
+    unscaled = fft_conv1d.simulate_conv1d(spec, N, scaled, entry=simulator.check)[0]
     with pytest.raises(checking.CheckError, match="the inverse is not scaled"):
         require_segments(unscaled, spec, N, filter)
 
@@ -397,10 +388,10 @@ def test_transform_tolerance_rejects_half_precision():
 def test_tolerance_grows_with_the_logarithm():
     N, filter = cells_and_filter(100, 3)
     flat = np.array([0, 1, 0], np.float32)  # its spectrum is 1 everywhere
-    small, large = (fft.conv1d_atol(OverlapAdd(log_size), N, flat) for log_size in (6, 12))
+    small, large = (fft_conv1d.conv1d_atol(OverlapAdd(log_size), N, flat) for log_size in (6, 12))
     assert 1.9 < large / small < 2.0
-    assert fft.conv1d_atol(OverlapAdd(6), 2 * N, filter) == pytest.approx(
-        2 * fft.conv1d_atol(OverlapAdd(6), N, filter)
+    assert fft_conv1d.conv1d_atol(OverlapAdd(6), 2 * N, filter) == pytest.approx(
+        2 * fft_conv1d.conv1d_atol(OverlapAdd(6), N, filter)
     )
     assert fft.stage_error() == pytest.approx((1 + 4 * 2**0.5) * 2.0**-24, rel=1e-6)
 
@@ -427,9 +418,9 @@ def test_passes_and_barriers_are_those_of_the_count():
     barriers.
     """
     N, filter = cells_and_filter(2 * 2 * 482, 31)
-    for stages, passes in ((1, 9), (3, 3), (4, 3)):
+    for stages, passes in ((1, 9), (4, 3)):
         spec = OverlapAdd(9, stages)
-        seen = fft.simulate_conv1d(spec, N, filter)[1][1]
+        seen = fft_conv1d.simulate_conv1d(spec, N, filter)[1][1]
         used = seen.total("bytes_used", "shared", "load") + seen.total(
             "bytes_used", "shared", "store"
         )
@@ -498,11 +489,11 @@ def test_layers_beside_the_direct_kernel_are_checked(monkeypatch):
     x, filter = image_and_filter(3, 2, 3, 20, 23, 3)
     with conv2d.Problem(ConvShape(3, 2, 3, 20, 23, 3), x, filter) as problem:
         ready = fft_times.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
-        assert set(ready) == {"conv2d_basic", fft.TILES}
+        assert set(ready) == {"conv2d_basic", fft_conv2d.TILES}
         monkeypatch.setattr(
             Tiles, "prepared", lambda self, filter: np.ones((6, self.size), np.complex64)
         )
-        with pytest.raises(checking.CheckError, match=fft.TILES):
+        with pytest.raises(checking.CheckError, match=fft_conv2d.TILES):
             fft_times.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
 
 
@@ -510,7 +501,9 @@ def test_fitting_takes_the_fewest_operations():
     for width in (1, 3, 255, 2049, 4095, 4097):
         chosen = OverlapAdd.fitting(width)
         others = [
-            OverlapAdd(log_size) for log_size in fft.LOG_SIZES if 2 * (width - 1) <= 1 << log_size
+            OverlapAdd(log_size)
+            for log_size in fft_conv1d.LOG_SIZES
+            if 2 * (width - 1) <= 1 << log_size
         ]
         assert chosen.flops(width) == min(spec.flops(width) for spec in others)
 
@@ -526,7 +519,7 @@ def test_crossover():
 
 @pytest.mark.parametrize(
     "spec",
-    [OverlapAdd(8), OverlapAdd(13), OverlapAdd(12, 1), Tiles(5), Tiles(5, 5), Tiles(6, 3)],
+    [OverlapAdd(13), Tiles(5, 5), Tiles(6, 3)],
     ids=str,
 )
 def test_the_cells_are_kept_in_registers(spec):

@@ -9,7 +9,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import exercises, limits, results, simulator, timing
-from helpers.experiments import fusion
+from helpers.experiments import fusion, fusion_loops
 from helpers.experiments.fusion import FAST, FUSED, PAIRS, TWO
 from helpers.problems import conv2d
 
@@ -31,21 +31,18 @@ def profile(body: str) -> simulator.Profile:
 
 
 def test_a_loop_has_its_own_instructions_only():
-    inside = profile(
-        "#pragma unroll 1\n for (int i = 0; i < n; ++i) sum = sum * x[i] + x[i + 1];\n"
-    )
-    more = profile(
+    seen = profile(
         "#pragma unroll 1\n for (int i = 0; i < n; ++i) sum = sum * x[i] + x[i + 1];\n"
         "sum = sum * x[n] + x[d];\n"
     )
-    assert fusion.loop_of(inside).multiply_adds == fusion.loop_of(more).multiply_adds == 1
-    assert fusion.loop_of(inside).reciprocals == 0
+    found = fusion_loops.loop_of(seen)
+    assert (found.multiply_adds, found.reciprocals) == (1, 0)
 
 
 def test_a_division_by_a_variable_shows_as_a_reciprocal():
     loop = "#pragma unroll 1\n for (int i = 0; i < n; ++i) sum = sum * x[n / {}] + x[i + 1];\n"
     by_variable, by_constant = (
-        fusion.loop_of(profile(loop.replace("{}", divisor))) for divisor in ("(d + i)", "3")
+        fusion_loops.loop_of(profile(loop.replace("{}", divisor))) for divisor in ("(d + i)", "3")
     )
     assert (by_variable.reciprocals, by_constant.reciprocals) == (1, 0)
     assert by_variable.instructions > by_constant.instructions
@@ -54,30 +51,30 @@ def test_a_division_by_a_variable_shows_as_a_reciprocal():
 def test_code_without_a_loop_is_refused():
     straight = profile("sum = x[n] * x[d] + 1.0f;")
     with pytest.raises(ValueError, match="no loop"):
-        fusion.loop_of(straight)
+        fusion_loops.loop_of(straight)
 
 
 def test_the_divisions_of_the_sources():
-    assert [fusion.operators(kernel) for kernel in ("gemm_tiled", FUSED, FAST)] == [0, 6, 4]
+    assert [fusion_loops.operators(kernel) for kernel in ("gemm_tiled", FUSED, FAST)] == [0, 6, 4]
 
 
 def test_the_fused_loops_have_sixteen_multiply_adds():
-    loops = fusion.loops()
+    loops = fusion_loops.loops()
     assert {loop.multiply_adds for loop in loops.values()} == {fusion.TILE}
     assert loops[FUSED].reciprocals == 3
     assert loops[FAST].reciprocals == loops["gemm_tiled"].reciprocals == 0
-    assert fusion.solution_loop(exercises.find("203")).reciprocals == 0
+    assert fusion_loops.solution_loop(exercises.find("203")).reciprocals == 0
 
 
 def test_a_division_leaves_the_loop_where_no_condition_holds_it():
-    inside, before_if, before_loop = fusion.moved_loops().values()
+    inside, before_if, before_loop = fusion_loops.moved_loops().values()
     assert before_if == before_loop
     assert inside.reciprocals == before_loop.reciprocals + 1
 
 
 def test_lines_that_are_not_there_are_not_moved():
     with pytest.raises(ValueError, match="it has changed since"):
-        fusion.moved_source("no such line")
+        fusion_loops.moved_source("no such line")
 
 
 def test_fused_kernels_move_nothing_of_a_matrix():
@@ -91,8 +88,8 @@ def test_fused_kernels_move_nothing_of_a_matrix():
 
 def test_lookups_by_hand():
     # 49 rows of the matrix for 4 maps; 196 for 16, twice where a tile has 8 rows.
-    assert fusion.lookups("layer 1") == 49 / 4
-    assert fusion.lookups("layer 2", 8) == 196 / 8
+    assert fusion_loops.lookups("layer 1") == 49 / 4
+    assert fusion_loops.lookups("layer 2", 8) == 196 / 8
 
 
 def test_a_change_that_the_kernel_does_not_contain_is_refused():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers import results
-from helpers.experiments import half_precision, loop_code
+from helpers.experiments import half_instructions, half_precision, loop_code
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PAIRS, PATCH
 from helpers.problems import conv2d, precision
 from helpers.simulator.bounds import machine_code
@@ -72,32 +72,34 @@ def test_each_instruction_is_of_one_kind():
 
 
 def test_the_rows_of_conv2d_basic_fit_what_the_hardware_counted():
-    everything, in_rows = half_precision.counted_by_hardware()
+    everything, in_rows = half_instructions.counted_by_hardware()
     # What is around the loops is a few divisions and the store: more than 50, less than a quarter.
     assert 50 < everything - in_rows < everything / 4
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_row_loads_what_the_simulator_counts(kernel):
-    row = half_precision.row_of_filter(kernel)
+    row = half_instructions.row_of_filter(kernel)
     shape = conv2d.shape_of("layer 1", 1)
     per_term = half_precision.profile(kernel, "layer 1").total("lanes", "global", "load") / (
         shape.outputs * shape.terms
     )
     # ptxas joins no loads here; patches at the border of the image load fewer cells.
-    assert row.each(half_precision.LOADS) == pytest.approx(per_term, rel=0.02)
+    assert row.each(half_instructions.LOADS) == pytest.approx(per_term, rel=0.02)
 
 
 def test_only_halves_are_converted_and_pairs_halve_the_products():
-    rows = {kernel: half_precision.row_of_filter(kernel) for kernel in KERNELS}
-    conversions = {kernel: row.counts[half_precision.CONVERSIONS] for kernel, row in rows.items()}
+    rows = {kernel: half_instructions.row_of_filter(kernel) for kernel in KERNELS}
+    conversions = {
+        kernel: row.counts[half_instructions.CONVERSIONS] for kernel, row in rows.items()
+    }
     assert conversions[BASIC] == conversions[PATCH] == 0
     assert conversions[INSIDE] > conversions[HALF] == 14  # two factors of seven products
-    assert [rows[k].each(half_precision.PRODUCTS) for k in KERNELS] == [1, 1, 1, 1, 0.5]
+    assert [rows[k].each(half_instructions.PRODUCTS) for k in KERNELS] == [1, 1, 1, 1, 0.5]
 
 
 def test_each_kernel_passes_its_own_check_and_none_of_a_higher_precision():
-    x, filter = conv2d.inputs("layer 2", 1)
+    x, filter = conv2d.inputs("layer 1", 1)
     promises = list(half_precision.PROMISES.values())
     for spec in half_precision.SPECS:
         y = conv2d.convolve(spec, x, filter)

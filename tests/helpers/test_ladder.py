@@ -10,7 +10,7 @@ import pytest
 
 from helpers import checking, limits, results, timing
 from helpers.device import Device
-from helpers.experiments import ladder, layer_benchmark, traffic
+from helpers.experiments import ladder, ladder_report, layer_benchmark, traffic
 from helpers.experiments.ladder import LadderError
 from helpers.experiments.traffic import Counters, TrafficError
 from helpers.problems import conv2d, cudnn
@@ -136,7 +136,7 @@ def test_a_step_is_told_by_what_it_builds_on(counters):
         built.step("conv2d_unrolled").sentence
         == f"conv2d_unrolled after conv2d_restrict: 1.1x slower. {unseen}"
     )
-    texts = [text.get_text() for text in ladder.draw(plt.figure().gca(), built).texts]
+    texts = [text.get_text() for text in ladder_report.draw(plt.figure().gca(), built).texts]
     beside = {step.name: text for step, text in zip(built.steps, texts, strict=False)}
     assert beside["conv2d_tiled"] == "4.8 ms   1.2x slower than constant"
     assert beside["conv2d_restrict"] == "5.01 ms   as fast as basic"
@@ -308,15 +308,15 @@ def test_a_kernel_that_was_left_out_is_none_of_the_steps(counters):
     assert built.left_out == {"conv2d_basic": "a launch takes 120 ms, more than 100"}
     assert "conv2d_basic" not in [step.name for step in built.steps]
     assert built.step("conv2d_restrict").gain is None
-    page = ladder.markdown(made(rows), [built])
+    page = ladder_report.markdown(made(rows), [built])
     assert "Not timed: conv2d_basic: a launch takes 120 ms, more than 100." in page
 
 
 def test_without_cudnn_there_is_no_yardstick(counters):
     built = ladder.build(made(without(cudnn.NAME)), "layer 1")
     assert built.yardstick is None
-    assert "cuDNN" not in built.title + ladder.table(built)
-    assert len(ladder.draw(plt.figure().gca(), built).get_yticklabels()) == len(TIMES)
+    assert "cuDNN" not in built.title + ladder_report.table(built)
+    assert len(ladder_report.draw(plt.figure().gca(), built).get_yticklabels()) == len(TIMES)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ def test_title_and_table_say_what_was_measured(counters):
     )
     lines = [
         [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in ladder.table(built).splitlines()
+        for line in ladder_report.table(built).splitlines()
     ]
     assert len({len(line) for line in lines}) == 1
     assert len(lines) == 2 + len(TIMES) + 3
@@ -351,10 +351,10 @@ def test_title_and_table_say_what_was_measured(counters):
 def test_the_l1_roof_is_that_of_the_cycles(counters):
     built = ladder.build(made(), "layer 1")
     # 128 multiply-adds and 128 bytes a cycle: 2 flop for each byte.
-    assert math.isclose(ladder.l1_bandwidth(GPU), 64e12 / 2)
-    points = {name: intensity for name, intensity, _ in ladder.l1_points(built)}
+    assert math.isclose(ladder_report.l1_bandwidth(GPU), 64e12 / 2)
+    points = {name: intensity for name, intensity, _ in ladder_report.l1_points(built)}
     assert math.isclose(points["conv2d_basic"], 64 / (2.5 * 128))
-    ax = ladder.draw_l1(plt.figure(figsize=(8, 6)).gca(), built)
+    ax = ladder_report.draw_l1(plt.figure(figsize=(8, 6)).gca(), built)
     assert "L1 and shared memory" in ax.get_xlabel()
     assert not any("DRAM" in text.get_text() for text in ax.texts)
 
@@ -369,7 +369,7 @@ def test_the_command_writes_figure_and_page(counters, monkeypatch, tmp_path, cap
     record = made([*measurements(), *measurements(which="layer 2"), right])
     file = tmp_path / "record.json"
     file.write_text(record.to_json())
-    assert ladder.main(["--record", str(file)]) == 0
+    assert ladder_report.main(["--record", str(file)]) == 0
     page = (tmp_path / "out/ladder.md").read_text()
     assert page in capsys.readouterr().out
     for wanted in (
@@ -402,7 +402,7 @@ def test_the_command_says_what_is_wrong_with_a_record(
     file = tmp_path / "record.json"
     if text := change(made([*measurements(), *measurements(which="layer 2")]).to_json()):
         file.write_text(text)
-    assert ladder.main(["--record", str(file)]) == 1
+    assert ladder_report.main(["--record", str(file)]) == 1
     assert message in (told := capsys.readouterr().out)
     assert told.startswith("no ladder: ")
     assert not (tmp_path / "out").exists()
@@ -410,7 +410,7 @@ def test_the_command_says_what_is_wrong_with_a_record(
 
 def test_a_source_that_has_changed_since_is_named(counters):
     record = made(sources={"conv2d_basic": "0" * 64})
-    page = ladder.markdown(record, [ladder.build(record, "layer 1")])
+    page = ladder_report.markdown(record, [ladder.build(record, "layer 1")])
     assert (
         "The counters are those of the present sources, but the times are older than these: "
         "conv2d_basic." in page

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from helpers import checking, exercises, kernel_cells, kernels
-from helpers.experiments import ladder, ladder_steps, traffic
+from helpers.experiments import ladder, ladder_rung, ladder_steps, traffic
 from helpers.problems import conv2d
 
 
@@ -133,14 +133,14 @@ def cell(text: str) -> SimpleNamespace:
 def test_a_rung_that_is_wrong_has_no_place():
     shape, rng = conv2d.shape_of("layer E2", 1), np.random.default_rng(1)
     stub = exercises.find("500").stub
-    right = ladder_steps.run_rung(cell(stub), shape, rng)
+    right = ladder_rung.run_rung(cell(stub), shape, rng)
     assert right.load_sectors > 0
     wrong = stub.replace("float sum = 0.0f;", "float sum = 1.0f;")
     with pytest.raises(checking.CheckError):
-        ladder_steps.run_rung(cell(wrong), shape, rng)
+        ladder_rung.run_rung(cell(wrong), shape, rng)
     unguarded = stub.replace("m < M && ", "").replace("-DMAPS=1", "-DMAPS=5")
     with pytest.raises((traffic.TrafficError, checking.CheckError)):
-        ladder_steps.run_rung(cell(unguarded), shape, rng)
+        ladder_rung.run_rung(cell(unguarded), shape, rng)
 
 
 def test_the_estimate_is_judged_by_the_order_of_the_times(steps):
@@ -148,16 +148,16 @@ def test_the_estimate_is_judged_by_the_order_of_the_times(steps):
         pairs = re.findall(r"orders (\d+) of (\d+) pairs", words)
         return [(int(one), int(all_of_them)) for one, all_of_them in pairs]
 
-    (one, pairs), two = ordered(ladder_steps.estimate_words(steps))
+    (one, pairs), two = ordered(ladder_rung.estimate_words(steps))
     others = len(ladder_steps.NAMES) - 1
     assert others < one <= pairs <= others * (others + 1) // 2
     # The fastest kernel has the lowest estimate: as the slowest one it is on the wrong side of all.
     slow = with_time(steps, ladder_steps.BEST, "layer 1", 1_000.0)
-    assert ordered(ladder_steps.estimate_words(slow)) == [(one - others, pairs), two]
+    assert ordered(ladder_rung.estimate_words(slow)) == [(one - others, pairs), two]
     # Two kernels that take as long as each other have no order.
     basic = steps.ladders[0].step("conv2d_tiled").ms
     same = with_time(steps, "conv2d_constant", "layer 1", basic)
-    assert ordered(ladder_steps.estimate_words(same))[0][1] == pairs - 1
+    assert ordered(ladder_rung.estimate_words(same))[0][1] == pairs - 1
 
 
 def test_the_table_of_times_ends_with_the_floor(steps):

@@ -9,11 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import device, kernels, launch, simulator
-from helpers.launch import Array, Launch, LaunchError, Prepared, Program, Scratch
+from helpers import device, kernels, launch, programs, simulator
+from helpers.launch import Array, Launch, LaunchError, Prepared, Scratch
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, fft
+from helpers.problems import conv2d, fft, fft_conv1d
 from helpers.problems.conv2d import register_tiled
+from helpers.programs import Program
 
 SHAPE = ConvShape(B=5, C=2, M=4, H=10, W=12, K=3)
 SPECS = (
@@ -143,7 +144,7 @@ def test_new_values_at_the_same_place_want_an_upload(cuda):
 
 def test_programs_that_share_modules_share_their_constants(cuda):
     plan = two_launches()
-    modules = launch.Modules()
+    modules = programs.Modules()
     with Program(plan, modules) as one, Program(plan, modules) as other:
         x = cuda.to_device(X)
         one.upload({"shift": SHIFT})
@@ -217,7 +218,7 @@ def test_the_sizes_of_a_register_tiled_layer_are_chosen_once_for_a_plan(monkeypa
 
 
 def test_transforms_are_planned_with_what_they_are_made_of():
-    spec, filter = fft.OverlapAdd(8), np.ones(31, np.float32)
+    spec, filter = fft_conv1d.OverlapAdd(8), np.ones(31, np.float32)
     transform, convolution = spec.plan(1000, 31)
     assert (transform.name, convolution.name) == (fft.TRANSFORM, spec.name)
     arguments, _ = launch.bound(transform, {"filter": filter})

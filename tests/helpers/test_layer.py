@@ -13,11 +13,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, limits, reference, simulator
+from helpers import checking, device, device_counter, kernels, limits, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import CONV2D, LAYERS, LayerError, conv2d_named
-from helpers.problems.lenet import network
+from helpers.problems.lenet import network, trained_weights
 
 SHAPE = ConvShape(B=5, C=3, M=4, H=11, W=14, K=3)
 
@@ -355,8 +355,11 @@ def test_a_scratch_buffer_that_does_not_fit_is_refused(cuda, monkeypatch):
 # Right results
 
 
-@pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
-@pytest.mark.parametrize("chunk", [None, 2, 100])
+@pytest.mark.parametrize(
+    ("spec", "chunk"),
+    [*((spec, 2) for spec in CONV2D), (CONV2D[0], None), (CONV2D[0], 100)],
+    ids=lambda one: getattr(one, "name", str(one)),
+)
 def test_convolve_is_right_and_gives_its_memory_back(cuda, spec, chunk):
     free = cuda.mem_get_info()[0]
     y = conv2d.convolve(spec, *arrays(), chunk=chunk)
@@ -378,13 +381,13 @@ def test_im2col_in_parts_is_right(cuda):
         )
 
 
-def some_weights() -> datasets.Weights:
+def some_weights() -> trained_weights.Weights:
     rng = np.random.default_rng(1)
     values = {
         name: rng.uniform(-1, 1, shape).astype(np.float32)
-        for name, shape in datasets.LAYER_SHAPES.items()
+        for name, shape in trained_weights.LAYER_SHAPES.items()
     }
-    return datasets.Weights("toy", "a seed", **values)
+    return trained_weights.Weights("toy", "a seed", **values)
 
 
 def test_a_kernel_takes_the_place_of_the_network_s_convolution(cuda):
@@ -694,7 +697,7 @@ def test_more_outputs_than_an_int_counts_on_a_gpu(gpu):
     n = 2**31 + 1000
     if cuda.mem_get_info()[0] < 4.5 * n:
         pytest.skip(f"{4 * n:,} bytes of device memory are not free")
-    values, counter = cuda.mem_alloc(4 * n), checking.DeviceCounter()
+    values, counter = cuda.mem_alloc(4 * n), device_counter.DeviceCounter()
     cuda.memset_d32(int(values), 0, n)
     counter.poison(int(values) + 4 * (n - 7), 7)
     assert counter.wrong(int(values), int(values), 0.0, n) == 7

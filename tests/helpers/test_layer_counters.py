@@ -8,7 +8,7 @@ import pytest
 
 from helpers import device
 from helpers.experiments import layer_counters
-from helpers.tools.counters import NcuError
+from helpers.experiments.ncu import NcuError
 
 
 def csv_of(launches) -> str:

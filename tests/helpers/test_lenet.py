@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from helpers import checking, device, kernels, launch, reference, results, simulator, timing
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, datasets
+from helpers.problems import conv2d, datasets, resizing
 from helpers.problems.conv2d import LayerError
-from helpers.problems.lenet import checks, network, pipeline
+from helpers.problems.lenet import checks, network, network_plan, pipeline, pooled, trained_weights
 from helpers.problems.lenet import times as lenet_times
-from helpers.problems.lenet.pipeline import ConvPool
+from helpers.problems.lenet.pooled import ConvPool
 from tests.support import mutants, require_named
+
+pytestmark = pytest.mark.long
 
 NAMES = (
     "lenet_resize",
@@ -33,9 +35,9 @@ DENSE = {"lenet_dense": (32, 128), "lenet_dense_split": (2, 512)}  # images, thr
 FORMS = {
     "apart": ("conv2d_register_tiled",) * 2,
     "mixed": ("conv2d_tiled", "lenet_conv_pool"),
-    "fused": pipeline.FUSED,
+    "fused": network_plan.FUSED,
 }
-WEIGHTS = datasets.lenet_weights()
+WEIGHTS = trained_weights.lenet_weights()
 
 
 def pictures(count: int) -> np.ndarray:
@@ -75,12 +77,12 @@ def pool(x: np.ndarray, width: int, instead: str | None = None):
 def dense(
     cells: np.ndarray,
     kernel: str,
-    weights: datasets.Weights = WEIGHTS,
+    weights: trained_weights.Weights = WEIGHTS,
     instead: str | None = None,
 ):
     count, (images, threads) = len(cells), DENSE[kernel]
     classes, logits = np.full(count, 77, np.uint8), np.full((count, 10), np.nan, np.float32)
-    arrays = pipeline._constants(weights)
+    arrays = network_plan.constants(weights)
     rest = [arrays[name] for name in ("fc3", "fc3_bias", "fc4", "fc4_bias")]
     launch = {"grid": (-(-count // images), 1), "block": (threads, 1, 1)}
     found = simulator.check(
@@ -89,11 +91,11 @@ def dense(
     return classes, logits, found
 
 
-def pooled(spec, x: np.ndarray, filter: np.ndarray, instead: str | None = None):
+def run_pooled(spec, x: np.ndarray, filter: np.ndarray, instead: str | None = None):
     """Convolution, ReLU and pool by a kernel of POOLED."""
     shape = conv2d.shape_for(x, filter)
     spec.require(shape)
-    y = np.full(pipeline.pooled_shape(shape, spec.pool), np.nan, np.float32)
+    y = np.full(pooled.pooled_shape(shape, spec.pool), np.nan, np.float32)
 
     source, name = sourced(spec.name, instead)
     plan = launch.replaced(spec.plan(shape), {spec.name: (name, source)})
@@ -107,7 +109,7 @@ def want_pooled(x: np.ndarray, filter: np.ndarray, width: int) -> np.ndarray:
 
 def check_pooled(spec, x: np.ndarray, filter: np.ndarray, instead: str | None = None) -> tuple:
     """Compare with the reference; return the findings. Raises where a value is wrong."""
-    y, found = pooled(spec, x, filter, instead)
+    y, found = run_pooled(spec, x, filter, instead)
     checking.check(
         y,
         want_pooled(x, filter, spec.pool),
@@ -134,27 +136,26 @@ def test_resize_is_exact(length, side):
     images = np.random.default_rng(length).integers(0, 256, (3, length, length)).astype(np.uint8)
     images[1], images[2, 0, 0] = 255, 255
     x, found = resize(images, side)
-    assert (x == datasets.network_input(images, side)).all()
+    assert (x == resizing.network_input(images, side)).all()
     assert not found
 
 
 def test_rows_of_a_block_may_be_any():
     images = pictures(1)
     for rows in (1, 5, 11):
-        assert (resize(images, 86, rows)[0] == datasets.network_input(images)).all()
+        assert (resize(images, 86, rows)[0] == resizing.network_input(images)).all()
 
 
 # --------------------------------------------------------------------------------------------------
 # ReLU and pool
 
 
-# One value; whole windows, and windows cut in one axis or in both; windows of one value; as large
-# as the layers' maps.
+# One value; whole windows, and windows cut in one axis or in both; windows of one value.
 @pytest.mark.parametrize(
     ("size", "width"),
     [
         ((1, 1, 1, 1), 1), ((1, 1, 1, 1), 4), ((2, 3, 6, 9), 3), ((2, 3, 6, 9), 2),
-        ((3, 1, 7, 5), 4), ((3, 1, 7, 5), 1), ((1, 4, 34, 34), 4), ((1, 2, 80, 80), 2),
+        ((3, 1, 7, 5), 4), ((3, 1, 7, 5), 1),
     ],
 )  # fmt: skip
 def test_pool(size, width):
@@ -177,7 +178,7 @@ def test_pool_by_hand_cuts_the_last_windows_and_passes_nan_on():
 
 
 @pytest.mark.parametrize("kernel", DENSE)
-@pytest.mark.parametrize("count", [1, 8, 32, 45])
+@pytest.mark.parametrize("count", [1, 32, 45])
 def test_dense(count, kernel):
     cells = np.random.default_rng(count).uniform(0, 2, (count, 1296)).astype(np.float32)
     classes, logits, found = dense(cells, kernel)
@@ -201,7 +202,7 @@ def test_of_equal_logits_the_first_and_of_nan_none(kernel):
 
 
 def test_few_images_share_their_inputs_among_warps():
-    launches = {batch: pipeline._dense(batch) for batch in (32, 100, 1_000, 10_000)}
+    launches = {batch: network_plan._dense(batch) for batch in (32, 100, 1_000, 10_000)}
     split = 2 * ["lenet_dense_split"]
     assert [one.name for one in launches.values()] == ["lenet_dense", *split, "lenet_dense"]
     assert [one.grid[0] for one in launches.values()] == [1, 100, 500, 313]
@@ -221,7 +222,7 @@ def test_the_bound_of_dense_holds_and_sees_a_chunk_that_is_left_out():
 
 
 def conv_pool(width: int, patch: tuple, patches: tuple, channels: int, unroll: int = 1) -> ConvPool:
-    spec = pipeline.pooled_named("lenet_conv_pool", width)
+    spec = pooled.pooled_named("lenet_conv_pool", width)
     return dataclasses.replace(
         spec, patch=patch, patches=(*patches, 1), staged=channels, unroll=unroll
     )
@@ -232,7 +233,6 @@ def conv_pool(width: int, patch: tuple, patches: tuple, channels: int, unroll: i
 CONV_POOL = [
     (ConvShape(2, C=1, M=4, H=22, W=26, K=7), 2, (4, 2, 4), (5, 8)),
     (ConvShape(2, C=3, M=5, H=21, W=27, K=3), 2, (4, 2, 2), (3, 4)),
-    (ConvShape(1, C=4, M=16, H=40, W=40, K=7), 4, (4, 2, 8), (9, 17)),
     (ConvShape(1, C=2, M=3, H=19, W=17, K=4), 4, (2, 1, 3), (7, 16)),
     (ConvShape(1, C=2, M=3, H=19, W=17, K=4), 4, (4, 4, 1), (2, 3)),
     (ConvShape(3, C=1, M=1, H=9, W=10, K=2), 3, (3, 1, 1), (2, 6)),
@@ -246,7 +246,7 @@ def test_conv_pool(shape, width, patch, patches):
     assert not check_pooled(conv_pool(width, patch, patches, shape.C), *problem(shape))
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     st.integers(1, 4),
     st.integers(1, 3),
@@ -262,7 +262,7 @@ def test_conv_pool_beyond_the_table(K, C, M, rows, columns, width):
 
 def test_where_all_sums_are_negative_the_pool_is_zero():
     x, filter = np.ones((1, 1, 9, 9), np.float32), -np.ones((2, 1, 3, 3), np.float32)
-    y, _ = pooled(conv_pool(2, (2, 2, 2), (4, 4), 1), x, filter)
+    y, _ = run_pooled(conv_pool(2, (2, 2, 2), (4, 4), 1), x, filter)
     assert (y == 0).all() and not np.signbit(y).any()
 
 
@@ -288,7 +288,7 @@ def test_what_conv_pool_refuses(spec, told):
 
 def real(name: str, count: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """(x, filter) of a layer, from images that need no download."""
-    x = datasets.network_input(pictures(count))
+    x = resizing.network_input(pictures(count))
     if name == "layer 1":
         return x, WEIGHTS.conv1
     return np.ascontiguousarray(
@@ -297,27 +297,28 @@ def real(name: str, count: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mma(name: str, **changes):
-    number = pipeline.LAYERS.index(name)
+    number = pooled.LAYERS.index(name)
     return dataclasses.replace(
-        pipeline.pooled_named(f"lenet_mma_{number + 1}", pipeline.POOLS[number]), **changes
+        pooled.pooled_named(f"lenet_mma_{number + 1}", pooled.POOLS[number]), **changes
     )
 
 
-@pytest.mark.parametrize("name", pipeline.LAYERS)
+@pytest.mark.parametrize("name", pooled.LAYERS)
 def test_mma_pool_has_the_accuracy_of_float32(name):
     x, filter = real(name, 2)
     # One block takes both images, one after the other.
-    assert not check_pooled(mma(name, blocks=1), x, filter)
-    y, _ = pooled(mma(name), x, filter)
+    y, found = run_pooled(mma(name, blocks=1), x, filter)
+    assert not found
     want = want_pooled(x, filter, mma(name).pool)
+    checking.check(y, want, rtol=0, atol=conv2d.conv2d_atol(x, filter), name=name)
     assert np.abs(y - want).max() <= 1e-6 * want.max()
 
 
-@pytest.mark.parametrize("name", pipeline.LAYERS)
+@pytest.mark.parametrize("name", pooled.LAYERS)
 def test_one_half_is_less_exact_and_is_seen(name):
     x, filter = real(name)
     rough = mma(name, parts=1)
-    y, found = pooled(rough, x, filter)
+    y, found = run_pooled(rough, x, filter)
     want = want_pooled(x, filter, rough.pool)
     assert not found
     assert 1e-5 < np.abs(y - want).max() / want.max() < 2e-3
@@ -325,13 +326,14 @@ def test_one_half_is_less_exact_and_is_seen(name):
         checking.check(y, want, rtol=0, atol=conv2d.conv2d_atol(x, filter))
 
 
-@pytest.mark.parametrize("name", pipeline.LAYERS)
+@pytest.mark.parametrize("name", pooled.LAYERS)
 def test_cells_need_not_be_whole_numbers(name):
     """Pixels are, and have no lower half."""
     x, filter = problem(conv2d.shape_of(name, 1))
-    assert not check_pooled(mma(name), x, filter)
-    y, _ = pooled(mma(name), x, filter)
+    y, found = run_pooled(mma(name), x, filter)
+    assert not found
     want = want_pooled(x, filter, mma(name).pool)
+    checking.check(y, want, rtol=0, atol=conv2d.conv2d_atol(x, filter), name=name)
     assert np.abs(y - want).max() <= 1e-6 * want.max()
     header = (kernels.FOLDER / "mma.cuh").read_text().replace("#pragma once\n", "")
     one_part = header.replace("multiply(sum[", "if (!cell_part(product)) multiply(sum[")
@@ -345,7 +347,7 @@ def test_cells_need_not_be_whole_numbers(name):
 def test_small_and_large_weights_are_scaled(scale):
     x, filter = real("layer 1")
     filter = filter * np.float32(scale / np.abs(filter).max())
-    y, _ = pooled(mma("layer 1"), x, filter)
+    y, _ = run_pooled(mma("layer 1"), x, filter)
     want = want_pooled(x, filter, 2)
     assert np.abs(y - want).max() <= 1e-6 * want.max()
 
@@ -370,10 +372,10 @@ def test_every_weight_is_in_its_fragments(name, steps, outputs):
 @pytest.mark.parametrize("kernel", ["lenet_mma_1", "lenet_mma_2", "lenet_conv_pool"])
 def test_a_fused_kernel_passes_nan_on(kernel):
     number = int(kernel[-1]) if kernel[-1].isdigit() else 1
-    x, filter = real(pipeline.LAYERS[number - 1], 2)
+    x, filter = real(pooled.LAYERS[number - 1], 2)
     x[1, 0, 20, 21] = np.nan
-    spec = pipeline.pooled_named(kernel, pipeline.POOLS[number - 1])
-    y, found = pooled(spec, x, filter)
+    spec = pooled.pooled_named(kernel, pooled.POOLS[number - 1])
+    y, found = run_pooled(spec, x, filter)
     want = want_pooled(x, filter, spec.pool)
     assert (
         np.isnan(y)[np.isnan(want)].all()
@@ -389,7 +391,7 @@ def test_mma_pool_takes_its_layer_only():
     with pytest.raises(LayerError, match="takes only layer 1"):
         mma("layer 1").require(conv2d.shape_of("layer 2", 1))
     with pytest.raises(LayerError, match="no kernel 'lenet_pool'"):
-        pipeline.pooled_named("lenet_pool", 2)
+        pooled.pooled_named("lenet_pool", 2)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -398,48 +400,46 @@ def test_mma_pool_takes_its_layer_only():
 
 @pytest.fixture(scope="module")
 def checker():
-    with checks.Checker(WEIGHTS, pictures(3)) as made:
+    with checks.Checker(WEIGHTS, pictures(2)) as made:
         yield made
 
 
-@pytest.mark.parametrize(
-    ("form", "pixels"), [("apart", False), ("mixed", True), ("fused", False), ("fused", True)]
-)
+@pytest.mark.parametrize(("form", "pixels"), [("apart", False), ("mixed", True), ("fused", True)])
 def test_a_network_is_right(checker, form, pixels):
-    with pipeline.Network(WEIGHTS, 3, FORMS[form], pixels=pixels) as net:
+    with pipeline.Network(WEIGHTS, 2, FORMS[form], pixels=pixels) as net:
         verdict = checker.check(checker.ready(net), "it")
-        assert verdict.count == 3
-        assert (net.read("classes") == network.predict(pictures(3), WEIGHTS)).all()
+        assert verdict.count == 2
+        assert (net.read("classes") == network.predict(pictures(2), WEIGHTS)).all()
         assert [stage.name for stage in net.stages][-1] == "dense"
         assert ("resize" in [stage.name for stage in net.stages]) == pixels
         assert {stage.kernel for stage in net.stages} <= set(kernels.names())
 
 
 def test_tensor_cores_make_the_same_classes(checker):
-    with pipeline.Network(WEIGHTS, 3, pipeline.TENSOR_CORES) as net:
+    with pipeline.Network(WEIGHTS, 2, network_plan.TENSOR_CORES) as net:
         checker.check(checker.ready(net), "tensor cores")
 
 
 def test_batches_that_do_not_divide_the_images():
-    images = pictures(5)
+    images = pictures(3)
     with pipeline.Network(WEIGHTS, 2, pixels=True) as net:
         assert (net.classify(images) == network.predict(images, WEIGHTS)).all()
 
 
 def test_the_checker_sees_other_weights_and_what_is_left_out(checker):
     other = dataclasses.replace(WEIGHTS, conv2=WEIGHTS.conv2[::-1].copy())
-    with pipeline.Network(other, 3) as net, pytest.raises(checking.CheckError, match="pool 2"):
+    with pipeline.Network(other, 2) as net, pytest.raises(checking.CheckError, match="pool 2"):
         checker.check(checker.ready(net), "other weights")
-    with pipeline.Network(WEIGHTS, 3) as net:
+    with pipeline.Network(WEIGHTS, 2) as net:
         net.stages = net.stages[:-1]
         with pytest.raises(checking.CheckError, match="logits"):
             checker.check(checker.ready(net), "no dense layers")
 
 
 def test_the_checker_sees_an_image_that_no_oracle_looked_at():
-    images = pictures(12)
-    with checks.Checker(WEIGHTS, images) as checker, pipeline.Network(WEIGHTS, 12) as net:
-        missing = next(i for i in range(12) if i not in checker.some)
+    images = pictures(6)  # one more than the oracle looks at
+    with checks.Checker(WEIGHTS, images) as checker, pipeline.Network(WEIGHTS, 6) as net:
+        (missing,) = set(range(6)) - set(checker.some)
         spoilt = checker.cells.copy()
         spoilt[missing] = 0
         net.load(spoilt)
@@ -463,55 +463,54 @@ def test_what_a_network_refuses():
             net.classify(np.zeros((1, 28, 28), np.float32))
 
 
-@pytest.mark.parametrize(
-    ("chunk", "streams", "pixels"), [(4, 1, True), (2, 2, True), (1, 3, False)]
-)
+# All images in one chunk, and more chunks than streams.
+@pytest.mark.parametrize(("chunk", "streams", "pixels"), [(3, 1, True), (1, 2, False)])
 def test_a_pipeline(chunk, streams, pixels):
-    images = pictures(4)
-    with pipeline.Pipeline(WEIGHTS, 4, chunk, streams, pixels=pixels) as line:
+    images = pictures(3)
+    with pipeline.Pipeline(WEIGHTS, 3, chunk, streams, pixels=pixels) as line:
         assert line.pixels == pixels
-        line.load(images if pixels else datasets.network_input(images))
+        line.load(images if pixels else resizing.network_input(images))
         line.copy_in()
         assert (line.run() == network.predict(images, WEIGHTS)).all()
-    with pytest.raises(LayerError, match="divides the 4 images"):
-        pipeline.Pipeline(WEIGHTS, 4, 3)
+    with pytest.raises(LayerError, match="divides the 3 images"):
+        pipeline.Pipeline(WEIGHTS, 3, 2)
 
 
 def test_simulate_gives_all_stages_and_no_finding():
-    images = pictures(1)
-    for layers in (*FORMS.values(), ("im2col_gemm", "conv2d_channels_atomics")):
-        made, found = pipeline.simulate(WEIGHTS, images, layers, pixels=True, entry=simulator.check)
-        assert (made["classes"] == network.predict(images, WEIGHTS)).all()
-        assert next(iter(found)) == "resize" and list(found)[-1] == "dense"
-        assert not any(
-            any(one) if one and isinstance(one[0], tuple) else one for one in found.values()
-        )
+    """Stages of one launch and of several, fused and not."""
+    images, layers = pictures(1), ("im2col_gemm", "lenet_conv_pool")
+    made, found = network_plan.simulate(WEIGHTS, images, layers, pixels=True, entry=simulator.check)
+    assert (made["classes"] == network.predict(images, WEIGHTS)).all()
+    assert list(found) == ["resize", "conv 1", "pool 1", "conv + pool 2", "dense"]
+    assert not any(any(one) if one and isinstance(one[0], tuple) else one for one in found.values())
 
 
 def test_right_answers_are_counted_and_nothing_is_timed_here(checker):
-    images = datasets.fashion_mnist("test", 3)
-    counts = (1, 3, 10_000)  # the last is more than there are
-    rows = lenet_times.right_answers(WEIGHTS, images, "fused", pipeline.FUSED, counts, "501_lenet")
+    images = datasets.fashion_mnist("test", 2)
+    counts = (1, 2, 10_000)  # the last is more than there are
+    rows = lenet_times.right_answers(
+        WEIGHTS, images, "fused", network_plan.FUSED, counts, "501_lenet"
+    )
     one, all_of_them, far = rows
-    assert far["right"] == datasets.lenet_record()["test"]["right"]["10000"]
+    assert far["right"] == trained_weights.lenet_record()["test"]["right"]["10000"]
     good = network.predict(images.pixels, WEIGHTS) == images.labels
     assert (one["right"], all_of_them["right"], all_of_them["images"]) == (
         good[:1].sum(),
         good.sum(),
-        3,
+        2,
     )
     if device.select().kind == "simulator":
         with pytest.raises(timing.NoClockError):
-            next(lenet_times.stage_times(checker, "fused", pipeline.FUSED))
+            next(lenet_times.stage_times(checker, "fused", network_plan.FUSED))
 
 
 def test_rows_of_a_record(monkeypatch):
-    monkeypatch.setattr(lenet_times, "PARTS", (1, 2))
+    monkeypatch.setattr(lenet_times, "PARTS", (1,))
     monkeypatch.setattr(timing, "time_gpu", lambda launch, **how: launch(None))
     monkeypatch.setattr(timing, "time_end_to_end", lambda call, **how: call() is not None)
     forms = {"mixed": FORMS["mixed"]}  # kernels of both kinds: with a pool of its own, and without
     rows = list(
-        lenet_times.measure(WEIGHTS, datasets.fashion_mnist("test", 2), forms, (2,), host="mixed")
+        lenet_times.measure(WEIGHTS, datasets.fashion_mnist("test", 1), forms, (1,), host="mixed")
     )
     stages = [
         (row["form"], row["stage"])
@@ -527,17 +526,17 @@ def test_rows_of_a_record(monkeypatch):
         if row["series"] == "layer"
     ]
     assert layers == [
-        (form, name, kernel, 2)
+        (form, name, kernel, 1)
         for form in forms
-        for name, kernel in zip(pipeline.LAYERS, forms[form], strict=True)
+        for name, kernel in zip(pooled.LAYERS, forms[form], strict=True)
     ]
     assert [row["series"] for row in rows if row["series"] in ("host", "copy")] == [
         "host",
         "copy",
-    ] * 4
+    ] * 2
     assert {row["megabytes"] for row in rows if row["series"] == "host"} == {
-        2 * 4 * 86**2 / 1e6,
-        2 * 28**2 / 1e6,
+        4 * 86**2 / 1e6,
+        28**2 / 1e6,
     }
 
 
@@ -556,7 +555,7 @@ def test_table_has_a_line_for_each_form_and_batch_and_the_reports_below():
     ]
     layers = [
         {"series": "layer", "layer": name, "median_ms": t, **told}
-        for name, t in zip(pipeline.LAYERS, (24.0, 19.0), strict=True)
+        for name, t in zip(pooled.LAYERS, (24.0, 19.0), strict=True)
     ]
     reported = [
         r
@@ -592,18 +591,22 @@ def test_table_has_a_line_for_each_form_and_batch_and_the_reports_below():
 @pytest.mark.gpu
 @pytest.mark.outside_data(datasets.FOLDER_VARIABLE)
 @pytest.mark.parametrize(
-    "layers", [pipeline.PLAIN, FORMS["apart"], pipeline.FUSED, pipeline.TENSOR_CORES], ids=str
+    "layers",
+    [network_plan.PLAIN, FORMS["apart"], network_plan.FUSED, network_plan.TENSOR_CORES],
+    ids=str,
 )
 def test_counts_of_right_answers_are_the_references(layers):
     images = datasets.fashion_mnist("test")
-    known = datasets.lenet_record()["test"]["right"]
+    known = trained_weights.lenet_record()["test"]["right"]
     with pipeline.Network(WEIGHTS, 2_500, layers, pixels=True) as net:
         good = net.classify(images.pixels) == images.labels
     assert {count: int(good[: int(count)].sum()) for count in known} == known
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("layers", [FORMS["apart"], pipeline.FUSED, pipeline.TENSOR_CORES], ids=str)
+@pytest.mark.parametrize(
+    "layers", [FORMS["apart"], network_plan.FUSED, network_plan.TENSOR_CORES], ids=str
+)
 def test_sanitize_networks(layers):
     """For compute-sanitizer: every kernel of the network, with few images."""
     images = datasets.fashion_mnist("test", 9)
@@ -612,7 +615,7 @@ def test_sanitize_networks(layers):
     assert (
         found.tolist()
         == network.classify(
-            network.forward(datasets.network_input(images.pixels), WEIGHTS)
+            network.forward(resizing.network_input(images.pixels), WEIGHTS)
         ).tolist()
     )
 
@@ -629,7 +632,7 @@ def run_mutant(mutant) -> tuple:
     if mutant.original == "lenet_resize":
         images = rng.integers(0, 256, (2, 28, 28)).astype(np.uint8)
         x, found = resize(images, 86, instead=source)
-        return found, x, datasets.network_input(images), 0.0
+        return found, x, resizing.network_input(images), 0.0
     if mutant.original == "lenet_pool":
         x = rng.uniform(-1, 0.2, (2, 3, 34, 34)).astype(np.float32)
         y, found = pool(x, 4, instead=source)
@@ -643,9 +646,9 @@ def run_mutant(mutant) -> tuple:
         x, filter = problem(ConvShape(2, C=3, M=5, H=23, W=25, K=3))
         filter, spec = filter - np.float32(0.3), conv_pool(4, (4, 2, 2), (6, 11), 3)
     else:
-        name = pipeline.LAYERS[int(mutant.original[-1]) - 1]
+        name = pooled.LAYERS[int(mutant.original[-1]) - 1]
         (x, filter), spec = real(name, 2), mma(name, blocks=1)
-    y, found = pooled(spec, x, filter, instead=source)
+    y, found = run_pooled(spec, x, filter, instead=source)
     return found, y, want_pooled(x, filter, spec.pool), conv2d.conv2d_atol(x, filter)
 
 

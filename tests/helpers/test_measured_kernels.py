@@ -4,9 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, results, timing
+from helpers import checking, device, kernels, results, sampling, timing
 from helpers.experiments import copies, crossover, split_error
-from helpers.problems import fft
+from helpers.problems import fft_conv1d
 from helpers.problems.tensor_product import Split
 
 
@@ -16,7 +16,7 @@ def clock(monkeypatch):
     device.select()
 
     def timed(name: str, ms: float) -> timing.Timing:
-        samples = [ms] * timing.FEWEST_SAMPLES
+        samples = [ms] * sampling.FEWEST_SAMPLES
         return timing.Timing.of(name, samples, what="kernel", device="test", cache="cold")
 
     def time_gpu(launch, *, verdict, name, **_):
@@ -48,18 +48,27 @@ def record_of(rows: list[dict], name: str = crossover.NAME) -> results.Record:
     )
 
 
-def test_crossover_measures_each_width(clock):
+def test_crossover_measures_and_draws_each_width(clock):
     rows = list(crossover.measure((3, 9, 17), (3000,)))
     found = {(row["series"], row.get("filter_width")) for row in rows}
     series = (crossover.TRANSFORMS, crossover.DIRECT, "ratio")
     pairs = {(name, width) for name in series for width in (3, 9, 17)}
     assert found == {(crossover.COPY, None), *pairs}
     assert all(row["ratio"] == 2.0 for row in rows if row["series"] == "ratio")
+    data = record_of(rows)
+    assert crossover.copy_shares(data, 3000) == {3: 200, 9: 200, 17: 200}
+    share = crossover.unit_shares(data, 3000)
+    assert share[17] == pytest.approx(100 * 2 * 17 * 3000 / data.device.fp32_peak / 1e-3)
+    fig, axes = plt.subplots(2)
+    crossover.picture(axes[0], data, 3000)
+    crossover.shares(axes[1], data, 3000)
+    assert "at no width tried" in axes[0].get_title(loc="left")
+    plt.close(fig)
 
 
 def test_crossover_times_nothing_that_is_wrong(clock, monkeypatch):
     monkeypatch.setattr(
-        fft.OverlapAdd, "prepared", lambda self, _: np.zeros((1, self.size), np.complex64)
+        fft_conv1d.OverlapAdd, "prepared", lambda self, _: np.zeros((1, self.size), np.complex64)
     )
     with pytest.raises(checking.CheckError, match=crossover.TRANSFORMS):
         list(crossover.measure((9,), (3000,)))
@@ -80,33 +89,6 @@ def test_width_from_which_transforms_win():
     assert crossover.width_from(ratios(0.9, 1.0), 10) is None
 
 
-def test_shares_and_pictures_of_the_crossover(clock):
-    data = record_of(list(crossover.measure((3, 9, 17), (3000,))))
-    assert crossover.copy_shares(data, 3000) == {3: 200, 9: 200, 17: 200}
-    share = crossover.unit_shares(data, 3000)
-    assert share[17] == pytest.approx(100 * 2 * 17 * 3000 / data.device.fp32_peak / 1e-3)
-    fig, axes = plt.subplots(2)
-    crossover.picture(axes[0], data, 3000)
-    crossover.shares(axes[1], data, 3000)
-    assert "at no width tried" in axes[0].get_title(loc="left")
-    plt.close(fig)
-
-
-def test_copies_are_checked_and_timed(clock):
-    rows = list(copies.measure((3,), (64,), (1,), n=4000))
-    assert [row["series"] for row in rows] == [
-        "copy_async",
-        "copy_plain",
-        "ratio",
-        "copy_bulk",
-        "ratio",
-    ]
-    fig, axes = plt.subplots(1, 2)
-    copies.picture(axes, record_of(rows, copies.NAME), 64)
-    assert len(axes[0].lines) == 3
-    plt.close(fig)
-
-
 def test_a_wrong_copy_is_not_timed(clock, monkeypatch):
     right = kernels.source
     wrong = {"copy_bulk": right("copy_bulk").replace("cells[o + j]", "cells[o]")}
@@ -121,14 +103,16 @@ def test_what_a_ratio_says():
     assert copies.verdict({"low": 0.99, "high": 1.01}) == "no measurable difference"
 
 
-def test_figures_of_the_copies_say_what_they_show(clock):
+def test_copies_are_checked_and_timed_and_figures_say_what_they_show(clock):
     rows = list(copies.measure((3, 5), (64,), (1, 2), n=4000))
+    series = ["copy_async", "copy_plain", "ratio", "copy_bulk", "ratio"]
+    assert [row["series"] for row in rows] == 4 * series
     data = record_of(rows, copies.NAME)
     assert copies.ratios(data, "copy_bulk", 64, 2)[5]["ratio"] == 2.0
     assert copies.flights(data, "copy_async", 3) == [(256, 16_000 / 2e-3), (512, 16_000 / 2e-3)]
     panels = copies.figure(data, 64)
     assert "200 to 200 % of the plain copy's time with 1 block" in panels.get_suptitle()
-    assert len(panels.axes) == 2
+    assert len(panels.axes) == 2 and len(panels.axes[0].lines) == 3
     waits = results.load(results.MEASURED / "106_waiting.json")
     (ax,) = copies.flight_figure(data, waits).axes
     assert "One tile of 0 KiB" in ax.get_title(loc="left")
@@ -143,8 +127,14 @@ def test_configurations_fit_a_multiprocessor():
     assert not [case for case in cases if case[1:] in ((1024, 16), (4096, 8))]
 
 
-def test_errors_of_sums_in_the_simulator():
-    rows = split_error.simulated((64, 1024))
+@pytest.fixture(scope="module")
+def sums() -> list[dict]:
+    """The errors of short, longer and long sums in the simulator."""
+    return list(split_error.simulated((16, 64, 1024)))
+
+
+def test_errors_of_sums_in_the_simulator(sums):
+    rows = sums
     error = {(r["series"], r["length"], r["signs"]): r["error"] for r in rows}
     for signs in split_error.SIGNS:
         assert error["halves", 64, signs] > 100 * error["split, short sums", 64, signs]
@@ -169,8 +159,8 @@ def test_the_simulator_adds_as_the_gpu_did():
     assert {key: there[key] for key in here} == here
 
 
-def test_picture_of_the_errors():
-    rows = split_error.simulated((16, 64))
+def test_picture_of_the_errors(sums):
+    rows = sums
     fig, axes = plt.subplots(1, 2)
     split_error.picture(axes, record_of(rows, split_error.NAME))
     assert [len(ax.lines) for ax in axes] == [4, 4]
@@ -193,8 +183,8 @@ def test_length_from_which_split_products_err_more():
     assert split_error.crossing(rows((3, 2), (1, 2))) is None
 
 
-def test_figure_of_the_errors_says_what_it_shows():
-    rows = split_error.simulated((16, 1024))
+def test_figure_of_the_errors_says_what_it_shows(sums):
+    rows = sums
     long, short = (
         split_error.lookup(rows, name, 1024, "one sign") for name in ("split", "split, short sums")
     )

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.problems import datasets
-from helpers.problems.lenet import network
+from helpers.problems import datasets, resizing
+from helpers.problems.lenet import network, trained_weights
 
 
 def any_weights(seed=0):
@@ -18,9 +18,9 @@ def any_weights(seed=0):
     scale = {"conv1": 1e-3, "conv2": 0.1, "fc3": 0.03, "fc3_bias": 0.1, "fc4": 0.2, "fc4_bias": 0.1}
     arrays = {
         layer: (scale[layer] * random.standard_normal(shape)).astype(np.float32)
-        for layer, shape in datasets.LAYER_SHAPES.items()
+        for layer, shape in trained_weights.LAYER_SHAPES.items()
     }
-    return datasets.Weights("random", "a test", **arrays)
+    return trained_weights.Weights("random", "a test", **arrays)
 
 
 def oracle(x, weights):
@@ -152,7 +152,7 @@ def images():
 
 
 def test_forward_is_the_network(images):
-    weights, x = any_weights(), datasets.network_input(images.pixels[:3])
+    weights, x = any_weights(), resizing.network_input(images.pixels[:3])
     want = oracle(x, weights)
     assert np.ptp(want) > 1
     exact = network.forward(x.astype(np.float64), weights)
@@ -175,7 +175,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_convolution_shows_in_the_outputs(name, images):
-    weights, x = any_weights(), datasets.network_input(images.pixels[:3])
+    weights, x = any_weights(), resizing.network_input(images.pixels[:3])
     assert np.abs(network.forward(x, weights, WRONG[name]) - oracle(x, weights)).max() > 1e-3
 
 
@@ -189,14 +189,14 @@ def test_another_convolution_takes_both_places(images):
         met.append((x.shape, filter.shape))
         return reference.conv2d(x, filter).astype(np.float32)
 
-    x = datasets.network_input(images.pixels[:2])
+    x = resizing.network_input(images.pixels[:2])
     got = network.forward(x, any_weights(), mine)
     assert met == [((2, 1, 86, 86), (4, 1, 7, 7)), ((2, 4, 40, 40), (16, 4, 7, 7))]
     assert np.abs(got - network.forward(x, any_weights())).max() < 1e-4
 
 
 def test_a_convolution_of_another_shape_is_explained(images):
-    x = datasets.network_input(images.pixels[:2])
+    x = resizing.network_input(images.pixels[:2])
     with pytest.raises(
         ValueError, match=r"conv returned shape \(2, 4, 79, 80\).*expected \(2, 4, 80, 80\)"
     ):
@@ -205,7 +205,7 @@ def test_a_convolution_of_another_shape_is_explained(images):
 
 def test_bad_input_to_the_network_is_explained(images):
     with pytest.raises(TypeError, match=r"x is uint8.*network_input"):
-        network.forward(datasets.resize(images.pixels)[:, None], any_weights())
+        network.forward(resizing.resize(images.pixels)[:, None], any_weights())
     with pytest.raises(ValueError, match=r"x has shape \(23, 28, 28\); expected \(B, 1, 86, 86\)"):
         network.forward(images.pixels.astype(np.float32), any_weights())
     with pytest.raises(ValueError, match="not empty"):
@@ -216,8 +216,8 @@ def test_bad_input_to_the_network_is_explained(images):
 
 def test_images_in_parts_give_what_they_give_together(images):
     weights = any_weights()
-    together = network.forward(datasets.network_input(images.pixels), weights)
-    for given_images in (images, images.pixels, datasets.resize(images.pixels)):
+    together = network.forward(resizing.network_input(images.pixels), weights)
+    for given_images in (images, images.pixels, resizing.resize(images.pixels)):
         assert np.allclose(network.logits(given_images, weights), together, rtol=1e-4, atol=1e-4)
     assert network.logits(images, weights, dtype=np.float64).dtype == np.float64
     assert np.array_equal(network.predict(images, weights), together.argmax(axis=1))
@@ -259,42 +259,42 @@ def test_what_cannot_be_counted_here_is_the_recorded_number():
     told = {"network": "the labs' LeNet", "form": "fused"}
     here, far = network.right_rows(good, (2, 10_000), "501_lenet", **told)
     assert here == {"series": "accuracy", **told, "images": 2, "right": 1, "timing": None}
-    assert far["right"] == datasets.lenet_record()["test"]["right"]["10000"]
+    assert far["right"] == trained_weights.lenet_record()["test"]["right"]["10000"]
     assert "recorded_on" in far
     assert network.right_rows(good, (3, 4), "501_lenet", **told)[1:] == []
     (row,) = network.right_rows(good, (3, 4), size="batch")
     assert (row["batch"], row["right"]) == (3, 2)
 
 
-@pytest.mark.outside_data(datasets.WEIGHTS_VARIABLE)
+@pytest.mark.outside_data(trained_weights.WEIGHTS_VARIABLE)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_courses_network_is_right_as_often_as_reported(dtype):
-    images, weights = datasets.fashion_mnist("test", 1000), datasets.course_weights()
+    images, weights = datasets.fashion_mnist("test", 1000), trained_weights.course_weights()
     classes = network.predict(images, weights, dtype=dtype)
     assert network.accuracy(classes[:100], images.labels[:100]).right == 86
     assert network.accuracy(classes, images.labels).right == 886
 
 
-@pytest.mark.outside_data(datasets.WEIGHTS_VARIABLE)
+@pytest.mark.outside_data(trained_weights.WEIGHTS_VARIABLE)
 def test_another_network_or_resizing_has_another_accuracy():
-    images, weights = datasets.fashion_mnist("test", 1000), datasets.course_weights()
-    swapped = {layer: getattr(weights, layer) for layer in datasets.LAYER_SHAPES} | {
+    images, weights = datasets.fashion_mnist("test", 1000), trained_weights.course_weights()
+    swapped = {layer: getattr(weights, layer) for layer in trained_weights.LAYER_SHAPES} | {
         "conv1": weights.conv1[:, :, ::-1, ::-1].copy()
     }
     assert (
         network.accuracy(
-            network.predict(images, datasets.Weights("x", "y", **swapped)), images.labels
+            network.predict(images, trained_weights.Weights("x", "y", **swapped)), images.labels
         ).right
         != 886
     )
-    moved = np.roll(datasets.resize(images.pixels), 3, axis=1)
+    moved = np.roll(resizing.resize(images.pixels), 3, axis=1)
     assert network.accuracy(network.predict(moved, weights), images.labels).right != 886
 
 
 def test_our_network_is_right_as_often_as_its_record_says():
-    record = datasets.lenet_record()
+    record = trained_weights.lenet_record()
     images = datasets.fashion_mnist("test", 1000)
-    classes = network.predict(images, datasets.lenet_weights())
+    classes = network.predict(images, trained_weights.lenet_weights())
     for count in (100, 1000):
         assert (
             network.accuracy(classes[:count], images.labels[:count]).right
@@ -303,7 +303,7 @@ def test_our_network_is_right_as_often_as_its_record_says():
 
 
 def test_the_record_of_our_network():
-    record = datasets.lenet_record()
+    record = trained_weights.lenet_record()
     assert record["training_images"] == 60_000
     assert record["data"] == "Fashion-MNIST"
     assert record["test"]["accuracy"] >= 0.89
@@ -315,22 +315,22 @@ def test_the_record_of_our_network():
 
 def test_the_program_prints_both_networks(monkeypatch, capsys, images):
     monkeypatch.setattr(datasets, "images_at_hand", lambda count: images)
-    monkeypatch.setattr(datasets, "lenet_weights", any_weights)
-    monkeypatch.setattr(datasets, "course_weights", lambda: any_weights(1))
+    monkeypatch.setattr(trained_weights, "lenet_weights", any_weights)
+    monkeypatch.setattr(trained_weights, "course_weights", lambda: any_weights(1))
     monkeypatch.setattr(network, "ACCURACY_SIZES", (5, 23, 10_000))
-    monkeypatch.delenv(datasets.WEIGHTS_VARIABLE, raising=False)
+    monkeypatch.delenv(trained_weights.WEIGHTS_VARIABLE, raising=False)
     network.main()
     said = capsys.readouterr().out
     assert said.startswith("random (a test) on Fashion-MNIST")
     assert said.count("right)") == 2
     assert "10,000 images: 9,200 right (recorded)" in said
-    monkeypatch.setenv(datasets.WEIGHTS_VARIABLE, "anything")
+    monkeypatch.setenv(trained_weights.WEIGHTS_VARIABLE, "anything")
     network.main()
     assert capsys.readouterr().out.count("right)") == 4
 
 
 def test_the_program_ends_with_a_message_where_a_file_is_missing(monkeypatch, images, tmp_path):
     monkeypatch.setattr(datasets, "images_at_hand", lambda count: images)
-    monkeypatch.setattr(datasets, "LENET_RECORD", tmp_path / "none.json")
+    monkeypatch.setattr(trained_weights, "LENET_RECORD", tmp_path / "none.json")
     with pytest.raises(SystemExit, match=r"none.json cannot be read"):
         network.main()

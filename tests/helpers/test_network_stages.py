@@ -6,8 +6,8 @@ from matplotlib import pyplot as plt
 from helpers import results
 from helpers.device import Device, select
 from helpers.experiments import network_stages
-from helpers.problems import datasets
-from helpers.problems.lenet import pipeline
+from helpers.problems import data_files, datasets
+from helpers.problems.lenet import network_plan, trained_weights
 
 MINE = ("conv2d_register_tiled", "conv2d_register_tiled")
 LARGE = network_stages.LARGE
@@ -53,7 +53,7 @@ def test_only_a_hopper_gpu_runs_the_form_on_warpgroups():
     assert list(network_stages.forms(here, MINE)) == ["apart", "fused", "tensor cores"]
     hopper = Device(**{**vars(here), "kind": "gpu", "compute_capability": (9, 0)})
     found = network_stages.forms(hopper, MINE)
-    assert found["warpgroups"] == pipeline.FASTEST and list(found)[-1] == "warpgroups"
+    assert found["warpgroups"] == network_plan.FASTEST and list(found)[-1] == "warpgroups"
     ampere = Device(**{**vars(here), "kind": "gpu", "compute_capability": (8, 6)})
     assert "warpgroups" not in network_stages.forms(ampere, MINE)
 
@@ -66,22 +66,22 @@ def test_the_last_form_is_timed_from_host_memory(monkeypatch):
         yield {"series": "toy"}
 
     def missing():
-        raise datasets.DataError("no such file")
+        raise data_files.DataError("no such file")
 
     monkeypatch.setattr(network_stages.lenet_times, "measure", measured)
-    monkeypatch.setattr(datasets, "course_weights", missing)
-    forms = {"apart": MINE, "fused": pipeline.FUSED}
+    monkeypatch.setattr(trained_weights, "course_weights", missing)
+    forms = {"apart": MINE, "fused": network_plan.FUSED}
     assert list(network_stages.measure(forms)) == [{"series": "toy"}]
     assert seen["host"] == "fused" and seen["forms"] == forms and seen["others"] == []
     assert seen["batches"] == (100, 1_000, 10_000)
-    monkeypatch.setattr(datasets, "course_weights", lambda: "weights")
+    monkeypatch.setattr(trained_weights, "course_weights", lambda: "weights")
     list(network_stages.measure(forms))
     assert seen["others"] == ["weights"]
 
 
 def test_right_answers_are_compared_with_the_known_ones(rows):
     reported = [r for r in results.reported("course_reports") if r["report"] == "A"]
-    weights = datasets.lenet_weights()
+    weights = trained_weights.lenet_weights()
     good = network_stages.right_answers(rows, reported, weights)
     assert "9,200  every form has them" in good and "the forms have" not in good
     spoilt = [dict(row) for row in rows]
@@ -117,9 +117,9 @@ def test_the_least_ratio_is_that_of_pytorchs_fastest_way():
 
 
 def test_fused_stages_ask_for_less():
-    few = datasets.fashion_mnist("test", 2).pixels
-    forms = {"apart": MINE, "fused": pipeline.FUSED}
-    moved = network_stages.traffic(datasets.lenet_weights(), few, forms)
+    few = datasets.fashion_mnist("test", 1).pixels
+    forms = {"apart": MINE, "fused": network_plan.FUSED}
+    moved = network_stages.traffic(trained_weights.lenet_weights(), few, forms)
     assert moved["apart"]["dense"] == moved["fused"]["dense"]
     assert sum(moved["fused"].values()) < 0.5 * sum(moved["apart"].values())
     # The outputs of convolution 1 are written once, 100 kB of an image, and read again.
@@ -129,8 +129,8 @@ def test_fused_stages_ask_for_less():
 
 
 def test_a_harmless_change_has_no_finding_and_a_missing_barrier_has_one():
-    few = datasets.fashion_mnist("test", 2).pixels
-    broken = network_stages.Broken(datasets.lenet_weights(), few, MINE)
+    few = datasets.fashion_mnist("test", 1).pixels
+    broken = network_stages.Broken(trained_weights.lenet_weights(), few, MINE)
     assert "no finding" in broken("none", "lenet_pool", "// the ReLU", "// ReLU")
     barrier = "if (k > 0) __syncthreads();"
     assert "race" in broken("three", "lenet_dense", barrier, "")

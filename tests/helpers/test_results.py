@@ -181,6 +181,20 @@ def test_a_record_round_trips_through_a_picture(made, folder):
         results.from_png(folder / "absent.png")
 
 
+def test_a_saved_figure_keeps_its_layout(folder):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3, 2), layout="constrained")
+    ax = figure.subplots()
+    ax.set_ylabel("time\n(ms)", fontsize="xx-large")
+    at_first = ax.get_position().bounds
+    results.save_figure(figure, "layout")
+    saved = ax.get_position().bounds
+    ax.set_ylabel("more\nlines\nthan\nbefore", fontsize="xx-large")
+    figure.draw_without_rendering()
+    assert at_first != saved == ax.get_position().bounds
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from helpers import cards, checking, results, timing
-from helpers.experiments import between_gpus, several_gpus, wrong_card
+from helpers.experiments import between_gpus, card_mistakes, several_gpus, wrong_card
 from helpers.plotting import several_gpus as drawn
+
+IMAGES = 3  # of the layer: pieces of 2 and 1 on a card, and a share for each of 3 cards
 
 
 def timed(name: str, ms: float = 1.0) -> timing.Timing:
@@ -37,7 +39,7 @@ def no_clock(monkeypatch):
     for module, sizes in (
         (
             several_gpus,
-            {"NETWORK_IMAGES": (3,), "PIECE": 2, "NETWORK_PIECE": 2, "RESIDENT_PIECE": 2},
+            {"NETWORK_IMAGES": (2,), "PIECE": 2, "NETWORK_PIECE": 1, "RESIDENT_PIECE": 2},
         ),
         (between_gpus, {"MEGABYTES": 1 / 250, "FLOATS": (1_000,)}),
     ):
@@ -51,7 +53,7 @@ def measured(count: int) -> tuple[list[dict], list]:
         cards.simulated(count) as sim,
         cards.Cards(cuda=sim.cuda, compiler=sim.compiler) as group,
     ):
-        rows = list(several_gpus.of_cards(group, images=5, budget_s=0.0))
+        rows = list(several_gpus.of_cards(group, images=IMAGES, budget_s=0.0))
     return rows, sim.findings
 
 
@@ -61,9 +63,9 @@ def series(rows, name, **entries):
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_everything_is_measured_without_a_finding(no_clock, count, monkeypatch):
-    works = [several_gpus.LAYER, "LeNet, 3 images"]
+    works = [several_gpus.LAYER, "LeNet, 2 images"]
     if count != 2:  # the network takes seconds a run in the simulator
-        layer = next(several_gpus.jobs(5))
+        layer = next(several_gpus.jobs(IMAGES))
         monkeypatch.setattr(several_gpus, "jobs", lambda images: [layer])
         works = works[:1]
     rows, findings = measured(count)
@@ -107,7 +109,8 @@ def test_other_bits_are_refused():
 
 
 def test_a_wrong_batch_is_not_timed(no_clock, monkeypatch):
-    monkeypatch.setattr(cards.Batch, "result", lambda batch: np.zeros((5, 4, 80, 80), np.float32))
+    wrong = np.zeros((IMAGES, 4, 80, 80), np.float32)
+    monkeypatch.setattr(cards.Batch, "result", lambda batch: wrong)
     with pytest.raises(checking.CheckError):
         measured(1)
 
@@ -148,7 +151,7 @@ def test_each_misuse_is_refused_or_warned_of_or_fine(case):
 
 
 def test_the_table_of_misuses():
-    table = several_gpus.misuse_table(
+    table = card_mistakes.misuse_table(
         {"a": "LogicError: x failed - why"}, {"a": "LogicError: x failed"}
     )
     assert table.splitlines() == [
@@ -156,7 +159,7 @@ def test_the_table_of_misuses():
         "    simulator  LogicError: x failed",
         "    GPU        LogicError: x failed",
     ]
-    assert "not recorded" in several_gpus.misuse_table({"a": "no error"}, {})
+    assert "not recorded" in card_mistakes.misuse_table({"a": "no error"}, {})
 
 
 def test_the_links_without_their_legend():
@@ -188,8 +191,8 @@ def test_beyond_one_host_by_hand():
 
 
 def test_a_work_that_fails_keeps_its_other_pieces():
-    work = several_gpus.lenet(several_gpus.datasets.lenet_weights())
-    broken = several_gpus.failing(work, 3)
+    work = several_gpus.lenet(several_gpus.trained_weights.lenet_weights())
+    broken = card_mistakes.failing(work, 3)
     assert [one.name for one in broken.plan(2)] == [one.name for one in work.plan(2)]
     assert [one.name for one in broken.plan(3)] == ["far_away"]
 
@@ -226,7 +229,7 @@ def test_the_record_has_the_bits_of_one_card_on_two(recorded):
 
 def test_gpus_refuse_what_the_simulator_refuses(recorded):
     """What stops a program on a GPU stops it here; the rest runs here, too."""
-    answers = several_gpus.answers(recorded)
+    answers = card_mistakes.answers(recorded)
     assert set(answers) == set(wrong_card.CASES)
     with cards.simulated(2) as sim:
         ours = {case: wrong_card.answer(sim.cuda, sim.compiler, case) for case in answers}

@@ -36,8 +36,16 @@ def run(spec, x, filter, instead=None):
     return y, findings
 
 
-@pytest.mark.parametrize("sizes", SHAPES)
-@pytest.mark.parametrize("more", [{}, {"images": 2}, {"images": 4, "groups": 1}], ids=str)
+# By one image at a time, and by several: the last block then has fewer.
+@pytest.mark.parametrize(
+    ("sizes", "more"),
+    [
+        *((sizes, {}) for sizes in SHAPES),
+        *((SHAPES[k], {"images": 2}) for k in (0, 4)),
+        *((SHAPES[k], {"images": 4, "groups": 1}) for k in (2, 4)),
+    ],
+    ids=str,
+)
 def test_table(sizes, more):
     x, filter = problem(ConvShape(*sizes))
     y, findings = run(replace(SPEC, **more), x, filter)

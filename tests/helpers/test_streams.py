@@ -83,8 +83,10 @@ def test_orders_of_any_size(issue, count, size, buffers):
     [
         (streams.one_after_another, {}, 18),
         (streams.depth_first, {"pinned": False}, 18),  # each copy back holds the host up
+        (streams.depth_first, {"buffers": 1}, 18),
         (streams.depth_first, {"buffers": 2}, 10),
-        (streams.depth_first, {}, 8),
+        (streams.depth_first, {}, 8),  # three equal stages need three streams, and no more
+        (streams.depth_first, {"buffers": 4}, 8),
         (streams.breadth_first, {}, 8),
         (streams.by_engine, {"buffers": 2}, 8),
         # The first copy back stands before the second copy in.

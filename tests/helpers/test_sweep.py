@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from helpers import device, kernels, results
-from helpers.experiments import sweep
+from helpers.experiments import sweep, sweep_replay
 from helpers.problems import conv2d
 
 LAYER = "layer E1"  # the smallest
@@ -84,16 +84,7 @@ def test_an_unknown_layer_is_refused():
         sweep.space("layer 9")
 
 
-def test_kernel_tuner_times_what_is_right(simulated):
-    assert len(FEW) == 2
-    rows = sweep.tune(LAYER, 1, FEW)
-    assert [sweep.key(row) for row in rows] == list(FEW)
-    assert [(row["series"], row["tuner_ms"], row["rejected"]) for row in rows] == [
-        (sweep.KERNEL, 1.5, None)
-    ] * 2
-
-
-def test_a_wrong_configuration_is_rejected_and_not_timed(simulated, monkeypatch):
+def test_kernel_tuner_times_what_is_right_and_rejects_what_is_wrong(simulated, monkeypatch):
     right = kernels.source
 
     def wrong_if_unrolled(name):
@@ -103,7 +94,11 @@ def test_a_wrong_configuration_is_rejected_and_not_timed(simulated, monkeypatch)
 
     assert wrong_if_unrolled(sweep.KERNEL) != right(sweep.KERNEL)
     monkeypatch.setattr(kernels, "source", wrong_if_unrolled)
-    rows = {row["unroll"]: row for row in sweep.tune(LAYER, 1, FEW)}
+    assert len(FEW) == 2
+    tuned = sweep.tune(LAYER, 1, FEW)
+    assert [sweep.key(row) for row in tuned] == list(FEW)
+    assert {row["series"] for row in tuned} == {sweep.KERNEL}
+    rows = {row["unroll"]: row for row in tuned}
     assert (rows[1]["tuner_ms"], rows[1]["rejected"]) == (1.5, None)
     assert rows[7]["tuner_ms"] is None
     assert rows[7]["rejected"].startswith("FAIL patch 2x2x12, tile 22x22, 128 threads, unroll 7")
@@ -132,16 +127,16 @@ def test_the_records_are_of_the_spaces_of_today_and_small(name):
 
 
 def test_a_replay_of_everything_finds_what_the_record_holds(record):
-    tried = sweep.replay(record)
+    tried = sweep_replay.replay(record)
     assert dict(tried) == {sweep.key(row): row["tuner_ms"] for row in record.rows()}
-    assert sweep.best_so_far(tried)[-1] == sweep.ranking(record)[0][1]
+    assert sweep_replay.best_so_far(tried)[-1] == sweep.ranking(record)[0][1]
 
 
-@pytest.mark.parametrize("strategy", sweep.STRATEGIES[1:])
+@pytest.mark.parametrize("strategy", sweep_replay.STRATEGIES[1:])
 def test_a_strategy_is_replayed_alike_from_the_same_seed(record, strategy):
     before = random.getstate(), np.random.get_state()[1].tolist()
     first, again, other = (
-        sweep.replay(record, strategy, evaluations=12, seed=seed) for seed in (3, 3, 4)
+        sweep_replay.replay(record, strategy, evaluations=12, seed=seed) for seed in (3, 3, 4)
     )
     assert first == again != other
     assert len(first) == len(dict(first)) == 12
@@ -159,9 +154,13 @@ def with_first_rejected(record: results.Record) -> results.Record:
 def test_a_rejected_configuration_is_replayed_without_a_time(record):
     changed = with_first_rejected(record)
     lost = sweep.key(changed.rows()[0])
-    assert dict(sweep.replay(changed))[lost] is None
+    assert dict(sweep_replay.replay(changed))[lost] is None
     assert lost not in dict(sweep.ranking(changed))
-    assert sweep.best_so_far([(lost, None), (lost, 2.0), (lost, 3.0)]) == [math.inf, 2.0, 2.0]
+    assert sweep_replay.best_so_far([(lost, None), (lost, 2.0), (lost, 3.0)]) == [
+        math.inf,
+        2.0,
+        2.0,
+    ]
 
 
 def test_what_cannot_be_replayed_is_said(record):
@@ -169,10 +168,10 @@ def test_what_cannot_be_replayed_is_said(record):
         sweep.SweepError,
         match="'luck' is none of the strategies to replay: brute_force, random_sample",
     ):
-        sweep.replay(record, "luck")
+        sweep_replay.replay(record, "luck")
     empty = dataclasses.replace(record, measurements=())
     with pytest.raises(sweep.SweepError, match="has no configurations to replay"):
-        sweep.replay(empty)
+        sweep_replay.replay(empty)
     with pytest.raises(sweep.SweepError, match="holds no time: make it on a GPU"):
         sweep.ranking(empty)
 
@@ -180,7 +179,7 @@ def test_what_cannot_be_replayed_is_said(record):
 def test_a_missing_kernel_tuner_is_named(record, monkeypatch):
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
     with pytest.raises(sweep.SweepError, match="pip install kernel-tuner"):
-        sweep.replay(record)
+        sweep_replay.replay(record)
 
 
 def test_the_command_needs_a_known_layer_and_a_gpu(simulated, capsys):

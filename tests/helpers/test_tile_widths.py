@@ -10,13 +10,23 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import reference, results
-from helpers.experiments import sweep, tile_widths
+from helpers.experiments import sweep, sweep_replay, tile_widths
 from helpers.experiments.tile_widths import BEST, LAYERS, TILED, WIDTHS
 
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
     return results.load(results.MEASURED / "204_tiles.json")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_searches():
+    """Four searches of each strategy in place of twenty."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tile_widths, "SEEDS", range(4))
+        tile_widths.searches.cache_clear()
+        yield
+    tile_widths.searches.cache_clear()
 
 
 def with_rows(record: results.Record, change) -> results.Record:
@@ -48,7 +58,8 @@ def test_a_layer_is_the_same_tile_by_tile(width):
     assert (by_tiles == reference.conv2d(x, weights)).all()
 
 
-def test_idle_warps_make_no_loads_from_the_tile():
+def test_idle_warps_make_no_loads_from_the_tile(monkeypatch):
+    monkeypatch.setattr(tile_widths, "WIDTHS", (16, 17))
     shape_outputs = 16 * 34 * 34
     each = tile_widths.profile("layer 2", 16).shared_load_requests / (shape_outputs / 32)
     assert each < 4 * 49 * tile_widths.lanes_per_output("layer 2", 16)
@@ -78,7 +89,7 @@ def test_a_random_search_needs_as_many_tries_as_a_shuffle():
 
 def test_searches_are_counted_where_they_arrive():
     for strategy, (tries, curve) in tile_widths.searches("layer 1").items():
-        assert len(tries) == len(tile_widths.SEEDS) and strategy in sweep.STRATEGIES
+        assert len(tries) == len(tile_widths.SEEDS) and strategy in sweep_replay.STRATEGIES
         assert curve.shape == (tile_widths.TRIES,) and (np.diff(curve) <= 0).all()
         assert all(n is None or 1 <= n <= tile_widths.TRIES for n in tries)
         arrived = sum(n is not None for n in tries)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import results
-from helpers.experiments import tiles
+from helpers.experiments import tile_counts, tiles
 from helpers.problems import conv1d
 
 
@@ -20,7 +20,9 @@ def cells():
 
 def test_counts_are_per_warp_of_outputs(cells):
     spec = conv1d.conv1d_named("conv1d_tiled_steps")
-    counted = tiles.counts(spec, tiles.profile(spec, cells, tiles.filters()[3]), cells.size)
+    counted = tile_counts.counts(
+        spec, conv1d.conv1d_profile(spec, cells, tiles.filters()[3]), cells.size
+    )
     # 258 cells for 256 outputs: 8 requests of the first step and one of the second.
     assert counted["load requests"] == 9 / 8
     assert counted["barriers"] == 1
@@ -30,14 +32,17 @@ def test_counts_are_per_warp_of_outputs(cells):
 def test_threads_of_an_input_tile_without_outputs_are_idle():
     cells = np.ones(254 * 4, np.float32)
     spec = conv1d.conv1d_named("conv1d_tiled_input")
-    counted = tiles.counts(spec, tiles.profile(spec, cells, tiles.filters()[3]), cells.size)
+    counted = tile_counts.counts(
+        spec, conv1d.conv1d_profile(spec, cells, tiles.filters()[3]), cells.size
+    )
     assert counted["idle %"] == pytest.approx(100 * 2 / 256)
 
 
 def test_two_questions_a_weight_are_more_instructions(cells):
     filter = tiles.filters()[31]
     steps, cached = (
-        tiles.instructions(conv1d.conv1d_named(name), cells, filter) for name in tiles.TILED[:2]
+        tile_counts.instructions(conv1d.conv1d_named(name), cells, filter)
+        for name in tiles.TILED[:2]
     )
     assert cached > 2 * steps
 
@@ -63,11 +68,11 @@ def test_a_share_is_the_copys_time_over_the_kernels(record):
 
 
 def test_every_kernel_of_the_lab_was_counted_by_nsight_compute():
-    cells = np.ones(tiles.COUNTED_CELLS, np.float32)
-    table = tiles.beside_ncu(tiles.KERNELS, cells, tiles.filters()[31])
+    cells = np.ones(tile_counts.COUNTED_CELLS, np.float32)
+    table = tile_counts.beside_ncu(tiles.KERNELS, cells, tiles.filters()[31])
     assert "9,703 / 9,703" in table
     with pytest.raises(KeyError, match="n = 9, filter of 31"):
-        tiles.beside_ncu(tiles.KERNELS, cells[:9], tiles.filters()[31])
+        tile_counts.beside_ncu(tiles.KERNELS, cells[:9], tiles.filters()[31])
 
 
 def test_figures_are_linear_and_their_bars_begin_at_zero(record):
@@ -80,5 +85,5 @@ def test_figures_are_linear_and_their_bars_begin_at_zero(record):
 
 
 def test_cells_that_the_cached_halo_reads_are_marked():
-    marked = tiles.ways_figure().axes[1]
+    marked = tile_counts.ways_figure().axes[1]
     assert sorted(cell.get_x() for cell in marked.patches if cell.get_hatch() == "...") == [4, 10]

@@ -12,9 +12,10 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers import device, results, statistics, timing
+from helpers import device, gpu_clock, gpu_faults, results, sampling, statistics, timing
 from helpers.checking import check
-from helpers.timing import Comparison, DeviceLostError, NoClockError, NotCheckedError, Timing
+from helpers.gpu_faults import DeviceLostError
+from helpers.timing import Comparison, NoClockError, NotCheckedError, Timing
 
 VERDICT = check([1.0], [1.0], rtol=0.0)
 TRIES = 100
@@ -62,8 +63,8 @@ NOISES = [name[1:] for name in vars(Machine) if name.startswith("_") and not nam
 
 
 def compared(machine: Machine, seed: int) -> tuple[float, float, float]:
-    pairs = timing._sample_pairs(machine.a, machine.b, 1e9, 0.01, np.random.default_rng(seed))
-    return statistics.ratio_interval(*pairs, level=timing.PAIR_LEVEL)
+    pairs = sampling.take_pairs(machine.a, machine.b, 1e9, 0.01, np.random.default_rng(seed))
+    return statistics.ratio_interval(*pairs, level=sampling.PAIR_LEVEL)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ def test_an_interval_that_trusts_drift_would_fail_this_test():
     for seed in range(20):
         machine = Machine("drift", seed)
         first, second = [machine.b() for _ in range(50)], [machine.b() for _ in range(50)]
-        _, low, high = statistics.ratio_interval(first, second, level=timing.PAIR_LEVEL)
+        _, low, high = statistics.ratio_interval(first, second, level=sampling.PAIR_LEVEL)
         wrong += not low <= 1 <= high
     assert wrong == 20
 
@@ -103,7 +104,7 @@ def test_an_interval_that_trusts_drift_would_fail_this_test():
 def test_the_interval_of_the_median_holds_what_it_promises_although_sampling_stops_early():
     contained = 0
     for seed in range(2000):
-        samples = timing._sample(Machine("gaussian", seed).b, 1e9, 0.01)
+        samples = sampling.take(Machine("gaussian", seed).b, 1e9, 0.01)
         timed = Timing.of("a", samples, what="cpu", device="d")
         contained += timed.low <= 1 <= timed.high
     assert contained >= 0.95 * 2000
@@ -114,18 +115,18 @@ def test_the_interval_of_the_median_holds_what_it_promises_although_sampling_sto
 
 
 def test_sampling_stops_when_the_interval_is_narrow_or_time_is_up():
-    assert len(timing._sample(lambda: 1.0, 1e9, 0.01)) == 10
-    assert len(timing._sample(Machine("gaussian", 1).b, 1e9, 1e-6)) == timing.MAX_SAMPLES
-    assert 10 < len(timing._sample(Machine("gaussian", 1).b, 1e9, 0.01)) < timing.MAX_SAMPLES
-    assert len(timing._sample(Machine("gaussian", 1).b, 0.0, 0.01)) == timing.FEWEST_SAMPLES
+    assert len(sampling.take(lambda: 1.0, 1e9, 0.01)) == 10
+    assert len(sampling.take(Machine("gaussian", 1).b, 1e9, 1e-6)) == sampling.MAX_SAMPLES
+    assert 10 < len(sampling.take(Machine("gaussian", 1).b, 1e9, 0.01)) < sampling.MAX_SAMPLES
+    assert len(sampling.take(Machine("gaussian", 1).b, 0.0, 0.01)) == sampling.FEWEST_SAMPLES
     coarse = iter([1.0, 1.5] * 500)
     # No finer than the clock.
-    assert len(timing._sample(lambda: next(coarse), 1e9, 0.01, step=0.5)) == 10
+    assert len(sampling.take(lambda: next(coarse), 1e9, 0.01, step=0.5)) == 10
 
 
 def test_pairs_are_interleaved_in_random_order():
     calls = []
-    pairs = timing._sample_pairs(
+    pairs = sampling.take_pairs(
         lambda: calls.append("a") or Machine("gaussian", len(calls)).b(),
         lambda: calls.append("b") or Machine("gaussian", len(calls)).b(),
         1e9,
@@ -133,14 +134,14 @@ def test_pairs_are_interleaved_in_random_order():
         np.random.default_rng(3),
     )
     each = ["".join(calls[i : i + 2]) for i in range(0, len(calls), 2)]
-    assert len(pairs[0]) == len(pairs[1]) == len(each) == timing.PAIR_LOOKS[-1]
+    assert len(pairs[0]) == len(pairs[1]) == len(each) == sampling.PAIR_LOOKS[-1]
     assert set(each) == {"ab", "ba"} and 150 < each.count("ab") < 250
     assert (
-        len(timing._sample_pairs(lambda: 1.0, lambda: 1.0, 1e9, 0.01, np.random.default_rng(0))[0])
+        len(sampling.take_pairs(lambda: 1.0, lambda: 1.0, 1e9, 0.01, np.random.default_rng(0))[0])
         == 25
     )
     assert (
-        len(timing._sample_pairs(lambda: 1.0, lambda: 2.0, 0, 0.01, np.random.default_rng(0))[0])
+        len(sampling.take_pairs(lambda: 1.0, lambda: 2.0, 0, 0.01, np.random.default_rng(0))[0])
         == 10
     )
 
@@ -196,7 +197,7 @@ def test_time_cpu_measures_with_the_collector_off_and_puts_it_back():
         and timed.clocks is None
         and timed.device == timing.cpu_name()
     )
-    assert timed.n >= timing.FEWEST_SAMPLES and 0 < timed.low <= timed.median <= timed.high
+    assert timed.n >= sampling.FEWEST_SAMPLES and 0 < timed.low <= timed.median <= timed.high
     assert timed.launches > 1  # far shorter than the least sample, so it is batched
     assert not any(states[-timed.n * timed.launches :]) and gc.isenabled()
     gc.disable()
@@ -289,11 +290,11 @@ class Told:
 def told(monkeypatch):
     def make(launch_ms: float) -> Told:
         driver = Told(launch_ms)
-        gpu = timing._Gpu(driver, "Some GPU", 1 << 20, "0000:01:00.0")
+        gpu = gpu_clock.Gpu(driver, "Some GPU", 1 << 20, "0000:01:00.0")
         monkeypatch.setattr(timing, "_gpu", lambda name: gpu)
-        monkeypatch.setattr(timing, "_hold_kernel", lambda bus_id: driver.hold_back)
-        monkeypatch.setattr(timing, "_flush_buffer", lambda bus_id, l2_bytes: "buffer")
-        monkeypatch.setattr(timing, "_read_clocks", lambda bus_id: {"clocks.sm": 1980.0})
+        monkeypatch.setattr(gpu_clock, "_hold_kernel", lambda bus_id: driver.hold_back)
+        monkeypatch.setattr(gpu_clock, "_flush_buffer", lambda bus_id, l2_bytes: "buffer")
+        monkeypatch.setattr(gpu_clock, "read_clocks", lambda bus_id: {"clocks.sm": 1980.0})
         return driver
 
     return make
@@ -434,15 +435,15 @@ def test_the_simulator_has_no_clock(monkeypatch):
 
 def test_clocks_are_read_from_nvidia_smi_or_left_out(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert timing._read_clocks("0") is None
+    assert gpu_clock.read_clocks("0") is None
     program = tmp_path / "nvidia-smi"
     program.write_text('#!/bin/sh\necho "1980, 2619, 1980, 2619, [N/A], 120.50"\n')
     program.chmod(0o755)
-    assert timing._read_clocks("0")[
+    assert gpu_clock.read_clocks("0")[
         "clocks.mem"
-    ] == 2619.0 and "temperature.gpu" not in timing._read_clocks("0")
+    ] == 2619.0 and "temperature.gpu" not in gpu_clock.read_clocks("0")
     program.write_text("#!/bin/sh\nexit 9\n")
-    assert timing._read_clocks("0") is None
+    assert gpu_clock.read_clocks("0") is None
 
 
 @pytest.mark.parametrize(
@@ -459,7 +460,7 @@ def test_a_gpu_fault_says_that_the_context_is_lost(monkeypatch, message):
     words = r"conv1d_basic.*context is lost.*Restart the notebook's kernel"
     with (
         pytest.raises(DeviceLostError, match=words) as caught,
-        timing.device_faults("conv1d_basic"),
+        gpu_faults.device_faults("conv1d_basic"),
     ):
         raise RuntimeError(message)
     assert isinstance(caught.value.__cause__, RuntimeError) and message in str(caught.value)
@@ -472,13 +473,13 @@ def test_other_errors_and_the_simulators_pass_unchanged(monkeypatch):
         MemoryError("cuMemAlloc failed: out of memory"),
         KeyError("x"),
     ):
-        with pytest.raises(type(error)) as caught, timing.device_faults("k"):
+        with pytest.raises(type(error)) as caught, gpu_faults.device_faults("k"):
             raise error
         assert caught.value is error
     simulator = ModuleType("pycuda")
     simulator._halo_simulator = True
     monkeypatch.setitem(sys.modules, "pycuda", simulator)
-    with pytest.raises(RuntimeError, match="illegal memory access"), timing.device_faults("k"):
+    with pytest.raises(RuntimeError, match="illegal memory access"), gpu_faults.device_faults("k"):
         raise RuntimeError("an illegal memory access was encountered")
 
 
@@ -537,7 +538,8 @@ def launcher():
 def test_gpu_timings_are_plausible(launcher, cache, n):
     gpu, launch = device.select(), launcher(n)
     timed = timing.time_gpu(launch, verdict=VERDICT, name="copy", cache=cache, budget_s=1.0)
-    assert timed.device == gpu.name and timed.what == "kernel" and timed.n >= timing.FEWEST_SAMPLES
+    assert timed.device == gpu.name and timed.what == "kernel"
+    assert timed.n >= sampling.FEWEST_SAMPLES
     if n > gpu.l2_bytes / 8 and gpu.dram_bandwidth and cache == "cold":
         assert timed.median * 1e-3 > 8 * n / gpu.dram_bandwidth  # not faster than DRAM
     if n == 1000:
@@ -584,7 +586,7 @@ def test_a_real_fault_is_reported_as_a_lost_context():
     """In a process of its own, which loses its context."""
     code = """
 import numpy as np
-from helpers import checking, device, timing
+from helpers import checking, device, gpu_faults, timing
 device.select()
 from pycuda.compiler import SourceModule
 bad = SourceModule("__global__ void bad(float* P) { P[1ll << 40] = 1; }").get_function("bad")
@@ -592,7 +594,7 @@ verdict = checking.check([1.0], [1.0], rtol=0)
 try:
     timing.time_gpu(lambda s: bad(np.uint64(0), block=(1, 1, 1), stream=s), verdict=verdict,
         name="bad")
-except timing.DeviceLostError as error:
+except gpu_faults.DeviceLostError as error:
     print("lost:", error)
 """
     command = [sys.executable, "-c", code]

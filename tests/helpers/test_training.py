@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from helpers.problems import datasets
-from helpers.problems.lenet import network
+from helpers.problems import datasets, resizing
+from helpers.problems.lenet import network, trained_weights
 from helpers.tools import training
 
 
@@ -19,7 +19,7 @@ def arrays(seed=0):
     random = np.random.default_rng(seed)
     return {
         layer: (0.1 * random.standard_normal(shape)).astype(np.float32)
-        for layer, shape in datasets.LAYER_SHAPES.items()
+        for layer, shape in trained_weights.LAYER_SHAPES.items()
     }
 
 
@@ -73,19 +73,24 @@ def test_folding_the_scale_changes_no_class_but_only_conv1():
     images = datasets.fashion_mnist("test", 8)
     found = training.folded(arrays(), 1 / 255, name="n", source="s")
     assert np.allclose(found.conv1, arrays()["conv1"] / 255, rtol=1e-6)
-    for layer in list(datasets.LAYER_SHAPES)[1:]:
+    for layer in list(trained_weights.LAYER_SHAPES)[1:]:
         assert np.array_equal(getattr(found, layer), arrays()[layer])
-    scaled = datasets.network_input(images.pixels) / np.float32(255)
-    want = network.forward(scaled, datasets.Weights("x", "y", **arrays()))
+    scaled = resizing.network_input(images.pixels) / np.float32(255)
+    want = network.forward(scaled, trained_weights.Weights("x", "y", **arrays()))
     assert np.abs(want).max() > 1e-3
     assert np.allclose(network.logits(images, found), want, rtol=1e-3, atol=1e-5)
     assert not np.allclose(
-        network.logits(images, datasets.Weights("x", "y", **arrays())), want, rtol=1e-3, atol=1e-5
+        network.logits(images, trained_weights.Weights("x", "y", **arrays())),
+        want,
+        rtol=1e-3,
+        atol=1e-5,
     )
 
 
 def test_a_diverged_training_is_named():
-    broken = arrays() | {"conv2": np.full(datasets.LAYER_SHAPES["conv2"], np.nan, np.float32)}
+    broken = arrays() | {
+        "conv2": np.full(trained_weights.LAYER_SHAPES["conv2"], np.nan, np.float32)
+    }
     with pytest.raises(training.TrainingError, match=r"diverged: conv2 hold NaN.*smaller rate"):
         training.folded(broken, 1.0, name="n", source="s")
 
@@ -195,19 +200,19 @@ def test_pytorchs_network_is_numpys(torch):
     model = training._model(torch, 0.5).eval()
     found = {
         layer: p.detach().numpy()
-        for layer, p in zip(datasets.LAYER_SHAPES, model.parameters(), strict=True)
+        for layer, p in zip(trained_weights.LAYER_SHAPES, model.parameters(), strict=True)
     }
-    x = datasets.network_input(datasets.fashion_mnist("test", 4).pixels) / np.float32(255)
+    x = resizing.network_input(datasets.fashion_mnist("test", 4).pixels) / np.float32(255)
     with torch.no_grad():
         want = model(torch.from_numpy(x)).numpy()
     assert np.allclose(
-        network.forward(x, datasets.Weights("x", "y", **found)), want, rtol=1e-4, atol=1e-5
+        network.forward(x, trained_weights.Weights("x", "y", **found)), want, rtol=1e-4, atol=1e-5
     )
 
 
 def test_images_are_moved_and_mirrored_and_not_more(torch):
     images = datasets.fashion_mnist("test", 1)
-    plain = datasets.resize(images.pixels)[0]
+    plain = resizing.resize(images.pixels)[0]
     settings = training.Settings(shift=1)
     pixels, _ = training._on_device(torch, images, settings, "cpu")
     draws = torch.Generator().manual_seed(0)
@@ -248,6 +253,6 @@ def test_a_tiny_training_learns_repeats_itself_and_leaves_a_record(torch, tmp_pa
     assert records[0]["test"]["accuracy"] > 0.3  # a guess has 0.1
     assert records[0]["tried_on_held_out_images"][0]["accuracy"] > 0.3
     assert json.loads((tmp_path / "a" / "lenet_training.json").read_text()) == records[0]
-    written = datasets.read_weights(tmp_path / "a" / "lenet_weights.bin", "written")
+    written = trained_weights.read_weights(tmp_path / "a" / "lenet_weights.bin", "written")
     assert training.measured(test, written) == records[0]["test"]
     assert "On all 600 images" in capsys.readouterr().out

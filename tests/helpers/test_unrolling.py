@@ -9,10 +9,9 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import results
-from helpers.experiments import unrolling
-from helpers.experiments.unrolling import COURSE, EIGHT, LABS, MANY, SEVEN, UNROLLED
-from helpers.problems import datasets
-from helpers.problems.lenet import network
+from helpers.experiments import row_too_many, unrolling
+from helpers.experiments.row_too_many import COURSE, EIGHT, LABS, MANY, SEVEN, UNROLLED
+from helpers.problems.lenet import network, trained_weights
 
 
 @pytest.fixture(scope="module")
@@ -52,32 +51,32 @@ def test_eight_rows_are_those_that_follow_in_memory():
     random = np.random.default_rng(3)
     x = random.uniform(-1, 1, (2, 3, 6, 7)).astype(np.float32)
     filter = random.uniform(-1, 1, (2, 3, 4, 4)).astype(np.float32)
-    got = unrolling.eight_rows(x, filter)
+    got = row_too_many.eight_rows(x, filter)
     assert got.dtype == np.float32
     np.testing.assert_allclose(got, eight_rows_of_memory(x, filter), rtol=0, atol=1e-5)
     assert np.abs(got - network.conv2d(x, filter)).max() > 0.1
 
 
 def test_answers_are_recounted_from_the_data_of_the_repository(counted):
-    convolutions = {SEVEN: network.conv2d, EIGHT: unrolling.eight_rows}
-    weights, recorded = datasets.lenet_weights(), unrolling.answers_of(counted)
-    for name, good in unrolling.right_answers(weights, 100, convolutions).items():
+    convolutions = {SEVEN: network.conv2d, EIGHT: row_too_many.eight_rows}
+    weights, recorded = trained_weights.lenet_weights(), row_too_many.answers_of(counted)
+    for name, good in row_too_many.right_answers(weights, 100, convolutions).items():
         assert good.sum() == recorded[LABS, name, 100]
 
 
 def test_the_networks_differ_in_the_sign(counted):
-    assert unrolling.gained(counted, COURSE) > 0 > unrolling.gained(counted, LABS)
+    assert row_too_many.gained(counted, COURSE) > 0 > row_too_many.gained(counted, LABS)
 
 
 def test_counts_of_the_gpu_are_compared_one_by_one(counted, times):
-    same, all_of_them = unrolling.same_on_gpu(counted, times)
+    same, all_of_them = row_too_many.same_on_gpu(counted, times)
     assert same == all_of_them > 0
 
     def one_more(parameters):
         is_last = parameters.get("images") == MANY and parameters.get("with") == UNROLLED
         return {**parameters, "right": parameters["right"] + 1} if is_last else parameters
 
-    same, all_of_them = unrolling.same_on_gpu(counted, changed(times, one_more))
+    same, all_of_them = row_too_many.same_on_gpu(counted, changed(times, one_more))
     assert same < all_of_them
 
 

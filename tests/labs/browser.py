@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.simulator import library
+
 ROOT = Path(__file__).resolve().parents[2]
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -34,11 +36,7 @@ def server(tmp_path_factory):
     pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     # A first use compiles the simulator's machine, which may take longer than a page waits for a
     # cell.
-    subprocess.run(
-        [sys.executable, "-c", "from helpers.simulator.library import machine; machine()"],
-        cwd=ROOT,
-        check=True,
-    )
+    library.build()
     home = tmp_path_factory.mktemp("jupyter")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

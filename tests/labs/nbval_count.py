@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+import helpers.jsonschema_import  # noqa: F401
+
+# isort: split
 import pytest
 from nbval.plugin import IPyNbCell
 

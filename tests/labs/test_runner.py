@@ -16,7 +16,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers.tools import outcomes, run_labs, summary
+from helpers.tools import lab_execution, outcomes, run_labs, summary
+from helpers.tools.progress import Progress
 
 RUNNER = (sys.executable, "-m", "helpers.tools.run_labs")
 
@@ -30,10 +31,10 @@ def notebook(path: Path, *cells: str, **tags: str) -> Path:
     return path
 
 
-def run(*labs: Path, results: Path) -> list[run_labs.Outcome]:
+def run(*labs: Path, results: Path) -> list[outcomes.Outcome]:
     results.mkdir(exist_ok=True)
-    progress = run_labs.Progress(labs)
-    return [run_labs.run_lab(lab, results, progress) for lab in labs]
+    progress = Progress(labs)
+    return [lab_execution.run_lab(lab, results, progress) for lab in labs]
 
 
 def command(*arguments, cwd: Path, **environment: str) -> subprocess.CompletedProcess:
@@ -83,23 +84,21 @@ def test_summary_of_a_lab_that_passes(tmp_path):
     assert executed.metadata == nbformat.read(lab, as_version=4).metadata
 
 
-def test_what_is_not_shown_is_a_dash(tmp_path):
-    (outcome,) = run(notebook(tmp_path / "a.ipynb", "1 + 1"), results=tmp_path / "results")
-    assert (outcome.device, outcome.headline, outcome.figures) == ("-", "-", ())
-    assert outcome.verdict == "pass, 0 checks"
-    assert not outcome.on_gpu
-
-
 def test_failure_names_cell_line_and_error(tmp_path):
     lab = notebook(
         tmp_path / "a.ipynb",
         "def launch(n):\n    if n % 4:\n        raise ValueError('n is 5; give a multiple of 4')",
         "x = 1\n\nlaunch(5)\ny = 2",
-        "print('never')",
+        "print('PASS')",
     )
+    stored = nbformat.read(lab, as_version=4)
+    stored.cells[2].outputs = [nbformat.v4.new_output("stream", name="stdout", text="PASS old\n")]
+    stored.cells[2].execution_count = 7
+    nbformat.write(stored, lab)
     (outcome,) = run(lab, results=tmp_path / "results")
     assert not outcome.passed
     assert outcome.verdict == "FAILED"
+    assert outcome.checks == 0, "outputs of cells that were not reached do not count"
     failure = outcome.failure
     assert (failure.cell, failure.line, failure.source) == (2, 3, "launch(5)")
     assert failure.error == "ValueError: n is 5; give a multiple of 4"
@@ -108,7 +107,7 @@ def test_failure_names_cell_line_and_error(tmp_path):
     )
     executed = nbformat.read(outcome.notebook, as_version=4)
     assert executed.cells[1].outputs[0].ename == "ValueError"
-    assert executed.cells[2].execution_count is None
+    assert executed.cells[2].outputs == [] and executed.cells[2].execution_count is None
 
 
 def test_syntax_error_names_the_line_and_no_temporary_file(tmp_path):
@@ -119,28 +118,25 @@ def test_syntax_error_names_the_line_and_no_temporary_file(tmp_path):
     assert outcome.failure.error == "SyntaxError: expected ':'"
 
 
-def test_raises_exception_may_fail_and_the_rest_runs(tmp_path):
-    lab = notebook(
-        tmp_path / "a.ipynb", "1 / 0", "print('PASS after it')", cell1="raises-exception"
-    )
-    (outcome,) = run(lab, results=tmp_path / "results")
-    assert outcome.passed
-    assert outcome.checks == 1
-
-
-def test_dead_kernel_fails_its_lab_only(tmp_path):
+def test_dead_kernel_fails_its_lab_only_and_raises_exception_may_fail(tmp_path):
     dead = notebook(tmp_path / "a.ipynb", "1", "import os; os._exit(1)", "2")
-    alive = notebook(tmp_path / "b.ipynb", "print('PASS')", "print('PASS here')")
+    alive = notebook(
+        tmp_path / "b.ipynb", "1 / 0", "print('PASS after it')", cell1="raises-exception"
+    )
     outcomes = run(dead, alive, results=tmp_path / "results")
     assert [outcome.passed for outcome in outcomes] == [False, True]
     assert outcomes[0].failure.cell == 2
     assert "kernel died" in outcomes[0].failure.error
+    assert outcomes[1].verdict == "pass, 1 check"
+    # What a lab does not show is a dash.
+    assert (outcomes[1].device, outcomes[1].headline, outcomes[1].figures) == ("-", "-", ())
+    assert not outcomes[1].on_gpu
 
 
 def test_cell_without_end_is_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_labs, "CELL_LIMIT_S", 1)
+    monkeypatch.setattr(lab_execution, "CELL_LIMIT_S", 1)
     (outcome,) = run(
-        notebook(tmp_path / "a.ipynb", "while True: pass"), results=tmp_path / "results"
+        notebook(tmp_path / "a.ipynb", "import time; time.sleep(600)"), results=tmp_path / "results"
     )
     assert (outcome.failure.cell, outcome.failure.error) == (1, "the cell did not end within 1 s")
 
@@ -151,22 +147,10 @@ def test_unreadable_notebook_is_a_failure(tmp_path):
     assert "cannot be read" in str(outcome.failure)
 
 
-def test_stored_outputs_of_cells_not_reached_are_dropped(tmp_path):
-    lab = notebook(tmp_path / "a.ipynb", "1 / 0", "print('PASS')")
-    stale = nbformat.read(lab, as_version=4)
-    stale.cells[1].outputs = [nbformat.v4.new_output("stream", name="stdout", text="PASS old\n")]
-    stale.cells[1].execution_count = 7
-    nbformat.write(stale, lab)
-    (outcome,) = run(lab, results=tmp_path / "results")
-    assert outcome.checks == 0
-    executed = nbformat.read(outcome.notebook, as_version=4)
-    assert executed.cells[1].outputs == [] and executed.cells[1].execution_count is None
-
-
 def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
     lab = notebook(
         tmp_path / "a.ipynb",
-        "from helpers.tools import run_labs\nrun_labs.find_labs(['no such lab'])",
+        "from helpers.limits import ConvShape\nConvShape(1, 1, 1, 2, 2, 7)",
         "import json\njson.loads('{')",
         "import tqdm\ntqdm.tqdm(total='x').update()",
         cell1="raises-exception",
@@ -176,9 +160,7 @@ def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
     executed = nbformat.read(outcome.notebook, as_version=4)
     ours, standard, installed = ("\n".join(cell.outputs[-1].traceback) for cell in executed.cells)
     assert (
-        "helpers/tools/run_labs.py" in ours
-        and "json/decoder.py" in standard
-        and "tqdm/std.py" in installed
+        "helpers/limits.py" in ours and "json/decoder.py" in standard and "tqdm/std.py" in installed
     )
     for text in (ours, standard, installed):
         assert str(run_labs.ROOT) not in text
@@ -186,7 +168,7 @@ def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
 
 
 def test_long_error_is_cut(tmp_path):
-    failure = run_labs.Failure("\n".join(f"log {i}" for i in range(100)), cell=3)
+    failure = outcomes.Failure("\n".join(f"log {i}" for i in range(100)), cell=3)
     text = str(failure).splitlines()
     assert len(text) == outcomes.ERROR_LINES + 2
     assert text[-1].strip() == "... (88 more lines)"
@@ -245,15 +227,15 @@ def test_no_labs_at_all(tmp_path):
 # keep
 
 
-def outcome(lab: Path, device: str, failure=None) -> run_labs.Outcome:
-    return run_labs.Outcome(lab, notebook=lab, device=device, failure=failure)
+def outcome(lab: Path, device: str, failure=None) -> outcomes.Outcome:
+    return outcomes.Outcome(lab, notebook=lab, device=device, failure=failure)
 
 
 def test_only_passed_gpu_runs_are_kept(tmp_path):
     gpu = outcome(tmp_path / "100_a.ipynb", "NVIDIA H200")
     simulated = outcome(tmp_path / "400_b.ipynb", "simulator")
     silent = outcome(tmp_path / "101_c.ipynb", "-")
-    failed = outcome(tmp_path / "102_d.ipynb", "NVIDIA H200", run_labs.Failure("x"))
+    failed = outcome(tmp_path / "102_d.ipynb", "NVIDIA H200", outcomes.Failure("x"))
     assert run_labs.why_not_keep([gpu]) is None
     assert "400_b did not run on a GPU" in run_labs.why_not_keep([gpu, simulated])
     assert "101_c did not run on a GPU" in run_labs.why_not_keep([gpu, silent])
@@ -269,7 +251,7 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
         (results / name).write_text(name)
     os.utime(results / "old.json", (1, 1))
     copied = run_labs.keep(
-        [run_labs.Outcome(lab, notebook=executed)],
+        [outcomes.Outcome(lab, notebook=executed)],
         results,
         since=time.time() - 60,
         measured=measured,
@@ -283,16 +265,16 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
 # the summary
 
 
-def shown(**changes) -> run_labs.Outcome:
+def shown(**changes) -> outcomes.Outcome:
     given = {"device": "NVIDIA H200", "checks": 12, "headline": "3x over NumPy", "seconds": 1.5}
-    return run_labs.Outcome(Path("104_conv1d_tiles.ipynb"), **(given | changes))
+    return outcomes.Outcome(Path("104_conv1d_tiles.ipynb"), **(given | changes))
 
 
 def test_the_table_fits_a_terminal():
     words = "layer 1: 1.153x as fast as in global memory; " * 5
     device = "NVIDIA GeForce RTX 4090 Laptop GPU of somebody else"
     long = shown(headline=words, device=device, seconds=12345.6)
-    name = run_labs.Outcome(Path("201_conv2d_restrict_and_unrolling.ipynb"), device="simulator")
+    name = outcomes.Outcome(Path("201_conv2d_restrict_and_unrolling.ipynb"), device="simulator")
     text = summary.table([long, shown(), name])
     assert max(map(len, text.splitlines())) <= 100
     assert [line.split()[0] for line in text.splitlines()[2:]] == [
@@ -303,7 +285,7 @@ def test_the_table_fits_a_terminal():
 
 def test_the_page_has_the_whole_result_and_every_figure():
     words = "1.5x <one> & " * 30
-    failed = shown(failure=run_labs.Failure("ValueError: n < 1", 3))
+    failed = shown(failure=outcomes.Failure("ValueError: n < 1", 3))
     text = summary.page([shown(headline=words.strip(), figures=("YQ==", "Yg==")), failed])
     assert html.escape(words.strip()) in text and "<one>" not in text
     figures = [f"data:image/png;base64,{picture}" for picture in ("YQ==", "Yg==")]
@@ -318,29 +300,26 @@ def test_the_page_has_the_whole_result_and_every_figure():
 
 
 def test_command_from_another_directory(tmp_path):
-    good = notebook(tmp_path / "a.ipynb", "import helpers\nprint('PASS it')", SHOW_FIGURE)
-    bad = notebook(tmp_path / "b.ipynb", "1", "x = 1\nraise ValueError('n is 0')")
-    last = notebook(tmp_path / "c.ipynb", "print('PASS it too')")
+    bad = notebook(tmp_path / "a.ipynb", "1", "x = 1\nraise ValueError('n is 0')")
+    good = notebook(tmp_path / "b.ipynb", "import helpers\nprint('PASS it')", SHOW_FIGURE)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    done = command(good, bad, last, cwd=elsewhere, LAB_RESULTS=str(tmp_path / "res"))
+    done = command(bad, good, cwd=elsewhere, LAB_RESULTS=str(tmp_path / "res"))
     assert done.returncode == 1, done.stderr
     rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
-    assert "pass, 1 check" in rows["a"]
+    assert "FAILED" in rows["a"]
+    assert "pass, 1 check" in rows["b"]
     assert "This table with every figure: ../res/summary.html" in done.stdout
     assert PICTURE in (tmp_path / "res" / "summary.html").read_text()
-    assert "FAILED" in rows["b"]
-    assert "pass, 1 check" in rows["c"]
     assert (
-        "b FAILED in cell 2, line 2: raise ValueError('n is 0')\n    ValueError: n is 0"
+        "a FAILED in cell 2, line 2: raise ValueError('n is 0')\n    ValueError: n is 0"
         in done.stdout
     )
-    assert "[1/3] a" in done.stderr and "[3/3] c" in done.stderr
+    assert "[1/2] a" in done.stderr and "[2/2] b" in done.stderr
     assert "\r" not in done.stderr
     assert sorted(path.name for path in (tmp_path / "res").iterdir()) == [
         "a.ipynb",
         "b.ipynb",
-        "c.ipynb",
         "summary.html",
     ]
 

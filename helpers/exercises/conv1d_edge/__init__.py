@@ -11,7 +11,8 @@ import numpy as np
 from helpers.exercises.answers import right, wrong
 from helpers.exercises.budgets import Budget, none_of, per_output, shuffles
 from helpers.exercises.cases import Case, Step, ceil_div, cells, unwritten, whole_numbers
-from helpers.exercises.exercise import Exercise, Mistake
+from helpers.exercises.exercise import Exercise
+from helpers.exercises.mistakes import Mistake
 from helpers.reference import conv1d
 
 THREADS = 256

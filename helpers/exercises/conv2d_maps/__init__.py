@@ -111,7 +111,7 @@ EXERCISE = Exercise(
             "threadIdx. One of the two must use threadIdx.x, the other one threadIdx.y.",
             when=only_diagonal,
         ),
-        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        layers.TURNED,
         Mistake(
             "Maps from 16 on are never written: blockIdx.y holds rows and groups of 16 maps.",
             when=lambda case, got, want: (

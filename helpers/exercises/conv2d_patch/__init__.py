@@ -94,7 +94,7 @@ EXERCISE = Exercise(
             "All sums are 0: load rows of cells, and add up their products with the weights.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
-        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        layers.TURNED,
         Mistake(
             "Only the upper row of each patch is right: row r of the window is row r - 1 of the "
             "filter for the lower one.",

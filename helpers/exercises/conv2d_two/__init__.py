@@ -118,7 +118,7 @@ EXERCISE = Exercise(
         ),
         Mistake("Only the upper output of each pair is right.", gives=rows_only(0)),
         Mistake("Only the lower output of each pair is right.", gives=rows_only(1)),
-        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        layers.TURNED,
         Mistake(
             "The lower output of each pair is wrong: row p of its window meets row p - 1 of the "
             "filter.",

@@ -7,16 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.exercises import competition, layers
-from helpers.exercises.kit import (
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    right,
-    wrong,
-)
+from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise, right, wrong
 from helpers.kernel_cells import KernelCell
 
 # What conv2d_tiled_maps costs, cycles of a multiprocessor per 32 multiply-adds;
@@ -53,35 +44,11 @@ EXERCISE = Exercise(
         ONE_STORE,
     ),
     mistakes=(
-        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
-        Mistake("The last channel is left out.", gives=layers.without_channel(-1)),
-        Mistake(
-            "It is right on LeNet's layers and not on other shapes: take all sizes from the "
-            "arguments, and guard the last tile and the "
-            "last group of maps.",
-            when=lambda case, got, want: "name" not in case.facts,
-        ),
+        layers.TURNED,
+        competition.LAST_CHANNEL,
+        competition.OTHER_SHAPES,
     ),
-    findings=(
-        FindingHint(
-            "out-of-bounds",
-            "Take all sizes from the arguments, and guard the last tile and the last group of "
-            "maps. K is at most 15.",
-            when=lambda found: found.array in ("x", "y", "filter"),
-        ),
-        FindingHint(
-            "race",
-            "Shared memory is written while others still read it, or read before it is filled: a "
-            "barrier before the sums, "
-            "and one after them.",
-            when=lambda found: found.array not in ("x", "y", "filter"),
-        ),
-        FindingHint(
-            "race",
-            "Two blocks write the same output: guard the last tile and the last group of maps.",
-            when=lambda found: found.array == "y",
-        ),
-    ),
+    findings=competition.FINDINGS,
     hints=(
         "How many loads does the stub make for one multiply-add? How many would it make if a "
         "thread had two maps?",

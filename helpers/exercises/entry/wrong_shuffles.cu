@@ -21,7 +21,7 @@ __global__ void my_entry(float* y, const float* x, const float* filter,
             const float* row = &tile[ty + i / K][tx + i % K];
             for (int o = 0; o < 3; ++o) {
                 float cell = row[12 * o];
-                for (int k = 0; k < 6; ++k) cell = __shfl_sync(__activemask(), cell, threadIdx.x + 12 * threadIdx.y & 31);
+                for (int k = 0; k < 3; ++k) cell = __shfl_sync(__activemask(), cell, threadIdx.x + 12 * threadIdx.y & 31);
                 sum[o][0] += cell * tap.x;
                 sum[o][1] += cell * tap.y;
                 sum[o][2] += cell * tap.z;

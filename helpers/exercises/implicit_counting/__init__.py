@@ -114,7 +114,7 @@ EXERCISE = Exercise(
             "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
-        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        layers.TURNED,
         Mistake(
             "Filters of one tap are right, wider ones are not: a carry from columns to rows, or "
             "from rows to channels, is missing or "

@@ -13,23 +13,22 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from helpers import baselines
 from helpers.exercises.answers import right_python, wrong_python
 from helpers.exercises.cases import whole_numbers
+from helpers.exercises.loops_swapped import program
 from helpers.exercises.loops_swapped.program import OVERLAPS, UNSET
 from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
 from helpers.reference import conv1d
 
 LIMIT_S = 5  # of computing, after the compilation
 PATIENCE_S = 60.0  # by the clock, compilation included: the machine may be busy
-RUN = (
-    "import pathlib, sys; from helpers.exercises.loops_swapped.program import main; "
-    "sys.exit(main(pathlib.Path(sys.argv[1]), int(sys.argv[2])))"
-)
 
 
 def inputs(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -58,18 +57,25 @@ def _without_zeros(values: np.ndarray) -> np.ndarray:
 
 def made(text: str, seed: int) -> dict[str, Any]:
     """Compile the C++ and call it, in a process of its own: it may crash, or never end."""
+    began = time.monotonic()
+    try:
+        library = baselines.built_cpp("yours", text)
+    except StoppedError:
+        raise
+    except Exception as error:
+        return {"said": str(error).strip(), "crashed": False}
     cases = inputs(seed)
     with tempfile.TemporaryDirectory() as folder:
         given, result = Path(folder) / "given.npz", Path(folder) / "made.npz"
-        (Path(folder) / "answer.cpp").write_text(text, encoding="utf-8")
         arrays: dict[str, Any] = {f"N{k}": N for k, (N, _) in enumerate(cases)}
         arrays |= {f"filter{k}": filter for k, (_, filter) in enumerate(cases)}
         np.savez(given, **arrays)
-        command = [sys.executable, "-c", RUN, folder, str(LIMIT_S)]
-        root = Path(__file__).resolve().parents[3]
+        # Without -P the folder of the program, with the answers in it, would be on the module path.
+        command = [sys.executable, "-P", program.__file__, folder, str(library), str(LIMIT_S)]
+        patience = PATIENCE_S - (time.monotonic() - began)
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=PATIENCE_S, cwd=root, check=False
+                command, capture_output=True, text=True, timeout=patience, cwd=folder, check=False
             )
         except subprocess.TimeoutExpired:
             raise StoppedError(f"{PATIENCE_S:g} s by the clock") from None

@@ -5,17 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.exercises import competition, layers
-from helpers.exercises.kit import (
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    none_of,
-    right,
-    wrong,
-)
+from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise, Mistake, none_of, right, wrong
 from helpers.kernel_cells import KernelCell
 
 SECTORS = {
@@ -70,36 +60,12 @@ EXERCISE = Exercise(
         none_of("global", "atomic", what="atomics"),
     ),
     mistakes=(
-        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
-        Mistake("The last channel is left out.", gives=layers.without_channel(-1)),
+        layers.TURNED,
+        competition.LAST_CHANNEL,
         Mistake("The first channel is left out.", gives=layers.without_channel(0)),
-        Mistake(
-            "It is right on LeNet's layers and not on other shapes: take all sizes from the "
-            "arguments, and guard the last tile and the "
-            "last group of maps.",
-            when=lambda case, got, want: "name" not in case.facts,
-        ),
+        competition.OTHER_SHAPES,
     ),
-    findings=(
-        FindingHint(
-            "race",
-            "Shared memory is written while others still read it, or read before it is filled: a "
-            "barrier before the sums, "
-            "and one after them.",
-            when=lambda found: found.array not in ("x", "y", "filter"),
-        ),
-        FindingHint(
-            "race",
-            "Two blocks write the same output: guard the last tile and the last group of maps.",
-            when=lambda found: found.array == "y",
-        ),
-        FindingHint(
-            "out-of-bounds",
-            "Take all sizes from the arguments, and guard the last tile and the last group of "
-            "maps. K is at most 15.",
-            when=lambda found: found.array in ("x", "y", "filter"),
-        ),
-    ),
+    findings=competition.FINDINGS,
     hints=(
         "How many cells of x does a block of 16 x 16 outputs need, and how often does the kernel "
         "load them now?",

@@ -23,8 +23,9 @@ from helpers.exercises.kit import (
 
 ROWS, COLUMNS, TERMS = 16, 8, 16  # of D, and terms that one instruction adds up
 STEPS = (256, 251, 6, 1)
-# Short sums of 4 steps err by 7e-7 at most, of 8 steps by 1e-6, of 16 by 1.4e-6 at least.
-RTOL = 1.2e-6
+# With 25 seeds, short sums of 4 steps err by 7e-7 at most (by 1.3e-6 with halves that are cut), of
+# 8 steps by 1e-6, of 16 by 1.7e-6 at least.
+RTOL = 1.5e-6
 SPARE = 12  # additions beside the short sums': the last one, and totals put together
 
 

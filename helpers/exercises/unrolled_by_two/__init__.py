@@ -109,7 +109,7 @@ EXERCISE = Exercise(
             "the pairs are all.",
             gives=with_last_column_twice,
         ),
-        Mistake("The filter is turned by half a turn.", gives=layers.flipped),
+        layers.TURNED,
         Mistake(
             "Even widths are right, odd ones are not: look at the last tap of a row, which has "
             "no partner.",

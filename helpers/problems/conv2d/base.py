@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import device, kernels, limits
-from helpers.launch import Array, Launch, LaunchError, Plan, Prepared, Program
+from helpers.launch import Array, Launch, LaunchError, Plan, Prepared
 from helpers.limits import ConvShape
 from helpers.problems import precision
 from helpers.problems.precision import Precision
+from helpers.programs import Program
 
 from . import refusals
 from .shapes import LayerError, ceil_div

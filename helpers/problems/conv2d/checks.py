@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, reference
+from helpers import checking, device, device_counter, diagnosis, reference
 from helpers.limits import ConvShape
 from helpers.problems import precision
 from helpers.problems.precision import Precision
@@ -130,7 +130,7 @@ class Problem:
         self.atol = conv2d_atol(x, filter)
         # A Precision needs only the largest cell of x.
         self._largest = np.full((1, 1, 1, 1), np.abs(x).max())
-        self._counter = checking.DeviceCounter()
+        self._counter = device_counter.DeviceCounter()
         self._arrays = [
             cuda.mem_alloc(n)
             for n in (x.nbytes, filter.nbytes, 4 * shape.outputs, 4 * shape.outputs)
@@ -204,7 +204,7 @@ class Problem:
         wrong = self._counter.wrong(address, self.want, self.atol + atol, self.shape.outputs)
         if wrong:
             text = f"{wrong:,} of {self.shape.outputs:,} outputs differ from {PLAINEST} or are NaN"
-            kind = checking.Diagnosis(
+            kind = diagnosis.Diagnosis(
                 "other images",
                 f"{text}, in images other than {', '.join(map(str, self.oracle_images))}",
             )

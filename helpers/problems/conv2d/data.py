@@ -17,22 +17,22 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
 
     x: the first ``batch`` test images. Without the full test set, the first 1,000 images repeat
     (`datasets.images_at_hand`). "layer 1" takes them resized to 86 x 86, with raw values 0 to 255;
-    "layer 2" takes max-pool 2 of ReLU of layer 1. weights: datasets.Weights; by default, the labs'
-    own.
+    "layer 2" takes max-pool 2 of ReLU of layer 1. weights: `trained_weights.Weights`; by default,
+    the labs' own.
 
     "layer E1" takes the images in their own size, and "layer E2" max-pool 2 of ReLU of layer E1.
     No trained network has these sizes: their filters are uniform random numbers from a fixed seed,
     scaled by 1 / sqrt(C K K). Raises LayerError for ``weights`` with one of them, and what
     `datasets.images_at_hand` raises.
     """
-    from helpers.problems import datasets
-    from helpers.problems.lenet import network
+    from helpers.problems import datasets, resizing
+    from helpers.problems.lenet import network, trained_weights
 
     shape = shape_of(name, batch)
     pixels = datasets.images_at_hand(batch).repeated(batch)
     if name in ("layer 1", "layer 2"):
-        weights = weights or datasets.lenet_weights()
-        filters, x = (weights.conv1, weights.conv2), datasets.network_input(pixels)
+        weights = weights or trained_weights.lenet_weights()
+        filters, x = (weights.conv1, weights.conv2), resizing.network_input(pixels)
     elif weights is None:
         filters = _random_filter(LAYERS["layer E1"]), _random_filter(LAYERS["layer E2"])
         x = pixels.astype(np.float32)[:, None]

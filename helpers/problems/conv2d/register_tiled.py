@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from helpers import device, limits
+from helpers import device, kernels, limits
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 
@@ -73,7 +73,7 @@ class RegisterTiled(Conv2d):
     arranged: ClassVar[bool] = True
 
     def constant_names(self) -> tuple[str, ...]:
-        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"]))
+        return tuple(self.constant_values(LAYERS["layer 1"]))
 
     def __post_init__(self) -> None:
         if self.is_fitted:
@@ -99,9 +99,14 @@ class RegisterTiled(Conv2d):
         return self if self.is_fitted else _fit(self, dataclasses.replace(shape, B=1))
 
     def options(self, shape: ConvShape) -> list[str]:
+        values = self.constant_values(shape)
+        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
+
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        """Return the value of each constant that -D sets for a shape."""
         spec = self.fitted(shape)
         sizes = spec.sizes
-        values = {
+        values: dict[str, int] = {
             "CHANNELS": shape.C,
             "OUTPUT_MAPS": shape.M,
             "HEIGHT": shape.H,
@@ -116,7 +121,7 @@ class RegisterTiled(Conv2d):
             values["RESIDENT"] = spec.resident
         if spec.weights_shared:
             values["WEIGHTS_SHARED"] = 1
-        return [f"-D{name}={value}" for name, value in values.items()]
+        return values
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         return 32 * ceil_div(math.prod(self.fitted(shape).sizes.patches), 32), 1, 1

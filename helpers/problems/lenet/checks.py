@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from helpers import checking
+from helpers import checking, device_counter, diagnosis
 from helpers.problems import conv2d
-from helpers.problems.datasets import Weights
 from helpers.problems.lenet import network
-from helpers.problems.lenet.pipeline import CELLS, HIDDEN, PLAIN, Network, Pipeline
+from helpers.problems.lenet.network_plan import CELLS, HIDDEN, PLAIN
+from helpers.problems.lenet.pipeline import Network, Pipeline
 from helpers.problems.lenet.pooled import POOLS
+from helpers.problems.lenet.trained_weights import Weights
 
 UNIT = 2.0**-24  # rounding of float32
 
@@ -33,7 +34,7 @@ class Checker:
         self.weights, self.pixels, self.batch = weights, images, len(images)
         self.some = conv2d.some_images(self.batch)
         self._plain = Network(weights, self.batch, PLAIN)
-        self._counter = checking.DeviceCounter()
+        self._counter = device_counter.DeviceCounter()
         self.cells = self._plain.prepared(images)
         self._plain.load(self.cells)
         self._plain.launch()
@@ -125,7 +126,7 @@ def _failed(name: str, wrong: int, text: str) -> checking.CheckError:
         f"FAIL {name}: {text}",
         name=name,
         wrong=wrong,
-        diagnosis=checking.Diagnosis("other images", text),
+        diagnosis=diagnosis.Diagnosis("other images", text),
     )
 
 

@@ -26,8 +26,10 @@ from typing import Any
 import numpy as np
 
 from helpers import measured
-from helpers.problems import datasets
-from helpers.problems.datasets import Images, Weights
+from helpers.problems import data_files, datasets, resizing
+from helpers.problems.datasets import Images
+from helpers.problems.lenet import trained_weights
+from helpers.problems.lenet.trained_weights import Weights
 
 Convolution = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -129,16 +131,16 @@ def dense(x: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
 def forward(x: np.ndarray, weights: Weights, conv: Convolution = conv2d) -> np.ndarray:
     """Return the ten outputs (logits) of each image, shape (B, 10): the largest marks the class.
 
-    x: float32 or float64, shape (B, 1, 86, 86), raw values 0 to 255 (`datasets.network_input`). The
+    x: float32 or float64, shape (B, 1, 86, 86), raw values 0 to 255 (`resizing.network_input`). The
     network computes in the dtype of x, if `conv` keeps it. conv: a function (x, filter) -> y that
     computes both convolutions, see the module. Raises TypeError or ValueError for another x, and
     ValueError if `conv` returns another shape.
     """
-    side = datasets.NETWORK_SIDE
+    side = resizing.NETWORK_SIDE
     if x.dtype not in (np.float32, np.float64):
         raise TypeError(
             f"x is {x.dtype}; expected float32 or float64: "
-            "datasets.network_input(images) returns it"
+            "resizing.network_input(images) returns it"
         )
     if x.ndim != 4 or x.shape[1:] != (1, side, side) or len(x) == 0:
         raise ValueError(f"x has shape {x.shape}; expected (B, 1, {side}, {side}), not empty")
@@ -245,12 +247,12 @@ def logits(
     """Return `forward` of any number of images, in `dtype`, shape (n, 10).
 
     It computes a few images at a time, so that it needs little memory. images: `datasets.Images`,
-    or uint8, shape (n, height, width); `datasets.resize` resizes those that are not 86x86.
+    or uint8, shape (n, height, width); `resizing.resize` resizes those that are not 86x86.
     """
     pixels = images.pixels if isinstance(images, Images) else np.asarray(images)
     parts = []
     for begin in range(0, max(1, len(pixels)), _IMAGES_AT_A_TIME):
-        x = datasets.network_input(pixels[begin : begin + _IMAGES_AT_A_TIME])
+        x = resizing.network_input(pixels[begin : begin + _IMAGES_AT_A_TIME])
         parts.append(forward(x.astype(dtype, copy=False), weights, conv))
     return np.concatenate(parts)
 
@@ -289,11 +291,11 @@ def main() -> None:
     """Print the accuracy of the labs' network, and of the course's if COURSE_WEIGHTS is set."""
     try:
         images = datasets.images_at_hand(max(ACCURACY_SIZES))
-        recorded = datasets.lenet_record()["test"]["right"]
-        _print_accuracies(images, datasets.lenet_weights(), recorded)
-        if os.environ.get(datasets.WEIGHTS_VARIABLE, "").strip():
-            _print_accuracies(images, datasets.course_weights(), {})
-    except datasets.DataError as error:
+        recorded = trained_weights.lenet_record()["test"]["right"]
+        _print_accuracies(images, trained_weights.lenet_weights(), recorded)
+        if os.environ.get(trained_weights.WEIGHTS_VARIABLE, "").strip():
+            _print_accuracies(images, trained_weights.course_weights(), {})
+    except data_files.DataError as error:
         raise SystemExit(str(error)) from None
 
 

@@ -28,10 +28,10 @@ class ConvPool(RegisterTiled):
 
     pool: int = 2
 
-    def options(self, shape: ConvShape) -> list[str]:
-        fixed = ("-DIMAGES=", "-DSTAGED=", "-DRESIDENT=", "-DWEIGHTS_SHARED=")
-        options = [option for option in super().options(shape) if not option.startswith(fixed)]
-        return [*options, f"-DPOOL={self.pool}"]
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        fixed = ("IMAGES", "STAGED", "RESIDENT", "WEIGHTS_SHARED")
+        values = super().constant_values(shape).items()
+        return {name: value for name, value in values if name not in fixed} | {"POOL": self.pool}
 
     def names(self, shape: ConvShape) -> conv2d.Names:
         y, x, filter = super().names(shape)

@@ -19,8 +19,9 @@ import numpy as np
 
 from helpers import checking
 from helpers.problems import cudnn
-from helpers.problems.datasets import NETWORK_SIDE, Weights
 from helpers.problems.lenet import network
+from helpers.problems.lenet.trained_weights import Weights
+from helpers.problems.resizing import NETWORK_SIDE
 
 WAYS = ("eager", "CUDA graph")
 CLOSE = {

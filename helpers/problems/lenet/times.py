@@ -2,7 +2,7 @@
 
 It times the stages, the whole network, the layers with their copies, and the way from host memory.
 
-    rows = lenet_times.measure(weights, images, {"fused": pipeline.FUSED}, batches=(100, 1_000))
+    rows = lenet_times.measure(weights, images, {"fused": network_plan.FUSED}, batches=(100, 1_000))
 
 A network must pass `checks.Checker` before it is timed.
 """
@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, tables, timing
-from helpers.problems.datasets import Images, Weights
+from helpers.problems.datasets import Images
 from helpers.problems.lenet import network
 from helpers.problems.lenet.checks import Checker
-from helpers.problems.lenet.pipeline import CLASSES, LAYERS, Network, Pipeline
+from helpers.problems.lenet.network_plan import CLASSES
+from helpers.problems.lenet.pipeline import Network, Pipeline
+from helpers.problems.lenet.pooled import LAYERS
+from helpers.problems.lenet.trained_weights import Weights
 
 BUDGET_S = 0.15  # of one timing
 RECORD = "501_lenet"  # the record of `measure` in data/measured/

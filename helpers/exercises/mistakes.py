@@ -1,0 +1,63 @@
+"""What a wrong result or a finding tells about the mistake behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.cases import Case
+from helpers.simulator import Finding
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What a wrong result tells. hint: a sentence; gives: what comes out of a case if it is made,
+    None where it makes no difference that could be told; when: whether a wrong result (got, want)
+    shows it. One of the two is given.
+    """
+
+    hint: str
+    gives: Callable[[Case], Any] | None = None
+    when: Callable[[Case, np.ndarray, np.ndarray], Any] | None = None
+
+
+@dataclass(frozen=True)
+class FindingHint:
+    """What a finding of a kind means in this exercise; when: for which of them (a function of the
+    Finding).
+    """
+
+    kind: str
+    hint: str
+    when: Callable[[Finding], Any] = field(default=lambda finding: True)
+
+
+def within_warp(finding: Finding) -> bool:
+    """Whether the two threads of a race, in a block of one axis, belong to one warp."""
+    other = re.search(r"which thread \((\d+), 0, 0\)", finding.message)
+    return other is not None and int(other[1]) // 32 == finding.thread[0] // 32
+
+
+def untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str:
+    """What to say where every wrong value is the one from before; "" where one is not."""
+    left = total = 0
+    for case, name, got, want in values:
+        wrong = got != want
+        if not np.array_equal(got[wrong], case.arrays[name][wrong]):
+            return ""
+        left, total = left + int(wrong.sum()), total + int((case.arrays[name] != want).sum())
+    if left == total:
+        return "The output is unchanged: nothing is written. Does any thread reach the store?"
+    return (
+        f"{left:,} values are as they were before: no thread writes them. Does each element "
+        f"have a thread?"
+    )
+
+
+def real_pairs(a: np.ndarray) -> np.ndarray:
+    """Complex numbers as pairs."""
+    return np.ascontiguousarray(a).view(a.real.dtype) if a.dtype.kind == "c" else a

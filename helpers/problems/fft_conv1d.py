@@ -1,0 +1,234 @@
+"""1D convolution by Fourier transforms and overlap-add: its launches, their cost and error bound.
+
+# A launch on device addresses, to be timed.
+launch = fft_conv1d.conv1d_launch(fft_conv1d.OverlapAdd.fitting(255), n, N, P, filter)
+# The same with arrays, in the simulator.
+P, profiles = fft_conv1d.simulate_conv1d(fft_conv1d.OverlapAdd(10), N, filter)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import kernels, launch, limits, programs, simulator
+from helpers.launch import Array, Launch, Plan, Prepared, Scratch
+from helpers.limits import MAX_THREADS
+from helpers.problems.fft import (
+    TRANSFORM,
+    FftError,
+    three_transforms,
+    transform,
+    transform_flops,
+    twiddles,
+)
+from helpers.programs import Program
+
+OVERLAP_ADD = "conv1d_fft_overlap_add"
+LOG_SIZES = range(8, 14)  # of the 1D transforms: 256 to 8,192 points
+# (largest width of the filter, log2 of the points, stages at a time) of the fastest overlap-add,
+# measured on an H200 with 10^7 cells.
+FASTEST: tuple[tuple[int, int, int], ...] = (
+    (133, 9, 4),
+    (227, 10, 4),
+    (255, 11, 4),
+)
+
+
+@dataclass(frozen=True)
+class OverlapAdd:
+    """How conv1d_fft_overlap_add is compiled and launched.
+
+    log_size: a transform has 2^log_size points. stages: the radix-2 stages between two barriers.
+    Raises FftError for a size or a number of stages that the kernel refuses.
+    """
+
+    log_size: int
+    stages: int = 3
+    name: str = OVERLAP_ADD
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.log_size <= max(LOG_SIZES):
+            raise FftError(
+                f"transforms of 2^{self.log_size} points: take 2^1 to 2^{max(LOG_SIZES)}"
+            )
+        if not 1 <= self.stages <= min(self.log_size, 5):
+            raise FftError(
+                f"{self.stages} stages at a time, of {self.log_size}: take 1 "
+                f"to {min(self.log_size, 5)}"
+            )
+
+    @classmethod
+    def fitting(cls, width: int, stages: int = 3) -> OverlapAdd:
+        """Return the size with the fewest operations per output for a filter of ``width``.
+
+        Raises FftError for widths above 4,097.
+        """
+        limits.require_filter(width)
+        fit = [cls(log_size, stages) for log_size in LOG_SIZES if 2 * (width - 1) <= 1 << log_size]
+        if not fit:
+            raise FftError(
+                f"a filter of {width:,} has no room in 2^{max(LOG_SIZES)} points; "
+                "take one of at most 4,097"
+            )
+        return min(fit, key=lambda spec: spec.flops(width))
+
+    @classmethod
+    def fastest(cls, width: int) -> OverlapAdd:
+        """Return what was fastest on an H200 (`FASTEST`). Raises FftError above 4,097.
+
+        For a width that was not measured: the fewest operations, four stages at a time.
+        """
+        limits.require_filter(width)
+        for largest, log_size, stages in FASTEST:
+            if width <= largest:
+                return cls(log_size, stages)
+        return cls.fitting(width, 4)
+
+    @property
+    def size(self) -> int:
+        """The points of a transform."""
+        return 1 << self.log_size
+
+    def segment(self, width: int) -> int:
+        """Return how many cells of N a transform covers.
+
+        The tail of width - 1 cells needs room, too. Raises FftError for a filter that is too wide.
+        """
+        limits.require_filter(width)
+        if 2 * (width - 1) > self.size:
+            raise FftError(
+                f"a filter of {width:,} needs transforms of at least {2 * (width - 1):,} points, "
+                f"not {self.size:,}: a segment shorter than its tail would reach over two others"
+            )
+        return self.size - width + 1
+
+    @property
+    def options(self) -> list[str]:
+        """nvcc's options."""
+        return [f"-DLOG_SIZE={self.log_size}", f"-DSTAGES={self.stages}"]
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block, THREADS of the source."""
+        return (min(MAX_THREADS, self.size >> self.stages), 1, 1)
+
+    def grid(self, n: int, width: int) -> tuple[int, int, int]:
+        """Return the grid; a block computes two segments."""
+        return kernels.grid_for(n, self.block, 2 * self.segment(width))
+
+    @property
+    def shared(self) -> int:
+        """Bytes of dynamic shared memory."""
+        return 8 * (self.size + self.size // 16)
+
+    def flops(self, width: int) -> float:
+        """Operations per output: two transforms and a product of spectra (6 n) for two segments."""
+        return (2 * transform_flops(self.size) + 6 * self.size) / (2 * self.segment(width))
+
+    def shared_bytes(self, width: int) -> float:
+        """Bytes through shared memory per output.
+
+        Each pass, and the product, reads and writes all cells; the load writes, the store reads.
+        """
+        passes = 2 * math.ceil(self.log_size / self.stages) + 1
+        return 8 * self.size * (2 * passes + 2) / (2 * self.segment(width))
+
+    def on_chip_bytes(self, width: int) -> float:
+        """`shared_bytes` and the bytes of the spectrum and the twiddles through the same cache.
+
+        A pass reads 2^stages - 1 twiddles for 2^stages cells.
+        """
+        passes, rest = divmod(self.log_size, self.stages)
+        groups = [self.stages] * passes + [rest] * (rest > 0)
+        factors = 2 * sum(1 - 2.0**-stages for stages in groups) + 1
+        return self.shared_bytes(width) + 8 * self.size * factors / (2 * self.segment(width))
+
+    def prepared(self, filter: np.ndarray) -> np.ndarray:
+        """Return the input of the filter's transform, complex64, (1, size).
+
+        It is filter / size in reverse order, followed by zeros.
+        """
+        self.segment(filter.size)
+        padded = np.zeros((1, self.size), np.complex64)
+        # The size is a power of two, so that the division is exact.
+        padded[0, : filter.size] = filter[::-1] / np.float32(self.size)
+        return padded
+
+    def plan(self, n: int, width: int) -> Plan:
+        """Return the filter's transform and the convolution of ``n`` cells with it.
+
+        The arrays are "P", "N" and "filter".
+        """
+        spectrum = Scratch("spectrum", (1, self.size), np.complex64)
+        padded = Prepared(Array("filter", (width,)), self.prepared, spectrum.nbytes)
+        convolution = Launch(
+            kernels.source(self.name),
+            self.name,
+            tuple(self.options),
+            self.grid(n, width),
+            self.block,
+            self.shared,
+            arguments=(
+                Array("P", (n,), zeroed=True),
+                Array("N", (n,)),
+                spectrum,
+                twiddles(self.size),
+                np.int32(n),
+                np.int32(width),
+            ),
+        )
+        return transform(spectrum, padded, (1, self.size)), convolution
+
+
+def conv1d_atol(spec: OverlapAdd, cells: np.ndarray, filter: np.ndarray) -> float:
+    """Return the largest error of an output of conv1d_fft_overlap_add.
+
+    The segment, the filter and the product of their spectra are transformed, log2 n stages each,
+    and a complex product adds less than three u: by Higham's theorem (`stage_error`) the error of a
+    segment is at most, as a root mean square over its n outputs and to first order,
+
+        (3 log2 n stage_error + 3 u) * max |spectrum of the filter| * rms of the two segments.
+
+    The rms is at most sqrt(2) max |cells|. A single output may exceed the root mean square by a
+    factor of about five, but the bound takes the worst case of every rounding, which no real sum
+    meets; the tests check that right outputs pass and less exact ones fail. This tolerance grows
+    with log2 n; that of a direct sum grows with the filter's width.
+    """
+    largest = np.abs(np.fft.fft(filter.astype(np.float64), spec.size)).max()
+    return float(three_transforms(spec.size) * largest * math.sqrt(2) * np.abs(cells).max())
+
+
+def conv1d_launch(
+    spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray
+) -> Callable[..., None]:
+    """Compile for ``filter`` (float32, odd) and return ``launch(stream)``.
+
+    source, output: addresses of n float32 on the selected device. The filter's spectrum is computed
+    here, once. Each launch first sets the output to zero, which is part of its time.
+    """
+    program = Program(spec.plan(n, filter.size))
+    arrays = {"P": output, "N": source, "filter": filter}
+    program.launch(arrays, only=(TRANSFORM,))
+    return programs.launcher(program, arrays, (spec.name,))
+
+
+def simulate_conv1d(
+    spec: OverlapAdd,
+    N: np.ndarray,
+    filter: np.ndarray,
+    entry: Callable[..., Any] = simulator.profile,
+    instead: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[np.ndarray, tuple]:
+    """Run the kernels in the simulator: return P and the results of ``entry`` for both launches.
+
+    N, filter: float32, shapes (n,) and (width,), width odd. entry: simulator.profile or
+    simulator.check. instead: for a kernel's name, the (name, source) to run in its place.
+    """
+    P = np.zeros(N.size, np.float32)
+    plan = launch.replaced(spec.plan(N.size, filter.size), instead)
+    return P, launch.simulate(plan, {"P": P, "N": N, "filter": filter}, entry)

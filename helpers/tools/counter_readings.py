@@ -1,0 +1,184 @@
+"""The counters of launches, as Nsight Compute reads them on a GPU.
+
+All launches run in one call of ``ncu``, through PyCUDA in the primary context.
+
+ncu reads each launch `READINGS` times. The hardware sometimes adds to a counter (a bank conflict
+between two kinds of work in the load-store unit), but never subtracts. So the lowest reading is the
+kernel's own; the record also has readings that vary.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers import device, limits, results
+from helpers.experiments import ncu
+from helpers.experiments.ncu import NcuError
+from helpers.tools.counter_cases import Case, matching
+
+READINGS = 3
+
+# Counters that must be equal: the Profile's name -> the metrics of Nsight Compute whose sum it is.
+COMPARED = {
+    "global_load_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",),
+    "global_load_sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",),
+    "global_store_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",),
+    "global_store_sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",),
+    "global_atomic_requests": (
+        "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+    ),
+    "global_atomic_sectors": (
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    ),
+    "shared_load_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",),
+    "shared_load_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",),
+    "shared_store_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",),
+    "shared_store_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",),
+    "shared_atomic_requests": ("smsp__inst_executed_op_shared_atom.sum",),
+    "shared_atomic_wavefronts": ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",),
+}
+# Read and recorded, but not compared: the look-ups in constant memory are among the requests for a
+# kernel's parameters.
+OBSERVED = ("idc__requests.sum",)
+
+
+def read_with_ncu(only: str, folder: Path) -> list[dict[str, int | str]]:
+    """Run the launches of ``matching(only, folder)`` under ncu; return metric -> lowest reading.
+
+    "readings METRIC" has all readings if they vary. Raises NcuError, and ValueError as `matching`
+    does.
+    """
+    launches = matching(only, folder)
+    program = ncu.program()
+    # Compile first: ncu would also follow the compiler's processes.
+    binaries = _build_all(launches)
+    metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, binary in enumerate(binaries.values()):
+            (Path(scratch) / f"{number}.cubin").write_bytes(binary)
+        log = Path(scratch) / "ncu.csv"
+        options = [
+            "--clock-control",
+            "none",
+            "--cache-control",
+            "none",
+            "--csv",
+            "--log-file",
+            str(log),
+        ]
+        script = [
+            sys.executable,
+            "-m",
+            "helpers.tools.counters",
+            str(folder.resolve()),
+            f"--launch={scratch}",
+            f"--only={only}",
+        ]
+        command = [program, *options, "--metrics", ",".join(metrics), *script]
+        how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
+        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, **how)
+        return _readings(log.read_text() if log.exists() else "", done.stderr, launches)
+
+
+def _readings(output: str, errors: str, launches: Sequence[Case]) -> list[dict[str, int | str]]:
+    rows = list(
+        csv.DictReader(
+            io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
+        )
+    )
+    by_number: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        of_launch = by_number.setdefault(
+            int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]}
+        )
+        of_launch[row["Metric Name"]] = _number(row["Metric Value"])
+    expected = [launch.kernel for launch in launches for _ in range(READINGS)]
+    readings = [by_number[number] for number in sorted(by_number)]
+    if [row["kernel"] for row in readings] != expected:
+        words = "\n".join((output + errors).strip().splitlines()[-12:])
+        raise NcuError(f"ncu saw {len(readings)} launches of {len(expected)}. It said:\n{words}")
+    return [_lowest(readings[k : k + READINGS]) for k in range(0, len(readings), READINGS)]
+
+
+def _number(text: str) -> int | None:
+    try:
+        return int(float(text.replace(",", "")))
+    except ValueError:  # "n/a": this chip does not count it
+        return None
+
+
+def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
+    row: dict[str, int | str] = {}
+    for metric in readings[0]:
+        values = [reading[metric] for reading in readings]
+        if metric == "kernel" or None in values:
+            continue
+        row[metric] = min(values)
+        if min(values) != max(values):
+            row[f"readings {metric}"] = " ".join(map(str, values))
+    return row
+
+
+def _build_all(launches: Sequence[Case]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
+    """Compile all of `_binaries`, several at a time."""
+    import pycuda.compiler
+    import pycuda.driver as cuda
+
+    arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
+    items = _binaries(launches)
+
+    def build(item: tuple[Path, tuple[str, ...]]) -> bytes:
+        return pycuda.compiler.compile(
+            item[0].read_text(), options=list(item[1]), no_extern_c=True, arch=arch
+        )
+
+    # Each compilation is a process of nvcc.
+    with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:
+        return dict(zip(items, pool.map(build, items), strict=True))
+
+
+def _binaries(launches: Sequence[Case]) -> list[tuple[Path, tuple[str, ...]]]:
+    """Return the sources with their options, each pair once."""
+    return list(dict.fromkeys((launch.path, launch.options) for launch in launches))
+
+
+def launch_all(launches: Sequence[Case], folder: Path) -> None:
+    """Launch each case `READINGS` times on the GPU; ncu runs this in a process of its own.
+
+    folder: with the binaries of `_binaries`.
+    """
+    device.select()
+    import pycuda.driver as cuda
+
+    binaries = {
+        item: (folder / f"{number}.cubin").read_bytes()
+        for number, item in enumerate(_binaries(launches))
+    }
+    for number, launch in enumerate(launches):
+        if number % 20 == 0:
+            print(f"launch {number + 1} of {len(launches)}", flush=True)
+        module = cuda.module_from_buffer(binaries[launch.path, launch.options])
+        for symbol, value in launch.constants.items():
+            cuda.memcpy_htod(module.get_global(symbol)[0], np.ascontiguousarray(value))
+        values = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in launch.arguments()]
+        function = module.get_function(launch.kernel)
+        if launch.shared > limits.STATIC_SHARED_BYTES:
+            function.set_attribute(
+                cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.shared
+            )
+        for _ in range(READINGS):
+            function(*values, grid=launch.grid, block=launch.block, shared=launch.shared)
+            cuda.Context.synchronize()
