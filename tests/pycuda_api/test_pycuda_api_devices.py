@@ -184,6 +184,29 @@ def test_memories_are_apart():
     assert memory.total(1) == memory.TOTAL
 
 
+@pytest.mark.filterwarnings("ignore:.*leaves 1,048,576 bytes")
+def test_the_next_devices_have_memory_that_a_thread_could_not_free():
+    def free_in_a_thread():
+        array = cuda.mem_alloc(1 << 20)
+        thread = threading.Thread(target=array.free)
+        thread.start()
+        thread.join()
+
+    for number in range(2):
+        live = memory.used(number)
+        with (
+            pycuda_api.devices(2),
+            on(SimpleNamespace(context=cuda.Device(number).retain_primary_context())),
+        ):
+            before = cuda.mem_get_info()[0]
+            free_in_a_thread()
+            with pycuda_api.devices(3):
+                free_in_a_thread()
+            assert before - cuda.mem_get_info()[0] == 1 << 20
+        assert memory.used(number) == live
+    assert len(found("wrong-thread")) == 4
+
+
 def test_a_context_is_current_in_its_thread_alone(pair):
     told = {}
 
@@ -416,7 +439,6 @@ def test_memory_is_not_freed_from_another_thread(pair):
     with on(pair[1]):
         assert cuda.mem_get_info()[0] == before + (2 << 20)
         assert pycuda_api.findings() == ()
-    memory.free(int(held[0]))  # other tests count the memory
 
 
 def test_managed_and_mapped_memory_is_everywhere(pair):

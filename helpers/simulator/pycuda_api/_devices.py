@@ -17,7 +17,7 @@ What CUDA allows across devices (CUDA C++ Programming Guide, "Stream and Event B
   from any context: a copy that names another device than it means is warned of, a memset is
   refused;
 - memory is freed in the thread that made its context, or where that context is current: elsewhere
-  PyCUDA keeps the memory ("wrong-thread").
+  PyCUDA keeps the memory ("wrong-thread") until the process ends, here until `devices` ends.
 
 Memory that a kernel reaches through a pointer in memory, and not through an argument, is not looked
 at.
@@ -28,7 +28,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from helpers.simulator import memory
@@ -51,6 +51,8 @@ class _Contexts(threading.local):
 contexts = _Contexts()
 _count = 1
 _peers: set[tuple[int, int]] = set()
+# What frees memory that a thread gave up without being able to free it.
+_kept: list[Callable[[], None]] = []
 
 
 def wanted() -> int:
@@ -83,14 +85,15 @@ def set_count(number: int) -> None:
 @contextlib.contextmanager
 def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]:
     """Simulates `number` devices inside the block. memory_of: the bytes of the devices, in their
-    order; a device without an entry, or with None, has the usual bytes.
+    order; a device without an entry, or with None, has the usual bytes. Memory that no thread could
+    free (`keep`) is freed at the end.
     """
     if not 1 <= number <= MOST or len(memory_of) > number:
         raise ValueError(
             f"{number} devices with {len(memory_of)} sizes of memory: give 1 to {MOST} devices, at "
             "most one size for each"
         )
-    before, peers = _count, set(_peers)
+    before, peers, kept = _count, set(_peers), len(_kept)
     set_count(number)
     for device, nbytes in enumerate(memory_of):
         memory.limit(device, nbytes)
@@ -99,6 +102,9 @@ def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]
     finally:
         set_count(before)
         _peers.intersection_update(peers)
+        # The next devices have all of their memory.
+        while len(_kept) > kept:
+            _kept.pop()()
         for device in range(len(memory_of)):
             memory.limit(device, None)
 
@@ -229,8 +235,12 @@ def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
     return _found(message, cause, "error", parameter)
 
 
-def warn_of_thread(nbytes: int) -> None:
-    """Warns of memory that is freed in a thread in which PyCUDA cannot free it."""
+def keep(release: Callable[[], None], nbytes: int) -> None:
+    """Keeps memory that is freed in a thread in which PyCUDA cannot free it, and warns of that.
+
+    release: frees it after all, when these devices end.
+    """
+    _kept.append(release)
     message = (
         f"free() in the thread {threading.current_thread().name!r} leaves {nbytes:,} bytes of "
         "device memory allocated: their context was made in another thread and is not current here"

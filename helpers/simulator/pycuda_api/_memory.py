@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import ctypes
 import threading
+from functools import partial
 from typing import Literal, Self
 
 import numpy as np
@@ -86,7 +87,7 @@ class DeviceAllocation(DevicePointer):
             )
         self._freed = True
         if self._is_out_of_reach():
-            _devices.warn_of_thread(self._nbytes)
+            _devices.keep(partial(release, self._address, self._nbytes), self._nbytes)
         else:
             release(self._address, self._nbytes)
 
