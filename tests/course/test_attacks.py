@@ -35,23 +35,31 @@ SHORT = replace(LIMITS, cpu_s=1)
 
 
 @cache
-def levels() -> list[str]:
-    """The levels of which a box can be had here."""
-    found = []
+def reasons() -> dict[str, str]:
+    """Why there is no box of a level here, by the names of the levels; "" where there is one."""
+    found = {}
     for level in box.LEVELS[:-1]:
         try:
             with box.Bench("python", level) as bench:
                 bench._start()
-            found.append(level)
-        except box.NoBox:
-            pass
+            found[level] = ""
+        except box.NoBox as error:
+            found[level] = str(error)
     return found
+
+
+def best_level() -> str:
+    """The best level of which a box can be had here; the test is skipped if there is none."""
+    for level, reason in reasons().items():
+        if not reason:
+            return level
+    pytest.skip(f"no box can be had here: {reasons()}")
 
 
 @pytest.fixture(params=box.LEVELS[:-1])
 def level(request) -> str:
-    if request.param not in levels():
-        pytest.skip(f"no box of the level {request.param} can be had here")
+    if reason := reasons()[request.param]:
+        pytest.skip(f"no box of the level {request.param} can be had here: {reason}")
     return request.param
 
 
@@ -72,7 +80,7 @@ def grade_kernel(machine) -> Iterator[Callable[..., dict]]:
 
     def grade(text: str, exercise: str = "axpy_two", limits: box.Limits = LIMITS) -> dict:
         if limits not in started:
-            started[limits] = Benches(levels()[0], machine, limits)
+            started[limits] = Benches(best_level(), machine, limits)
         return judge.grade(exercise, text, 11, started[limits])
 
     yield grade
@@ -591,7 +599,7 @@ def test_loads_are_counted_however_they_are_written(what, grade_kernel):
 
 def test_a_cell_of_one_student_leaves_nothing_for_the_next(machine):
     exercise = exercises.find("axpy_two")
-    benches = Benches(levels()[0], machine, replace(LIMITS, cpu_s=2))
+    benches = Benches(best_level(), machine, replace(LIMITS, cpu_s=2))
     try:
         bad = HEAD + KERNEL + "{ while (true) { } }"
         assert judge.grade("axpy_two", exercise.solution, 5, benches)["status"] == "pass"
