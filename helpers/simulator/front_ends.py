@@ -36,6 +36,7 @@ _WHEELS_OF_HEADERS = {
 _NEEDS_ALL_NAMES = re.compile(r"#\s*include|%:|\?\?=|cuda|CUDA|tex|surf|<<<")
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
+_AS_DEVICE = "--device-as-default-execution-space"
 _NO_JIT = re.compile(
     r" in JIT mode\. Consider using -default-device flag to process unannotated "
     r"(?:functions|namespace scope variables) as __device__ (?:functions|variables) in JIT mode"
@@ -63,14 +64,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Translation:
-    """The PTX to run, the PTX of a debug compilation ("" if that failed), the compiler's warnings,
-    and the compiler's name.
+    """The PTX to run, the PTX of a debug compilation ("" if that failed), the compiler's warnings
+    and its name, and the options that it needed beside those of the text.
     """
 
     ptx: str
     debug_ptx: str
     warnings: str
     compiler: str
+    needed: tuple[str, ...] = ()
 
 
 @cache
@@ -142,18 +144,20 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
     )
 
 
-def careful(text: Text, compiler: str) -> str:
-    """Returns PTX with little optimisation of a text. Raises CompileFailed."""
+def careful(text: Text, compiler: str, needed: tuple[str, ...] = ()) -> str:
+    """Returns PTX with little optimisation of a text; needed: as in its Translation, if known.
+    Raises CompileFailed.
+    """
     if compiler == "nvcc":
         return _carefully_by_nvcc(text)
-    flags = [*_flags(text), "-lineinfo", "--disable-warnings", "--Ofast-compile=max"]
+    flags = [*_flags(text), "-lineinfo", "--disable-warnings", "--Ofast-compile=max", *needed]
+    whole = text.whole(standard_headers.PRELUDE)
     try:
-        ptx, _ = _nvrtc(text.whole(standard_headers.PRELUDE), flags, text.file, text.folders)
+        ptx, _ = _nvrtc(whole, flags, text.file, text.folders)
     except CompileFailed as refused:
-        if not _has_only_host_functions(refused.message):
+        if needed or not _has_only_host_functions(refused.message):
             raise
-        flags.append("--device-as-default-execution-space")
-        ptx, _ = _nvrtc(text.whole(standard_headers.PRELUDE), flags, text.file, text.folders)
+        ptx, _ = _nvrtc(whole, [*flags, _AS_DEVICE], text.file, text.folders)
     return debug_info.with_short_paths(ptx, text.file)
 
 
@@ -169,7 +173,7 @@ def _by_nvrtc(text: Text) -> Translation:
         message = refused.message
     # Only host code or constant expressions call functions without `__device__`, mostly constexpr
     # functions. As functions of the device they do no harm, unless a kernel calls one.
-    translation = _with_flags(text, ("--device-as-default-execution-space",))
+    translation = _with_flags(text, (_AS_DEVICE,))
     for name, file, line in debug_info.functions_with_lines(translation.debug_ptx, text.file):
         told = f"{file}({line}): error: A function without" in message
         if told or (file == text.file and _ERROR_LIMIT in message and _is_plain(text.source, line)):
@@ -232,7 +236,7 @@ def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
             break
         except CompileFailed:
             continue
-    return Translation(ptx, debug, warnings, "nvrtc")
+    return Translation(ptx, debug, warnings, "nvrtc", more)
 
 
 def _nvrtc(

@@ -1,6 +1,11 @@
 """NVIDIA's run-time compiler: translates CUDA source to PTX in milliseconds, in processes that live
 longer than a call.
 
+One source can become different PTX after different other sources, with a few loads more or fewer,
+so that counters would change from one run to the next. In trials 15 of 409 sources did, nearly all
+of them long. So the optimised PTX of a long source comes from a new child of a process that has
+compiled nothing itself. A child costs 8 ms, as much as half of a short source's compilation.
+
 Each call uses a waiting process, or starts one. A source that crashes the compiler ends only that
 process, and so does Ctrl-C.
 
@@ -31,15 +36,25 @@ _MOST_WAITING = (os.cpu_count() or 1) + 2
 _FORGOTTEN = ("--gpu-architecture=", "--include-path=", "-lineinfo", "-G", "--disable-warnings",
               "--minimal", "--Ofast-compile=max", "--use_fast_math", "--fmad=",
               "--maxrregcount=")  # fmt: skip
-# The compiler frees and asks for the same memory in each compilation. With this setting of GNU's C
-# library the process keeps it, which saves a twentieth of a small kernel's time.
-_KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": "2000000000"}
+# The compiler frees and asks for the same memory in each compilation. With these settings of GNU's
+# C library the process keeps it, in large pages, which saves a tenth of a small kernel's time.
+_KEPT_MEMORY = {
+    "MALLOC_TRIM_THRESHOLD_": "2000000000",
+    "MALLOC_TOP_PAD_": str(64 << 20),
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
+# Characters of a text that is compiled in a new child, with those that front_ends.py adds.
+_LONG = 6_000
+_NOT_OPTIMISED = {"-G", "--Ofast-compile=max"}
 
 
 class _Process(subprocess.Popen):
-    """A process of nvrtc_worker.py with its two pipes. kept: the options that it may have kept."""
+    """A process of nvrtc_worker.py with its two pipes.
 
-    def __init__(self, kept: frozenset[str]) -> None:
+    kept: the options that it may have kept, None if it compiles each source in a child.
+    """
+
+    def __init__(self, kept: frozenset[str] | None) -> None:
         self.kept = kept
         super().__init__(
             [sys.executable, "-I", "-S", str(Path(nvrtc_worker.__file__))],
@@ -52,7 +67,8 @@ class _Process(subprocess.Popen):
         self.requests, self.answers = cast(BinaryIO, self.stdin), cast(BinaryIO, self.stdout)
         library, builtins = map(str, toolkit.nvrtc_libraries())
         headers = [part for header in standard_headers.headers().items() for part in header]
-        nvrtc_worker.send(self.requests, [library, builtins, *headers])
+        where = nvrtc_worker.ANEW if kept is None else nvrtc_worker.HERE
+        nvrtc_worker.send(self.requests, [where, library, builtins, *headers])
 
 
 _lock = threading.Lock()
@@ -68,7 +84,7 @@ def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, s
 
     Raises CompilerCrashed and toolkit.ToolkitMissingError.
     """
-    request, kept = [text, file, *options], _kept(options)
+    request, kept = [text, file, *options], _kept(text, options)
     answer, status = None, 0
     # A waiting process may have ended meanwhile: the system ends processes when memory runs out.
     for process in (_waiting_one(kept), None):
@@ -96,11 +112,14 @@ def _ask(process: _Process, request: Sequence[str]) -> tuple[list[str] | None, i
     return answer, _end(process) if answer is None else 0
 
 
-def _kept(options: Sequence[str]) -> frozenset[str]:
+def _kept(text: str, options: Sequence[str]) -> frozenset[str] | None:
+    """Returns the options that a process may keep, None for a text that needs a new child."""
+    if len(text) > _LONG and not _NOT_OPTIMISED & set(options):
+        return None
     return frozenset(option for option in options if not option.startswith(_FORGOTTEN))
 
 
-def _waiting_one(kept: frozenset[str]) -> _Process | None:
+def _waiting_one(kept: frozenset[str] | None) -> _Process | None:
     with _lock:
         for process in reversed([one for one in _waiting if one.kept == kept]):
             _waiting.remove(process)

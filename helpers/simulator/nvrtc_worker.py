@@ -6,9 +6,13 @@ nvrtc.py runs this file as a script. It imports few modules, so that it starts q
 signal, threading and typing would take as long as the compilation of a small kernel.
 
 A message is a list of texts: their number in 8 bytes, then for each text its length in 8 bytes and
-the text in UTF-8. The first message has the paths of the library and of its built-in functions,
-then the name and the text of each header. Each later message has a source, the name of its file,
-and the options. Its answer is "ptx" or "refused", the PTX or "", and the compiler's messages.
+the text in UTF-8. The first message has "anew" or "here", the paths of the library and of its
+built-in functions, then the name and the text of each header. Each later message has a source, the
+name of its file, and the options. Its answer is "ptx" or "refused", the PTX or "", and the
+compiler's messages.
+
+With "anew" each source is compiled in a child of this process, which itself compiles nothing: what
+the compiler makes of a source depends on the sources before it, see nvrtc.py.
 """
 
 from __future__ import annotations
@@ -20,11 +24,13 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
 STACK_BYTES = 1 << 29  # address space; deeply nested sources need more than a usual stack
 ACCEPTED, REFUSED = "ptx", "refused"
+ANEW, HERE = "anew", "here"
+_PDEATHSIG, _SIGKILL = 1, 9  # of <sys/prctl.h> and <signal.h>
 
 
 def send(stream: BinaryIO, texts: Sequence[str]) -> None:
@@ -92,7 +98,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     first = receive(requests)
     if first is None:
         return
-    path, builtins, *headers = first
+    where, path, builtins, *headers = first
     # NVRTC opens this library by its bare name; the dynamic linker knows the name of a loaded
     # library.
     ctypes.CDLL(builtins)
@@ -100,7 +106,30 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     while (request := receive(requests)) is not None:
         text, file, *options = request
-        send(answers, _compile(library, headers, text, file, options))
+
+        def answer() -> None:
+            send(answers, _compile(library, headers, text, file, options))  # noqa: B023
+
+        if where == ANEW:
+            _in_child(answer)
+        else:
+            answer()
+
+
+def _in_child(work: Callable[[], None]) -> None:
+    """Does `work` in a child process; this process ends as the child does if that fails."""
+    parent = os.getpid()
+    child = os.fork()
+    if not child:
+        ctypes.CDLL(None).prctl(_PDEATHSIG, _SIGKILL)  # nobody waits for it if this process ends
+        if os.getppid() == parent:
+            work()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        os.kill(parent, os.WTERMSIG(status))
+    elif status:
+        os._exit(os.waitstatus_to_exitcode(status))
 
 
 def main() -> None:

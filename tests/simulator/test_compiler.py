@@ -10,11 +10,21 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from helpers.simulator import assembly, compiler, compiler_cache, front_ends, includes, toolkit
+from helpers.simulator import (
+    assembly,
+    compiler,
+    compiler_cache,
+    front_ends,
+    includes,
+    nvrtc,
+    nvrtc_worker,
+    toolkit,
+)
 from helpers.simulator.compiler import CompileFailed, compile_source
 
 NVCC = toolkit.program("nvcc") is not None and toolkit.host_compiler() is not None
@@ -344,6 +354,37 @@ def test_a_source_that_crashes_the_compiler_is_refused_and_the_next_one_compiled
     with pytest.raises(CompileFailed, match=r"kernel\.cu: NVIDIA's compiler crashed .*signal"):
         compile_source(source, compiler="nvrtc")
     assert compile_source(PLAIN).kernels
+
+
+LONG = "// a comment that makes a source long\n" * 200
+
+
+def test_a_long_source_is_not_changed_by_the_options_of_the_one_before():
+    source = f"{LONG}__global__ void k(float* y, const float* x) {{ *y = *x; }}"
+    restricted = compile_source(source, ["-restrict"], compiler="nvrtc").ptx
+    assert ".nc" in restricted and ".nc" not in compile_source(source, compiler="nvrtc").ptx
+    assert [one.kept for one in nvrtc._waiting].count(None) == 1
+
+
+def test_a_child_of_the_compiler_ends_with_its_parent():
+    """A source that keeps the compiler busy for ever keeps no process."""
+    busy = """template <int N, int M>
+struct T { static constexpr int v = T<N - 1, 2 * M>::v + T<N - 1, 2 * M + 1>::v; };
+template <int M> struct T<0, M> { static constexpr int v = M; };
+__global__ void k(int* y) { *y = T<28, 0>::v; }
+"""
+    process = nvrtc._Process(None)
+    nvrtc_worker.send(process.requests, [busy, "k.cu"])
+    while not (children := children_of(process.pid)):
+        time.sleep(0.01)
+    nvrtc._end(process)
+    while any(Path(f"/proc/{child}/exe").exists() for child in children):
+        time.sleep(0.01)
+
+
+def children_of(process: int) -> list[str]:
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return [child for task in tasks for child in (task / "children").read_text().split()]
 
 
 # ---- what nvcc takes and the run-time compiler does not ----
