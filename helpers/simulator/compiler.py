@@ -147,7 +147,7 @@ def _compiled(
     included: tuple[tuple[str, str], ...],
     compiler: str,
 ) -> Compiled:
-    text = front_ends.Text(source, file, extern_c, options, folders)
+    text = front_ends.Text(source, file, extern_c, options, folders, included)
     key = compiler_cache.key_of(
         [
             source,

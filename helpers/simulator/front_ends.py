@@ -32,6 +32,9 @@ _WHEELS_OF_HEADERS = {
     "curand_kernel.h": "nvidia-curand",
     "nvToolsExt.h": "nvidia-nvtx",
 }
+# Headers that need none of the names below.
+_HEADERS_ALONE = {"cuda_fp16.h", "cuda_bf16.h", "mma.h"}
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]", re.MULTILINE)
 # Words of a source that may need the names of the run-time library, of textures or of surfaces.
 _NEEDS_ALL_NAMES = re.compile(r"#\s*include|%:|\?\?=|cuda|CUDA|tex|surf|<<<")
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
@@ -45,13 +48,18 @@ _NO_JIT = re.compile(
 
 @dataclass(frozen=True)
 class Text:
-    """A source with everything that decides its meaning; folders: its own and those of -I."""
+    """A source with everything that decides its meaning.
+
+    folders: its own and those of -I; included: the paths and texts of the files there that it
+    includes.
+    """
 
     source: str
     file: str
     extern_c: bool
     options: Options
     folders: tuple[Path, ...]
+    included: tuple[tuple[str, str], ...] = ()
 
     def whole(self, before: str, source: str | None = None) -> str:
         """Returns the text for a compiler: macros, then the source with its own line numbers."""
@@ -202,15 +210,26 @@ def _is_plain(source: str, line: int) -> bool:
 def _flags(text: Text) -> list[str]:
     folders = [f"--include-path={path}" for path in (*text.folders, *toolkit.include_directories())]
     flags = text.options.flags
-    said = f"{text.source}\n{text.options.macros}"
     # Without these names the compiler reads less, which saves a quarter of a small kernel's time.
-    few = not _NEEDS_ALL_NAMES.search(said) and not any("include" in flag for flag in flags)
+    few = not _needs_all_names(text) and not any("include" in flag for flag in flags)
     return [
         f"--gpu-architecture=compute_{text.options.architecture}",
         *folders,
         *flags,
         *(["--minimal"] if few else []),
     ]
+
+
+def _needs_all_names(text: Text) -> bool:
+    """Whether a text, or a file that it includes, may use names that --minimal leaves out."""
+    known = _HEADERS_ALONE | {Path(path).name for path, _ in text.included}
+    parts = [text.source, text.options.macros, *(included for _, included in text.included)]
+    said = [_INCLUDE.sub(lambda m: "" if Path(m[1]).name in known else m[0], one) for one in parts]
+    # A comment needs no names. Few texts have these words, and blanking comments takes longer.
+    return any(
+        _NEEDS_ALL_NAMES.search(one) and _NEEDS_ALL_NAMES.search(without_comments(one))
+        for one in said
+    )
 
 
 def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
