@@ -102,7 +102,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     accesses = assembly.accesses(compiled, mangled) if counted else None
     parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract)]
     parts += [compiled.source, compiled.file, repr(compiled.debug)] if compiled.is_careful else []
-    parts += [repr(toolkit.versions())] if accesses is not None else []
+    parts += [repr(toolkit.versions()), str(compiled.registers)] if accesses is not None else []
     path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(*parts)}.npz"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         return _read(path)
