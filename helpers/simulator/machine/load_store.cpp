@@ -1,5 +1,6 @@
 // load_store.cpp -- loads and stores: addresses, checks of local memory, and the transfer of bytes
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "access.h"
@@ -30,13 +31,22 @@ void addresses_of(const Worker& w, Warp& warp, const Instruction& i, std::uint64
         for (int lane = 0; lane < WARP_SIZE; ++lane) result[lane] = x[lane] + base;
     }
     if (i.space == LOCAL_SPACE) {
-        const std::uint64_t frame = i.flags & FRAME_LOCAL ? warp.frame().local : 0;
+        const std::uint64_t first = reinterpret_cast<std::uint64_t>(warp.local) +
+                                    (i.flags & FRAME_LOCAL ? warp.frame().local : 0);
+        const std::uint64_t stack = w.launch.local_bytes;
         for (int lane = 0; lane < WARP_SIZE; ++lane)
-            result[lane] += reinterpret_cast<std::uint64_t>(warp.local_of(lane)) + frame;
+            result[lane] += first + std::uint64_t(lane) * stack;
     }
 }
 
 namespace {
+
+// Calls f(lane) for each of these lanes; the compiler unrolls the loop over all lanes.
+template <class F> inline __attribute__((always_inline)) void each_lane(std::uint32_t lanes, F f) {
+    if (LIKELY(lanes == ALL_LANES))
+        for (int lane = 0; lane < WARP_SIZE; ++lane) f(lane);
+    else for_lanes(lanes, f);
+}
 
 // ---- local memory and parameters ----
 
@@ -46,9 +56,50 @@ bool in_own_stack(const Worker& w, const Warp& warp, int lane, std::uint64_t add
     return size <= w.launch.local_bytes && offset <= w.launch.local_bytes - size;
 }
 
+// Whether all lanes access aligned places in their own stacks and, where `watched`, read only bytes
+// that they have written, as they nearly always do. Stored bytes then count as written.
+template <std::uint32_t size>
+bool is_plain_local(Worker& w, const Warp& warp, std::uint32_t lanes,
+                    const std::uint64_t* addresses, Access access, bool watched) {
+    const std::uint64_t stack = w.launch.local_bytes;
+    if (stack < size) return false;
+    const auto first = reinterpret_cast<std::uint64_t>(warp.local);
+    std::uint64_t outside = 0;
+    each_lane(lanes, [&](int lane) {
+        const std::uint64_t offset = addresses[lane] - (first + std::uint64_t(lane) * stack);
+        outside |= std::uint64_t(offset > stack - size) | (addresses[lane] & (size - 1));
+    });
+    if (outside != 0) return false;
+    std::uint8_t* const written = w.local_written.data();
+    const auto start = reinterpret_cast<std::uint64_t>(w.local.data());
+    static constexpr std::array<std::uint8_t, 16> all_written{1, 1, 1, 1, 1, 1, 1, 1,
+                                                              1, 1, 1, 1, 1, 1, 1, 1};
+    if (access != LOAD) {
+        each_lane(lanes, [&](int lane) {
+            std::memset(written + (addresses[lane] - start), 1, size);
+        });
+        return true;
+    }
+    bool missing = false;
+    if (watched)
+        each_lane(lanes, [&](int lane) {
+            missing |=
+                std::memcmp(written + (addresses[lane] - start), all_written.data(), size) != 0;
+        });
+    return !missing;
+}
+
 bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  const std::uint64_t* addresses, std::uint32_t size, Access access) {
     const bool checked = !(i.flags & PARAMETER);
+    const auto is_plain = size == 1   ? is_plain_local<1>
+                          : size == 2 ? is_plain_local<2>
+                          : size == 4 ? is_plain_local<4>
+                          : size == 8 ? is_plain_local<8>
+                                      : is_plain_local<16>;
+    if (LIKELY(size <= 16 && is_plain(w, warp, lanes, addresses, access,
+                                      checked && (w.observe & INITIALISATION))))
+        return true;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         std::uint64_t address = addresses[lane];
@@ -119,24 +170,23 @@ bool observe_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
 std::uint32_t local_lanes(const Worker& w, const Warp& warp, std::uint32_t lanes,
                           const std::uint64_t* addresses) {
     if (w.local.empty()) return 0;
+    const auto first = reinterpret_cast<std::uint64_t>(warp.local);
+    const std::uint64_t stack = w.launch.local_bytes;
     std::uint32_t found = 0;
-    const auto start = reinterpret_cast<std::uint64_t>(w.local.data());
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-        int lane = __builtin_ctz(left);
-        if (addresses[lane] - start >= w.local.size()) continue;
-        std::uint64_t own = addresses[lane] - reinterpret_cast<std::uint64_t>(warp.local_of(lane));
-        if (own < w.launch.local_bytes) found |= 1u << lane;
-    }
+    each_lane(lanes, [&](int lane) {
+        const std::uint64_t own = addresses[lane] - (first + std::uint64_t(lane) * stack);
+        found |= std::uint32_t(own < stack) << lane;
+    });
     return found;
 }
 std::uint32_t parameter_lanes(const Worker& w, std::uint32_t lanes, const std::uint64_t* addresses,
                               std::uint32_t size) {
     const auto start = reinterpret_cast<std::uint64_t>(w.launch.parameters);
+    const std::uint64_t bytes = w.launch.parameter_bytes;
     std::uint32_t found = 0;
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-        int lane = __builtin_ctz(left);
-        if (addresses[lane] - start + size <= w.launch.parameter_bytes) found |= 1u << lane;
-    }
+    each_lane(lanes, [&](int lane) {
+        found |= std::uint32_t(addresses[lane] - start + size <= bytes) << lane;
+    });
     return found;
 }
 
@@ -187,10 +237,9 @@ void scatter(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::u
             continue;
         }
         const std::uint64_t shift = std::uint64_t(k) * sizeof(T);
-        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-            int lane = __builtin_ctz(left);
+        each_lane(lanes, [&](int lane) {
             std::memcpy(reinterpret_cast<char*>(addresses[lane] + shift), &from[lane], sizeof(T));
-        }
+        });
     }
 }
 struct Bits128 {
