@@ -400,24 +400,54 @@ def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
     """Save a Matplotlib figure as ``results/<name>.png`` and return its path.
 
     The PNG's metadata contain the record, so that a single picture has its numbers. The background
-    is opaque white, for dark themes. The figure keeps the layout that it has in the file, so that a
-    notebook, which draws it once more, need not compute it again. Raises RecordError if the folder
-    cannot be written.
+    is opaque white, for dark themes. The figure keeps the layout that it has in the file. A
+    notebook shows the picture of the file, without its metadata, until the figure changes. Raises
+    RecordError if the folder cannot be written.
     """
     _require_name(name)
     path = _writable_folder() / f"{name}.png"
     metadata = {} if record is None else {PNG_KEY: record.to_json()}
+    drawn = io.BytesIO()
+    fig.savefig(
+        drawn,
+        format="png",
+        metadata=metadata,
+        facecolor="white",
+        transparent=False,
+        bbox_inches="tight",
+    )
     with _replacing(path) as file:
-        fig.savefig(
-            file,
-            format="png",
-            metadata=metadata,
-            facecolor="white",
-            transparent=False,
-            bbox_inches="tight",
-        )
+        file.write(drawn.getvalue())
     fig.set_layout_engine("none")
+    _show_as_saved(fig, _without_texts(drawn.getvalue()))
     return path
+
+
+def _show_as_saved(fig: Any, picture: bytes) -> None:
+    """Let IPython take the picture of a figure that has not changed since, because drawing it again
+    takes as long as the first time.
+    """
+    draw = fig.canvas.print_figure
+
+    def print_figure(file: Any, **how: Any) -> Any:
+        shown = {"facecolor": (1, 1, 1, 1), "edgecolor": fig.get_edgecolor(), "dpi": fig.dpi}
+        if fig.stale or how != {"format": "png", "bbox_inches": "tight", **shown}:
+            return draw(file, **how)
+        return file.write(picture)
+
+    fig.canvas.print_figure = print_figure
+    fig.stale = False  # savefig sets it when it gives the page its size back.
+
+
+def _without_texts(png: bytes) -> bytes:
+    """Return a PNG without the chunks of its metadata."""
+    chunks, at = [png[:8]], 8
+    while at < len(png):
+        end = at + 12 + int.from_bytes(png[at : at + 4])
+        if png[at + 4 : at + 8] not in (b"tEXt", b"zTXt", b"iTXt"):
+            chunks.append(png[at:end])
+        at = end
+    return b"".join(chunks)
 
 
 def from_png(path: Path | str) -> Record:

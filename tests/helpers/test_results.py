@@ -3,6 +3,7 @@ reason.
 """
 
 import hashlib
+import io
 import json
 import os
 from dataclasses import FrozenInstanceError, replace
@@ -193,6 +194,30 @@ def test_a_saved_figure_keeps_its_layout(folder):
     ax.set_ylabel("more\nlines\nthan\nbefore", fontsize="xx-large")
     figure.draw_without_rendering()
     assert at_first != saved == ax.get_position().bounds
+
+
+def test_ipython_shows_the_saved_picture_until_the_figure_changes(folder, made):
+    from IPython.core.pylabtools import print_figure
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    def shown(**how):
+        with Image.open(io.BytesIO(print_figure(figure, **how))) as image:
+            return image.info.keys(), image.size, image.tobytes()
+
+    figure = Figure(figsize=(3, 2), layout="constrained", facecolor="white")
+    figure.subplots().plot([0, 1])
+    with Image.open(results.save_figure(figure, "shown", made)) as image:
+        saved = image.size, image.tobytes()
+    draws: list = []
+    figure.canvas.mpl_connect("draw_event", draws.append)
+    keys, *picture = shown()
+    assert not draws and keys == {"dpi"} and tuple(picture) == saved
+    assert shown(metadata={"Title": "drawn"})[1:] == saved and draws
+    assert shown(dpi=2 * figure.dpi)[1] != saved[0]
+    figure.stale = False  # Drawing in another size sets it.
+    figure.axes[0].set_title("another")
+    assert shown()[1:] != saved
 
 
 @pytest.mark.parametrize(
