@@ -152,7 +152,8 @@ def _part_labels(ax: Axes, labels: Sequence) -> bool:
     They move down because the roof is above them.
     """
     figure = figure_of(ax)
-    figure.draw_without_rendering()  # It computes the place of the axes and the size of the texts.
+    if layout := figure.get_layout_engine():  # This takes half as long as drawing without output.
+        layout.execute(figure)
     points = 72 / figure.dpi
     placed: list[tuple[float, float, float]] = []  # left and right end, height of the middle
     for label in sorted(labels, key=lambda label: -label.xy[1]):
