@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -23,6 +25,24 @@ def gpu() -> device.Device:
     if selected.kind != "gpu":
         pytest.skip(f"no GPU: {selected.why}")
     return selected
+
+
+def pytest_collection(session):
+    """Import a part of the modules first, and in each worker another part.
+
+    pytest rewrites and compiles a new or changed module, and keeps the result in a file. Workers
+    that import all modules in the same order would do the same work at the same time.
+    """
+    folder = Path(__file__).resolve().parent
+    whole = folder in (Path(argument).resolve() for argument in session.config.args)
+    if "PYTEST_XDIST_WORKER" not in os.environ or not whole:
+        return
+    first = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    workers = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    for path in sorted(folder.rglob("test_*.py"))[first::workers]:
+        # The collection meets the same error, or the reason to skip, and reports it.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            _ = pytest.Module.from_parent(session, path=path).obj
 
 
 def pytest_collection_finish():
