@@ -207,8 +207,9 @@ def slowest_ratio(data: Record, batch: int | None = None) -> float:
 def traffic(weights: Weights, images: np.ndarray, forms: Forms) -> dict[str, dict[str, float]]:
     """Return what each stage asks of global memory for an image (kB), by form and stage."""
     found: dict[str, dict[str, float]] = {}
+    count = functools.partial(simulator.profile, checks=False)
     for form, layers in forms.items():
-        _, seen = network_plan.simulate(weights, images, layers)
+        _, seen = network_plan.simulate(weights, images, layers, entry=count)
         found[form] = {
             stage: SECTOR_KB * (p.global_load_sectors + p.global_store_sectors) / len(images)
             for stage, p in seen.items()
