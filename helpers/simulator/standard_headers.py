@@ -181,7 +181,7 @@ _OWN = {
     "cfloat": "#pragma once\n#include <float.h>\n",
     **dict.fromkeys(_EMPTY, _NOTHING),
 }
-# Headers of libcu++ have other types and constants for the run-time compiler than for nvcc: a
+# Headers of CUDA have other types and constants for the run-time compiler than for nvcc: a
 # 64-bit integer has another type, so that a kernel would get another name. The changes below make
 # these headers take the types above, as they take the host's types under nvcc.
 _CHANGES = (
@@ -190,6 +190,16 @@ _CHANGES = (
         "cuda/std/detail/libcxx/include/cmath",
         "#if _CCCL_COMPILER(NVRTC)\n#  define INFINITY",
         "#if 0\n#  define INFINITY",
+    ),
+    (
+        "cuda_pipeline_helpers.h",
+        "# if defined(__CUDACC_RTC__)\ntypedef unsigned int ",
+        "# if 0\ntypedef unsigned int ",
+    ),
+    (
+        "cuda_awbarrier_helpers.h",
+        "#if defined(__CUDACC_RTC__)\ntypedef unsigned short ",
+        "#if 0\ntypedef unsigned short ",
     ),
 )
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from helpers.simulator import memory, module
+from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchFault
 from helpers.simulator.launch import CHECKS, launch
 
@@ -613,8 +614,10 @@ WMMA = """
 #include <mma.h>
 #include <cuda_bf16.h>
 using namespace nvcuda;
-template <class Element, class Operand, class Sum, int ROWS, int COLUMNS, int K, class ByA,
-          class ByB, bool SUMS_BY_ROW, bool TWICE>
+template <bool BY_ROW> struct Layout { using type = wmma::row_major; };
+template <> struct Layout<false> { using type = wmma::col_major; };
+template <class Element, class Operand, class Sum, int ROWS, int COLUMNS, int K, bool A_BY_ROW,
+          bool B_BY_ROW, bool SUMS_BY_ROW, bool TWICE>
 __device__ void product(float* y, const float* x) {
     __shared__ __align__(128) Element a[ROWS * K], b[K * COLUMNS];
     __shared__ __align__(128) Sum c[ROWS * COLUMNS];
@@ -622,12 +625,12 @@ __device__ void product(float* y, const float* x) {
     for (int i = threadIdx.x; i < K * COLUMNS; i += 32) b[i] = Element(x[ROWS * K + i]);
     for (int i = threadIdx.x; i < ROWS * COLUMNS; i += 32) c[i] = Sum(x[i % 7]);
     __syncwarp();
-    const int lead_a = std::is_same<ByA, wmma::row_major>::value ? K : ROWS;
-    const int lead_b = std::is_same<ByB, wmma::row_major>::value ? COLUMNS : K;
+    const int lead_a = A_BY_ROW ? K : ROWS;
+    const int lead_b = B_BY_ROW ? COLUMNS : K;
     const int lead_c = SUMS_BY_ROW ? COLUMNS : ROWS;
     const auto by_c = SUMS_BY_ROW ? wmma::mem_row_major : wmma::mem_col_major;
-    wmma::fragment<wmma::matrix_a, ROWS, COLUMNS, K, Operand, ByA> fa;
-    wmma::fragment<wmma::matrix_b, ROWS, COLUMNS, K, Operand, ByB> fb;
+    wmma::fragment<wmma::matrix_a, ROWS, COLUMNS, K, Operand, typename Layout<A_BY_ROW>::type> fa;
+    wmma::fragment<wmma::matrix_b, ROWS, COLUMNS, K, Operand, typename Layout<B_BY_ROW>::type> fb;
     wmma::fragment<wmma::accumulator, ROWS, COLUMNS, K, Sum> fc;
     wmma::load_matrix_sync(fa, a, lead_a);
     wmma::load_matrix_sync(fb, b, lead_b);
@@ -665,17 +668,16 @@ PRODUCTS = [
 def products() -> str:
     """One source with a kernel for each row of PRODUCTS: most of the time goes into the headers."""
     source = WMMA
-    layout = {"r": "wmma::row_major", "c": "wmma::col_major"}
-    for number, (element, sum, (rows, columns, k), _, (a, b, c)) in enumerate(PRODUCTS):
+    for number, (element, sum, (rows, columns, k), _, layouts) in enumerate(PRODUCTS):
         cell, operand = (element, element)
         if element == "TF32":
             cell, operand = "float", "wmma::precision::tf32"
         twice = "true" if sum != "float" else "false"
-        sums_by_row = "true" if c == "r" else "false"
+        by_row = ", ".join("true" if one == "r" else "false" for one in layouts)
         source += (
             f'extern "C" __global__ void k{number}(float* y, const float* x) {{\n'
-            f"    product<{cell}, {operand}, {sum}, {rows}, {columns}, {k}, {layout[a]},\n"
-            f"            {layout[b]}, {sums_by_row}, {twice}>(y, x);\n}}\n"
+            f"    product<{cell}, {operand}, {sum}, {rows}, {columns}, {k},\n"
+            f"            {by_row}, {twice}>(y, x);\n}}\n"
         )
     return source
 
@@ -823,3 +825,12 @@ LIBRARIES = LIBRARY + "".join(kernel_of(n, body) for n, body in enumerate(BODIES
 @pytest.mark.parametrize("number", range(len(BODIES)), ids=BODIES)
 def test_libraries(number):
     right(LIBRARIES, REVERSED, X, 256, head="", name=f"k{number}")
+
+
+def test_integers_have_one_type_in_all_headers():
+    """Else the run-time compiler refuses two of them together, and nvcc takes seconds."""
+    both = "#include <cuda_pipeline.h>\n#include <cuda_awbarrier.h>\n"
+    source = f"#include <cstdint>\n{both}__global__ void k(uint64_t* y, uintptr_t x) {{ *y = x; }}"
+    compiled = compile_source(source)
+    assert (compiled.compiler, compiled.kernels[0].mangled) == ("nvrtc", "_Z1kPmm")
+    assert compile_source(PTX + LIBRARIES).compiler == "nvrtc"
