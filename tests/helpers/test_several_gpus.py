@@ -11,6 +11,7 @@ import pytest
 from helpers import cards, checking, results, timing
 from helpers.experiments import between_gpus, card_mistakes, several_gpus, wrong_card
 from helpers.plotting import several_gpus as drawn
+from helpers.problems import conv2d
 
 IMAGES = 3  # of the layer: pieces of 2 and 1 on a card, and a share for each of 3 cards
 
@@ -39,7 +40,13 @@ def no_clock(monkeypatch):
     for module, sizes in (
         (
             several_gpus,
-            {"NETWORK_IMAGES": (2,), "PIECE": 2, "NETWORK_PIECE": 1, "RESIDENT_PIECE": 2},
+            {
+                "LAYER": "layer E1",  # as layer 1, on images of a tenth of the pixels
+                "NETWORK_IMAGES": (2,),
+                "PIECE": 2,
+                "NETWORK_PIECE": 1,
+                "RESIDENT_PIECE": 2,
+            },
         ),
         (between_gpus, {"MEGABYTES": 1 / 250, "FLOATS": (1_000,)}),
     ):
@@ -93,7 +100,7 @@ def test_the_sum_of_a_bus_is_of_all_cards(no_clock):
     ):
         rows = list(several_gpus.buses(group, 5, 0.0))
     one, both = (series(rows, "bus", way="D2H", cards=name)[0]["bytes"] for name in ("0", "all"))
-    assert both == 2 * one == 2 * 5 * 4 * 80 * 80 * 4
+    assert both == 2 * one == 2 * 4 * conv2d.shape_of(several_gpus.LAYER, 5).outputs
 
 
 def test_other_bits_are_refused():
@@ -109,7 +116,7 @@ def test_other_bits_are_refused():
 
 
 def test_a_wrong_batch_is_not_timed(no_clock, monkeypatch):
-    wrong = np.zeros((IMAGES, 4, 80, 80), np.float32)
+    wrong = np.zeros(conv2d.shape_of(several_gpus.LAYER, IMAGES).y_shape, np.float32)
     monkeypatch.setattr(cards.Batch, "result", lambda batch: wrong)
     with pytest.raises(checking.CheckError):
         measured(1)
