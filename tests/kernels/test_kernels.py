@@ -34,7 +34,8 @@ SMALL = (
     replace(conv1d_named("conv1d_outputs"), threads=32, tile=96, outputs=3),
     replace(conv1d_named("conv1d_vector"), threads=40, tile=320, outputs=8),
 )
-WIDTHS = (1, 3, 31, 255)  # no halo; a narrow one, a wide one, one that is wider than the tile
+# No halo; a halo, and one that is wider than the tile. Filters of 3 run with the sources' defaults.
+WIDTHS = (1, 31, 255)
 # The filters of the launches as in the labs: 4095 in constant memory, in a tile that grows with the
 # filter, and in the benchmark's best kernel.
 WIDEST = {
@@ -131,7 +132,7 @@ def layer_shapes(spec: Conv2d) -> list[ConvShape]:
         outputs(1, 1, 1, 1, 1, 4),  # one of everything, image = filter
         outputs(2, 1, 2 * maps, rows, columns, 4),  # whole tiles
         outputs(1, 4, maps + 1, rows + 1, max(1, 2 * columns - 1), 4),
-        outputs(3, 3, 5, 7, 11, 15),
+        outputs(3, 3, 5, 7, 5, 8),  # a filter that is wider than the outputs
         outputs(1, 9, 18, 13, 1, 4),
     ]
 
@@ -695,11 +696,10 @@ def test_a_remark_of_the_compiler_is_seen():
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
-@pytest.mark.parametrize("name", ["conv2d_wmma", "conv2d_mma_pairs"])
-def test_nvcc_has_no_remark_either(name, tmp_path):
-    """A kernel with a header of CUDA, and one with a header of ours and assembly."""
-    command = ["nvcc", "-cubin", "-arch=sm_90", *options_of(name)[-1]]
-    command += ["-o", str(tmp_path / "out.cubin"), str(kernels.path(name))]
+def test_nvcc_has_no_remark_either(tmp_path):
+    """A kernel with a header of CUDA; test_fastest_layer.py has those with a header of ours."""
+    command = ["nvcc", "-cubin", "-arch=sm_90", *options_of("conv2d_wmma")[-1]]
+    command += ["-o", str(tmp_path / "out.cubin"), str(kernels.path("conv2d_wmma"))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
