@@ -12,6 +12,7 @@ from helpers import exercises, limits, results, simulator, timing
 from helpers.experiments import fusion, fusion_loops
 from helpers.experiments.fusion import FAST, FUSED, PAIRS, TWO
 from helpers.problems import conv2d
+from tests.simulator.instances import Kernels
 
 SHAPE = limits.ConvShape(B=1, C=2, M=5, H=9, W=13, K=3)
 
@@ -21,37 +22,45 @@ def record() -> results.Record:
     return results.load(results.MEASURED / "203_fusion.json")
 
 
-def profile(body: str) -> simulator.Profile:
-    source = (
-        'extern "C" __global__ void k(float* y, const float* x, int n, int d)\n{\n'
-        f"    float sum = 0.0f;\n    {body}\n    y[threadIdx.x] = sum;\n}}\n"
-    )
+ALONE = (
+    "float sum = 0.0f;\n#pragma unroll 1\n"
+    "for (int i = 0; i < n; ++i) sum = sum * x[i] + x[i + 1];\n"
+    "y[threadIdx.x] = sum * x[n] + x[d];"
+)
+BY_VARIABLE, BY_CONSTANT = (
+    "float sum = 0.0f;\n#pragma unroll 1\n"
+    f"for (int i = 0; i < n; ++i) sum = sum * x[n / {divisor}] + x[i + 1];\n"
+    "y[threadIdx.x] = sum;"
+    for divisor in ("(d + i)", "3")
+)
+STRAIGHT = "y[threadIdx.x] = x[n] * x[d] + 1.0f;"
+# One source: each other one would start the disassembler again.
+CODES = Kernels(
+    (ALONE, BY_VARIABLE, BY_CONSTANT, STRAIGHT), "float* y, const float* x, int n, int d"
+)
+
+
+def loop(body: str) -> fusion_loops.Loop:
     arrays = np.zeros(32, np.float32), np.ones(64, np.float32)
-    return simulator.profile(source, "k", *arrays, np.int32(8), np.int32(3), grid=(1,), block=(32,))
+    sizes = np.int32(8), np.int32(3)
+    seen = simulator.profile(*CODES.of(body), *arrays, *sizes, grid=(1,), block=(32,))
+    return fusion_loops.loop_of(seen)
 
 
 def test_a_loop_has_its_own_instructions_only():
-    seen = profile(
-        "#pragma unroll 1\n for (int i = 0; i < n; ++i) sum = sum * x[i] + x[i + 1];\n"
-        "sum = sum * x[n] + x[d];\n"
-    )
-    found = fusion_loops.loop_of(seen)
+    found = loop(ALONE)
     assert (found.multiply_adds, found.reciprocals) == (1, 0)
 
 
 def test_a_division_by_a_variable_shows_as_a_reciprocal():
-    loop = "#pragma unroll 1\n for (int i = 0; i < n; ++i) sum = sum * x[n / {}] + x[i + 1];\n"
-    by_variable, by_constant = (
-        fusion_loops.loop_of(profile(loop.replace("{}", divisor))) for divisor in ("(d + i)", "3")
-    )
+    by_variable, by_constant = loop(BY_VARIABLE), loop(BY_CONSTANT)
     assert (by_variable.reciprocals, by_constant.reciprocals) == (1, 0)
     assert by_variable.instructions > by_constant.instructions
 
 
 def test_code_without_a_loop_is_refused():
-    straight = profile("sum = x[n] * x[d] + 1.0f;")
     with pytest.raises(ValueError, match="no loop"):
-        fusion_loops.loop_of(straight)
+        loop(STRAIGHT)
 
 
 def test_the_divisions_of_the_sources():
