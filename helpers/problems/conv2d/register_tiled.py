@@ -205,6 +205,10 @@ class RegisterTiled(Conv2d):
             self.require(shape)
         except LayerError:
             return math.inf
+        return self._estimate(shape)
+
+    def _estimate(self, shape: ConvShape) -> float:
+        """Return the cost of a launch that may be refused."""
         (columns, rows, maps), (_, _, images) = self.sizes.patch, self.sizes.patches
         sums, threads = columns * rows * maps, self.threads(shape)[0]
         parts = ceil_div(columns + shape.K - 1, vector_width(0, columns))
@@ -213,11 +217,12 @@ class RegisterTiled(Conv2d):
         by_registers = limits.MULTIPROCESSOR_REGISTERS // (registers * threads)
         of_a_block = self.staged_bytes(shape) + limits.RESERVED_SHARED_BYTES
         resident = min(by_registers, limits.MOST_SHARED_BYTES // of_a_block) * threads // 32
-        if resident < 8:
+        at_a_time = self.loads_at_a_time(shape)
+        if resident < 8 or at_a_time < 1:
             return math.inf
         of_a_row = shape.K * sums + rows * parts + shape.K * ceil_div(maps, 2) + 8
         staged_rows = images * shape.C * self.staged_cells(shape)[0]
-        staging = ceil_div(staged_rows, self.loads_at_a_time(shape))
+        staging = ceil_div(staged_rows, at_a_time)
         instructions = shape.C * shape.K * of_a_row + 4 * staging + sums // 2 + 60
         blocks = math.prod(self.grid(shape)[:2]) / images
         useful = shape.M * shape.out_h * shape.out_w * shape.terms
@@ -231,9 +236,12 @@ def _fit(spec: RegisterTiled, shape: ConvShape) -> RegisterTiled:
     known = next((FITTED[name] for name, layer in LAYERS.items() if layer == shape), None)
     offered = [known] if known else _choices(shape, fixed.get("patch"))
     choices = [{**choice, **fixed} for choice in offered]
-    specs = (dataclasses.replace(spec, **choice) for choice in choices)
-    best = min(specs, key=lambda one: one.cost(shape))
-    if not known and math.isinf(best.cost(shape)):
+    # Most choices can be launched, and whether one can takes longer than its estimate: so the
+    # cheapest are asked first.
+    specs = [dataclasses.replace(spec, **choice) for choice in choices]
+    specs.sort(key=lambda one: one._estimate(shape))
+    best = specs[0] if known else next((one for one in specs if one.cost(shape) < math.inf), None)
+    if best is None:
         raise LayerError(
             f"{spec.name} has no patch and block for {shape}: the filter, with its maps rounded up "
             f"to whole patches, must fit {limits.CONSTANT_BYTES:,} bytes of constant memory, and "
