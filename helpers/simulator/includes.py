@@ -11,6 +11,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from .toolchain import CompileFailed
@@ -82,8 +83,13 @@ def without_comments(text: str) -> str:
     return _TOKEN.sub(blank, text)
 
 
-def _operands(text: str) -> Iterator[tuple[str, int]]:
-    """Yields the operand of each #include and each __has_include, with its line."""
+@lru_cache(maxsize=64)  # each launch of a source checks its files again
+def _operands(text: str) -> tuple[tuple[str, int], ...]:
+    """Returns the operand of each #include and each __has_include, with its line."""
+    return tuple(_read_operands(text))
+
+
+def _read_operands(text: str) -> Iterator[tuple[str, int]]:
     for view in _views(text):
         doubtful = "??" in view or re.search(r'R"', view) is not None or _lone_quote(view)
         plain = view if doubtful else _without(view)

@@ -51,6 +51,7 @@ _MOST_SAVED = 512 << 20  # bytes
 _FEWEST_REHEARSED = 8  # blocks
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
+_WATCHED = np.dtype(WatchedLane)  # made once: NumPy takes a while to read a structure
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class LaunchReport:
     findings: tuple[Finding, ...]
     completed: bool
     sites: tuple[Site, ...] = ()
-    watched: np.ndarray = field(default_factory=lambda: np.zeros(0, WatchedLane), compare=False)
+    watched: np.ndarray = field(default_factory=lambda: np.zeros(0, _WATCHED), compare=False)
     arrays: Mapping[int, ArrayName] = field(default_factory=dict)
     blocks: int = 0
     blocks_run: int = 0
@@ -322,7 +323,7 @@ class _Launch:
         )
         run = request.block_count or -(-self.blocks // request.sample_every)
         return LaunchReport(
-            findings, not aborted, sites, np.frombuffer(watched, WatchedLane), dict(named),
+            findings, not aborted, sites, np.frombuffer(watched, _WATCHED), dict(named),
             self.blocks, run, seconds, fatal, printed,
             engine.halo_workers_used(), executed,
             engine.halo_sectors_read(), engine.halo_sectors_written(),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import linecache
+import os.path
 import re
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -414,7 +414,8 @@ class Module:
         """Returns the module's name of a file of the debug information: for the source, the name
         under which it was compiled.
         """
-        return self.compiled.file if Path(path).name == Path(self.compiled.file).name else path
+        is_own = os.path.basename(path) == os.path.basename(self.compiled.file)
+        return self.compiled.file if is_own else path
 
     def text_of(self, file: str) -> str:
         """Returns the text of the source or of a header, "" if it cannot read the header."""
