@@ -263,8 +263,7 @@ def requests_figure(cells: np.ndarray, width: int = 31) -> Figure:
     )
     for ax, name, title in zip(axes, KERNELS[1:], titles, strict=True):
         wide = profile(name, cells, np.ones(width, np.float32))
-        first = [request for request in wide.requests if request.array == "filter"][:3]
-        narrow = replace(wide, requests=tuple(first))
+        narrow = replace(wide, requests=wide.requests.of(array="filter")[:3])
         plotting.access_map(ax, narrow, array="filter", space="constant", title=title)
         ax.tick_params(labelbottom=True)
     return figure

@@ -14,7 +14,7 @@ from .launch import LaunchReport
 from .library import Site
 from .module import Kernel
 from .profile import Profile
-from .traffic import SUMMED, LineControl, LineTraffic, Request
+from .traffic import SUMMED, LineControl, LineTraffic, RequestRow, Requests
 
 # The spaces by their numbers in the machine (Space in machine/memory.h).
 _SPACES = ("global", "shared", "shared", "constant", "global", "local")
@@ -117,32 +117,31 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
     )
 
 
-def _requests(watched: np.ndarray, reader: _Reader) -> tuple[Request, ...]:
+def _requests(watched: np.ndarray, reader: _Reader) -> Requests:
     """Returns the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
     lanes of each request one after another.
     """
+    offsets = watched["offset"]
     if not len(watched):
-        return ()
-    lanes, offsets = watched["lane"].tolist(), watched["offset"].tolist()
-    first_bytes = {region: reader.first_byte(region) for region in set(watched["region"].tolist())}
-    if any(first_bytes.values()):
-        regions = watched["region"].tolist()
-        offsets = [n - first_bytes[region] for n, region in zip(offsets, regions, strict=True)]
-    starts = np.append(0, np.flatnonzero(np.diff(watched["request"])) + 1)
+        return Requests([], watched["lane"], offsets)
+    regions = np.unique(watched["region"]).tolist()
+    for region in regions:
+        if first_byte := reader.first_byte(region):
+            offsets = np.where(watched["region"] == region, watched["offset"] - first_byte, offsets)
+    numbers = watched["request"]
+    starts = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] + 1))
     firsts = watched[starts]
-    ends = [*starts[1:].tolist(), len(watched)]
-    arrays = {region: reader.array(region) for region in first_bytes}
+    arrays = {region: reader.array(region) for region in regions}
     lines = {pc: reader.line(pc) for pc in set(firsts["pc"].tolist())}
     columns = (firsts[name].tolist() for name in ("access", "space", "region", "pc", "size"))
-    return tuple(
-        Request(
-            _ACCESSES[access], _SPACES[space], arrays[region], lines[pc],
-            tuple(lanes[first:end]), tuple(offsets[first:end]), size,
+    rows = [
+        RequestRow(_ACCESSES[access], _SPACES[space], arrays[region], lines[pc], size, first, end)
+        for access, space, region, pc, size, first, end in zip(
+            *columns, starts.tolist(), [*starts[1:].tolist(), len(watched)], strict=True
         )
-        for first, end, access, space, region, pc, size in zip(
-            starts.tolist(), ends, *columns, strict=True
-        )
-    )  # fmt: skip
+    ]
+    # Copies of two columns, so that the rest of `watched` is let go.
+    return Requests(rows, watched["lane"].copy(), offsets.copy())
 
 
 def _counts(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int) -> Counts:

@@ -11,7 +11,7 @@ from .bounds import Bounds, Counts
 from .findings import Finding
 from .profile_tables import html_table, text_table
 from .profile_words import sentences
-from .traffic import ArrayTraffic, LineControl, LineTraffic, Request, by_array
+from .traffic import ArrayTraffic, LineControl, LineTraffic, Requests, by_array
 
 # The machine keeps so many requests of the watched warp (watched_limit in machine/traffic.h).
 WATCHED_REQUESTS = 4096
@@ -66,7 +66,7 @@ class Profile:
     blocks_run: int
     blocks: int
     lines: tuple[LineTraffic, ...]
-    requests: tuple[Request, ...] = field(repr=False)
+    requests: Requests = field(repr=False)
     seconds: float = field(default=0.0, compare=False)
     control: tuple[LineControl, ...] = ()
     instructions: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)

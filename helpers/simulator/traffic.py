@@ -4,8 +4,11 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, overload
+
+import numpy as np
 
 from .architecture import SECTOR_BYTES
 
@@ -116,6 +119,65 @@ class Request:
     lanes: tuple[int, ...]
     offsets: tuple[int, ...]
     size: int
+
+
+class RequestRow(NamedTuple):
+    """A Request whose lanes and offsets are those from `first` to `end` of two arrays."""
+
+    kind: str
+    space: str
+    array: str
+    line: int
+    size: int
+    first: int
+    end: int
+
+
+class Requests(Sequence[Request]):
+    """Requests of the watched warp. Each Request is made when somebody reads it, because most
+    profiles are made for their sums alone.
+
+    lanes, offsets: of all requests.
+    """
+
+    def __init__(self, rows: Sequence[RequestRow], lanes: np.ndarray, offsets: np.ndarray):
+        self._rows, self._lanes, self._offsets = rows, lanes, offsets
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, which: int) -> Request: ...
+    @overload
+    def __getitem__(self, which: slice) -> Requests: ...
+    def __getitem__(self, which: int | slice) -> Request | Requests:
+        if isinstance(which, slice):
+            return Requests(self._rows[which], self._lanes, self._offsets)
+        return self._made(self._rows[which])
+
+    def __iter__(self) -> Iterator[Request]:
+        return map(self._made, self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def of(self, **words: str) -> Requests:
+        """Returns the requests of a kind, a space or an array: of(kind="store", space="global")."""
+        rows = [
+            row
+            for row in self._rows
+            if all(getattr(row, name) == word for name, word in words.items())
+        ]
+        return Requests(rows, self._lanes, self._offsets)
+
+    def _made(self, row: RequestRow) -> Request:
+        lanes, offsets = (
+            tuple(values[row.first : row.end].tolist()) for values in (self._lanes, self._offsets)
+        )
+        return Request(row.kind, row.space, row.array, row.line, lanes, offsets, row.size)
 
 
 # The counters that LineTraffic and ArrayTraffic sum up.
