@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +147,7 @@ class Exercise:
 
     def _of_cell(self, cell: KernelCell, seed: int) -> Verdict:
         try:
-            return self.verdict(self._run(cell, seed), seed)
+            return self._judged(cell, seed)
         except CellError as error:
             return self._verdict("refused", str(error))
         except DoesNotCompile as error:
@@ -155,13 +155,36 @@ class Exercise:
                 "compile", f"{self.name} does not compile (line 1 is the %%kernel line):\n{error}"
             )
 
+    def _judged(self, cell: KernelCell, seed: int) -> Verdict:
+        """The verdict of `_run`, sooner: only what comes out right is counted."""
+        cases, wants = _drawn(self.cases, self.reference, seed)
+        fitted = self._fitted(cell, cases)
+        outcomes = list(outcomes_of.checked(cell, fitted, limit_s=self.limit_s))
+        if (wrong := self._of_outcomes(cases, outcomes, wants)) is not None:
+            return wrong
+        budgeted = [k for k, case in enumerate(cases) if case.budgeted]
+        counted = outcomes_of.counted(
+            cell,
+            [fitted[k] for k in budgeted],
+            turns=self.turns,
+            spread=True,
+            limit_s=self.limit_s,
+        )
+        for k, one in zip(budgeted, counted, strict=False):
+            if one.stopped:
+                return self._of_stop(cases[k], one)
+            outcomes[k] = one
+        return self._of_budgets(cases, outcomes)
+
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
         cases = self.fitted(cell, seed)
         return outcomes_of.run(cell, cases, turns=self.turns, spread=True, limit_s=self.limit_s)
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """The cases of a seed, launched as the options of a cell ask for."""
-        cases = self.all_cases(seed)
+        return self._fitted(cell, self.all_cases(seed))
+
+    def _fitted(self, cell: KernelCell, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
 
     def to_time(self, cell: KernelCell, seed: int) -> Case:
@@ -173,19 +196,30 @@ class Exercise:
 
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
         """Judge outcomes of the cases of a seed."""
-        cases = self.all_cases(seed)
+        cases, wants = _drawn(self.cases, self.reference, seed)
+        if (wrong := self._of_outcomes(cases, outcomes, wants)) is not None:
+            return wrong
+        counted = [len(one.counts) for one in outcomes]
+        if counted != [len(case.steps) for case in cases]:
+            return self._verdict("refused", "the counters are not those of these cases")
+        return self._of_budgets(cases, outcomes)
+
+    # ---- verdicts ----
+
+    def _of_outcomes(
+        self,
+        cases: Sequence[Case],
+        outcomes: Sequence[Outcome],
+        wants: Sequence[Mapping[str, np.ndarray]],
+    ) -> Verdict | None:
+        """The verdict on findings and outputs; None where all outputs are right."""
         if outcomes and outcomes[-1].stopped:
             return self._of_stop(cases[len(outcomes) - 1], outcomes[-1])
         if len(outcomes) != len(cases):
             return self._verdict("refused", f"{len(outcomes)} of {len(cases)} cases were run")
         if not all(_fits(case, one) for case, one in zip(cases, outcomes, strict=True)):
             return self._verdict("refused", "the outputs are not those of these cases")
-        wants = [self.wanted(case) for case in cases]
-        if (wrong := self._of_results(cases, outcomes, wants)) is not None:
-            return wrong
-        return self._of_budgets(cases, outcomes)
-
-    # ---- verdicts ----
+        return self._of_results(cases, outcomes, wants)
 
     def _verdict(
         self, status: str, message: str, hint: str = "", checked: str = "", **more: Any
@@ -410,8 +444,7 @@ class Exercise:
 
     def wanted(self, case: Case) -> dict[str, np.ndarray]:
         """What should come out of a case, by output."""
-        made = self.reference(case)
-        return dict(made) if isinstance(made, Mapping) else {case.outputs[0]: np.asarray(made)}
+        return _wanted(self.reference, case)
 
     def atol_of(self, case: Case) -> float:
         """The absolute tolerance of a case."""
@@ -431,11 +464,30 @@ class Exercise:
         return bool((near | (np.isnan(got) & np.isnan(want))).all())
 
 
+@lru_cache(maxsize=2)  # the answers to one exercise are often judged one after another
+def _drawn(
+    cases: Callable[[np.random.Generator], Iterator[Case]],
+    reference: Callable[[Case], Arrays],
+    seed: int,
+) -> tuple[tuple[Case, ...], tuple[dict[str, np.ndarray], ...]]:
+    """The cases of a seed, and what should come out of each. Nobody may write to their arrays."""
+    drawn = tuple(cases(np.random.default_rng(seed)))
+    wants = tuple(_wanted(reference, case) for case in drawn)
+    for arrays in (*(case.arrays for case in drawn), *wants):
+        for array in arrays.values():
+            array.flags.writeable = False
+    return drawn, wants
+
+
+def _wanted(reference: Callable[[Case], Arrays], case: Case) -> dict[str, np.ndarray]:
+    made = reference(case)
+    return dict(made) if isinstance(made, Mapping) else {case.outputs[0]: np.asarray(made)}
+
+
 def _fits(case: Case, one: Outcome) -> bool:
-    """Whether an outcome has the outputs of a case, and counters of each of its launches."""
+    """Whether an outcome has the outputs of a case."""
     of = [(one.arrays.get(name), case.arrays[name]) for name in case.outputs]
-    same = all(a is not None and (a.shape, a.dtype) == (b.shape, b.dtype) for a, b in of)
-    return same and len(one.counts) == len(case.steps)
+    return all(a is not None and (a.shape, a.dtype) == (b.shape, b.dtype) for a, b in of)
 
 
 _ACCESSES = ("load", "store", "atomic")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -164,10 +164,39 @@ def run(
     alone, too.
     Raises DoesNotCompile.
     """
+    return _up_to_a_stop(cases, lambda case: _run(cell, case, turns, spread, limit_s))
+
+
+def checked(
+    cell: KernelCell, cases: Iterable[Case], *, limit_s: float = LIMIT_S
+) -> tuple[Outcome, ...]:
+    """As `run`, without counters: arrays and findings alone, which a wrong answer is known by.
+
+    That saves the kernel's machine code and half of a launch.
+    Raises DoesNotCompile.
+    """
+    return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s))
+
+
+def counted(
+    cell: KernelCell,
+    cases: Iterable[Case],
+    *,
+    turns: bool = False,
+    spread: bool = False,
+    limit_s: float = LIMIT_S,
+) -> tuple[Outcome, ...]:
+    """As `run`, without a look for faults: for cases that `checked` has found none in."""
+    return _up_to_a_stop(cases, lambda case: _run(cell, case, turns, spread, limit_s, checks=False))
+
+
+def _up_to_a_stop(
+    cases: Iterable[Case], outcome_of: Callable[[Case], Outcome]
+) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
     for case in cases:
         try:
-            outcomes.append(_run(cell, case, turns, spread, limit_s))
+            outcomes.append(outcome_of(case))
         except CompileFailed as error:
             raise DoesNotCompile(str(error)) from None
         if outcomes[-1].stopped:
@@ -175,24 +204,42 @@ def run(
     return tuple(outcomes)
 
 
-def _run(cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float) -> Outcome:
-    arrays = {name: array.copy() for name, array in case.arrays.items()}
-    outputs = {name: arrays[name] for name in case.outputs}
+def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
+    arrays, outputs = _copies(case)
+    for step in case.steps:
+        try:
+            findings = simulator.check(
+                cell.source,
+                cell.kernel,
+                *_given(arrays, step),
+                **_where(cell, step),
+                outputs=(),
+                time_limit=limit_s,
+            )
+        except (TypeError, ValueError) as error:
+            return Outcome(outputs, (), (), "refused", str(error))
+        if findings:
+            return Outcome(outputs, (), findings, _why(findings))
+    return Outcome(outputs)
+
+
+def _run(
+    cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float, checks: bool = True
+) -> Outcome:
+    arrays, outputs = _copies(case)
     counts: list[Counts] = []
     all_blocks = first_warp = 0
     for step in case.steps:
-        # An output of one launch must be written whole; one that several launches fill is
-        # looked at afterwards.
-        where: dict[str, Any] = {
-            "grid": step.grid,
-            "block": step.block,
-            "options": cell.options,
-            "constants": step.constants,
-        }
-        given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
+        given, where = _given(arrays, step), _where(cell, step)
         try:
             seen = simulator.profile(
-                cell.source, cell.kernel, *given, **where, outputs=(), time_limit=limit_s
+                cell.source,
+                cell.kernel,
+                *given,
+                **where,
+                outputs=(),
+                time_limit=limit_s,
+                checks=checks,
             )
         except LaunchRefused as refusal:
             return Outcome(outputs, tuple(counts), (refusal.finding,), "finding")
@@ -208,13 +255,36 @@ def _run(cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float
             all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
         counts.append(Counts.of(seen, seen_turns, names))
         if seen.findings:
-            late = any(finding.kind == "runaway" for finding in seen.findings)
-            return Outcome(outputs, tuple(counts), seen.findings, "time" if late else "finding")
+            return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
     if not spread or not case.budgeted or counts[0].blocks == 1:
         return Outcome(outputs, tuple(counts))
     even = _even_blocks(cell, case, limit_s)
     lies = Spread(even, max(all_blocks - even, 0), first_warp)
     return Outcome(outputs, tuple(counts), spread=lies)
+
+
+def _copies(case: Case) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Copies of all arrays of a case, and its outputs among them."""
+    arrays = {name: array.copy() for name, array in case.arrays.items()}
+    return arrays, {name: arrays[name] for name in case.outputs}
+
+
+def _given(arrays: Mapping[str, np.ndarray], step: Step) -> list[Any]:
+    return [arrays[one] if isinstance(one, str) else one for one in step.arguments]
+
+
+def _where(cell: KernelCell, step: Step) -> dict[str, Any]:
+    return {
+        "grid": step.grid,
+        "block": step.block,
+        "options": cell.options,
+        "constants": step.constants,
+    }
+
+
+def _why(findings: Sequence[Finding]) -> str:
+    """Outcome.stopped of a launch with findings."""
+    return "time" if any(finding.kind == "runaway" for finding in findings) else "finding"
 
 
 def _names(cell: KernelCell, step: Step) -> dict[str, str]:
@@ -234,16 +304,12 @@ def _names(cell: KernelCell, step: Step) -> dict[str, str]:
 def _even_blocks(cell: KernelCell, case: Case, limit_s: float) -> int:
     """How many values of the outputs change when blocks 0, 2, 4 ... of the first launch run."""
     step = case.steps[0]
-    arrays = {name: array.copy() for name, array in case.arrays.items()}
-    given = [arrays[one] if isinstance(one, str) else one for one in step.arguments]
+    arrays, _ = _copies(case)
     simulator.execute(
         cell.source,
         cell.kernel,
-        *given,
-        grid=step.grid,
-        block=step.block,
-        options=cell.options,
-        constants=step.constants,
+        *_given(arrays, step),
+        **_where(cell, step),
         sample_every=2,
         time_limit=limit_s,
     )
@@ -256,8 +322,8 @@ def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
         return -1
     return sum(
         len(one.lanes) * one.size // case.arrays[names[one.array]].itemsize
-        for one in seen.requests
-        if one.kind == "store" and one.space == "global" and names.get(one.array) in case.outputs
+        for one in seen.requests.of(kind="store", space="global")
+        if names.get(one.array) in case.outputs
     )
 
 
