@@ -30,11 +30,11 @@ from .ptx.axes import Axis, Checked
 from .ptx.encode import (
     BUILTINS,
     FUNCTION_ADDRESS,
+    Encoding,
     Parameter,
     Program,
     Relocation,
     Unsupported,
-    encode,
 )
 from .ptx.inline import Inlined
 from .ptx.opcodes import RESULT_UNUSED, TYPES
@@ -94,22 +94,26 @@ def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
 
 @lru_cache(maxsize=256)
 def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
-    """Encodes a kernel of a compiled source. counted: count its traffic by the accesses of its
-    machine code, if there is machine code.
+    """Encodes a kernel of a compiled source. counted: for a launch that counts its traffic, by the
+    accesses of its machine code, if there is machine code. A careful translation has one form only,
+    because nobody counts its traffic.
 
     Raises CompileFailed, with file and line, for an instruction that the machine cannot run.
     """
+    counted = counted and not compiled.is_careful
     accesses = assembly.accesses(compiled, mangled) if counted else None
-    parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract)]
+    parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract), str(counted)]
     parts += [compiled.source, compiled.file, repr(compiled.debug)] if compiled.is_careful else []
     parts += [repr(toolkit.versions()), str(compiled.registers)] if accesses is not None else []
     path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(*parts)}.npz"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
         return _read(path)
     try:
-        program = _of_careful(compiled, mangled) if compiled.is_careful else encode(
-            parsed(compiled.ptx), mangled, library.operation_ids(), accesses, compiled.contract
-        )  # fmt: skip
+        if compiled.is_careful:
+            program = _of_careful(compiled, mangled)
+        else:
+            encoding = _encoding(compiled.ptx, mangled, compiled.contract)
+            program = encoding.counted(accesses) if counted else encoding.program
     except Unsupported as error:
         name = next(
             (f"{meaning} ({error.name})" for part, meaning in _MEANINGS if part in error.name),
@@ -126,6 +130,14 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     return program
 
 
+@lru_cache(maxsize=8)
+def _encoding(ptx: str, mangled: str, contract: bool) -> Encoding:
+    """Returns both forms of a kernel. A launch that counts needs both, one right after the other.
+    Raises Unsupported and ParseError.
+    """
+    return Encoding(parsed(ptx), mangled, library.operation_ids(), contract)
+
+
 def _of_careful(compiled: Compiled, mangled: str) -> Program:
     """Encodes a kernel of the careful translation, with checks of indices and without calls. Raises
     Unsupported and ParseError.
@@ -138,10 +150,8 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
     # This PTX keeps code that no thread reaches, such as a group's barrier for clusters and grids.
     contract = compiled.contract
-    program = encode(
-        Inlined(module), mangled, library.operation_ids(), contract=contract, leaves_out=True
-    )
-    return dataclasses.replace(program, axes=module.axes)
+    encoding = Encoding(Inlined(module), mangled, library.operation_ids(), contract, True)
+    return dataclasses.replace(encoding.program, axes=module.axes)
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:

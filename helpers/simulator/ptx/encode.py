@@ -1,6 +1,8 @@
 """A kernel and the functions that it calls, as arrays that the machine runs (machine/program.h).
 
-    program = encode(module, "conv1d_basic", operation_ids)
+    encoding = Encoding(module, "conv1d_basic", operation_ids)
+    encoding.program    # for a launch whose traffic nobody counts
+    encoding.counted()  # the same instructions, with what the machine counts of each access
 
 Raises Unsupported for what the machine has no operation for.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,6 +31,7 @@ __all__ = [
     "BUILTINS",
     "FUNCTION_ADDRESS",
     "INSTRUCTION",
+    "Encoding",
     "Program",
     "Relocation",
     "Unsupported",
@@ -81,7 +84,7 @@ class Parameter:
 
 @dataclass
 class Program:
-    """What `encode` returns.
+    """A kernel and the functions that it calls, for the machine.
 
     instructions, operands, functions, statics: arrays as in machine/program.h. Function 0 is the
     kernel, function 1 + k the module's k-th for every kernel; `first` is -1 if this kernel cannot
@@ -125,93 +128,142 @@ class Program:
     axes: list[Axis] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """One function of a program: its first instruction, and what says how its accesses count."""
+
+    start: int
+    code: Code
+    rows: Columns
+    graph: Flow
+
+
+class Encoding:
+    """A kernel and the functions that it calls, encoded once for both forms of its program.
+
+    operation_ids: the index of each operation by its name; contract: whether products and sums
+    become fused multiply-adds, see contraction.py; leaves_out: an instruction that the machine does
+    not run is no error until a thread comes to it, see Context.
+
+    Raises KeyError if the module has no such kernel, ParseError, Unsupported.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        name: str,
+        operation_ids: Mapping[str, int],
+        contract: bool = True,
+        leaves_out: bool = False,
+    ):
+        self._context = Context(module, operation_ids, contract, leaves_out)
+        self._pieces: list[_Piece] = []
+        self.program = self._encoded(module, name)
+
+    def counted(self, machine_code: sass.Lines | None = None) -> Program:
+        """Returns the program with what the machine counts of each access. machine_code: the
+        accesses of the kernel's machine code, which then decide.
+        """
+        instructions = self.program.instructions.copy()
+        certain = [
+            ptxas.mark(
+                instructions[piece.start : piece.start + len(piece.rows)],
+                self._context, piece.code, piece.rows, piece.graph, machine_code,
+            )
+            for piece in self._pieces
+        ]  # fmt: skip
+        return replace(
+            self.program, instructions=instructions, by_machine_code=np.concatenate(certain)
+        )
+
+    def _encoded(self, module: Module, name: str) -> Program:
+        context = self._context
+        kernel = module.functions[name]
+        if not kernel.kernel:
+            raise KeyError(name)
+        for directive in ("reqnctapercluster", "explicitcluster"):
+            if directive in kernel.directives:
+                raise Unsupported(f"a kernel in clusters (.{directive})", Place("", 0))
+        layout = _Shared(context)
+        codes = _reachable(context, layout, name)
+
+        order = [name, *(one for one in module.functions if one in codes and one != name)]
+        places: dict[Place, int] = {}
+        pieces, roots, lines, relocations, start = [], [], [], [], 0
+        extra: list[int] = []
+        functions = np.zeros(len(module.functions) + 1, FUNCTION)
+        functions["first"] = functions["end"] = -1
+        statics, statics_bytes = _statics(context)
+        static_slots = statics["slot"].astype(np.int64) + 1
+        for one in order:
+            code = codes[one]
+            rows = without_copies(context, code, columns(context, code))
+            graph, jumps = _flow(code, len(rows))
+            self._pieces.append(_Piece(start, code, rows, graph))
+            piece, frame_bytes = _assemble(
+                context, code, rows, graph, jumps, start, static_slots, extra, places
+            )
+            pieces.append(piece)
+            roots.append(origins(context, code, piece))
+            lines.append(_lines(code, len(piece)))
+            mark_copies(code, piece)
+            relocations += [
+                Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
+                for row, symbol in code.relocations
+            ]
+            index = 0 if one == name else module.order[one]
+            local = -(-code.local_bytes // 16) * 16
+            parameter_bytes = 0 if one == name else code.function.parameter_bytes
+            functions[index] = (start, start + len(piece), frame_bytes, local, parameter_bytes, 0)
+            start += len(piece)
+        for index, (_kind, _width, addend, symbol) in enumerate(context.statics.index):
+            if symbol:
+                relocations.append(Relocation("static", index, symbol, addend))
+
+        total, recursive = _deepest(codes, name, _address_taken(context, codes))
+        limits = kernel.directives
+        exact = limits.get("reqntid", ())
+        return Program(
+            name=name,
+            instructions=np.concatenate(pieces),
+            operands=np.array(extra, np.int32),
+            functions=functions,
+            function_names=[name, *module.functions],
+            statics=statics,
+            statics_bytes=statics_bytes,
+            places=list(places),
+            place_groups=_groups(places),
+            shared=layout.variables,
+            shared_bytes=layout.end,
+            real_shared_bytes=layout.real_end,
+            dynamic_offset=layout.dynamic,
+            uses_dynamic=layout.uses_dynamic,
+            relocations=relocations,
+            parameters=[
+                Parameter(one.offset, one.size, one.type, one.align) for one in kernel.parameters
+            ],
+            parameter_bytes=kernel.parameter_bytes,
+            total_local_bytes=total,
+            recursive=recursive,
+            most_threads=math.prod(exact or limits.get("maxntid", (0,))),
+            exact_block=exact,
+            by_machine_code=np.zeros(start, bool),
+            origins=np.concatenate(roots),
+            ptx_lines=np.concatenate(lines),
+        )
+
+
 def encode(
     module: Module,
     name: str,
     operation_ids: Mapping[str, int],
     machine_code: sass.Lines | None = None,
     contract: bool = True,
-    leaves_out: bool = False,
 ) -> Program:
-    """Encodes a kernel. operation_ids: the index of each operation by its name; machine_code: the
-    accesses of its machine code, which then decide how memory traffic counts; contract: whether
-    products and sums become fused multiply-adds, see contraction.py; leaves_out: an instruction
-    that the machine does not run is no error until a thread comes to it, see Context.
-
-    Raises KeyError if the module has no such kernel, ParseError, Unsupported.
+    """Returns the program of a kernel for counting. The arguments are those of Encoding and its
+    method `counted`.
     """
-    kernel = module.functions[name]
-    if not kernel.kernel:
-        raise KeyError(name)
-    for directive in ("reqnctapercluster", "explicitcluster"):
-        if directive in kernel.directives:
-            raise Unsupported(f"a kernel in clusters (.{directive})", Place("", 0))
-    context = Context(module, operation_ids, contract, leaves_out)
-    layout = _Shared(context)
-    codes = _reachable(context, layout, name)
-
-    order = [name, *(one for one in module.functions if one in codes and one != name)]
-    places: dict[Place, int] = {}
-    pieces, certain, roots, lines, relocations, start = [], [], [], [], [], 0
-    extra: list[int] = []
-    functions = np.zeros(len(module.functions) + 1, FUNCTION)
-    functions["first"] = functions["end"] = -1
-    statics, statics_bytes = _statics(context)
-    static_slots = statics["slot"].astype(np.int64) + 1
-    for one in order:
-        code = codes[one]
-        piece, frame_bytes, known = _assemble(
-            context, code, start, static_slots, extra, places, machine_code
-        )
-        pieces.append(piece)
-        certain.append(known)
-        roots.append(origins(context, code, piece))
-        lines.append(_lines(code, len(piece)))
-        mark_copies(code, piece)
-        relocations += [
-            Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
-            for row, symbol in code.relocations
-        ]
-        index = 0 if one == name else module.order[one]
-        local = -(-code.local_bytes // 16) * 16
-        parameter_bytes = 0 if one == name else code.function.parameter_bytes
-        functions[index] = (start, start + len(piece), frame_bytes, local, parameter_bytes, 0)
-        start += len(piece)
-    for index, (_kind, _width, addend, symbol) in enumerate(context.statics.index):
-        if symbol:
-            relocations.append(Relocation("static", index, symbol, addend))
-
-    total, recursive = _deepest(codes, name, _address_taken(context, codes))
-    limits = kernel.directives
-    exact = limits.get("reqntid", ())
-    return Program(
-        name=name,
-        instructions=np.concatenate(pieces),
-        operands=np.array(extra, np.int32),
-        functions=functions,
-        function_names=[name, *module.functions],
-        statics=statics,
-        statics_bytes=statics_bytes,
-        places=list(places),
-        place_groups=_groups(places),
-        shared=layout.variables,
-        shared_bytes=layout.end,
-        real_shared_bytes=layout.real_end,
-        dynamic_offset=layout.dynamic,
-        uses_dynamic=layout.uses_dynamic,
-        relocations=relocations,
-        parameters=[
-            Parameter(one.offset, one.size, one.type, one.align) for one in kernel.parameters
-        ],
-        parameter_bytes=kernel.parameter_bytes,
-        total_local_bytes=total,
-        recursive=recursive,
-        most_threads=math.prod(exact or limits.get("maxntid", (0,))),
-        exact_block=exact,
-        by_machine_code=np.concatenate(certain),
-        origins=np.concatenate(roots),
-        ptx_lines=np.concatenate(lines),
-    )
+    return Encoding(module, name, operation_ids, contract).counted(machine_code)
 
 
 def _lines(code: Code, count: int) -> np.ndarray:
@@ -326,19 +378,18 @@ def _statics(context: Context) -> tuple[np.ndarray, int]:
 def _assemble(
     context: Context,
     code: Code,
+    rows: Columns,
+    graph: Flow,
+    jumps: list[Jump],
     start: int,
     static_slots: np.ndarray,
     extra: list[int],
     places: dict[Place, int],
-    machine_code: sass.Lines | None,
-) -> tuple[np.ndarray, int, np.ndarray]:
-    """Allocates the slots of one function. Returns its instructions, the bytes of its frame, and
-    which of its accesses count by the machine code. ``start`` is its first instruction in the
-    program.
+) -> tuple[np.ndarray, int]:
+    """Allocates the slots of one function. Returns its instructions and the bytes of its frame.
+    ``start`` is its first instruction in the program.
     """
-    rows = without_copies(context, code, columns(context, code))
     count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
-    graph, jumps = _flow(code, count)
     read, written = (operand >= 0) & ~rows.is_result, (operand >= 0) & rows.is_result
     guarded = np.flatnonzero(guard)
     use_rows = np.concatenate([row_of[read], guarded])
@@ -373,8 +424,7 @@ def _assemble(
 
     _mark_unused(context, found, rows)
     _link(code, found, graph, jumps, start, extra)
-    certain = ptxas.mark(found, context, code, rows, graph, machine_code)
-    return found, frame_bytes, certain
+    return found, frame_bytes
 
 
 def _flow(code: Code, count: int) -> tuple[Flow, list[Jump]]:

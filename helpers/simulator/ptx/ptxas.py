@@ -431,8 +431,10 @@ def _follow(
     replaces the other.
     """
     by_line: dict[int, list[Access]] = {}
+    by_root: dict[tuple[int, Root], list[Access]] = {}
     for one in accesses:
         by_line.setdefault(one.line, []).append(one)
+        by_root.setdefault((one.key.space, one.key.root), []).append(one)
     gone = []
     for line, several in by_line.items():
         one = several[0]
@@ -447,7 +449,8 @@ def _follow(
         else:
             _adapt(one, widths)
     for one in gone:
-        before = [other for other in accesses if _stands_for(other, one, rules)]
+        alike = by_root[one.key.space, one.key.root]
+        before = [other for other in alike if _stands_for(other, one, rules)]
         if (
             not one.pieces
             or not one.elements
@@ -482,10 +485,10 @@ def _adapt(one: Access, widths: list[int]) -> None:
 
 
 def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
-    """Whether another access may replace this one: it is in the same block, or in a dominating one
-    for a load, and nothing changes memory on the ways between them.
+    """Whether another access of the same space and root may replace this one: it is in the same
+    block, or in a dominating one for a load, and nothing changes memory on the ways between them.
     """
-    if other is one or (other.key.space, other.key.root) != (one.key.space, one.key.root):
+    if other is one:
         return False
     if other.block == one.block:
         return other.key.store or not one.key.store
