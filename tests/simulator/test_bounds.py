@@ -1,10 +1,12 @@
 """Bounds: by hand for tiny kernels, never lower for more work, and no work goes out of sight."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from instances import Kernels
 
 from helpers import simulator
 from helpers.simulator import bounds
@@ -24,21 +26,27 @@ def toy(monkeypatch):
     monkeypatch.setattr(bounds, "rates", lambda device: ROUND)
 
 
-def profile(body: str, *args, blocks: int = 132, threads: int = 128, before: str = "", **how):
+INDEX = "const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+
+def profile(
+    body: str, *args, blocks: int = 132, threads: int = 128, before: str = "",
+    among: Sequence[str] = (), **how,
+):  # fmt: skip
+    """`body` in a kernel of these arguments. `among`: bodies for the same arguments, which are
+    compiled and disassembled together.
+    """
     text = ", ".join(
         f"{'float*' if isinstance(one, np.ndarray) and one.dtype == np.float32 else 'int*'} p{k}"
         if isinstance(one, np.ndarray)
         else f"{'int' if isinstance(one, np.int32) else 'float'} p{k}"
         for k, one in enumerate(args)
     )
-    source = f"""{before}
-    extern "C" __global__ void tiny({text})
-    {{
-        const int i = blockIdx.x * blockDim.x + threadIdx.x;
-        {body}
-    }}
-    """
-    found = simulator.profile(source, "tiny", *args, grid=(blocks,), block=(threads,), **how)
+    head = f'{before}\nextern "C" __global__ void tiny({text})'
+    source, name = f"{head}\n{{\n{INDEX}{body}\n}}", "tiny"
+    if among:
+        source, name = Kernels([INDEX + one for one in among], text, before).of(INDEX + body)
+    found = simulator.profile(source, name, *args, grid=(blocks,), block=(threads,), **how)
     assert found.findings == ()
     return found
 
@@ -63,6 +71,17 @@ def copied():
 
 # ---- by hand ----
 
+OF_TWO_ARRAYS = {
+    "reads twice": "p0[i] = p1[i] + p1[i ^ 64];",
+    "reads what it wrote": "p0[i] = i; __syncthreads(); p1[i] = p0[i ^ 64];",
+    "leaves gaps": "p0[8 * i] = p1[8 * i];",
+    "reads at two places": "p0[i] = p1[i] * p1[i / 2];",
+}
+
+
+def of_two_arrays(name: str, *arrays: np.ndarray, **how):
+    return profile(OF_TWO_ARRAYS[name], *arrays, among=[*OF_TWO_ARRAYS.values()], **how)
+
 
 def test_a_copy_asks_for_each_sector_once(toy, copied):
     n = 132 * 128
@@ -80,20 +99,19 @@ def test_a_copy_asks_for_each_sector_once(toy, copied):
 
 def test_sectors_that_are_read_again_count_once_for_dram_and_each_time_for_l1(toy):
     n = 132 * 128
-    found = profile("p0[i] = p1[i] + p1[i ^ 64];", zeros(), random(n)).bounds("toy")
+    found = of_two_arrays("reads twice", zeros(), random(n)).bounds("toy")
     assert found.share("dram").amount == 8 * n
     assert found.share("l1").amount == 2 * n / 8
 
 
 def test_what_a_launch_has_written_itself_is_not_read_from_dram(toy):
     n = 132 * 128
-    body = "p0[i] = i; __syncthreads(); p1[i] = p0[i ^ 64];"
-    seen = profile(body, zeros(), zeros())
+    seen = of_two_arrays("reads what it wrote", zeros(), zeros())
     assert seen.bounds("toy").share("dram").amount == 4 * n + 4 * n  # both arrays are written
 
 
 def test_a_half_used_sector_counts_whole(toy):
-    found = profile("p0[8 * i] = p1[8 * i];", zeros(8 * 132), random(8 * 132 * 128))
+    found = of_two_arrays("leaves gaps", zeros(8 * 132), random(8 * 132 * 128))
     assert asked(found, "dram") == 2 * 32 * 132 * 128
 
 
@@ -109,7 +127,8 @@ def test_l2_may_keep_what_fits(monkeypatch, copied):
 def test_bank_conflicts_count_as_wavefronts(toy):
     body = "__shared__ float s[4096]; s[threadIdx.x * {0}] = i; __syncwarp();"
     body += "p0[i] = s[threadIdx.x * {0}];"
-    plain, strided = (profile(body.format(stride), zeros()) for stride in (1, 8))
+    both = [body.format(stride) for stride in (1, 8)]
+    plain, strided = (profile(each, zeros(), among=both) for each in both)
     warps = 132 * 4
     assert asked(strided, "shared") == 8 * asked(plain, "shared")
     assert asked(plain, "shared") in (warps, 2 * warps)  # ptxas may keep its own cell in a register
@@ -124,8 +143,8 @@ def test_shuffles_count(toy):
 
 def test_atomics_count_by_turns(toy):
     warps = 132 * 4
-    apart = profile("atomicAdd(&p0[i], 1.0f);", zeros())
-    together = profile("atomicAdd(&p0[0], p1[i]);", zeros(), random(132 * 128))
+    both = "atomicAdd(&p0[i], 1.0f);", "atomicAdd(&p0[0], p1[i]);"
+    apart, together = (profile(each, zeros(), random(132 * 128), among=both) for each in both)
     assert asked(apart, "atomics") == 4 * warps  # 32 words are 4 sectors
     assert asked(together, "atomics") == 32 * warps  # 32 turns
     assert asked(apart, "dram") == 2 * 4 * 132 * 128  # each word is read and written
@@ -136,33 +155,34 @@ def test_constants_count_by_words(toy):
     values = {"table": np.arange(64, dtype=np.float32)}
     lanes = np.arange(132 * 128, dtype=np.int32)
     body = "p0[i] = table[p1[i] & {}];"
-    alike, apart = (
-        profile(body.format(mask), zeros(), lanes, before=before, constants=values)
-        for mask in (0x20, 0x1F)
+    bodies = [*(body.format(mask) for mask in (0x20, 0x1F)), "p0[i] = i * table[5];"]
+    alike, apart, operand = (
+        profile(each, zeros(), lanes, before=before, constants=values, among=bodies)
+        for each in bodies
     )
     assert asked(alike, "constant") == pytest.approx(132 * 4, rel=1e-4)
     assert asked(apart, "constant") == pytest.approx(32 * 132 * 4, rel=1e-4)
-    operand = profile("p0[i] = i * table[5];", zeros(), before=before, constants=values)
     with pytest.raises(KeyError, match="asks nothing of 'constant'"):  # it is an operand
         operand.bounds("toy").share("constant")
 
 
-@pytest.mark.parametrize(
-    ("resource", "kind", "step"),
-    [
-        ("fp32", "float", "x = fmaf(x, p1, p2);"),
-        ("fp64", "double", "x = fma(x, (double)p1, (double)p2);"),
-        ("half", "__half2", "x = __hfma2(x, a, b);"),
-    ],
-)
-def test_multiply_adds_count(toy, resource, kind, step):
+MULTIPLY_ADDS = {
+    "fp32": "float x = i;\nfor (int k = 0; k < p3; ++k) x = fmaf(x, p1, p2);\np0[i] = x;",
+    "fp64": "double x = i;\nfor (int k = 0; k < p3; ++k) x = fma(x, (double)p1, (double)p2);\n"
+    "p0[i] = x;",
+    "half": "__half2 a = __float2half2_rn(p1), b = __float2half2_rn(p2), x = a;\n"
+    "for (int k = 0; k < p3; ++k) x = __hfma2(x, a, b);\np0[i] = __low2float(x);",
+}
+
+
+@pytest.mark.parametrize("resource", MULTIPLY_ADDS)
+def test_multiply_adds_count(toy, resource):
     warps, turns = 132 * 4, 50
-    head = {"__half2": "__half2 a = __float2half2_rn(p1), b = __float2half2_rn(p2), x = a;"}
-    tail = {"__half2": "p0[i] = __low2float(x);"}
-    body = head.get(kind, f"{kind} x = i;")
-    body += f"for (int k = 0; k < p3; ++k) {{ {step} }}" + tail.get(kind, "p0[i] = x;")
     args = zeros(), np.float32(0.5), np.float32(1), np.int32(turns)
-    seen = profile(body, *args, before="#include <cuda_fp16.h>")
+    seen = profile(
+        MULTIPLY_ADDS[resource], *args, before="#include <cuda_fp16.h>",
+        among=[*MULTIPLY_ADDS.values()],
+    )  # fmt: skip
     assert asked(seen, resource) == pytest.approx(turns * warps, rel=0.05)
     # The loop takes instructions beside its multiply-adds.
     assert asked(seen, "issue") > turns * warps
@@ -204,15 +224,20 @@ WORK = {
 }
 
 
+BEFORE_WORK = "__shared__ float s[128]; s[threadIdx.x] = i; __syncthreads(); float sum = i;\n"
+WORK = {name: f"{BEFORE_WORK}{work}\np0[i] = sum;" for name, work in WORK.items()}
+
+
 @pytest.mark.parametrize("resource", WORK)
 def test_twice_the_work_counts_twice(toy, resource):
-    body = "__shared__ float s[128]; s[threadIdx.x] = i; __syncthreads(); float sum = i;"
-    body += WORK[resource] + "p0[i] = sum;"
     blocks = 6
     found = [
-        profile(body, zeros(blocks), random(16896), np.int32(turns), blocks=blocks)
+        profile(
+            WORK[resource], zeros(blocks), random(16896), np.int32(turns), blocks=blocks,
+            among=[*WORK.values()],
+        )
         for turns in (40, 80)
-    ]
+    ]  # fmt: skip
     once, twice = (one.bounds("toy") for one in found)
     # A part does not grow: what comes before the loop and after it.
     assert 1.8 <= twice.share(resource).amount / once.share(resource).amount <= 2
@@ -223,7 +248,7 @@ def test_twice_the_work_counts_twice(toy, resource):
 def test_a_straight_line_meets_a_third_size(toy):
     def counted(blocks):
         arrays = zeros(blocks), random(128 * blocks)
-        return profile("p0[i] = p1[i] * p1[i / 2];", *arrays, blocks=blocks).counts
+        return of_two_arrays("reads at two places", *arrays, blocks=blocks).counts
 
     small, large, third = map(counted, (6, 12, 30))
     guess = small.at(large, (30, 1, 1))
@@ -235,7 +260,8 @@ def test_a_straight_line_meets_a_third_size(toy):
 
 
 def test_different_launches_are_no_line():
-    one, other = (profile(f"p0[i] = {k};", zeros()).counts for k in (1, 2))
+    both = "p0[i] = 1;", "p0[i] = 2;"
+    one, other = (profile(each, zeros(), among=both).counts for each in both)
     with pytest.raises(ValueError, match="different code"):
         one.at(other, (10, 1, 1))
     with pytest.raises(ValueError, match="different sizes"):
@@ -245,14 +271,6 @@ def test_different_launches_are_no_line():
 # ---- cheats: the same sums with less of what is looked at, and more of something else ----
 
 ROW = "float sum = 0; for (int k = 0; k < 31; ++k) sum += p2[k] * p1[i + k]; p0[i] = sum;"
-
-
-@pytest.fixture(scope="module")
-def honest():
-    """The bounds of sums that load each cell and each weight where it lies."""
-    return profile(ROW, zeros(), random(132 * 128 + 31), random(31)).bounds()
-
-
 
 
 CHEATS = {
@@ -293,13 +311,24 @@ CHEATS = {
 }  # fmt: skip
 
 
+def bounds_of_sums(body: str) -> bounds.Bounds:
+    return profile(
+        body, zeros(), random(132 * 128 + 31), random(31), np.int32(7),
+        before="__constant__ float table[31];", constants={"table": random(31)},
+        among=[ROW, *(cheat for _, cheat in CHEATS.values())],
+    ).bounds()  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def honest():
+    """The bounds of sums that load each cell and each weight where it lies."""
+    return bounds_of_sums(ROW)
+
+
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_work_that_is_moved_elsewhere_is_counted_there(cheat, honest):
     resource, body = CHEATS[cheat]
-    more = (np.int32(7),) if cheat == "local" else ()
-    moved = profile(body, zeros(), random(132 * 128 + 31), random(31), *more,
-                    before="__constant__ float table[31];",
-                    constants={"table": random(31)}).bounds()  # fmt: skip
+    moved = bounds_of_sums(body)
     known = {share.resource: share.amount for share in honest.shares}
     assert moved.share(resource).amount > 1.5 * known.get(resource, 0)
     # The largest resource, launches apart, is not smaller than that of the honest form by much:
@@ -324,9 +353,10 @@ def test_a_product_of_tensor_cores_for_each_sum_is_counted():
     }
     p0[i] = c.x[0];
     """
-    found = profile(body, zeros(), random(40), before=before).bounds()
-    plain = profile("float c = 0; for (int k = 0; k < 40; ++k) c += 16 * p1[k]; p0[i] = c;",
-                    zeros(), random(40)).bounds()  # fmt: skip
+    both = body, "float c = 0; for (int k = 0; k < 40; ++k) c += 16 * p1[k]; p0[i] = c;"
+    found, plain = (
+        profile(each, zeros(), random(40), before=before, among=both).bounds() for each in both
+    )
     assert found.share("tensor_half").amount == 2 * 16**3 * 40 * 132 * 4
     assert found.share("tensor_half").microseconds > plain.share("fp32").microseconds
 
