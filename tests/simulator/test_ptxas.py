@@ -1,5 +1,7 @@
 """Which accesses ptxas makes of those of PTX: by rules, and by a listing of the machine code."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -476,6 +478,26 @@ extern "C" __global__ void k(int* y, float* z, unsigned long long* w)
 """
 
 
+STRANGERS = Path(__file__).resolve().parent / "counters" / "strangers"
+DOUBLES_AND_LANES = """
+extern "C" __global__ void k(double* y, const float* x, int n)
+{
+    double sum = rint(x[threadIdx.x] * 0.5) * y[0];
+    unsigned lanes = __brev(__match_any_sync(~0u, n + threadIdx.x % 3));
+    for (int k = 0; k < n; ++k) {
+        if (sum > y[k]) break;
+        sum += y[k] * __shfl_sync(~0u, lanes, k, n);
+        while (__shfl_down_sync(~0u, lanes, k) > n) {
+            if (x[lanes % 32] > 1) break;
+            lanes /= 3;
+        }
+    }
+    __threadfence_system();
+    y[threadIdx.x] = sum + trunc(sum);
+}
+"""
+
+
 @needs_assembler
 @pytest.mark.parametrize(
     "source",
@@ -483,6 +505,8 @@ extern "C" __global__ void k(int* y, float* z, unsigned long long* w)
         SOURCE,
         TWO_FUNCTIONS,
         ATOMICS,
+        DOUBLES_AND_LANES,
+        (STRANGERS / "recursive_walk.cu").read_text(),
         *map(
             kernels.source,
             ("conv1d_tiled_steps", "conv2d_register_tiled", "gemm_tiled", "fft_radix2"),
@@ -492,6 +516,8 @@ extern "C" __global__ void k(int* y, float* z, unsigned long long* w)
         "vectors",
         "functions",
         "atomics",
+        "doubles and lanes",
+        "recursion",
         "conv1d_tiled_steps",
         "conv2d_register_tiled",
         "gemm_tiled",
