@@ -173,7 +173,45 @@ def test_transforms_and_the_networks_kernels_are_launched_so_too():
     np.testing.assert_array_equal(half, x)
 
 
-@pytest.mark.parametrize("launch", LAUNCHES, ids=lambda launch: launch.label)
+# Launches that `make gpu` compares and this test leaves out, because others show the same. The rest
+# still has every value of each option of a kernel. A mistake in counting sectors, banks or parts of
+# a warp changes two launches of the rest, if it changes two of all.
+REPEATED = {
+    "copy_strided": """
+        float2, stride 1, offset 0; double, stride 1, offset 0; float4, stride 1, offset 0;
+        float, stride 2, offset 0; char, stride 3, offset 1; short, stride 5, offset 1""",
+    "store_strided": "float, stride 2, offset 0",
+    "shared_load": """
+        short, stride 0; short, stride 1; short, stride 2; short, stride 3;
+        float, stride 0; float, stride 1; float, stride 2; float, stride 3;
+        double, stride 0; double, stride 1; double, stride 2; double, stride 3; float2, stride 2;
+        float4, stride 0; float4, stride 1; float4, stride 2; float4, stride 3; float4, stride 8;
+        float, stride 2, lanes 0x0000ffff; float4, index t/4; float4, index t%8;
+        float4, index t%16; float4, index t&~4; float4, index t&~3; float4, index t*t%32;
+        float4, index 63-t""",
+    "shared_store": """
+        char, stride 3; short, stride 2; short, stride 3; float, stride 1; float, stride 2;
+        float, stride 3; double, stride 2; float2, stride 1; float4, stride 2; float4, stride 8""",
+}
+REPEATED_LABELS = {
+    f"{kernel}, {what.strip()}"
+    for kernel, several in REPEATED.items()
+    for what in several.split(";")
+}
+COUNTED = [launch for launch in LAUNCHES if launch.label not in REPEATED_LABELS]
+
+
+def test_launches_left_to_the_gpu_leave_each_value_of_their_options():
+    assert {launch.label for launch in LAUNCHES} >= REPEATED_LABELS
+    for kernel in REPEATED:
+        of_all, of_counted = (
+            {word for one in of if one.kernel == kernel for word in one.options}
+            for of in (LAUNCHES, COUNTED)
+        )
+        assert of_all == of_counted
+
+
+@pytest.mark.parametrize("launch", COUNTED, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
     how = (
         f"`python -m helpers.tools.counters --only '^{launch.kernel},' --merge "
