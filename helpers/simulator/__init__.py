@@ -205,7 +205,8 @@ def _launch(
     keeps the loops of the source; more: arguments of launch.launch.
     """
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
-    module = load(source, tuple(options), file=f"{plain}.cu")
+    rehearses = as_written or "initialisation" in observe
+    module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses)
     try:
         try:
             kernel = module.kernels[name]

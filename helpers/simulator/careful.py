@@ -20,19 +20,19 @@ _UNIT = re.compile(r"(_INTERNAL_|_GLOBAL__N__)([0-9a-f]{8})_")
 class CarefulTranslation:
     """The careful translation of one text; it is compiled in a thread and cached on disk.
 
-    key: identifies everything that the translations of the text depend on.
+    key: identifies everything that the translations of the text depend on; needed: the options that
+    the text's own compilation needed beside its own, if they are known.
     """
 
     def __init__(self, text: front_ends.Text, key: str):
         self._text, self._key = text, key
         self._by: dict[str, Future[str]] = {}
+        self.needed: tuple[str, ...] = ()
 
-    def begin(self, compiler: str, needed: tuple[str, ...] = ()) -> None:
-        """Starts the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler. needed:
-        the options that the text's own compilation needed, if they are known.
-        """
+    def begin(self, compiler: str) -> None:
+        """Starts the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler."""
         if compiler not in self._by:
-            self._by[compiler] = _threads().submit(self._translate, compiler, needed)
+            self._by[compiler] = _threads().submit(self._translate, compiler)
 
     def ptx(self, compiler: str, other: str) -> str:
         """Returns the PTX of `compiler` with the names of the `other` PTX, which the same compiler
@@ -43,12 +43,12 @@ class CarefulTranslation:
         # Names without linkage hold a number, which is new in each compilation.
         return _UNIT.sub(lambda m: f"{m[1]}{unit[2]}_", ptx) if unit else ptx
 
-    def _translate(self, compiler: str, needed: tuple[str, ...]) -> str:
+    def _translate(self, compiler: str) -> str:
         key = compiler_cache.key_of([self._key, compiler])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:
-            ptx = front_ends.careful(self._text, compiler, needed)
+            ptx = front_ends.careful(self._text, compiler, self.needed)
         except (CompileFailed, CacheError, OSError):
             ptx = ""  # the launch runs without a rehearsal
         compiler_cache.store("careful", key, {"ptx": ptx})

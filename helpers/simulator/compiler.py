@@ -182,9 +182,7 @@ def careful_ptx(compiled: Compiled) -> str:
 
 def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:
     translation = front_ends.translate(text, compiler)
-    # The compiler's process is free now. Before, a second one would have to start, which takes
-    # longer.
-    careful.begin(translation.compiler, translation.needed)
+    careful.needed = translation.needed
     ptx = debug_info.with_short_paths(translation.ptx, text.file)
     kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)
     dynamic = tuple(

@@ -440,14 +440,23 @@ def _release(addresses: list[int]) -> None:
 
 
 def load(
-    source: str, options: Sequence[str] = (), file: str = "kernel.cu", extern_c: bool = False
+    source: str,
+    options: Sequence[str] = (),
+    file: str = "kernel.cu",
+    extern_c: bool = False,
+    rehearses: bool = True,
 ) -> Module:
     """Compiles and loads CUDA source. Raises CompileFailed (with file:line) and
     toolkit.ToolkitMissingError.
 
+    rehearses: compile the careful translation at once, while this thread reads the PTX; without it
+    the first launch that rehearses waits for the compiler.
+
     It refuses constant memory over 64 KB and static shared memory over 48 KB, as ptxas does.
     """
     compiled = compiler.compile_source(source, tuple(options), file, extern_c)
+    if rehearses and compiled.careful is not None:
+        compiled.careful.begin(compiled.compiler)
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")
     if constant > MAX_CONSTANT:
         raise CompileFailed(
