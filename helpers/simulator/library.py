@@ -218,7 +218,8 @@ def build() -> Path:
 
     Raises toolchain.CompileFailed, CompilerMissingError, CacheError.
     """
-    return toolchain.folder_library("halo_machine", MACHINE, (*_FLAGS, *toolchain.native_flags()))
+    flags = (*_FLAGS, *toolchain.native_flags())
+    return toolchain.folder_library("halo_machine", MACHINE, flags, common="machine.h")
 
 
 _given: list[Path] = []

@@ -30,6 +30,8 @@ CACHE_VARIABLE = "HALO_CACHE"
 SHARED_FLAGS = ("-std=c++17", "-shared", "-fPIC")
 _OBJECT_FLAGS = ("-std=c++17", "-fPIC")
 OPENMP_FLAGS = ("-fopenmp",)
+# Files. A header that is compiled once saves half a second for each of them, and takes two.
+_WORTH_A_PRECOMPILED_HEADER = 8
 
 _INSTALL = """Install one of these and try again:
   Debian, Ubuntu, WSL   sudo apt install g++
@@ -293,12 +295,15 @@ def shared_library(
     return target
 
 
-def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> Path:
+def folder_library(
+    library: str, folder: Path, flags: tuple[str, ...] = (), common: str = ""
+) -> Path:
     """Compiles all .cpp files of `folder` into one shared library, one file on each core at a time,
     and returns its path in the cache.
 
     The key is that of shared_library with the texts of all .cpp and .h files of the folder. The
-    cache keeps objects as well, so that a change in one .cpp file compiles only this file. Raises
+    cache keeps objects as well, so that a change in one .cpp file compiles only this file. common:
+    a header of the folder that most files include; g++ reads it once for all of them. Raises
     CompileFailed, CompilerMissingError, CacheError.
     """
     texts = {
@@ -323,13 +328,19 @@ def folder_library(library: str, folder: Path, flags: tuple[str, ...] = ()) -> P
         for name, text in texts.items():  # the texts of the key, even if a file has changed since
             (build / name).write_text(text, encoding="utf-8")
 
+        missing = {name: path for name, path in objects.items() if not path.exists()}
+        first = []
+        if common and len(missing) >= _WORTH_A_PRECOMPILED_HEADER and find_compiler().kind == "gcc":
+            made = ["-x", "c++-header", common, "-o", f"{common}.gch"]
+            run_compiler([*_OBJECT_FLAGS, *flags, *made], build)
+            first = ["-include", common]
+
         def compile_one(name: str, path: Path) -> None:
-            if not path.exists():
-                run_compiler([*_OBJECT_FLAGS, *flags, "-c", name, "-o", path.name], build)
-                os.replace(build / path.name, path)
+            run_compiler([*_OBJECT_FLAGS, *flags, *first, "-c", name, "-o", path.name], build)
+            os.replace(build / path.name, path)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(compile_one, *zip(*objects.items(), strict=True)))
+            list(pool.map(compile_one, *zip(*missing.items(), strict=True)))
         run_compiler([*SHARED_FLAGS, *map(str, objects.values()), *flags, "-o", target.name], build)
         os.replace(build / target.name, target)
     return target

@@ -184,6 +184,44 @@ def test_run_compiler_takes_the_folder_out_of_messages(tmp_path):
     assert caught.value.message.startswith("bad.cpp:1")
 
 
+def folder_of_parts(folder: Path, header: str) -> Path:
+    folder.mkdir()
+    (folder / "common.h").write_text(f"#pragma once\n{header}")
+    for k in range(toolchain._WORTH_A_PRECOMPILED_HEADER):
+        text = f'#include "common.h"\nextern "C" int part_{k}() {{ return {k} * common(); }}\n'
+        (folder / f"part_{k}.cpp").write_text(text)
+    return folder
+
+
+def test_the_parts_of_a_folder_share_a_header(cache, tmp_path, monkeypatch):
+    folder = folder_of_parts(tmp_path / "parts", "inline int common() { return 3; }\n")
+    compiled = []
+    run = toolchain.run_compiler
+    monkeypatch.setattr(
+        toolchain,
+        "run_compiler",
+        lambda arguments, cwd: (compiled.append(arguments), run(arguments, cwd)),
+    )
+    library = ctypes.CDLL(str(toolchain.folder_library("parts", folder, common="common.h")))
+    last = toolchain._WORTH_A_PRECOMPILED_HEADER - 1
+    assert getattr(library, f"part_{last}")() == 3 * last
+    headers = [one for one in compiled if "c++-header" in one]
+    assert len(headers) == (toolchain.find_compiler().kind == "gcc")
+    compiled.clear()
+    (folder / "part_1.cpp").write_text('extern "C" int part_1() { return 50; }\n')
+    library = ctypes.CDLL(str(toolchain.folder_library("parts", folder, common="common.h")))
+    assert library.part_1() == 50 and library.part_2() == 6
+    assert len(compiled) == 2, "one part, without the header, and the library"
+
+
+def test_an_error_in_a_shared_header_is_named(cache, tmp_path):
+    folder = folder_of_parts(tmp_path / "parts", "int broken( {\n")
+    with pytest.raises(toolchain.CompileFailed) as caught:
+        toolchain.folder_library("parts", folder, common="common.h")
+    assert "common.h:2" in caught.value.message
+    assert "build-" not in caught.value.message
+
+
 def test_a_cache_that_cannot_be_written_names_the_variable(tmp_path, monkeypatch):
     blocked = tmp_path / "a-file"
     blocked.write_text("")
