@@ -28,6 +28,9 @@ from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.simulator.toolchain import CompileFailed
 
 LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
+# Outputs that one launch must write whole: none, because several launches may fill one together.
+# The verdict looks at what came out of all.
+_WRITTEN_WHOLE = ()
 OWN = "(its own)"
 _SUMS = (
     "requests",
@@ -157,14 +160,15 @@ def run(
     turns: bool = False,
     spread: bool = False,
     limit_s: float = LIMIT_S,
+    checks: bool = True,
 ) -> tuple[Outcome, ...]:
     """Run a kernel on the cases in the simulator, up to the first that it does not come through.
 
     turns: count the turns of its loops, too; spread: run every second block of each budgeted case
-    alone, too.
+    alone, too; checks: look for faults, unless `checked` has found none in these cases.
     Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cases, lambda case: _run(cell, case, turns, spread, limit_s))
+    return _up_to_a_stop(cases, lambda case: _run(cell, case, turns, spread, limit_s, checks))
 
 
 def checked(
@@ -176,18 +180,6 @@ def checked(
     Raises DoesNotCompile.
     """
     return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s))
-
-
-def counted(
-    cell: KernelCell,
-    cases: Iterable[Case],
-    *,
-    turns: bool = False,
-    spread: bool = False,
-    limit_s: float = LIMIT_S,
-) -> tuple[Outcome, ...]:
-    """As `run`, without a look for faults: for cases that `checked` has found none in."""
-    return _up_to_a_stop(cases, lambda case: _run(cell, case, turns, spread, limit_s, checks=False))
 
 
 def _up_to_a_stop(
@@ -213,7 +205,7 @@ def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
                 cell.kernel,
                 *_given(arrays, step),
                 **_where(cell, step),
-                outputs=(),
+                outputs=_WRITTEN_WHOLE,
                 time_limit=limit_s,
             )
         except (TypeError, ValueError) as error:
@@ -224,7 +216,7 @@ def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
 
 
 def _run(
-    cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float, checks: bool = True
+    cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float, checks: bool
 ) -> Outcome:
     arrays, outputs = _copies(case)
     counts: list[Counts] = []
@@ -237,7 +229,7 @@ def _run(
                 cell.kernel,
                 *given,
                 **where,
-                outputs=(),
+                outputs=_WRITTEN_WHOLE,
                 time_limit=limit_s,
                 checks=checks,
             )

@@ -122,6 +122,22 @@ def test_outcomes_of_other_cases_do_not_pass():
     assert one.verdict(one.run(one.solution, 2), 1).status in ("refused", "wrong")
 
 
+def test_what_is_counted_must_come_out_right_too(monkeypatch):
+    """A kernel may do other things in the launch that counts, by a clock for instance."""
+    one = exercises.find("conv1d_symmetric")
+    assert one.judge(one.solution).passed
+    run = outcome.run
+
+    def idle(*given, **how):
+        return [
+            dataclasses.replace(made, arrays={k: 0 * a for k, a in made.arrays.items()})
+            for made in run(*given, **how)
+        ]
+
+    monkeypatch.setattr(outcome, "run", idle)
+    assert one.judge(one.solution).status == "wrong"
+
+
 # ---- in a notebook ----
 
 
