@@ -4,7 +4,8 @@ longer than a call.
 One source can become different PTX after different other sources, with a few loads more or fewer,
 so that counters would change from one run to the next. In trials 15 of 409 sources did, nearly all
 of them long. So the optimised PTX of a long source comes from a new child of a process that has
-compiled nothing itself. A child costs 8 ms, as much as half of a short source's compilation.
+compiled nothing itself. A child costs 9 ms, where a short source takes 14. That makes different PTX
+rare, and not impossible: of some sources it also differs between two processes that are alike.
 
 Each call uses a waiting process, or starts one. A source that crashes the compiler ends only that
 process, and so does Ctrl-C.

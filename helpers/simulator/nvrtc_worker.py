@@ -121,10 +121,15 @@ def _in_child(work: Callable[[], None]) -> None:
     parent = os.getpid()
     child = os.fork()
     if not child:
-        ctypes.CDLL(None).prctl(_PDEATHSIG, _SIGKILL)  # nobody waits for it if this process ends
-        if os.getppid() == parent:
-            work()
-        os._exit(0)
+        status = 1
+        try:
+            # If this process ends, nobody waits for the child.
+            ctypes.CDLL(None).prctl(_PDEATHSIG, _SIGKILL)
+            if os.getppid() == parent:
+                work()
+            status = 0
+        finally:  # An error would end this thread alone, and look like success.
+            os._exit(status)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         os.kill(parent, os.WTERMSIG(status))

@@ -386,6 +386,20 @@ __global__ void k(int* y) { *y = T<28, 0>::v; }
         time.sleep(0.01)
 
 
+@pytest.mark.parametrize(("work", "status"), [("len('')", 0), ("1 / 0", 1), ("os.abort()", -6)])
+def test_a_process_ends_as_the_child_that_could_not_answer(work, status):
+    """In a thread, as in the compiler's process: an error there would end the thread alone."""
+    code = f"""
+import os, threading
+from helpers.simulator import nvrtc_worker
+thread = threading.Thread(target=lambda: nvrtc_worker._in_child(lambda: {work}))
+thread.start()
+thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == status, done.stderr.decode()
+
+
 def children_of(process: int) -> list[str]:
     tasks = Path(f"/proc/{process}/task").iterdir()
     return [child for task in tasks for child in (task / "children").read_text().split()]
@@ -667,6 +681,37 @@ def test_blanked_text_keeps_its_places():
     blank = includes.without_comments(text)
     assert (len(blank), blank.count("\n")) == (len(text), text.count("\n"))
     assert blank.split() == ["int", "a;", '"', '"', "'", "'", "1'000", "h"]
+
+
+NAMES = "#define OBJECT cudaTextureObject_t\n#define FETCH tex1Dfetch<float>\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "of_a_file"),
+    [
+        (NAMES, ""),
+        (f"#include <cuda_fp16.h>\n#include <mma.h>\n{NAMES}", ""),
+        (f'#include "own.cuh"\n{NAMES}', "#include <cuda_fp16.h>\n"),
+        ('#include <mma.h>\n#include "own.cuh"\n', NAMES),
+    ],
+    ids=["alone", "headers of halves", "a header in a file", "names in a file"],
+)
+def test_names_of_textures_are_there_whatever_is_included(source, of_a_file, tmp_path):
+    """The compiler leaves these names out where no text seems to need them."""
+    (tmp_path / "own.cuh").write_text(of_a_file)
+    source += "__global__ void k(float* y, OBJECT t) { y[0] = FETCH(t, 3); }"
+    assert compile_source(source, [f"-I{tmp_path}"], compiler="nvrtc").kernels
+
+
+def test_headers_of_halves_need_few_names(monkeypatch):
+    asked = []
+    compile = nvrtc.compile
+    monkeypatch.setattr(
+        nvrtc, "compile", lambda *given: (asked.append("--minimal" in given[2]), compile(*given))[1]
+    )
+    for before in ("cuda_fp16.h>  // not the CUDA runtime", "mma.h>", "cuda_runtime.h>"):
+        compile_source(f"#include <{before}\n{PLAIN}", compiler="nvrtc")
+    assert asked == [True] * 4 + [False] * 2
 
 
 # ---- the compiler's processes ----

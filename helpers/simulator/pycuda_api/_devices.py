@@ -102,11 +102,11 @@ def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]
     finally:
         set_count(before)
         _peers.intersection_update(peers)
+        for device in range(len(memory_of)):
+            memory.limit(device, None)
         # The next devices have all of their memory.
         while len(_kept) > kept:
             _kept.pop()()
-        for device in range(len(memory_of)):
-            memory.limit(device, None)
 
 
 def current() -> int:
