@@ -10,19 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.simulator.careful import CarefulTranslation
 from helpers.simulator.compiler import compile_source
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
 
 import device_functions
 import tensor_products
-
-
-@pytest.fixture(autouse=True)
-def only_the_optimised_code(monkeypatch):
-    """Leaves out the second translation of each source: it is for launches, and here are none."""
-    monkeypatch.setattr(CarefulTranslation, "begin", lambda *_: None)
 
 
 @pytest.mark.parametrize("group", device_functions.GROUPS)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.simulator.ptx import Module, ParseError, Unsupported, encode
+from helpers.simulator.ptx import Encoding, Module, ParseError, Unsupported
 from helpers.simulator.ptx.control import post_dominators
 from helpers.simulator.ptx.opcodes import (
     ACQUIRE,
@@ -72,7 +72,7 @@ class Encoded:
     def __init__(self, text, name="k"):
         self.ids = EveryName()
         self.module = Module(text)
-        self.program = encode(self.module, name, self.ids)
+        self.program = Encoding(self.module, name, self.ids).counted()
         self.names = list(self.ids)
         kinds = {number: name for name, number in STATIC_KINDS.items()}
         symbols = {
@@ -957,7 +957,7 @@ def test_what_has_no_operation_is_refused_by_name_and_line():
     )
     module = Module(text)
     with pytest.raises(Unsupported, match=r"tex\.2d\.v4\.f32\.f32.*a\.cu:17"):
-        encode(module, "k", {"exit": 0})
+        Encoding(module, "k", {"exit": 0})
     with pytest.raises(Unsupported, match="envreg1"):
         lines("mov.u32 %r1, %envreg1;")
     with pytest.raises(Unsupported, match="cudaLaunchDevice"):

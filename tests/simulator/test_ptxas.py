@@ -9,7 +9,7 @@ from helpers import kernels
 from helpers.simulator import assembly, compiler, library, toolkit
 from helpers.simulator.ptx import cubin, sass
 from helpers.simulator.ptx.atomics import JOINED, ONE_LANE, SPIN, WHOLE_WARP, WORD
-from helpers.simulator.ptx.encode import encode
+from helpers.simulator.ptx.encode import Encoding
 from helpers.simulator.ptx.opcodes import NO_COUNT
 from helpers.simulator.ptx.parse import Module
 
@@ -45,7 +45,7 @@ def counted(body, machine_code=None):
             FIRST + line: tuple(sass.Access(f"{one[:3]}.X", int(one[3:])) for one in found.split())
             for line, found in machine_code.items()
         }
-    program = encode(module, "k", library.operation_ids(), lines)
+    program = Encoding(module, "k", library.operation_ids()).counted(lines)
     rows = [
         row
         for row in program.instructions
@@ -301,9 +301,8 @@ def form(atomic, machine_code=""):
         if machine_code
         else None
     )
-    program = encode(
-        Module(f"{HEAD}{body.strip()}\nret;\n}}\n"), "k", library.operation_ids(), lines
-    )
+    module = Module(f"{HEAD}{body.strip()}\nret;\n}}\n")
+    program = Encoding(module, "k", library.operation_ids()).counted(lines)
     atomics = {
         number for name, number in library.operation_ids().items() if name.startswith("atom.")
     }
@@ -416,9 +415,8 @@ needs_assembler = pytest.mark.skipif(
 def test_rules_agree_with_the_machine_code():
     compiled = compiler.compile_source(SOURCE)
     lines = assembly.accesses(compiled, "k")
-    by_rule, by_code = (
-        encode(Module(compiled.ptx), "k", library.operation_ids(), one) for one in (None, lines)
-    )
+    encoding = Encoding(Module(compiled.ptx), "k", library.operation_ids())
+    by_rule, by_code = encoding.counted(), encoding.counted(lines)
     assert not by_rule.by_machine_code.any()
     assert by_code.by_machine_code.sum() == 5
     for column in by_rule.instructions.dtype.names:

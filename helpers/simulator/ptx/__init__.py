@@ -2,11 +2,11 @@
 encodes.
 """
 
-from .encode import BUILTINS, FUNCTION_ADDRESS, INSTRUCTION, Encoding, Program, Relocation, encode
+from .encode import BUILTINS, FUNCTION_ADDRESS, INSTRUCTION, Encoding, Program, Relocation
 from .parse import Module, ParseError, Place, Variable
 from .rows import Unsupported
 
 __all__ = [
     "BUILTINS", "FUNCTION_ADDRESS", "INSTRUCTION", "Encoding", "Module", "ParseError", "Place",
-    "Program", "Relocation", "Unsupported", "Variable", "encode",
+    "Program", "Relocation", "Unsupported", "Variable",
 ]  # fmt: skip

@@ -35,7 +35,6 @@ __all__ = [
     "Program",
     "Relocation",
     "Unsupported",
-    "encode",
 ]
 
 INSTRUCTION = np.dtype(
@@ -251,19 +250,6 @@ class Encoding:
             origins=np.concatenate(roots),
             ptx_lines=np.concatenate(lines),
         )
-
-
-def encode(
-    module: Module,
-    name: str,
-    operation_ids: Mapping[str, int],
-    machine_code: sass.Lines | None = None,
-    contract: bool = True,
-) -> Program:
-    """Returns the program of a kernel for counting. The arguments are those of Encoding and its
-    method `counted`.
-    """
-    return Encoding(module, name, operation_ids, contract).counted(machine_code)
 
 
 def _lines(code: Code, count: int) -> np.ndarray:
