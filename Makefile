@@ -1,9 +1,11 @@
 # Halo Labs. `make` alone lists the targets.
 #
-# PY=/path/to/python   use this Python in place of .venv (it brings its own packages; nothing is installed into it)
+# PY=/path/to/python   use this Python in place of .venv (it brings its own packages; nothing is
+#                      installed into it)
 # PYTHON3=python3.12   make .venv with this Python
 # WORKERS=4            run the tests in so many processes
-# GPU=yes|no           whether to install PyCUDA into .venv; found out by nvidia-smi and nvcc when not given
+# GPU=yes|no           whether to install PyCUDA into .venv; found out by nvidia-smi and nvcc when
+#                      not given
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -11,7 +13,8 @@ SHELL := /bin/bash
 
 PYTHON3 ?= python3
 ifndef GPU
-GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q '^GPU ' && command -v nvcc >/dev/null && echo yes || echo no)
+GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q '^GPU ' && command -v nvcc >/dev/null \
+    && echo yes || echo no)
 endif
 
 ifdef PY
@@ -24,7 +27,8 @@ PYTHON := $(CURDIR)/.venv/bin/python
 ENVIRONMENT := .venv/.installed $(if $(filter yes,$(GPU)),.venv/.pycuda)
 endif
 
-# Of tests: one more than two cores have, since a worker waits for compilers, boxes and limits of time.
+# Of tests: one more than two cores have, since a worker waits for compilers, boxes and limits
+# of time.
 WORKERS ?= 3
 SANITIZERS := memcheck racecheck initcheck synccheck
 
@@ -52,9 +56,9 @@ endif
 labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and figures
 	$(PYTHON) -m helpers.tools.run_labs
 
-# Without a GPU on purpose: the same test everywhere. `make gpu` is the other half.
-# mypy needs one core and pytest waits now and then, so that both run at once. A worker takes a module, or a lab, when it has finished
-# one; tests/conftest.py puts long modules first.
+# Without a GPU on purpose: the same test everywhere. `make gpu` is the other half. mypy needs
+# one core and pytest waits now and then, so that both run at once. A worker takes a module, or
+# a lab, when it has finished one; tests/conftest.py puts long modules first.
 test: export LAB_DEVICE := simulator
 test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
@@ -66,9 +70,10 @@ test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the s
 jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there
 	$(PYTHON) -m helpers.jupyterlab
 
-# compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names hold "sanitize":
-# each launches every kernel once, at sizes that leave a partial block. initcheck does not see what a bulk copy writes, and reports
-# every output of the kernels that use one; the test itself checks that all are written.
+# compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names
+# hold "sanitize": each launches every kernel once, at sizes that leave a partial block.
+# initcheck does not see what a bulk copy writes, and reports every output of the kernels that
+# use one; the test itself checks that all are written.
 gpu: export LAB_DEVICE := gpu
 gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
@@ -111,9 +116,10 @@ check-python:
 	$(PYTHON3) -m venv .venv || { rm -rf .venv; \
 	    echo 'Python could not make .venv. On Debian and Ubuntu: sudo apt install python3-venv, then again.'; exit 1; }
 
-# One core unpacks packages, so another builds the simulator's machine meanwhile; that needs two packages only. If it cannot be built,
-# the first launch says why. Python compiles modules when they are first imported: most of these never are. A newer pip than that of
-# the Python finds and unpacks the packages in three quarters of the time.
+# One core unpacks packages, so another builds the simulator's machine meanwhile; that needs two
+# packages only. If it cannot be built, the first launch says why. Python compiles modules when
+# they are first imported: most of these never are. A newer pip than that of the Python finds
+# and unpacks the packages in three quarters of the time.
 .venv/.installed: pyproject.toml | .venv/bin/python
 	$(PYTHON) -m pip install --quiet --no-compile --upgrade pip numpy platformdirs
 	$(PYTHON) -c 'from helpers.simulator import library; library.build()' 2>/dev/null & \
