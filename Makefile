@@ -10,6 +10,9 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
+# Packages are installed without their bytecode, and these targets start Python a hundred times:
+# each would compile again what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON3 ?= python3
 ifndef GPU
