@@ -35,6 +35,7 @@ from typing import Any
 
 from helpers.course import confine
 from helpers.course.errors import CourseError
+from helpers.course.inside import MEMORY, bytes_in
 from helpers.course.processes import (
     descendants,
     end_all_of,
@@ -191,7 +192,7 @@ class Bench:
     def _watch(self, began: float) -> tuple[str, str, int]:
         """Wait for the end of a job: its status, a sentence, the most memory that was seen."""
         assert self._process is not None and self._channel is not None
-        peak, pause, looked = 0, 0.01, began
+        peak, pause = 0, 0.01
         while True:
             ready, _, _ = select.select([self._channel], [], [], pause)
             if ready:
@@ -206,21 +207,15 @@ class Bench:
                     f"more than {self.limits.memory >> 20:,} MiB of memory, and stopped",
                     peak,
                 )
-            if self._scratch is not None and now - looked > 0.2:
-                looked = now
-                if _bytes_in(Path(self._scratch.name)) > self.limits.scratch:
-                    return (
-                        "memory",
-                        f"more than {self.limits.scratch >> 20:,} MiB of files, and stopped",
-                        peak,
-                    )
+            if self._scratch is not None and bytes_in(self._scratch.name) > self.limits.scratch:
+                return (*self._too_many_files(), peak)
             pause = min(pause * 1.5, 0.05)
 
     def _end_of_job(self) -> tuple[str, str]:
         assert self._channel is not None
         try:
             said = json.loads(self._channel.recv(1 << 16))
-            status, cpu = int(said["status"]), float(said["cpu"])
+            status, cpu, files = int(said["status"]), float(said["cpu"]), int(said["files"])
         except (OSError, ValueError, KeyError, TypeError):
             return "crash", "the job ended its box"
         if os.WIFSIGNALED(status):
@@ -229,13 +224,15 @@ class Bench:
                 return "time", f"more than {self.limits.cpu_s} s of computing, and stopped"
             return "crash", f"ended by signal {number}"
         code = os.WEXITSTATUS(status)
-        if code == 77:
+        if code == MEMORY:
             return "memory", "more memory than allowed, and stopped"
-        return (
-            ("done", "")
-            if code == 0
-            else ("crash", f"ended with status {code} before it had answered")
-        )
+        if code != 0:
+            return "crash", f"ended with status {code} before it had answered"
+        # A job may write faster than `_watch` looks.
+        return self._too_many_files() if files > self.limits.scratch else ("done", "")
+
+    def _too_many_files(self) -> tuple[str, str]:
+        return "memory", f"more than {self.limits.scratch >> 20:,} MiB of files, and stopped"
 
     # ---- the process ----
 
@@ -510,12 +507,3 @@ def _read(fd: int, most: int) -> bytes:
         return b""
     with mmap.mmap(fd, size, access=mmap.ACCESS_READ) as view:
         return view[:size]
-
-
-def _bytes_in(folder: Path) -> int:
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(place, name)).st_blocks * 512
-    return total
