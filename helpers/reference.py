@@ -56,8 +56,7 @@ def conv2d(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
                 cells = x[
                     :, c, p : p + height - taps + 1 : stride, q : q + width - taps + 1 : stride
                 ]
-                for m in range(maps):
-                    y[:, m] += filter[m, c, p, q] * cells
+                y += filter[:, c, p, q, None, None] * cells[:, None]  # of all maps
     return y
 
 
