@@ -4,6 +4,8 @@
 // this is faster than a loop over the active lanes, because the compiler vectorises it. Expensive
 // operations such as a division use lane_by_lane.
 #pragma once
+#include <initializer_list>
+
 #include "operations.h"
 
 #if defined(__clang__)
@@ -98,6 +100,12 @@ template <class T> HALO_INLINE T* result_of(const Lanes& w, const Instruction& i
 HALO_NOINLINE inline void add_operation(const std::string& name, Operation run) {
     operations().push_back({name, run});
 }
-HALO_NOINLINE inline void add_operation(const char* name, const char* type, Operation run) {
-    operations().push_back({std::string(name) + "." + type, run});
+HALO_NOINLINE inline void add_operation(const char* name, Operation run) {
+    operations().push_back({name, run});
+}
+// The name is the parts, one after another.
+HALO_NOINLINE inline void add_operation(std::initializer_list<const char*> parts, Operation run) {
+    std::string name;
+    for (const char* part : parts) name += part;
+    operations().push_back({name, run});
 }

@@ -280,39 +280,39 @@ void dot_of_halves(Lanes& w, const Instruction& i, uint32_t lanes) {
     });
 }
 
-template <class Op> void of_each_width(const std::string& name) {
-    add_operation(name + ".b16", binary<uint16_t, Op>);
-    add_operation(name + ".b32", binary<uint32_t, Op>);
-    add_operation(name + ".b64", binary<uint64_t, Op>);
-    add_operation(name + ".pred", of_predicates<Op>);
+template <class Op> void of_each_width(const char* name) {
+    add_operation({name, ".b16"}, binary<uint16_t, Op>);
+    add_operation({name, ".b32"}, binary<uint32_t, Op>);
+    add_operation({name, ".b64"}, binary<uint64_t, Op>);
+    add_operation({name, ".pred"}, of_predicates<Op>);
 }
-template <class Op> void of_each_width_alone(const std::string& name) {
-    add_operation(name + ".b16", unary<uint16_t, uint16_t, Op>);
-    add_operation(name + ".b32", unary<uint32_t, uint32_t, Op>);
-    add_operation(name + ".b64", unary<uint64_t, uint64_t, Op>);
+template <class Op> void of_each_width_alone(const char* name) {
+    add_operation({name, ".b16"}, unary<uint16_t, uint16_t, Op>);
+    add_operation({name, ".b32"}, unary<uint32_t, uint32_t, Op>);
+    add_operation({name, ".b64"}, unary<uint64_t, uint64_t, Op>);
 }
-template <class Word, class Signed> void shifts(const std::string& bits) {
-    add_operation("shl.b" + bits, shift<Word, Left>);
-    add_operation("shr.b" + bits, shift<Word, Right>);
-    add_operation("shr.u" + bits, shift<Word, Right>);
-    add_operation("shr.s" + bits, shift<Signed, Right>);
+template <class Word, class Signed> void shifts(const char* bits) {
+    add_operation({"shl.b", bits}, shift<Word, Left>);
+    add_operation({"shr.b", bits}, shift<Word, Right>);
+    add_operation({"shr.u", bits}, shift<Word, Right>);
+    add_operation({"shr.s", bits}, shift<Signed, Right>);
 }
-template <class Word, class Signed> void fields(const std::string& bits) {
-    add_operation("popc.b" + bits, unary<Word, uint32_t, Ones>);
-    add_operation("clz.b" + bits, unary<Word, uint32_t, LeadingZeros>);
-    add_operation("brev.b" + bits, unary<Word, Word, Reversed>);
-    add_operation("bfind.u" + bits, find_highest<Word>);
-    add_operation("bfind.s" + bits, find_highest<Signed>);
-    add_operation("bfe.u" + bits, extract_field<Word>);
-    add_operation("bfe.s" + bits, extract_field<Signed>);
-    add_operation("bfi.b" + bits, insert_field<Word>);
+template <class Word, class Signed> void fields(const char* bits) {
+    add_operation({"popc.b", bits}, unary<Word, uint32_t, Ones>);
+    add_operation({"clz.b", bits}, unary<Word, uint32_t, LeadingZeros>);
+    add_operation({"brev.b", bits}, unary<Word, Word, Reversed>);
+    add_operation({"bfind.u", bits}, find_highest<Word>);
+    add_operation({"bfind.s", bits}, find_highest<Signed>);
+    add_operation({"bfe.u", bits}, extract_field<Word>);
+    add_operation({"bfe.s", bits}, extract_field<Signed>);
+    add_operation({"bfi.b", bits}, insert_field<Word>);
 }
-template <class A, class B> void dots(const std::string& types) {
-    add_operation("dp4a." + types, dot_of_bytes<A, B>);
+template <class A, class B> void dots(const char* types) {
+    add_operation({"dp4a.", types}, dot_of_bytes<A, B>);
 }
-template <class A, class B> void dots_of_halves(const std::string& types) {
-    add_operation("dp2a.lo." + types, dot_of_halves<A, B, 0>);
-    add_operation("dp2a.hi." + types, dot_of_halves<A, B, 16>);
+template <class A, class B> void dots_of_halves(const char* types) {
+    add_operation({"dp2a.lo.", types}, dot_of_halves<A, B, 0>);
+    add_operation({"dp2a.hi.", types}, dot_of_halves<A, B, 16>);
 }
 
 const bool registered = [] {

@@ -175,18 +175,14 @@ void test(Lanes& w, const Instruction& i, uint32_t lanes) {
     keep_predicate(w.predicate(i.operand[0]), bits, lanes);
 }
 
-HALO_NOINLINE std::string two(const char* first, const char* second) {
-    return std::string(first) + "." + second;
-}
-// NAME.comparison{.and, .or, .xor}.types
-HALO_NOINLINE void add_joined(const char* name, const char* comparison, const std::string& types,
-                              const Operation (&run)[4]) {
-    const std::string start = two(name, comparison);
-    const char* const joins[4] = {".", ".and.", ".or.", ".xor."};
-    for (int k = 0; k < 4; ++k) operations().push_back({start + joins[k] + types, run[k]});
+// NAME.comparison{.and, .or, .xor}.types. Here the types have their dots.
+HALO_NOINLINE void add_joined(const char* name, const char* comparison, const char* to,
+                              const char* from, const Operation (&run)[4]) {
+    const char* const joins[4] = {"", ".and", ".or", ".xor"};
+    for (int k = 0; k < 4; ++k) add_operation({name, comparison, joins[k], to, from}, run[k]);
 }
 template <Type type, Comparison c> void setp(const char* comparison, const char* from) {
-    add_joined("setp", comparison, from,
+    add_joined("setp.", comparison, "", from,
                {set_predicate<type, c, ALONE>, set_predicate<type, c, AND>,
                 set_predicate<type, c, OR>, set_predicate<type, c, XOR>});
 }
@@ -195,16 +191,15 @@ template <Type type, Comparison c, uint32_t yes>
 void set_as(const char* comparison, const char* to, const char* from) {
     if constexpr (type == U32 || type == S32 || type == U64 || type == S64 || type == F32 ||
                   type == F64)
-        add_joined("set", comparison, two(to, from),
+        add_joined("set.", comparison, to, from,
                    {set_value<type, c, ALONE, yes>, set_value<type, c, AND, yes>,
                     set_value<type, c, OR, yes>, set_value<type, c, XOR, yes>});
     else
-        add_operation("set", (two(comparison, to) + "." + from).c_str(),
-                      set_value<type, c, ALONE, yes>);
+        add_operation({"set.", comparison, to, from}, set_value<type, c, ALONE, yes>);
 }
 template <Type type, Comparison c, uint32_t yes>
 void set_as_short(const char* comparison, const char* to, const char* from) {
-    add_operation("set", (two(comparison, to) + "." + from).c_str(), set_short<type, c, yes>);
+    add_operation({"set.", comparison, to, from}, set_short<type, c, yes>);
 }
 // Results: integers (s32 is as u32, all ones), f32, and numbers of 16 bits; of pairs a half each.
 template <Type type, Comparison c> void both(const char* comparison, const char* from) {
@@ -212,16 +207,16 @@ template <Type type, Comparison c> void both(const char* comparison, const char*
     constexpr bool brain = type == BF16 || type == BF16X2;
     constexpr uint32_t one_16 = brain ? 0x3F80 : 0x3C00;
     if constexpr (is_pair(type)) {
-        for (const char* to : {"u32", "s32", "u16x2"})
+        for (const char* to : {".u32", ".s32", ".u16x2"})
             set_as<type, c, 0xFFFF>(comparison, to, from);
         set_as<type, c, one_16>(comparison, from, from);
     } else {
-        for (const char* to : {"u32", "s32"}) set_as<type, c, 0xFFFFFFFF>(comparison, to, from);
-        set_as<type, c, 0x3F800000>(comparison, "f32", from);
+        for (const char* to : {".u32", ".s32"}) set_as<type, c, 0xFFFFFFFF>(comparison, to, from);
+        set_as<type, c, 0x3F800000>(comparison, ".f32", from);
         if constexpr (type == F16 || type == BF16)
-            for (const char* to : {"u16", "s16"})
+            for (const char* to : {".u16", ".s16"})
                 set_as_short<type, c, 0xFFFF>(comparison, to, from);
-        set_as_short<type, c, one_16>(comparison, brain ? "bf16" : "f16", from);
+        set_as_short<type, c, one_16>(comparison, brain ? ".bf16" : ".f16", from);
     }
 }
 
@@ -247,27 +242,27 @@ template <Type type> void of_order(const char* from) {
 }
 template <class Word> void choices(const std::vector<const char*>& types) {
     for (const char* type : types) {
-        add_operation("selp", type, select<Word>);
-        add_operation("slct", two(type, "s32").c_str(), select_by_sign<Word>);
-        add_operation("slct", two(type, "f32").c_str(), select_by_float<Word>);
+        add_operation({"selp.", type}, select<Word>);
+        add_operation({"slct.", type, ".s32"}, select_by_sign<Word>);
+        add_operation({"slct.", type, ".f32"}, select_by_float<Word>);
     }
 }
 template <class Word, int digits> void tests(const char* type) {
-    add_operation("testp.finite", type, test<Word, digits, Class::FINITE>);
-    add_operation("testp.infinite", type, test<Word, digits, Class::INFINITE>);
-    add_operation("testp.number", type, test<Word, digits, Class::NUMBER>);
-    add_operation("testp.notanumber", type, test<Word, digits, Class::NOT_A_NUMBER>);
-    add_operation("testp.normal", type, test<Word, digits, Class::NORMAL>);
-    add_operation("testp.subnormal", type, test<Word, digits, Class::SUBNORMAL>);
+    add_operation({"testp.finite.", type}, test<Word, digits, Class::FINITE>);
+    add_operation({"testp.infinite.", type}, test<Word, digits, Class::INFINITE>);
+    add_operation({"testp.number.", type}, test<Word, digits, Class::NUMBER>);
+    add_operation({"testp.notanumber.", type}, test<Word, digits, Class::NOT_A_NUMBER>);
+    add_operation({"testp.normal.", type}, test<Word, digits, Class::NORMAL>);
+    add_operation({"testp.subnormal.", type}, test<Word, digits, Class::SUBNORMAL>);
 }
 
 const bool registered = [] {
-    of_each_float<F32>("f32"), of_each_float<F64>("f64"), of_each_float<F16>("f16"),
-        of_each_float<BF16>("bf16");
-    of_each_float<F16X2>("f16x2"), of_each_float<BF16X2>("bf16x2");
-    of_order<U16>("u16"), of_order<U32>("u32"), of_order<U64>("u64"), of_order<S16>("s16"),
-        of_order<S32>("s32"), of_order<S64>("s64");
-    of_equality<U16>("b16"), of_equality<U32>("b32"), of_equality<U64>("b64");
+    of_each_float<F32>(".f32"), of_each_float<F64>(".f64"), of_each_float<F16>(".f16"),
+        of_each_float<BF16>(".bf16");
+    of_each_float<F16X2>(".f16x2"), of_each_float<BF16X2>(".bf16x2");
+    of_order<U16>(".u16"), of_order<U32>(".u32"), of_order<U64>(".u64"), of_order<S16>(".s16"),
+        of_order<S32>(".s32"), of_order<S64>(".s64");
+    of_equality<U16>(".b16"), of_equality<U32>(".b32"), of_equality<U64>(".b64");
     choices<uint16_t>({"b16", "u16", "s16", "f16", "bf16"});
     choices<uint32_t>({"b32", "u32", "s32", "f32", "f16x2", "bf16x2"});
     choices<uint64_t>({"b64", "u64", "s64", "f64"});

@@ -298,31 +298,31 @@ void pack_integers(Lanes& w, const Instruction& i, uint32_t lanes) {
 }
 
 template <class From, class... To>
-void from_integer(const std::string& from, const char* const (&names)[8]) {
+void from_integer(const char* from, const char* const (&names)[8]) {
     int k = 0;
-    (add_operation(std::string("cvt.") + names[k++] + "." + from, integers<To, From>), ...);
-    add_operation("cvt.f32." + from, to_float<float, From>);
-    add_operation("cvt.f64." + from, to_float<double, From>);
-    add_operation("cvt.f16." + from, to_short<false, From>);
-    add_operation("cvt.bf16." + from, to_short<true, From>);
+    (add_operation({"cvt.", names[k++], ".", from}, integers<To, From>), ...);
+    add_operation({"cvt.f32.", from}, to_float<float, From>);
+    add_operation({"cvt.f64.", from}, to_float<double, From>);
+    add_operation({"cvt.f16.", from}, to_short<false, From>);
+    add_operation({"cvt.bf16.", from}, to_short<true, From>);
 }
 template <class Format, class... To>
-void from_format(const std::string& from, const char* const (&names)[8]) {
+void from_format(const char* from, const char* const (&names)[8]) {
     int k = 0;
-    (add_operation(std::string("cvt.") + names[k++] + "." + from, from_float<To, Format>), ...);
-    add_operation("cvt.f64." + from, floats<Double, Format>);
-    if constexpr (!is_short<Format>) add_operation("cvt.f32." + from, floats<Single, Format>);
+    (add_operation({"cvt.", names[k++], ".", from}, from_float<To, Format>), ...);
+    add_operation({"cvt.f64.", from}, floats<Double, Format>);
+    if constexpr (!is_short<Format>) add_operation({"cvt.f32.", from}, floats<Single, Format>);
     if constexpr (!std::is_same_v<Format, Single>) {
-        add_operation("cvt.f16." + from, floats<Half, Format>);
-        add_operation("cvt.bf16." + from, floats<Brain, Format>);
+        add_operation({"cvt.f16.", from}, floats<Half, Format>);
+        add_operation({"cvt.bf16.", from}, floats<Brain, Format>);
     }
 }
-template <bool e5m2> void of_bytes(const std::string& type) {
-    add_operation("cvt." + type + ".f32", bytes_of_singles<e5m2>);
-    add_operation("cvt." + type + ".f16x2", bytes_of_pair<e5m2, false>);
-    add_operation("cvt." + type + ".bf16x2", bytes_of_pair<e5m2, true>);
-    add_operation("cvt.f16x2." + type, pair_of_bytes<e5m2, false>);
-    add_operation("cvt.bf16x2." + type, pair_of_bytes<e5m2, true>);
+template <bool e5m2> void of_bytes(const char* type) {
+    add_operation({"cvt.", type, ".f32"}, bytes_of_singles<e5m2>);
+    add_operation({"cvt.", type, ".f16x2"}, bytes_of_pair<e5m2, false>);
+    add_operation({"cvt.", type, ".bf16x2"}, bytes_of_pair<e5m2, true>);
+    add_operation({"cvt.f16x2.", type}, pair_of_bytes<e5m2, false>);
+    add_operation({"cvt.bf16x2.", type}, pair_of_bytes<e5m2, true>);
 }
 
 #define HALO_INTEGERS                                                                              \

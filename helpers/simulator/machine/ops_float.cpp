@@ -109,21 +109,21 @@ template <class Format> void copy_sign(Lanes& w, const Instruction& i, uint32_t 
               [=](int l) { return static_cast<Word>((a[l] & sign) | (b[l] & ~sign)); });
 }
 
-template <class Format> void of_each_format(const std::string& type) {
+template <class Format> void of_each_format(const char* type) {
     constexpr bool brain = std::is_same_v<Format, Brain> || std::is_same_v<Format, BrainPair>;
-    add_operation("add." + type, binary<Format, Add>);
-    add_operation("sub." + type, binary<Format, Subtract>);
-    add_operation("mul." + type,
+    add_operation({"add.", type}, binary<Format, Add>);
+    add_operation({"sub.", type}, binary<Format, Subtract>);
+    add_operation({"mul.", type},
                   binary<Format, std::conditional_t<brain, MultiplyBrains, Multiply>>);
     using OfShort = std::conditional_t<brain, MultiplyBrainsAdd, MultiplyHalvesAdd>;
     const Operation multiply_add =
         ternary<Format, std::conditional_t<is_short<Format>, OfShort, MultiplyAdd>>;
-    add_operation("fma." + type, multiply_add);
-    add_operation("mad." + type, multiply_add);
-    add_operation("neg." + type, unary<Format, Negative>);
-    add_operation("abs." + type, unary<Format, Absolute>);
-    add_operation("min." + type, extreme<Format, true>);
-    add_operation("max." + type, extreme<Format, false>);
+    add_operation({"fma.", type}, multiply_add);
+    add_operation({"mad.", type}, multiply_add);
+    add_operation({"neg.", type}, unary<Format, Negative>);
+    add_operation({"abs.", type}, unary<Format, Absolute>);
+    add_operation({"min.", type}, extreme<Format, true>);
+    add_operation({"max.", type}, extreme<Format, false>);
 }
 
 const bool registered = [] {

@@ -152,8 +152,8 @@ void reciprocal_root(Lanes& w, const Instruction& i, uint32_t lanes) {
 }
 
 template <class Format> void of_short(const char* type) {
-    add_operation("ex2", type, unary<Format, Cut<Format, ExponentialFlushed>>);
-    add_operation("tanh", type, unary<Format, Cut<Format, HyperbolicTangent>>);
+    add_operation({"ex2.", type}, unary<Format, Cut<Format, ExponentialFlushed>>);
+    add_operation({"tanh.", type}, unary<Format, Cut<Format, HyperbolicTangent>>);
 }
 const bool registered = [] {
     add_operation("div.f32", divide);

@@ -218,63 +218,63 @@ void carry_product(Lanes& w, const Instruction& i, uint32_t lanes) {
                                            source<Word>(w, i, 3), lanes);
 }
 
-template <class T> void of_each_type(const std::string& type) {
-    add_operation("mul.lo." + type, binary<T, MultiplyLow>);
-    add_operation("mul.hi." + type, binary<T, MultiplyHigh>);
-    add_operation("mad.lo." + type, multiply_add<T, MultiplyLow>);
-    add_operation("div." + type, division<T, Quotient>);
-    add_operation("rem." + type, division<T, Remainder>);
-    add_operation("sad." + type, sum_of_differences<T>);
+template <class T> void of_each_type(const char* type) {
+    add_operation({"mul.lo.", type}, binary<T, MultiplyLow>);
+    add_operation({"mul.hi.", type}, binary<T, MultiplyHigh>);
+    add_operation({"mad.lo.", type}, multiply_add<T, MultiplyLow>);
+    add_operation({"div.", type}, division<T, Quotient>);
+    add_operation({"rem.", type}, division<T, Remainder>);
+    add_operation({"sad.", type}, sum_of_differences<T>);
     if constexpr (std::is_signed_v<T>) {
-        add_operation("neg." + type, unary<T, Negative>);
-        add_operation("abs." + type, unary<T, Absolute>);
+        add_operation({"neg.", type}, unary<T, Negative>);
+        add_operation({"abs.", type}, unary<T, Absolute>);
     }
     if constexpr (std::is_same_v<T, int32_t>) {
-        add_operation("add." + type, saturable<Add>);
-        add_operation("sub." + type, saturable<Subtract>);
-        add_operation("mad.hi." + type, saturable_add<MultiplyHigh>);
-        add_operation("min." + type, relu_able<Minimum>);
-        add_operation("max." + type, relu_able<Maximum>);
+        add_operation({"add.", type}, saturable<Add>);
+        add_operation({"sub.", type}, saturable<Subtract>);
+        add_operation({"mad.hi.", type}, saturable_add<MultiplyHigh>);
+        add_operation({"min.", type}, relu_able<Minimum>);
+        add_operation({"max.", type}, relu_able<Maximum>);
     } else {
-        add_operation("add." + type, binary<T, Add>);
-        add_operation("sub." + type, binary<T, Subtract>);
-        add_operation("mad.hi." + type, multiply_add<T, MultiplyHigh>);
-        add_operation("min." + type, binary<T, Minimum>);
-        add_operation("max." + type, binary<T, Maximum>);
+        add_operation({"add.", type}, binary<T, Add>);
+        add_operation({"sub.", type}, binary<T, Subtract>);
+        add_operation({"mad.hi.", type}, multiply_add<T, MultiplyHigh>);
+        add_operation({"min.", type}, binary<T, Minimum>);
+        add_operation({"max.", type}, binary<T, Maximum>);
     }
 }
-template <class T> void of_halves(const std::string& type) {
-    add_operation("mul.wide." + type, multiply_wide<T>);
-    add_operation("mad.wide." + type, multiply_wide_add<T>);
+template <class T> void of_halves(const char* type) {
+    add_operation({"mul.wide.", type}, multiply_wide<T>);
+    add_operation({"mad.wide.", type}, multiply_wide_add<T>);
 }
-template <class T> void of_24_bits(const std::string& type) {
-    add_operation("mul24.lo." + type, binary<T, Low24>);
-    add_operation("mul24.hi." + type, binary<T, High24>);
-    add_operation("mad24.lo." + type, multiply_add<T, Low24>);
+template <class T> void of_24_bits(const char* type) {
+    add_operation({"mul24.lo.", type}, binary<T, Low24>);
+    add_operation({"mul24.hi.", type}, binary<T, High24>);
+    add_operation({"mad24.lo.", type}, multiply_add<T, Low24>);
     if constexpr (std::is_signed_v<T>)
-        add_operation("mad24.hi." + type, saturable_add<High24>);
+        add_operation({"mad24.hi.", type}, saturable_add<High24>);
     else
-        add_operation("mad24.hi." + type, multiply_add<T, High24>);
+        add_operation({"mad24.hi.", type}, multiply_add<T, High24>);
 }
 template <class T, class Word = typename Unsigned<sizeof(T)>::type>
-void of_carries(const std::string& type) {
-    add_operation("add.cc." + type, carry_sum<Word, false, false, true>);
-    add_operation("addc." + type, carry_sum<Word, false, true, false>);
-    add_operation("addc.cc." + type, carry_sum<Word, false, true, true>);
-    add_operation("sub.cc." + type, carry_sum<Word, true, false, true>);
-    add_operation("subc." + type, carry_sum<Word, true, true, false>);
-    add_operation("subc.cc." + type, carry_sum<Word, true, true, true>);
-    add_operation("mad.lo.cc." + type, carry_product<T, MultiplyLow, false, true>);
-    add_operation("mad.hi.cc." + type, carry_product<T, MultiplyHigh, false, true>);
-    add_operation("madc.lo." + type, carry_product<T, MultiplyLow, true, false>);
-    add_operation("madc.hi." + type, carry_product<T, MultiplyHigh, true, false>);
-    add_operation("madc.lo.cc." + type, carry_product<T, MultiplyLow, true, true>);
-    add_operation("madc.hi.cc." + type, carry_product<T, MultiplyHigh, true, true>);
+void of_carries(const char* type) {
+    add_operation({"add.cc.", type}, carry_sum<Word, false, false, true>);
+    add_operation({"addc.", type}, carry_sum<Word, false, true, false>);
+    add_operation({"addc.cc.", type}, carry_sum<Word, false, true, true>);
+    add_operation({"sub.cc.", type}, carry_sum<Word, true, false, true>);
+    add_operation({"subc.", type}, carry_sum<Word, true, true, false>);
+    add_operation({"subc.cc.", type}, carry_sum<Word, true, true, true>);
+    add_operation({"mad.lo.cc.", type}, carry_product<T, MultiplyLow, false, true>);
+    add_operation({"mad.hi.cc.", type}, carry_product<T, MultiplyHigh, false, true>);
+    add_operation({"madc.lo.", type}, carry_product<T, MultiplyLow, true, false>);
+    add_operation({"madc.hi.", type}, carry_product<T, MultiplyHigh, true, false>);
+    add_operation({"madc.lo.cc.", type}, carry_product<T, MultiplyLow, true, true>);
+    add_operation({"madc.hi.cc.", type}, carry_product<T, MultiplyHigh, true, true>);
 }
-template <class T> void of_each_pair(const std::string& type) {
-    add_operation("add." + type, of_pairs<T, Add>);
-    add_operation("min." + type, of_pairs<T, Minimum>);
-    add_operation("max." + type, of_pairs<T, Maximum>);
+template <class T> void of_each_pair(const char* type) {
+    add_operation({"add.", type}, of_pairs<T, Add>);
+    add_operation({"min.", type}, of_pairs<T, Minimum>);
+    add_operation({"max.", type}, of_pairs<T, Maximum>);
 }
 
 const bool registered = [] {

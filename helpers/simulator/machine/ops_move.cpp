@@ -81,11 +81,11 @@ void unpack_128(Lanes& w, const Instruction& i, uint32_t lanes) {
 
 const bool registered = [] {
     for (const char* type : {"b16", "u16", "s16", "f16", "bf16"})
-        add_operation(std::string("mov.") + type, move<uint16_t>);
+        add_operation({"mov.", type}, move<uint16_t>);
     for (const char* type : {"b32", "u32", "s32", "f32", "f16x2", "bf16x2"})
-        add_operation(std::string("mov.") + type, move<uint32_t>);
+        add_operation({"mov.", type}, move<uint32_t>);
     for (const char* type : {"b64", "u64", "s64", "f64"})
-        add_operation(std::string("mov.") + type, move<uint64_t>);
+        add_operation({"mov.", type}, move<uint64_t>);
     add_operation("mov.b128", move_128);
     add_operation("mov.pred", move_predicate);
     add_operation("pack.b32.b16", pack<uint32_t, uint16_t>);

@@ -129,58 +129,66 @@ void video_parts(Lanes& w, const Instruction& i, uint32_t lanes) {
     compute_parts(w, i, lanes, action, signs, bits, second);
 }
 
-std::string type(int signs, int which) { return signs & which ? ".s32" : ".u32"; }
-std::string all_types(int signs) {
-    return type(signs, OF_RESULT) + type(signs, OF_A) + type(signs, OF_B);
-}
-HALO_NOINLINE void add_with_second(const std::string& name, const Operation (&run)[4]) {
+const char* type(int signs, int which) { return signs & which ? ".s32" : ".u32"; }
+// NAME.result.a.b{.add, .min, .max}
+HALO_NOINLINE void add_with_second(const char* name, const char* result, int signs,
+                                   const char* comparison, const Operation (&run)[4]) {
     const char* const ends[4] = {"", ".add", ".min", ".max"};
-    for (int k = 0; k < 4; ++k) add_operation(name + ends[k], run[k]);
-}
-template <Action action, int signs> void of_types(const std::string& name) {
-    add_with_second(name, {video<action, signs, NOTHING>, video<action, signs, SUM>,
-                           video<action, signs, LEAST>, video<action, signs, GREATEST>});
-}
-template <Action action> void of_all_types(const std::string& name) {
-    of_types<action, 0>(name + all_types(0)), of_types<action, 1>(name + all_types(1)),
-        of_types<action, 2>(name + all_types(2));
-    of_types<action, 3>(name + all_types(3)), of_types<action, 4>(name + all_types(4)),
-        of_types<action, 5>(name + all_types(5));
-    of_types<action, 6>(name + all_types(6)), of_types<action, 7>(name + all_types(7));
-}
-template <Action action> void of_shifts(const std::string& name) {
-    of_types<action, 0>(name + all_types(0)), of_types<action, 1>(name + all_types(1));
-    of_types<action, 2>(name + all_types(2)), of_types<action, 3>(name + all_types(3));
-}
-template <int signs> void of_multiply_adds() {
-    for (const std::string result : {"vmad.u32", "vmad.s32"}) {
-        const std::string name = result + type(signs, OF_A) + type(signs, OF_B);
-        add_operation(name, video_multiply_add<signs, 0, false>);
-        add_operation(name + ".shr7", video_multiply_add<signs, 7, false>);
-        add_operation(name + ".shr15", video_multiply_add<signs, 15, false>);
-        add_operation(name + ".po", video_multiply_add<signs, 0, true>);
-        add_operation(name + ".po.shr7", video_multiply_add<signs, 7, true>);
-        add_operation(name + ".po.shr15", video_multiply_add<signs, 15, true>);
-    }
+    for (int k = 0; k < 4; ++k)
+        add_operation({name, result, type(signs, OF_A), type(signs, OF_B), comparison, ends[k]},
+                      run[k]);
 }
 template <Action action, int signs>
-void of_parts(const std::string& name, const std::string& rest) {
-    add_operation(name + "2" + rest, video_parts<action, signs, 16, NOTHING>);
-    add_operation(name + "2" + rest + ".add", video_parts<action, signs, 16, SUM>);
-    add_operation(name + "4" + rest, video_parts<action, signs, 8, NOTHING>);
-    add_operation(name + "4" + rest + ".add", video_parts<action, signs, 8, SUM>);
+void of_types(const char* name, const char* result, const char* comparison = "") {
+    add_with_second(name, result, signs, comparison,
+                    {video<action, signs, NOTHING>, video<action, signs, SUM>,
+                     video<action, signs, LEAST>, video<action, signs, GREATEST>});
 }
-template <Action action> void of_all_parts(const std::string& name) {
-    of_parts<action, 0>(name, all_types(0)), of_parts<action, 1>(name, all_types(1)),
-        of_parts<action, 6>(name, all_types(6));
-    of_parts<action, 7>(name, all_types(7));
+template <Action action> void of_all_types(const char* name) {
+    of_types<action, 0>(name, ".u32"), of_types<action, 1>(name, ".s32");
+    of_types<action, 2>(name, ".u32"), of_types<action, 3>(name, ".s32");
+    of_types<action, 4>(name, ".u32"), of_types<action, 5>(name, ".s32");
+    of_types<action, 6>(name, ".u32"), of_types<action, 7>(name, ".s32");
 }
-template <Action action, int signs> void of_comparison_types(const std::string& comparison) {
-    const std::string rest = type(signs, OF_A) + type(signs, OF_B) + comparison;
-    of_types<action, signs>("vset" + rest);
-    if constexpr (signs == 0 || signs == (OF_A | OF_B)) of_parts<action, signs>("vset", rest);
+template <Action action> void of_shifts(const char* name) {
+    of_types<action, 0>(name, ".u32"), of_types<action, 1>(name, ".s32");
+    of_types<action, 2>(name, ".u32"), of_types<action, 3>(name, ".s32");
 }
-template <Action action> void of_comparison(const std::string& comparison) {
+template <int signs> void of_multiply_adds() {
+    const Operation run[6] = {
+        video_multiply_add<signs, 0, false>,  video_multiply_add<signs, 7, false>,
+        video_multiply_add<signs, 15, false>, video_multiply_add<signs, 0, true>,
+        video_multiply_add<signs, 7, true>,   video_multiply_add<signs, 15, true>};
+    const char* const ends[6] = {"", ".shr7", ".shr15", ".po", ".po.shr7", ".po.shr15"};
+    for (const char* result : {".u32", ".s32"})
+        for (int k = 0; k < 6; ++k)
+            add_operation({"vmad", result, type(signs, OF_A), type(signs, OF_B), ends[k]}, run[k]);
+}
+// NAME{2, 4}.result.a.b{.add}
+HALO_NOINLINE void add_parts(const char* name, const char* result, int signs,
+                             const char* comparison, const Operation (&run)[4]) {
+    const char* const parts[4] = {"2", "2", "4", "4"};
+    for (int k = 0; k < 4; ++k)
+        add_operation({name, parts[k], result, type(signs, OF_A), type(signs, OF_B), comparison,
+                       k % 2 ? ".add" : ""},
+                      run[k]);
+}
+template <Action action, int signs>
+void of_parts(const char* name, const char* result, const char* comparison = "") {
+    add_parts(name, result, signs, comparison,
+              {video_parts<action, signs, 16, NOTHING>, video_parts<action, signs, 16, SUM>,
+               video_parts<action, signs, 8, NOTHING>, video_parts<action, signs, 8, SUM>});
+}
+template <Action action> void of_all_parts(const char* name) {
+    of_parts<action, 0>(name, ".u32"), of_parts<action, 1>(name, ".s32");
+    of_parts<action, 6>(name, ".u32"), of_parts<action, 7>(name, ".s32");
+}
+template <Action action, int signs> void of_comparison_types(const char* comparison) {
+    of_types<action, signs>("vset", "", comparison);
+    if constexpr (signs == 0 || signs == (OF_A | OF_B))
+        of_parts<action, signs>("vset", "", comparison);
+}
+template <Action action> void of_comparison(const char* comparison) {
     of_comparison_types<action, 0>(comparison), of_comparison_types<action, OF_A>(comparison);
     of_comparison_types<action, OF_B>(comparison),
         of_comparison_types<action, OF_A | OF_B>(comparison);
