@@ -122,7 +122,9 @@ check-python:
 # One core unpacks packages, so another builds the simulator's machine meanwhile; that needs two
 # packages only. If it cannot be built, the first launch says why. Python compiles modules when
 # they are first imported: most of these never are. A newer pip than that of the Python finds
-# and unpacks the packages in three quarters of the time.
+# and unpacks the packages in three quarters of the time. setuptools warns of every editable
+# installation.
+.venv/.installed: export PYTHONWARNINGS := ignore:Editable installation
 .venv/.installed: pyproject.toml | .venv/bin/python
 	$(PYTHON) -m pip install --quiet --no-compile --upgrade pip numpy platformdirs
 	$(PYTHON) -c 'from helpers.simulator import library; library.build()' 2>/dev/null & \
