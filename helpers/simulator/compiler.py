@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from . import compiler_cache, compiler_options, debug_info, front_ends, includes
+from . import compiler_cache, compiler_options, debug_info, front_ends, includes, named_later
 from .careful import CarefulTranslation
 from .compiler_options import Options
 from .debug_info import DebugInfo, KernelInfo, Parameter, Variable
@@ -148,14 +148,42 @@ def _compiled(
     compiler: str,
 ) -> Compiled:
     text = front_ends.Text(source, file, extern_c, options, folders, included)
+    if not named_later.possible(text):
+        return _kept(text, compiler)
+    try:
+        compiled = _kept(replace(text, file=named_later.STAND_IN), compiler)
+    except CompileFailed as refused:
+        message = refused.message.replace(named_later.STAND_IN, file)
+        raise CompileFailed(message) from refused.__cause__
+    if named_later.remains_in(compiled.ptx):
+        return _kept(text, compiler)
+    return _named(compiled, file)
+
+
+def _named(compiled: Compiled, file: str) -> Compiled:
+    """Returns what a text with this name would have been compiled to."""
+    return replace(
+        compiled,
+        file=file,
+        ptx=named_later.renamed(compiled.ptx, file),
+        kernels=tuple(
+            replace(kernel, file=file) if kernel.file == named_later.STAND_IN else kernel
+            for kernel in compiled.kernels
+        ),
+        warnings=compiled.warnings.replace(named_later.STAND_IN, file),
+    )
+
+
+def _kept(text: front_ends.Text, compiler: str) -> Compiled:
+    """Returns the compiled text from the cache, or compiles it and keeps it there."""
     key = compiler_cache.key_of(
         [
-            source,
-            file,
-            str(extern_c),
-            repr(options),
-            repr(folders),
-            repr(included),
+            text.source,
+            text.file,
+            str(text.extern_c),
+            repr(text.options),
+            repr(text.folders),
+            repr(text.included),
             compiler,
             front_ends.fingerprint(),
         ]
@@ -173,10 +201,10 @@ def _compiled(
 
 def careful_ptx(compiled: Compiled) -> str:
     """Returns the PTX of the careful translation (careful.py), "" if there is none."""
-    return (
-        compiled.careful.ptx(compiled.compiler, compiled.ptx)
-        if compiled.careful is not None
-        else ""
+    if compiled.careful is None:
+        return ""
+    return named_later.renamed(
+        compiled.careful.ptx(compiled.compiler, compiled.ptx), compiled.file
     )
 
 

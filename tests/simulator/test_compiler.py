@@ -19,8 +19,10 @@ from helpers.simulator import (
     assembly,
     compiler,
     compiler_cache,
+    compiler_options,
     front_ends,
     includes,
+    named_later,
     nvrtc,
     nvrtc_worker,
     toolkit,
@@ -743,6 +745,65 @@ def test_a_source_is_compiled_once(monkeypatch):
     assert from_disk() == first
 
 
+def compiled_under(name: str, source: str) -> tuple[compiler.Compiled, compiler.Compiled]:
+    """A text as it is compiled, and as it is compiled when it has its name from the beginning."""
+    text = front_ends.Text(source, name, False, compiler_options.read(()), ())
+    return compile_source(source, file=name), compiler._kept(text, "")
+
+
+# The program holds nothing of the name, or its last part in a symbol or in a string.
+NAMELESS = {
+    "plain": PLAIN,
+    "a warning": "__global__ void k(float* y) { int unused; *y = 1; }",
+    "a template": "template <int n> __global__ void k(int* y) { *y = n; }\n"
+    "template __global__ void k<3>(int*);",
+    "inlined": "__device__ int f(int x) { return x + 1; }\n"
+    "__global__ void k(int* y) { *y = f(*y); }",
+}
+NAMED = {
+    "a string": 'PASTE __global__ void k(char* y) { const char* s = NAME; *y = s[*y]; }',
+    "a printed string": '#include <stdio.h>\nPASTE __global__ void k() { printf("%s", NAME); }',
+    "a symbol": "namespace { __device__ int v; } __global__ void k(int* y) { atomicAdd(&v, *y); }",
+    "a name of debug information": "#include <mma.h>\nusing namespace nvcuda::wmma;\n"
+    "__global__ void k(float* y) { fragment<accumulator, 16, 16, 16, float> f;\n"
+    "    fill_fragment(f, 1.0f); store_matrix_sync(y, f, 16, mem_row_major); }",
+}
+# A macro that does not say __FILE__ in one word.
+PASTE = "#define BOTH(a, b) a##b\n#define JOIN(a, b) BOTH(a, b)\n#define NAME JOIN(__FI, LE__)\n"
+
+
+@pytest.mark.parametrize("source", NAMELESS.values(), ids=NAMELESS)
+def test_a_text_under_two_names_is_compiled_once(source, monkeypatch):
+    compile_source(source, file="one.cu")
+    direct = compiled_under("another.cu", source)[1]
+    monkeypatch.setattr(compiler, "_compile", lambda *given: pytest.fail("compiled again"))
+    compiler._compiled.cache_clear()
+    assert compile_source(source, file="another.cu") == direct
+
+
+@pytest.mark.parametrize("source", NAMED.values(), ids=NAMED)
+def test_a_program_that_holds_its_name_is_compiled_under_it(source):
+    renamed, direct = compiled_under("mine.cu", source.replace("PASTE ", PASTE))
+    assert renamed == direct
+    assert not named_later.remains_in(renamed.ptx)
+
+
+@pytest.mark.parametrize("name", ["a folder/mine.cu", 'a"quote.cu', "mine\n.cu", "käthe.cu"])
+def test_a_name_of_other_characters_is_given_to_the_compiler(name):
+    assert not named_later.possible(
+        front_ends.Text(PLAIN, name, False, compiler_options.read(()), ())
+    )
+
+
+def test_the_careful_translation_has_the_name_too(monkeypatch, tmp_path):
+    monkeypatch.undo()  # the fixture keeps careful translations from beginning
+    monkeypatch.setenv("HALO_CACHE", str(tmp_path / "cache"))
+    for name in ("one.cu", "another.cu"):
+        compiled = compile_source(PLAIN, file=name)
+        files = re.findall(r'\.file\t\d+ "(.*?)"', compiler.careful_ptx(compiled))
+        assert files == [name]
+
+
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\xfe", b"digest\n{}"])
 def test_a_damaged_record_is_made_anew(damage):
     first = from_disk()
@@ -794,7 +855,8 @@ def test_two_processes_may_compile_at_once():
 def test_a_record_is_plain_json():
     compiled = from_disk()
     body = records()[0].read_text().partition("\n")[2]
-    assert compiler.Compiled.from_dict(json.loads(body)) == compiled
+    kept = compiler.Compiled.from_dict(json.loads(body))
+    assert compiler._named(kept, "kernel.cu") == compiled
 
 
 # ---- the assembler ----
