@@ -120,6 +120,26 @@ def test_a_pointer_to_host_memory_is_outside_every_array():
     )
 
 
+@pytest.mark.parametrize("distance", [0, 4096, 1 << 20])
+def test_a_pointer_beside_the_shared_window_is_outside_every_array(distance):
+    """The host's memory may lie behind the block's shared memory, which has its place from launch
+    to launch.
+    """
+    window = np.zeros(1, np.uint64)
+    body = "__shared__ int tile; tile = 1; y[0] = reinterpret_cast<unsigned long long>(&tile);"
+    source = kernel(body, "unsigned long long* y")
+    assert simulator.check(source, "k", window, grid=(1,), block=(1,)) == ()
+    finding = only(
+        checked(
+            "y[threadIdx.x] = x[threadIdx.x];",
+            int(window[0]) + distance,
+            parameters="float* y, const float* x",
+        )
+    )
+    assert (finding.kind, finding.array) == ("out-of-bounds", "x")
+    assert "x points to no array of the device" in finding.message
+
+
 def test_dynamic_shared_memory_that_the_launch_does_not_give():
     body = (
         "extern __shared__ float tile[];\ntile[threadIdx.x] = "

@@ -65,7 +65,10 @@ void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::u
         return w.end_launch(finding);
     }
     const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(w.shared_window);
-    if (i.space == SHARED_SPACE || (i.space == GENERIC && is_beside_window(w, address, offset))) {
+    // No parameter points to shared memory, though memory of the host may lie beside the window.
+    const bool is_of_parameter = w.launch.program.origins[pc] >= 0;
+    if (i.space == SHARED_SPACE ||
+        (i.space == GENERIC && !is_of_parameter && is_beside_window(w, address, offset))) {
         if (w.launch.dynamic_shared == 0 && offset >= w.launch.dynamic_offset)
             if (w.shared.empty() || offset < w.launch.dynamic_offset + (1u << 20)) {
                 bool beyond_static = false;
