@@ -123,7 +123,7 @@ check-python:
 # packages only. If it cannot be built, the first launch says why. Python compiles modules when
 # they are first imported: most of these never are. A newer pip than that of the Python finds
 # and unpacks the packages in three quarters of the time. setuptools warns of every editable
-# installation.
+# installation, in ten lines that say nothing of this project.
 .venv/.installed: export PYTHONWARNINGS := ignore:Editable installation
 .venv/.installed: pyproject.toml | .venv/bin/python
 	$(PYTHON) -m pip install --quiet --no-compile --upgrade pip numpy platformdirs

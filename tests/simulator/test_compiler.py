@@ -751,7 +751,7 @@ def compiled_under(name: str, source: str) -> tuple[compiler.Compiled, compiler.
     return compile_source(source, file=name), compiler._kept(text, "")
 
 
-# The program holds nothing of the name, or its last part in a symbol or in a string.
+# Programs that are the same whatever their file is called.
 NAMELESS = {
     "plain": PLAIN,
     "a warning": "__global__ void k(float* y) { int unused; *y = 1; }",
@@ -760,6 +760,7 @@ NAMELESS = {
     "inlined": "__device__ int f(int x) { return x + 1; }\n"
     "__global__ void k(int* y) { *y = f(*y); }",
 }
+# Programs that hold the name of their file.
 NAMED = {
     "a string": 'PASTE __global__ void k(char* y) { const char* s = NAME; *y = s[*y]; }',
     "a printed string": '#include <stdio.h>\nPASTE __global__ void k() { printf("%s", NAME); }',
@@ -788,7 +789,7 @@ def test_a_program_that_holds_its_name_is_compiled_under_it(source):
     assert not named_later.remains_in(renamed.ptx)
 
 
-@pytest.mark.parametrize("name", ["a folder/mine.cu", 'a"quote.cu', "mine\n.cu", "käthe.cu"])
+@pytest.mark.parametrize("name", ["a folder/mine.cu", 'a"quote.cu', "mine\n.cu", "größe.cu"])
 def test_a_name_of_other_characters_is_given_to_the_compiler(name):
     assert not named_later.possible(
         front_ends.Text(PLAIN, name, False, compiler_options.read(()), ())
