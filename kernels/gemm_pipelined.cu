@@ -19,10 +19,10 @@
 #define COPY 1
 #endif
 #ifndef DEPTH
-#define DEPTH 16
+#define DEPTH 32
 #endif
 #ifndef STAGES
-#define STAGES 3
+#define STAGES 2
 #endif
 constexpr int TILE = 128;           // rows and columns of a block's outputs
 constexpr int THREADS = 256;
@@ -31,23 +31,27 @@ constexpr int PITCH = DEPTH + 4;    // of a row of A's tile: the four rows that 
 constexpr int TILE_A = TILE * PITCH;
 constexpr int STAGE = TILE_A + DEPTH * TILE;   // cells of a stage: A's tile, then X's
 
-// Starts this thread's share of the copy of a rows x columns part of a matrix. Cells beyond `high`
-// rows and `wide` columns of the matrix become zeros: they add nothing.
+// Starts this thread's share of the copy of ROWS x COLUMNS cells of a matrix whose rows have `pitch`
+// cells. from: the first of them. Rows from `high` on and columns from `wide` on lie beyond the
+// matrix: there, zero bytes are read and zeros written, which add nothing.
 template <int ROWS, int COLUMNS, int TO_PITCH>
 __device__ __forceinline__ void start_copy(
-    float* to, const float* matrix, int top, int left, int high, int wide)
+    float* to, const float* from, int pitch, int high, int wide)
 {
     constexpr int ACROSS = COLUMNS / COPY;   // copies in a row
+    constexpr int STEP = THREADS / ACROSS;   // rows that the block copies at a time
+    const int first = threadIdx.x / ACROSS;
     const int column = threadIdx.x % ACROSS * COPY;
+    const unsigned place = (unsigned)__cvta_generic_to_shared(to + first * TO_PITCH + column);
+    from += (size_t)first * pitch + column;
     #pragma unroll
-    for (int j = 0; j < ROWS * ACROSS / THREADS; ++j) {
-        const int row = threadIdx.x / ACROSS + j * (THREADS / ACROSS);
-        const bool inside = top + row < high && left + column < wide;
-        const float* from = inside ? matrix + (size_t)(top + row) * wide + left + column : matrix;
-        const unsigned address = (unsigned)__cvta_generic_to_shared(to + row * TO_PITCH + column);
+    for (int row = 0; row < ROWS; row += STEP) {
+        const bool inside = first + row < high && column < wide;
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                     :: "r"(address), "l"(from), "n"(4 * COPY), "r"(inside ? 4 * COPY : 0)
+                     :: "r"(place + row * TO_PITCH * 4), "l"(from), "n"(4 * COPY),
+                        "r"(inside ? 4 * COPY : 0)
                      : "memory");
+        from += (size_t)STEP * pitch;
     }
 }
 
@@ -66,12 +70,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm_pipelined(
     const int ty = warp / 2 * 4 + lane / 8;
     const int tx = (warp % 2 * 8 + lane % 8) * 4;
 
+    // Both tiles of the step that begins at `first`.
+    auto start_copies = [=](float* stage, int first) {
+        const float* a = A + (size_t)top * inner + first;
+        const float* x = X + (size_t)first * cols + left;
+        start_copy<TILE, DEPTH, PITCH>(stage, a, inner, rows - top, inner - first);
+        start_copy<DEPTH, TILE, TILE>(stage + TILE_A, x, cols, inner - first, cols - left);
+    };
+
     // The first copies. One group a step, also behind the last step: then the group is empty.
     for (int step = 0; step < STAGES - 1; ++step) {
-        float* stage = stages + step * STAGE;
         if (step < steps) {
-            start_copy<TILE, DEPTH, PITCH>(stage, A, top, step * DEPTH, rows, inner);
-            start_copy<DEPTH, TILE, TILE>(stage + TILE_A, X, step * DEPTH, left, inner, cols);
+            start_copies(stages + step * STAGE, step * DEPTH);
         }
         asm volatile("cp.async.commit_group;");
     }
@@ -84,9 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm_pipelined(
         __syncthreads();
         const int next = step + STAGES - 1;
         if (next < steps) {
-            float* stage = stages + next % STAGES * STAGE;
-            start_copy<TILE, DEPTH, PITCH>(stage, A, top, next * DEPTH, rows, inner);
-            start_copy<DEPTH, TILE, TILE>(stage + TILE_A, X, next * DEPTH, left, inner, cols);
+            start_copies(stages + next % STAGES * STAGE, next * DEPTH);
         }
         asm volatile("cp.async.commit_group;");
 
@@ -95,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm_pipelined(
         const float* tile_x = tile_a + TILE_A;
         #pragma unroll
         for (int first = 0; first < DEPTH; first += 4) {
-            float a[8][4];
+            __align__(16) float a[8][4];
             #pragma unroll
             for (int r = 0; r < 8; ++r) {
                 *reinterpret_cast<float4*>(a[r]) =
@@ -103,7 +111,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) gemm_pipelined(
             }
             #pragma unroll
             for (int i = 0; i < 4; ++i) {
-                float x[8];
+                __align__(16) float x[8];
                 #pragma unroll
                 for (int half = 0; half < 2; ++half) {
                     *reinterpret_cast<float4*>(x + 4 * half) = *reinterpret_cast<const float4*>(
