@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, tables, timing
-from helpers.problems import cudnn, datasets
-from helpers.problems.lenet import checks, network, network_plan, pipeline, pytorch, trained_weights
-from helpers.problems.lenet import times as lenet_times
+from helpers import checking, tables
+from helpers.bench import cudnn, lenet_times, pytorch, timing
+from helpers.problems import datasets
+from helpers.problems.lenet import checks, network, network_plan, pipeline, trained_weights
 
 NAME = "benchmark_lenet"
 BATCHES = network.ACCURACY_SIZES

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, limits, reference, tables, timing
+from helpers import checking, limits, reference, tables
+from helpers.bench import cudnn, timing
 from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, cudnn
+from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, LayerError, Problem, TensorLayer
 from helpers.problems.lenet import network
 

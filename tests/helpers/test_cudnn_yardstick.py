@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from helpers import checking, device
+from helpers.bench import cudnn
 from helpers.limits import ConvShape
-from helpers.problems import cudnn
 
 SHAPE = ConvShape(B=3, C=2, M=4, H=6, W=7, K=3)
 

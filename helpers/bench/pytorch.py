@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking
-from helpers.problems import cudnn
+from helpers.bench import cudnn
 from helpers.problems.lenet import network
 from helpers.problems.lenet.trained_weights import Weights
 from helpers.problems.resizing import NETWORK_SIDE

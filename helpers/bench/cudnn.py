@@ -20,7 +20,8 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from helpers import checking, device, timing
+from helpers import checking, device
+from helpers.bench import timing
 from helpers.limits import ConvShape
 
 MODES = ("FP32", "TF32", "FP16")
