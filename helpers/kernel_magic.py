@@ -84,9 +84,10 @@ def _describe_figures(shell) -> None:
     """Make a figure's description its text form in IPython; the picture stays.
 
     Our extension of JupyterLab and the website make it the alt text of the picture. nbconvert's
-    classic template takes the one in the metadata. Printers of the text form itself do not last: Matplotlib's inline backend removes them
-    when it starts, which is often in the middle of the first cell that draws. It leaves formatters
-    of a whole bundle alone. This function does not import Matplotlib.
+    classic template takes the one in the metadata. Printers of the text form itself do not last:
+    Matplotlib's inline backend removes them when it starts, which is often in the middle of the
+    first cell that draws. It leaves formatters of a whole bundle alone. This function does not
+    import Matplotlib.
     """
 
     def bundle(figure, include=None, exclude=None) -> tuple[dict, dict]:

@@ -47,9 +47,7 @@ def test_every_picture_is_stored_with_its_description():
     assert [one["data"]["text/plain"] for one in found] == [
         WORDS.format(verb) for verb in ("grows", "falls", "stays", "ends")
     ]
-    assert all(
-        one["metadata"]["image/png"]["alt"] == one["data"]["text/plain"] for one in found
-    )
+    assert all(one["metadata"]["image/png"]["alt"] == one["data"]["text/plain"] for one in found)
 
 
 def test_the_description_is_the_alt_text_where_nbconvert_writes_one():
@@ -57,5 +55,7 @@ def test_the_description_is_the_alt_text_where_nbconvert_writes_one():
     nbconvert = pytest.importorskip("nbconvert")
     (picture,) = pictures(LATE)
     cell = new_code_cell("draw()", outputs=[nbformat.from_dict(picture)])
-    page, _ = nbconvert.HTMLExporter(template_name="classic").from_notebook_node(new_notebook(cells=[cell]))
+    page, _ = nbconvert.HTMLExporter(template_name="classic").from_notebook_node(
+        new_notebook(cells=[cell])
+    )
     assert f'alt="{WORDS.format("grows")}"' in page
