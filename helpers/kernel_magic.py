@@ -83,17 +83,21 @@ def load_ipython_extension(shell) -> None:
 def _describe_figures(shell) -> None:
     """Make a figure's description its text form in IPython; the picture stays.
 
-    A screen reader reads the text, and the website puts it beside the picture. This function does
-    not import Matplotlib.
+    Our extension of JupyterLab and the website make it the alt text of the picture. nbconvert's
+    classic template takes the one in the metadata. Printers of the text form itself do not last:
+    Matplotlib's inline backend removes them when it starts, which is often in the middle of the
+    first cell that draws. It leaves formatters of a whole bundle alone. This function does not
+    import Matplotlib.
     """
 
-    def write(figure, printer, cycle: bool) -> None:
-        from .plotting.descriptions import description
+    def bundle(figure, include=None, exclude=None) -> tuple[dict, dict]:
+        from .descriptions import description
 
-        printer.text(description(figure))
+        words = description(figure)
+        return {"text/plain": words}, {"image/png": {"alt": words}}
 
-    plain = shell.display_formatter.formatters["text/plain"]
-    plain.for_type_by_name("matplotlib.figure", "Figure", write)
+    whole = shell.display_formatter.mimebundle_formatter
+    whole.for_type_by_name("matplotlib.figure", "Figure", bundle)
 
 
 def _compile(cell: kernel_cells.KernelCell):
