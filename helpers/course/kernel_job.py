@@ -57,6 +57,8 @@ def _note(one: outcome.Outcome) -> dict[str, Any]:
         "findings": [f.to_dict() for f in one.findings],
         "stopped": one.stopped,
         "said": one.said,
+        "printed": one.printed,
+        "lines": one.lines,
         "spread": outcome.spread_note(one.spread),
     }
 

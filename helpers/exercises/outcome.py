@@ -8,6 +8,7 @@ outcomes = outcome.load(path)              # elsewhere; Exercise.verdict compare
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -32,6 +33,8 @@ LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()
 OWN = "(its own)"
+SHOWN_LINES = 50  # of what printf wrote
+_WIDEST = 200  # characters of such a line
 _SUMS = (
     "requests",
     "lanes",
@@ -120,7 +123,8 @@ class Spread:
 class Outcome:
     """What came of one case. arrays: its outputs; counts: by launch; stopped: why not all launches
     ran, by status ("finding", "time", "refused"), else ""; spread: how the work of the
-    first launch lies, None where nobody asked.
+    first launch lies, None where nobody asked; printed: the first lines of what printf wrote, and
+    lines: how many it wrote in all.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -129,6 +133,8 @@ class Outcome:
     stopped: str = ""
     said: str = ""
     spread: Spread | None = None
+    printed: str = ""
+    lines: int = 0
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """The sum over all launches; see Counts.total."""
@@ -187,10 +193,17 @@ def _up_to_a_stop(
 ) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
     for case in cases:
-        try:
-            outcomes.append(outcome_of(case))
-        except CompileFailed as error:
-            raise DoesNotCompile(str(error)) from None
+        # What a kernel prints may be longer than any reader's patience: it becomes a part of the
+        # verdict, and stands below it.
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            try:
+                one = outcome_of(case)
+            except CompileFailed as error:
+                raise DoesNotCompile(str(error)) from None
+        text = printed.getvalue().rstrip(" ")
+        first = text[: SHOWN_LINES * _WIDEST].splitlines()[:SHOWN_LINES]
+        shown = "\n".join(line[:_WIDEST] for line in first)
+        outcomes.append(dataclasses.replace(one, printed=shown, lines=len(text.splitlines())))
         if outcomes[-1].stopped:
             break
     return tuple(outcomes)
@@ -239,9 +252,10 @@ def _run(
             return Outcome(outputs, tuple(counts), (), "refused", str(error))
         seen_turns = 0
         if turns and not seen.findings:
-            seen_turns = simulator.turns(
-                cell.source, cell.kernel, *given, **where, time_limit=limit_s
-            )
+            with contextlib.redirect_stdout(None):  # printed already
+                seen_turns = simulator.turns(
+                    cell.source, cell.kernel, *given, **where, time_limit=limit_s
+                )
         names = _names(cell, step)
         if not counts:
             all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
@@ -250,7 +264,8 @@ def _run(
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
     if not spread or not case.budgeted or counts[0].blocks == 1:
         return Outcome(outputs, tuple(counts))
-    even = _even_blocks(cell, case, limit_s)
+    with contextlib.redirect_stdout(None):
+        even = _even_blocks(cell, case, limit_s)
     lies = Spread(even, max(all_blocks - even, 0), first_warp)
     return Outcome(outputs, tuple(counts), spread=lies)
 
@@ -353,7 +368,7 @@ def save(outcomes: Sequence[Outcome], path: Path | str) -> None:
     Path(path).write_bytes(buffer.getvalue())
 
 
-_PLAIN = ("stopped", "said")
+_PLAIN = ("stopped", "said", "printed", "lines")
 
 
 def load(path: Path | str) -> tuple[Outcome, ...]:

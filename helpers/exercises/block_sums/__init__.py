@@ -142,7 +142,7 @@ EXERCISE = Exercise(
         right("shuffles in every warp", "right_two_levels.cu"),
     ),
     wrong=(
-        wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="finding"),
+        wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="not_begun"),
         wrong(
             "no __syncwarp()",
             "a __syncwarp() is missing",

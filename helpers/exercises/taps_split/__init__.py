@@ -166,7 +166,7 @@ EXERCISE = Exercise(
         right("the last lane stores", "right_up.cu"),
     ),
     wrong=(
-        wrong("the stub", "unchanged", file="stub.cu"),
+        wrong("the stub", "unchanged", file="stub.cu", status="not_begun"),
         wrong("32 atomics", "atomics", file="wrong_atomics.cu", status="budget"),
         wrong(
             "lane 0 alone",

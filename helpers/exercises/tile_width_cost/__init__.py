@@ -259,7 +259,7 @@ EXERCISE = PythonExercise(
         right_python("lanes launched, by the shape alone", "right_lanes.py"),
     ),
     wrong=(
-        wrong_python("the stub", "loses 35%", file="stub.py", status="budget"),
+        wrong_python("the stub", "loses 35%", file="stub.py", status="not_begun"),
         wrong_python("the measured widths in a table", "table", file="wrong_table.py"),
         wrong_python(
             "a table by the height, times the maps", "must cost more", file="wrong_heights.py"

@@ -143,7 +143,7 @@ EXERCISE = Exercise(
         right("CUDA's functions for cp.async", "right_pipeline.cu"),
     ),
     wrong=(
-        wrong("the stub", "copy each tile by cp.async", file="stub.cu", status="budget"),
+        wrong("the stub", "copy each tile by cp.async", file="stub.cu", status="not_begun"),
         wrong(
             "no wait",
             "wait for this tile's group",
