@@ -8,7 +8,6 @@ import csv
 import io
 import json
 import os
-import re
 import shutil
 import tempfile
 from html.parser import HTMLParser
