@@ -75,11 +75,8 @@ def _cases(job: dict[str, Any], message: bytes, start: int) -> list[Case]:
             )
             constants = {name: next(stored) for name in step["constants"]}
             steps.append(Step(tuple(step["grid"]), tuple(step["block"]), arguments, constants))
-        cases.append(
-            Case(
-                one["title"], arrays, tuple(one["outputs"]), tuple(steps), budgeted=one["budgeted"]
-            )
-        )
+        more = {"budgeted": one["budgeted"], "within": one["within"]}
+        cases.append(Case(one["title"], arrays, tuple(one["outputs"]), tuple(steps), **more))
     return cases
 
 

@@ -415,7 +415,7 @@ class Exercise:
                         f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
                         f"should have {_number(budget.least)}"
                     )
-                    return self._verdict("budget", text, budget.hint, counters=counters)
+                    return self._verdict(budget.status, text, budget.hint, counters=counters)
                 if worst is None or amount * max(worst[1], 1e-9) > worst[0] * max(most, 1e-9):
                     worst = amount, most, case
             if worst is None:
@@ -427,7 +427,7 @@ class Exercise:
                     f"right, but {_number(amount)} {budget.what} ({case.title}); the budget "
                     f"is {_number(most)}"
                 )
-                return self._verdict("budget", text, budget.hint, counters=counters)
+                return self._verdict(budget.status, text, budget.hint, counters=counters)
         checked = self._checked(cases)
         shown = [
             f"{_number(counters[b.what][0])} {b.what} (budget {_number(counters[b.what][1])})"
@@ -439,6 +439,7 @@ class Exercise:
         )
 
     def _all_budgets(self) -> Iterator[Budget]:
+        yield work.NO_CLOCK
         yield from work.of_blocks(self.most_of_a_block)
         yield from self.budgets
         if self.most_of_a_block is not None:

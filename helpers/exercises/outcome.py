@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,8 @@ LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()
 OWN = "(its own)"
+# Of the watched warp, among Counts.instructions.
+LOADS, BESIDE_COPIES = "watched shared loads", "watched loads beside copies"
 SHOWN_LINES = 50  # of what printf wrote
 _WIDEST = 200  # characters of such a line
 _SUMS = (
@@ -209,7 +212,26 @@ def _up_to_a_stop(
     return tuple(outcomes)
 
 
+def _placed(cell: KernelCell, case: Case) -> KernelCell:
+    """The cell as a case launches it: in a kernel of the case's own, whose name begins with the
+    word behind `void`, the answer's is a function. The lines stay where they are.
+    """
+    if not case.within:
+        return cell
+    first, _, rest = cell.source.partition("\n")
+    head = "#define __global__ __device__"  # in place of a comment
+    tail = (
+        f"#undef __global__\n#define __global__ __attribute__((global))\n#define KERNEL "
+        f"{cell.kernel}\n{case.within}"
+    )
+    name = re.search(r"\bvoid\s+(\w+)", case.within)
+    assert first.startswith("//") and name is not None
+    source = f"{head}\n{rest}\n{tail}\n"
+    return dataclasses.replace(cell, source=source, kernel=name[1])
+
+
 def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
+    cell = _placed(cell, case)
     arrays, outputs = _copies(case)
     for step in case.steps:
         try:
@@ -231,6 +253,7 @@ def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
 def _run(
     cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float, checks: bool
 ) -> Outcome:
+    cell = _placed(cell, case)
     arrays, outputs = _copies(case)
     counts: list[Counts] = []
     all_blocks = first_warp = 0
@@ -259,7 +282,9 @@ def _run(
         names = _names(cell, step)
         if not counts:
             all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
-        counts.append(Counts.of(seen, seen_turns, names))
+        one = Counts.of(seen, seen_turns, names)
+        more = {**_special(cell), **_beside_copies(seen)}
+        counts.append(dataclasses.replace(one, instructions={**one.instructions, **more}))
         if seen.findings:
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
     if not spread or not case.budgeted or counts[0].blocks == 1:
@@ -306,6 +331,21 @@ def _names(cell: KernelCell, step: Step) -> dict[str, str]:
         for parameter, given in zip(parameters, step.arguments, strict=True)
         if isinstance(given, str)
     }
+
+
+def _beside_copies(seen: Profile) -> dict[str, int]:
+    """How many requests that load from shared memory the watched warp makes, and how many of them
+    while asynchronous copies of its block are under way.
+    """
+    loads = [one.in_flight for one in seen.requests.of(kind="load", space="shared")]
+    return {LOADS: len(loads), BESIDE_COPIES: sum(map(bool, loads))} if any(loads) else {}
+
+
+def _special(cell: KernelCell) -> dict[str, int]:
+    """The special registers that a kernel's machine code reads and that depend on chance."""
+    compiled = compile_source(cell.source, cell.options, f"{cell.kernel}.cu")
+    read = set(re.findall(r"%(n?smid|gridid|clock\w*|globaltimer\w*)\b", compiled.ptx))
+    return {f"special.{name}": 1 for name in sorted(read)}
 
 
 def _even_blocks(cell: KernelCell, case: Case, limit_s: float) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    NO_ACTIVEMASK,
     Budget,
     Case,
     Exercise,
@@ -76,6 +77,7 @@ EXERCISE = Exercise(
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
+        NO_ACTIVEMASK,
         none_of(
             "global",
             "atomic",

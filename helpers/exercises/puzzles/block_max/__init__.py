@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_ACTIVEMASK,
     Budget,
     Case,
     FindingHint,
@@ -80,6 +81,7 @@ EXERCISE = puzzle(
     follow=(1,),
     comes_from={"N": ((4,), (5,), (6,), (7,))},
     budgets=(
+        NO_ACTIVEMASK,
         Budget(
             "global load requests per block",
             per_block("global", "load"),
