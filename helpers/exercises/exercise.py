@@ -366,11 +366,8 @@ class Exercise:
         if missing and missing == sum(got.size for _, _, got, _ in values):
             return "Nothing is written: does any thread reach the store?"
         if missing:
-            return (
-                f"{missing:,} values are never written: does every output have a thread, and is "
-                f"the last, partial block (or tile) "
-                "stored, too?"
-            )
+            where = next(filter(None, map(_where_unwritten, values)), "")
+            return f"{missing:,} values are never written{where or _ANYWHERE}"
         if any(np.isnan(real_pairs(got)).any() for _, _, got, _ in values):
             return (
                 "A NaN was computed, and stored: 0 / 0, infinity - infinity, or a sum that "
@@ -549,6 +546,37 @@ _SEARCH = (
     "The wrong values stand in no pattern known here: take one of them, work it out by "
     "hand, and follow the thread that writes it."
 )
+
+
+def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
+    """Where the values of an output are that nobody writes, as the rest of a sentence; "" where
+    they are all, or none, or stand in no pattern.
+    """
+    _, _, got, want = value
+    missing = is_unwritten(got)
+    if not missing.any() or missing.all():
+        return ""
+    holes = np.where(missing, np.nan, np.arange(1.0, want.size + 1).reshape(want.shape))
+    try:
+        checking.check(holes, np.arange(1.0, want.size + 1).reshape(want.shape), rtol=0)
+    except checking.CheckError as error:
+        return _UNWRITTEN.get(error.diagnosis.kind, "")
+    return ""
+
+
+_ANYWHERE = (
+    ": does every output have a thread, and is the last, partial block (or tile) stored, too?"
+)
+_UNWRITTEN = {  # by the kind of a diagnosis
+    "halo": ", those at the ends: does a guard leave them out?",
+    "last block": ", those from the last, partial block on: is it stored, too?",
+    "halo, last block": ", those at the ends and in the last block: does a guard leave them out?",
+    "stride": ", at equal distances: does each thread write all of its outputs?",
+    "in each tile": ", some in each tile: does each thread write all of its outputs?",
+    "tile borders": ", those at the borders of tiles: does a guard leave them out?",
+    "tiles": ", whole tiles: does each tile have a block, and a loop that comes to it?",
+    "planes": ", whole planes: does the grid, or a loop, come to each map and image?",
+}
 
 
 def _parts(text: str) -> tuple[str, str, list[str]]:

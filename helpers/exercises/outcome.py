@@ -337,8 +337,10 @@ def _beside_copies(seen: Profile) -> dict[str, int]:
     """How many requests that load from shared memory the watched warp makes, and how many of them
     while asynchronous copies of its block are under way.
     """
+    if not any(name.startswith("cp.async") for name in seen.instructions):
+        return {}
     loads = [one.in_flight for one in seen.requests.of(kind="load", space="shared")]
-    return {LOADS: len(loads), BESIDE_COPIES: sum(map(bool, loads))} if any(loads) else {}
+    return {LOADS: len(loads), BESIDE_COPIES: sum(map(bool, loads))}
 
 
 def _special(cell: KernelCell) -> dict[str, int]:

@@ -109,8 +109,8 @@ class LineControl:
 @dataclass(frozen=True)
 class Request:
     """One instruction of the watched warp: the lanes that took part, and the byte offset in the
-    array that each lane accessed. in_flight: asynchronous copies of its block, by lane, that had not
-    arrived yet.
+    array that each lane accessed. in_flight: asynchronous copies of its block, one for each lane,
+    that had not arrived.
     """
 
     kind: str

@@ -70,3 +70,44 @@ def test_odd_prints_do_no_harm(text):
     call = f'printf("{text}\\n", 1);'
     found = EDGE.judge(edited(EDGE, (STORE, f"if (i == 0) {call} {STORE}")))
     assert found.passed and max(map(len, str(found).splitlines())) <= 200
+
+
+# ---- hints that misled ----
+
+
+def test_unwritten_ends_are_called_so():
+    found = EDGE.judge(edited(EDGE, ("if (i < n)", "if (i > 0 && i < n - 1)")))
+    assert "never written, those at the ends" in words(found), found
+    found = EDGE.judge(edited(EDGE, ("if (i < n)", "if (i < n / 256 * 256)")))
+    assert "never written" in words(found) and "last, partial block" in words(found), found
+
+
+INTERLEAVED = (
+    ("int half = 128; half > 0; half /= 2", "int far = 1; far < 256; far *= 2"),
+    ("if (t < half) s[t] = fmaxf(s[t], s[t + half])",
+     "if (t % (2 * far) == 0) s[t] = fmaxf(s[t], s[t + far])"),
+)  # fmt: skip
+
+
+def test_interleaved_threads_are_not_called_one_thread_alone():
+    one = exercises.find("block_max")
+    found = one.judge(edited(one, *INTERLEAVED))
+    assert found.status == "budget" and "keep all warps at work" in words(found), found
+
+
+@pytest.mark.parametrize("name", exercises.names())
+def test_no_hint_is_the_answer(name):
+    """A hint may name one line, never a row of them: the longest piece of the solution in it."""
+    one = exercises.find(name)
+    code = {line.strip() for line in one.solution.splitlines()} - {
+        line.strip() for line in one.stub.splitlines()
+    }
+    for hint in one.hints:
+        quoted = [line for line in code if len(line) > 30 and line.rstrip(";") in hint]
+        assert len(quoted) <= 1, (hint, quoted)
+
+
+def test_the_first_word_on_a_direct_transpose_leaves_the_tile_to_the_student():
+    one = exercises.find("transpose")
+    said = words(one.judge(one.text("wrong_direct.cu"))).lower()
+    assert "tile" not in said and "__shared__" not in said

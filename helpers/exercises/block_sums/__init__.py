@@ -104,8 +104,9 @@ EXERCISE = Exercise(
             "shared load requests per block",
             per_block("shared", "load"),
             40,
-            "Half of the threads that are left add a pair in each step: eight steps, not 255 "
-            "additions in a row.",
+            "Half of the threads that are left add a pair in each step, and they should be the "
+            "first ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart "
+            "keep all warps at work, and one thread alone makes 255 additions in a row.",
         ),
         Budget("shared store requests per block", per_block("shared", "store"), 40, quiet=True),
         Budget(
