@@ -33,8 +33,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from helpers import results
-from helpers.measured import ROOT
+from helpers.bench import results
+from helpers.bench.results import ROOT
 
 _MARK = re.compile(r"(?P<number>\d[\d,]*(?:\.\d+)?)?\**<!-- = (?P<what>.*?) -->", re.DOTALL)
 _TERM = re.compile(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers import results
+from helpers.bench import results
 from helpers.tools import claims
 
 
