@@ -13,10 +13,10 @@ a number, or several of these joined by * / + -, from left to right.
     107_layer(op time; layer=layer 1; batch=10000)          the row's median_ms
     110_register(ratio; layer=layer 1).high                  another field of a row
     min 107_layer(cuDNN (PyTorch, FP32); layer=layer 1)      of several rows the least; also: max
+    min benchmark_tensor(way=halves; layer=layer 1)          rows of any series
     100 * 104_tiles(copy) / 104_tiles(conv1d_vector)         a share in percent
 
-In the parentheses stand the row's series and further conditions NAME=VALUE, with semicolons between
-them. The number keeps the decimals that it has in the text. The exit status is 0, 1 if a number
+In the parentheses stand the row's series and conditions NAME=VALUE, with semicolons between them. The number keeps the decimals that it has in the text. The exit status is 0, 1 if a number
 disagrees, and 2 for a mark that cannot be read.
 """
 
@@ -90,8 +90,10 @@ def _value_of_term(term: re.Match[str]) -> float:
     if term["constant"]:
         return float(term["constant"])
     field = term["field"] or _FIELD
-    series, *conditions = (part.strip() for part in term["row"].split(";"))
-    wanted = {"series": series}
+    conditions = [part.strip() for part in term["row"].split(";")]
+    if "=" not in conditions[0]:
+        conditions[0] = f"series={conditions[0]}"
+    wanted = {}
     for condition in conditions:
         name, equals, value = condition.partition("=")
         if not equals:

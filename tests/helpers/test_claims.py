@@ -39,6 +39,7 @@ def test_every_number_of_the_repository_agrees_with_its_record():
         ("made(k (a, b); n=10).share", 0.5),
         ("min made(k (a, b))", 2.0),
         ("max made(k (a, b); layout=one)", 6.25),
+        ("max made(n=10)", 1234.5),
         ("made(k (a, b); n=20) / made(k (a, b); n=10)", 3.125),
         ("100 * made(k (a, b); n=10) / made(copy)", 200 / 1234.5),
         ("made(copy) - 0.5 + 1", 1235.0),
