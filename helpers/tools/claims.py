@@ -16,7 +16,8 @@ a number, or several of these joined by * / + -, from left to right.
     min benchmark_tensor(way=halves; layer=layer 1)          rows of any series
     100 * 104_tiles(copy) / 104_tiles(conv1d_vector)         a share in percent
 
-In the parentheses stand the row's series and conditions NAME=VALUE, with semicolons between them. The number keeps the decimals that it has in the text. The exit status is 0, 1 if a number
+In the parentheses stand the row's series and conditions NAME=VALUE, with semicolons between them.
+The number keeps the decimals that it has in the text. The exit status is 0, 1 if a number
 disagrees, and 2 for a mark that cannot be read.
 """
 
