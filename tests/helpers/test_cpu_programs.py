@@ -4,8 +4,10 @@ import dataclasses
 
 import pytest
 
-from helpers import baselines, device, results
+from helpers import device
+from helpers.bench import results
 from helpers.experiments import cpu_programs
+from helpers.problems import baselines
 from helpers.simulator import toolchain
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from helpers import limits, reference
-from helpers.results import CPU_SOURCES
+from helpers.problems.measured import CPU_SOURCES
 from helpers.simulator import toolchain
 
 _FLAGS = ("-O3", "-pthread")
@@ -202,7 +202,7 @@ _Kind = TypeVar("_Kind", bound=Baseline)
 def _compiled(
     compiler: toolchain.Compiler, source: str, in_numpy: _Kind, described: dict[str, str]
 ) -> dict[str, _Kind]:
-    """Return ``in_numpy`` and the functions SOURCE_KEY of helpers/cpu/SOURCE.cpp, all checked."""
+    """Return ``in_numpy`` and the functions SOURCE_KEY of cpu/SOURCE.cpp, all checked."""
     openmp = toolchain.supports_openmp()
     library = load_cpp(source, cpu_source(source), openmp_flags())
     cores = library.use_cores(usable_cores())
@@ -288,7 +288,7 @@ def _container_cores(folder: Path, cores: int) -> int:
 
 
 def cpu_source(name: str) -> str:
-    """Return the text of helpers/cpu/NAME.cpp; name: "conv1d", "conv2d" or "mlp"."""
+    """Return the text of helpers/problems/cpu/NAME.cpp; name: "conv1d", "conv2d" or "mlp"."""
     return (CPU_SOURCES / f"{name}.cpp").read_text(encoding="utf-8")
 
 
@@ -298,7 +298,7 @@ def openmp_flags() -> tuple[str, ...]:
 
 
 def provenance(name: str, flags: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return what made the programs of helpers/cpu/NAME.cpp, for the rows of a record.
+    """Return what made the programs of helpers/problems/cpu/NAME.cpp, for the rows of a record.
 
     cpu_source: the file, whose sha256 `results.record` adds; compiler: its version; flags: of the
     compilation. flags: those that `load_cpp` gets. Raises toolchain.CompilerMissingError.

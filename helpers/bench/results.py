@@ -27,15 +27,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, tables
-from helpers.measured import MEASURED, ROOT
-from helpers.timing import Timing
+from helpers.bench.timing import Timing
+from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
 
 if TYPE_CHECKING:
     from helpers.device import Device
 
 SCHEMA = 1
 REPORTED = ROOT / "data" / "reported"
-CPU_SOURCES = ROOT / "helpers" / "cpu"
 PNG_KEY = "halo-labs-record"
 
 _FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
@@ -69,9 +68,9 @@ class Record:
     """Measurements with their provenance.
 
     created: UTC, ISO 8601. sources: for each measured kernel, the sha256 of its code with its
-    headers, and for programs of the CPU that of their file in helpers/cpu/. software: versions by
-    name, None for software that was not used. recalled: whether it was read from data/measured/
-    because there is no GPU here.
+    headers, and for programs of the CPU that of their file in helpers/problems/cpu/. software:
+    versions by name, None for software that was not used. recalled: whether it was read from
+    data/measured/ because there is no GPU here.
     """
 
     name: str
@@ -199,8 +198,8 @@ def record(
     measure: a function that returns dicts such as {"series": "conv1d_basic", "n": 1000000,
     "timing": Timing or None}; other entries are plain scalars, of NumPy, too. If a series, or an
     entry "kernel", is the name of a kernel, the record has the hash of its source; an entry
-    "cpu_source" names a file of helpers/cpu/ in the same way. In the simulator, the function
-    returns the repository's record and does not measure, unless ``needs_gpu=False`` (host
+    "cpu_source" names a file of helpers/problems/cpu/ in the same way. In the simulator, the
+    function returns the repository's record and does not measure, unless ``needs_gpu=False`` (host
     measurements).
 
     Raises RecordError, before it measures, if the results folder cannot be written, and if there is
@@ -302,8 +301,8 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
         )
     if timing is not None and not isinstance(timing, Timing):
         raise TypeError(
-            f"{series}: timing is a {type(timing).__name__}; give what helpers.timing returned, "
-            "or None"
+            f"{series}: timing is a {type(timing).__name__}; "
+            "give what helpers.bench.timing returned, or None"
         )
     if taken := [key for key in parameters if key in _FROM_TIMING]:
         raise ValueError(
@@ -337,7 +336,7 @@ def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
 
 def _sha256(name: str) -> str:
     """Return the sha256 of a kernel's code and of the headers in kernels/ that it includes, or of
-    a file of helpers/cpu/.
+    a file of helpers/problems/cpu/.
 
     Comments and line breaks do not count, because they do not change the measured code.
     """
