@@ -287,9 +287,7 @@ def cost(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> float:
     by_shared = limits.MULTIPROCESSOR_SHARED_BYTES // (
         spec.shared_of(shape, sizes) + limits.RESERVED_SHARED_BYTES
     )
-    by_registers = limits.MULTIPROCESSOR_REGISTERS // (
-        (registers + 7) // 8 * 8 * sizes.threads
-    )
+    by_registers = limits.MULTIPROCESSOR_REGISTERS // ((registers + 7) // 8 * 8 * sizes.threads)
     resident = min(by_shared, by_registers, 4)
     if resident < sizes.resident:
         return math.inf
@@ -333,9 +331,7 @@ def _choices(spec: ImplicitMma, shape: ConvShape) -> Iterator[ImplicitSizes]:
                     continue
                 if 8 * across * maps >= 2 * max(8, shape.M) and (across, maps) != (1, 1):
                     continue
-                for octets in {1, 2, 4, 8} & set(range(1, most_octets + 1)) | {
-                    min(most_octets, 3)
-                }:
+                for octets in {1, 2, 4, 8} & set(range(1, most_octets + 1)) | {min(most_octets, 3)}:
                     chunks = 1 if most_octets == 1 else ceil_div(shape.C, 8 * octets)
                     for buffers in {1, 2, chunks} & {2, chunks}:
                         for resident in (1, 2, 3):
@@ -351,9 +347,7 @@ def _choices(spec: ImplicitMma, shape: ConvShape) -> Iterator[ImplicitSizes]:
 
 @functools.cache
 def _fit(spec: ImplicitMma, shape: ConvShape) -> ImplicitMma:
-    best = min(
-        _choices(spec, shape), key=lambda sizes: cost(spec, shape, sizes), default=None
-    )
+    best = min(_choices(spec, shape), key=lambda sizes: cost(spec, shape, sizes), default=None)
     if best is None or cost(spec, shape, best) == math.inf:
         raise LayerError(
             f"{spec.name} has no block for {shape}: a chunk of its cells and weights must fit "
