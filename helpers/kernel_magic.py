@@ -88,7 +88,7 @@ def _describe_figures(shell) -> None:
     """
 
     def write(figure, printer, cycle: bool) -> None:
-        from .descriptions import description
+        from .plotting.descriptions import description
 
         printer.text(description(figure))
 

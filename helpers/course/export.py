@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import labs
 from helpers.course import grades
+from helpers.exercises import labs
 
 COLUMNS = (
     "student", "lab", "exercise", "status", "points", "maximum", "cost", "time_ms", "seconds",

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from helpers import results
+from helpers.bench import results
 from helpers.course.errors import CourseError
 
 MOST_FILE = 32 << 20

@@ -47,8 +47,7 @@ def grader_version() -> str:
         "course",
         "kernel_cells.py",
         "reference.py",
-        "checking.py",
-        "diagnosis.py",
+        "checking",
     )
     for part in parts:
         place = _HELPERS / part

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from helpers import exercises, kernel_cells
-from helpers.cost import cycles
+from helpers.bench.cost import cycles
 from helpers.course import gate, python_answers, wire
 from helpers.course.benches import Benches
 from helpers.course.box import Ended
@@ -156,7 +156,7 @@ def _plain_finding(finding: Finding) -> dict[str, Any]:
 
 
 def cost(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> float:
-    """Cycles for each value in the budgeted cases, an estimate of helpers.cost."""
+    """Cycles for each value in the budgeted cases, an estimate of helpers.bench.cost."""
     ran = [(case, one) for case, one in zip(cases, outcomes, strict=True) if case.budgeted]
     work = sum(
         cycles(counts.traffic, counts.instructions) for _, one in ran for counts in one.counts

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import labs
 from helpers.course import drawings, export, grades
+from helpers.exercises import labs
 
 WORDS = {
     "pass": "right, within its budget", "budget": "right, over its budget",

@@ -15,8 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises, labs
+from helpers import exercises
 from helpers.course.errors import CourseError
+from helpers.exercises import labs
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "labs"

@@ -25,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import launch, results, simulator, tables
+from helpers import launch, simulator, tables
+from helpers.bench import results
 from helpers.launch import Launch, Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, fft_conv1d, fft_conv2d

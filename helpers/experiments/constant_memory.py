@@ -15,16 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import (
-    checking,
-    diagnosis,
-    limits,
-    plotting,
-    reference,
-    results,
-    tables,
-    timing,
-)
+from helpers import checking, limits, plotting, reference, tables
+from helpers.bench import results, timing
+from helpers.checking import diagnosis
 from helpers.device import Device
 from helpers.experiments import ncu
 from helpers.problems import conv1d
@@ -32,7 +25,7 @@ from helpers.problems import conv1d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
     from helpers.simulator.profile import Profile
 
 NAME = "102_constant"

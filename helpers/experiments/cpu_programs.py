@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import baselines, plotting, results, tables, timing
+from helpers import plotting, tables
+from helpers.bench import results, timing
 from helpers.device import Device
 from helpers.experiments import mlp
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, LINES, MARKERS, Look
-from helpers.problems import two_classes
+from helpers.problems import baselines, two_classes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 CONVOLUTIONS, WIDTHS_SWEPT, NETWORK = "400_conv1d_baselines", "400_filter_width", "400_mlp"
 PLAIN = "one_core"

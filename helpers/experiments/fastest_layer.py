@@ -18,29 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import (
-    checking,
-    device,
-    kernels,
-    launch,
-    limits,
-    plotting,
-    results,
-    simulator,
-    tables,
-    timing,
-)
+from helpers import checking, device, kernels, launch, limits, plotting, simulator, tables
+from helpers.bench import cudnn, lenet_times, results, timing
 from helpers.experiments import bound_ratios, tensor_benchmark
 from helpers.plotting import styles
-from helpers.problems import conv2d, cudnn, datasets, tensor_product
-from helpers.problems.lenet import times as lenet_times
+from helpers.problems import conv2d, datasets, tensor_product
 from helpers.problems.lenet import trained_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.device import Device
-    from helpers.results import Record
     from helpers.simulator.bounds import Bounds
 
 NAME = "305_fastest"

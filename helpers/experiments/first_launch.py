@@ -19,14 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import baselines, checking, device, kernels, limits, results, tables, timing
+from helpers import checking, device, kernels, limits, tables
+from helpers.bench import results, timing
 from helpers.experiments import ncu
 from helpers.plotting import styles, timings
+from helpers.problems import baselines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 LAB = "100_start_here"
 KERNEL = "axpy_basic"

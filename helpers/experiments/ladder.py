@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import limits, results
+from helpers import limits
+from helpers.bench import cudnn, results
+from helpers.bench.results import Record
 from helpers.experiments import layer_benchmark, traffic
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, cudnn
-from helpers.results import Record
+from helpers.problems import conv2d
 
 if TYPE_CHECKING:
     from helpers.device import Device

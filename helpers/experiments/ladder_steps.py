@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import kernels, plotting, results, simulator, tables, timing
+from helpers import kernels, plotting, simulator, tables
+from helpers.bench import results, timing
 from helpers.experiments import ladder, ladder_report, layer_benchmark, traffic
 from helpers.experiments.ladder import BATCH, LENET, Ladder, Step
 from helpers.limits import ConvShape
@@ -27,7 +28,7 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
     from helpers.simulator import Profile
 
 BEST = "conv2d_register_tiled"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import plotting, results, tables, timing
+from helpers import plotting, tables
+from helpers.bench import results, timing
 from helpers.limits import CONSTANT_BYTES, ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -21,8 +22,8 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.checking import Verdict
-    from helpers.results import Record
     from helpers.simulator import Profile
 
 BASIC, CONSTANT = "conv2d_basic", "conv2d_constant"

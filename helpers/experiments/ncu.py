@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import device, results, tables
+from helpers import device, tables
+from helpers.bench import results
 
 if TYPE_CHECKING:
     from helpers.simulator import Profile

@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from helpers import exercises, labs, plotting, simulator, tables
+from helpers import exercises, plotting, simulator, tables
+from helpers.exercises import labs
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import NOTEBOOK_SEED
 from helpers.exercises.puzzles import LAB, Puzzle

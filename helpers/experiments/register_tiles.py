@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, launch, limits, plotting, results, simulator, tables, timing
+from helpers import checking, launch, limits, plotting, simulator, tables
+from helpers.bench import results, timing
 from helpers.experiments import layer_counters
 from helpers.experiments.layer_tiles import Changes, changed, in_words
 from helpers.launch import Plan
@@ -26,7 +27,7 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
     from helpers.simulator import Profile
 
 BASIC, MAPPED = "conv2d_basic", "conv2d_tiled_maps"

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import baselines, checking, device, kernels, limits, reference, results, tables, timing
+from helpers import checking, device, kernels, limits, reference, tables
+from helpers.bench import results, timing
 from helpers.plotting import styles, timings
+from helpers.problems import baselines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 THREADS = 256
 FILTER_WIDTH = 3

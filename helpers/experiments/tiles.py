@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import limits, plotting, results, tables, timing
+from helpers import limits, plotting, tables
+from helpers.bench import results, timing
 from helpers.device import Device
 from helpers.experiments.tile_counts import COUNTED_CELLS, instructions
 from helpers.plotting import COLOURS
@@ -26,8 +27,8 @@ from helpers.problems import conv1d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.checking import Verdict
-    from helpers.results import Record
 
 NAME = "104_tiles"
 PLAIN, BEST, COPY = "conv1d_constant", conv1d.BEST, conv1d.COPY

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, timing
+from helpers import checking, device, kernels
+from helpers.bench import timing
 from helpers.launch import Array, Launch, Plan
 from helpers.plotting import styles
 from helpers.programs import Program
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 LINE_BYTES = 128  # a line of the L1 and L2 caches: each step of a chain goes to another line
 CELL_BYTES = 4
@@ -441,7 +442,7 @@ def _bytes_text(value: float, _: float) -> str:
 
 def main() -> None:
     """Measure on the selected GPU and write results/106_waiting.json."""
-    from helpers import results
+    from helpers.bench import results
 
     record = results.record("106_waiting", measure, device=device.select(), lab="106_waiting")
     for row in record.rows():

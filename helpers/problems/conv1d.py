@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device_counter, diagnosis, kernels, reference, simulator
+from helpers import checking, kernels, reference, simulator
+from helpers.checking import device_counter, diagnosis
 from helpers.launch import Array, Launch, Plan, simulate
 from helpers.programs import Program, launcher
 

@@ -23,8 +23,8 @@ from typing import Any, TextIO
 import nbformat
 from nbformat import NotebookNode
 
-from helpers.results import ROOT
-from helpers.results import folder as results_folder
+from helpers.bench.results import ROOT
+from helpers.bench.results import folder as results_folder
 
 THEME = "sphinx_book_theme"
 

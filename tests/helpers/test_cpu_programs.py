@@ -2,8 +2,9 @@
 
 import pytest
 
-from helpers import baselines, results
+from helpers.bench import results
 from helpers.experiments import cpu_programs
+from helpers.problems import baselines
 
 
 @pytest.fixture(scope="module")

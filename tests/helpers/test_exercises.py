@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import exercises, kernel_cells, labs, results
-from helpers.exercises import entry, loops_swapped, outcome, puzzles, rung, verdict
+from helpers import exercises, kernel_cells
+from helpers.bench import results
+from helpers.exercises import entry, labs, loops_swapped, outcome, puzzles, rung, verdict
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise

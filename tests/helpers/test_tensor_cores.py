@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from helpers import results
+from helpers.bench import results
 from helpers.experiments import tensor_cores, tensor_counts
 from helpers.experiments.tensor_cores import HALVES, LAYERS, NO_SKEW, ONE_BUFFER, TF32
 from helpers.experiments.tensor_counts import MULTIPLY

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers import launch, results, simulator
+from helpers import launch, simulator
+from helpers.bench import results
 from helpers.experiments import waiting
 from tests.support import mutants, require_named
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import device, exercises, labs
-from helpers.exercises import on_gpu
+from helpers import device, exercises
+from helpers.exercises import labs, on_gpu
 from helpers.jupyterlab.__main__ import environment
 from helpers.kernel_cells import parse
 

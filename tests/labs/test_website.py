@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from helpers.descriptions import description
+from helpers.plotting.descriptions import description
 from helpers.tools import website
 
 pyplot = pytest.importorskip("matplotlib.pyplot")

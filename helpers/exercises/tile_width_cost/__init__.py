@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import results
+from helpers.bench import results
 from helpers.exercises.answers import right_python, wrong_python
 from helpers.exercises.python_exercise import Found, PythonExercise
 from helpers.limits import ConvShape

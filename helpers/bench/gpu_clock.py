@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.sampling import launches_per_sample, warm_up
+from helpers.bench.sampling import launches_per_sample, warm_up
 
 EVENT_STEP_MS = 0.0005  # CUDA documents a resolution of about 0.5 us for event times
 MAX_HOLD_S = 0.02

@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import gpu_clock, sampling
+from helpers.bench import gpu_clock, sampling
+from helpers.bench.gpu_faults import device_faults
+from helpers.bench.statistics import interval_of_median, ratio_interval
 from helpers.checking import Verdict
-from helpers.gpu_faults import device_faults
-from helpers.statistics import interval_of_median, ratio_interval
 
 
 class NoClockError(RuntimeError):

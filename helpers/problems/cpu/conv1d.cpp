@@ -2,7 +2,7 @@
 //
 // Computes   P[i] = sum_j N[i - R + j] * filter[j], cells outside N count as 0   (cross-correlation)
 // Arrays     N, P: float32, shape (n,); filter: float32, shape (width,), width odd; R = width / 2. P must not alias.
-// Checked    by helpers.baselines against its float64 oracle before any of these is timed.
+// Checked    by helpers.problems.baselines against its float64 oracle before any of these is timed.
 
 #include <algorithm>
 #ifdef _OPENMP

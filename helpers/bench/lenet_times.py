@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, tables, timing
+from helpers import checking, tables
+from helpers.bench import timing
 from helpers.problems.datasets import Images
 from helpers.problems.lenet import network
 from helpers.problems.lenet.checks import Checker

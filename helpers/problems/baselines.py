@@ -201,7 +201,7 @@ _Kind = TypeVar("_Kind", bound=Baseline)
 def _compiled(
     compiler: toolchain.Compiler, source: str, in_numpy: _Kind, described: dict[str, str]
 ) -> dict[str, _Kind]:
-    """Return ``in_numpy`` and the functions SOURCE_KEY of helpers/cpu/SOURCE.cpp, all checked."""
+    """Return ``in_numpy`` and the functions SOURCE_KEY of cpu/SOURCE.cpp, all checked."""
     openmp = toolchain.supports_openmp()
     library = load_cpp(source, cpu_source(source), toolchain.OPENMP_FLAGS if openmp else ())
     cores = library.use_cores(usable_cores())
@@ -287,7 +287,7 @@ def _container_cores(folder: Path, cores: int) -> int:
 
 
 def cpu_source(name: str) -> str:
-    """Return the text of helpers/cpu/NAME.cpp; name: "conv1d", "conv2d" or "mlp"."""
+    """Return the text of helpers/problems/cpu/NAME.cpp; name: "conv1d", "conv2d" or "mlp"."""
     return (CPU_SOURCES / f"{name}.cpp").read_text(encoding="utf-8")
 
 

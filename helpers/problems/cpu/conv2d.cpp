@@ -3,7 +3,7 @@
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q]; valid, not flipped (cross-correlation)
 // Arrays     x: float32, shape (B, C, H, W); filter: float32, shape (M, C, K, K); y: float32, shape (B, M, out_h, out_w)
 //            with out_h = H - K + 1 and out_w = W - K + 1; all C-contiguous; y must not alias the others.
-// Checked    by helpers.baselines, against helpers.reference.conv2d, before a baseline is handed out.
+// Checked    by helpers.problems.baselines, against helpers.reference.conv2d, before a baseline is handed out.
 
 #include <algorithm>
 #include <cstring>

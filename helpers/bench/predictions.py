@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import tables
+from helpers import tables
 
 OPEN = "-"
 CLOSE = 1.10  # a guess within 10 % counts as met: the questions ask for orders, not for digits

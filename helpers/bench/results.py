@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, tables
-from helpers.measured import MEASURED, ROOT
-from helpers.timing import Timing
+from helpers.bench.timing import Timing
+from helpers.problems.measured import MEASURED, ROOT
 
 if TYPE_CHECKING:
     from helpers.device import Device
@@ -298,8 +298,8 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
         )
     if timing is not None and not isinstance(timing, Timing):
         raise TypeError(
-            f"{series}: timing is a {type(timing).__name__}; give what helpers.timing returned, "
-            "or None"
+            f"{series}: timing is a {type(timing).__name__}; "
+            "give what helpers.bench.timing returned, or None"
         )
     if taken := [key for key in parameters if key in _FROM_TIMING]:
         raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.statistics import FEWEST_PAIRS, interval_of_median, ratio_interval
+from helpers.bench.statistics import FEWEST_PAIRS, interval_of_median, ratio_interval
 
 MAX_SAMPLES = 500
 FEWEST_SAMPLES = 6  # their extremes enclose the median with more than 96 %: 1 - 2 / 2**6

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.diagnosis import SHOWN, Diagnosis, absolute_error, diagnose, kind_of
+from helpers.checking.diagnosis import SHOWN, Diagnosis, absolute_error, diagnose, kind_of
 
 LINE = 100  # characters; JupyterLab breaks longer lines inside words
 

@@ -1,7 +1,7 @@
 """Counts of the recorded measurements: rows of data/measured/*.json that have no times.
 
-`helpers.results` reads whole records, with their timings. Problems need only what was counted, such
-as how many images a network classified right, and stand below the records.
+`helpers.bench.results` reads whole records, with their timings. Problems need only what was
+counted, such as how many images a network classified right, and stand below the records.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ROOT / "data" / "measured"
 
 

@@ -1,0 +1,1 @@
+"""What a lab measures: timings, records, predictions, and their statistics."""
