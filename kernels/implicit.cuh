@@ -320,11 +320,13 @@ __device__ __forceinline__ void stage_cells(
 // A warp's sums: 16 outputs x 8 maps each.
 typedef Accumulator Sums[ROW_TILES][MAP_TILES];
 
-// The output, counted in the tile, of a row of A. Rows beyond the last output repeat the first two.
+// The output, counted in the tile, of a row of A. Rows beyond the last output repeat earlier ones,
+// whose octets lie in the slots that follow.
 __device__ __forceinline__ int output_of(int row)
 {
     const int n = PAIRED ? row / 16 * 16 + row % 8 * 2 + row / 8 % 2 : row;
-    return n < OUTPUTS ? n : n % 2;
+    const int earlier = n - ((n - OUTPUTS) / 16 + 1) * 16;
+    return n < OUTPUTS ? n : OUTPUTS >= 16 ? earlier : n % 2 < OUTPUTS ? n % 2 : 0;
 }
 
 // The octet in which the window of the lane's row of A begins, for each of its ROW_TILES: lanes 0

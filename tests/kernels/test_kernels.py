@@ -277,7 +277,7 @@ def on_gpu():
 def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
     elsewhere = {name for name in kernels.names() if name.startswith(("conv2d_mma_", "lenet_"))}
-    elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.WARPGROUPS)}
+    elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.IMPLICIT, *conv2d.WARPGROUPS)}
     elsewhere |= {fft.TRANSFORM, fft_conv1d.OVERLAP_ADD, fft_conv2d.TILES}
     elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
     elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}
