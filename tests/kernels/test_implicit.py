@@ -288,7 +288,7 @@ def test_mutants_are_rejected(mutant):
     buffers = (1, 2) if spec is not FIRST else (1, 1)
     sizes = ImplicitSizes((1, 3, 8), 1, (2, 1), (1, 2), buffers)
     spec = replace(spec, sizes=sizes, blocks=1)
-    shape = ConvShape(2, 20, 16, 10, 12, 3)
+    shape = ConvShape(2, 20, 16, 12, 14, 5)
     x, filter = problem(shape)
     y, (findings,) = conv2d.simulate(
         spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)}

@@ -39,8 +39,7 @@ WIDTHS = (1, 31, 255)
 # The filters of the launches as in the labs: 4095 in constant memory, in a tile that grows with the
 # filter, and in the benchmark's best kernel.
 WIDEST = {
-    spec: 4095 if spec.name.endswith(("_constant", "_steps", "_vector")) else 31
-    for spec in CONV1D
+    spec: 4095 if spec.name.endswith(("_constant", "_steps", "_vector")) else 31 for spec in CONV1D
 }
 TABLE = (
     *((spec, width) for spec in SMALL for width in WIDTHS),
