@@ -101,7 +101,8 @@ def run(
     head: str = HEAD,
     name: str = "k",
 ):
-    """What the kernel with this body leaves in y, and the report of its launch. Raises LaunchFault."""
+    """What the kernel with this body leaves in y, and the report of its launch. Raises LaunchFault.
+    """
     source = PTX + (body if head == "" else head + " {" + body + "}")
     loaded = _modules.get(source) or _modules.setdefault(source, module.load(source))
     addresses = [memory.allocate(one.nbytes) for one in (y, x)]
@@ -682,7 +683,8 @@ def products() -> str:
 
 
 def operands(x, sizes, by_row):
-    """The matrices of a product as the kernel reads them from x: a, b, and c from its first cells."""
+    """The matrices of a product as the kernel reads them from x: a, b, and c from its first cells.
+    """
     rows, k, columns = sizes
 
     def matrix(cells, shape, row_major):

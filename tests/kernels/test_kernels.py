@@ -39,7 +39,8 @@ WIDTHS = (1, 31, 255)
 # The filters of the launches as in the labs: 4095 in constant memory, in a tile that grows with the
 # filter, and in the benchmark's best kernel.
 WIDEST = {
-    spec: 4095 if spec.name.endswith(("_constant", "_steps", "_vector")) else 31 for spec in CONV1D
+    spec: 4095 if spec.name.endswith(("_constant", "_steps", "_vector")) else 31
+    for spec in CONV1D
 }
 TABLE = (
     *((spec, width) for spec in SMALL for width in WIDTHS),
@@ -87,6 +88,7 @@ LAYER_SMALL = (
         tile=(15, 3, 2),
         constants=(("PATCH_WIDTH", 3),),
     ),
+    conv2d.register_2d(3, 5, maps=3),
     # Tiles, partial ones too.
     replace(conv2d_named("conv2d_register_tiled"), patch=(2, 2, 3), patches=(7, 5, 1), staged=1),
     # A block chosen for the shape.
