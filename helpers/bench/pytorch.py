@@ -1,4 +1,4 @@
-"""The network in PyTorch, a yardstick: layer by layer, or as one CUDA graph.
+"""The network in PyTorch, a yardstick: layer by layer, as a CUDA graph, or compiled.
 
     for net in pytorch.networks(weights, cells, batch, "CUDA graph"):   # cells: a device address
         verdict = net.check(classes)
@@ -6,13 +6,14 @@
 
 It gets what favours it: cuDNN's own search, its input in either layout and already in the mode's
 type, no copy of the answer. A CUDA graph is recorded once and replayed: small batches then do not
-wait for Python. `Graph` does the same for our network.
+wait for Python. `Graph` does the same for our network. `torch.compile` joins the steps between the
+products, and chooses among Triton's kernels and cuDNN's.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ from helpers.problems.lenet import network
 from helpers.problems.lenet.trained_weights import Weights
 from helpers.problems.resizing import NETWORK_SIDE
 
-WAYS = ("eager", "CUDA graph")
+GRAPH, COMPILED = "CUDA graph", "torch.compile, CUDA graph"
+WAYS = ("eager", GRAPH, COMPILED)
 CLOSE = {
     "FP32": 0.999,
     "TF32": 0.99,
@@ -69,7 +71,6 @@ class TorchNetwork:
         self._torch, self.mode, self.layout, self.way = cudnn.require(mode), mode, layout, way
         torch = self._torch
         dtype = torch.float16 if mode == "FP16" else torch.float32
-        order = torch.channels_last if layout == "channels_last" else torch.contiguous_format
 
         def on_device(array: np.ndarray) -> Any:
             return torch.as_tensor(array, device="cuda").to(dtype)
@@ -80,9 +81,9 @@ class TorchNetwork:
             self._x = (
                 self._x / 256
             )  # sums of raw pixels would leave float16's range; a power of two loses no digit
-        self._x = self._x.contiguous(memory_format=order)
+        self._x = cudnn.laid_out(self._x, layout)
         self._filters = [
-            on_device(f).contiguous(memory_format=order) for f in (weights.conv1, weights.conv2)
+            cudnn.laid_out(on_device(f), layout) for f in (weights.conv1, weights.conv2)
         ]
         self._dense = [
             on_device(array)
@@ -97,39 +98,41 @@ class TorchNetwork:
             ]
         self.classes: Any = None
         self._graph = None
-        if way == "CUDA graph":
+        self._call = cudnn.compiled(self._forward) if way == COMPILED else self._forward
+        if way != "eager":
             side = torch.cuda.Stream()
             with torch.cuda.stream(side):
                 for _ in range(_WARM_UP):
-                    self._forward()
+                    self._run()
             torch.cuda.synchronize()
             self._graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph, stream=side):
-                self._forward()
+                self._run()
 
     @property
     def name(self) -> str:
         """What it is, for a table."""
         return f"PyTorch, {self.mode}, {self.layout}, {self.way}"
 
-    def _forward(self) -> None:
-        functional = self._torch.nn.functional
+    def _run(self) -> None:
         with self._torch.no_grad():
-            x = self._x
-            for filter, pool in zip(self._filters, (network.POOL1, network.POOL2), strict=True):
-                x = functional.max_pool2d(
-                    functional.conv2d(x, filter).relu_(), pool, ceil_mode=True
-                )
-            fc3, bias3, fc4, bias4 = self._dense
-            hidden = functional.linear(x.flatten(1), fc3, bias3).relu_()
-            self.classes = functional.linear(hidden, fc4, bias4).argmax(1)
+            self.classes = self._call(self._x, *self._filters, *self._dense)
+
+    def _forward(
+        self, x: Any, conv1: Any, conv2: Any, fc3: Any, bias3: Any, fc4: Any, bias4: Any
+    ) -> Any:
+        functional = self._torch.nn.functional
+        for filter, pool in ((conv1, network.POOL1), (conv2, network.POOL2)):
+            x = functional.max_pool2d(functional.conv2d(x, filter).relu_(), pool, ceil_mode=True)
+        hidden = functional.linear(x.flatten(1), fc3, bias3).relu_()
+        return functional.linear(hidden, fc4, bias4).argmax(1)
 
     def launch(self, stream: Any = None) -> None:
         """Enqueue the network on a PyCUDA stream; None is the default stream."""
         torch = cudnn.require(self.mode)  # TF32 is a setting of the process
         with torch.cuda.stream(_on(torch, stream)):
             if self._graph is None:
-                self._forward()
+                self._run()
             else:
                 self._graph.replay()
 
@@ -151,12 +154,19 @@ class TorchNetwork:
         )
 
 
-def networks(weights: Weights, cells: int, batch: int, way: str) -> Iterator[TorchNetwork]:
+def networks(
+    weights: Weights,
+    cells: int,
+    batch: int,
+    way: str,
+    modes: Sequence[str] = cudnn.MODES,
+    layouts: Sequence[str] = cudnn.LAYOUTS,
+) -> Iterator[TorchNetwork]:
     """Yield the network in every mode and layout, one at a time.
 
     What PyTorch refuses is left out with a printed line.
     """
-    for mode, layout in itertools.product(cudnn.MODES, cudnn.LAYOUTS):
+    for mode, layout in itertools.product(modes, layouts):
         try:
             yield TorchNetwork(weights, cells, batch, mode, layout, way)
         except RuntimeError as error:
