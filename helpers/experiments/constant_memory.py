@@ -3,13 +3,15 @@
     record = constant_memory.record(gpu, lab)     # on the GPU, or the recorded run
     constant_memory.ratio_figure(record)          # with constant memory beside without it
 
-The record is "102_constant": three kernels at six widths, and the ratio of the first two, measured
-in turns. Every output is checked before anything is timed; caches are cold.
+The record "102_constant" has three kernels at six widths, and the ratio of the first two, measured
+in turns. "102_unrolled" has the same for the widths at which nvcc keeps a loop of four weights; its
+kernels have `#pragma unroll`, so that they are straight code like those of narrow filters. Every
+output is checked before anything is timed; caches are cold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
     from helpers.bench.results import Record
     from helpers.simulator.profile import Profile
 
-NAME = "102_constant"
+NAME, UNROLLED = "102_constant", "102_unrolled"
 GLOBAL, CONSTANT, DIVERGENT = "conv1d_basic", "conv1d_constant", "conv1d_constant_divergent"
 KERNELS = (GLOBAL, CONSTANT, DIVERGENT)
 WIDTHS = (3, 7, 15, 31, 63, 255)
+ROLLED_WIDTHS = (31, 63, 255)  # of which nvcc keeps a loop
 LARGE = 10**8
 # The input repeats after so many cells. It is a multiple of 32, because the order in which the
 # divergent kernel sums depends on the lane: so the outputs repeat, too, to the last bit.
@@ -102,19 +105,33 @@ def beside_ncu(cells: np.ndarray) -> str:
 
 
 def measure() -> Iterator[dict[str, Any]]:
-    """Yield the rows of the record."""
+    """Yield the rows of the record "102_constant", measured on the selected GPU."""
+    yield from _measure({name: conv1d.conv1d_named(name) for name in KERNELS}, WIDTHS)
+
+
+def measure_unrolled() -> Iterator[dict[str, Any]]:
+    """Yield the rows of the record "102_unrolled", measured on the selected GPU."""
+    yield from _measure(unrolled(), ROLLED_WIDTHS)
+
+
+def unrolled() -> dict[str, conv1d.Conv1d]:
+    """Return the three kernels with their loop over the weights written out, by name."""
+    return {name: conv1d.unrolled(conv1d.conv1d_named(name)) for name in KERNELS}
+
+
+def _measure(
+    specs: Mapping[str, conv1d.Conv1d], widths: Sequence[int]
+) -> Iterator[dict[str, Any]]:
     import pycuda.driver as cuda
 
     rng = np.random.default_rng(SEED)
     period = rng.uniform(0.5, 1.5, PERIOD).astype(np.float32)
     cells, output = cuda.to_device(np.tile(period, LARGE // PERIOD)), cuda.mem_alloc(4 * LARGE)
-    for width in WIDTHS:
+    for width in widths:
         filter = (rng.uniform(0.5, 1.5, width) / width).astype(np.float32)
         launches = {
-            name: conv1d.conv1d_launch(
-                conv1d.conv1d_named(name), LARGE, int(cells), int(output), filter
-            )
-            for name in KERNELS
+            name: conv1d.conv1d_launch(spec, LARGE, int(cells), int(output), filter)
+            for name, spec in specs.items()
         }
         verdicts = {
             name: _checked(cuda, launch, output, period, filter, name)

@@ -94,11 +94,14 @@ def chain_plan(name: str, cells: int, start: int, steps: int) -> Plan:
     )
 
 
-def copy_plan(cells: int, blocks: int, loads: int) -> Plan:
-    """Return the launch of copy_in_flight on "out" and "in"; blocks: of the whole grid."""
+def copy_plan(cells: int, blocks: int, loads: int, order: str = "loads first") -> Plan:
+    """Return the launch of copy_in_flight on "out" and "in".
+
+    blocks: of the whole grid. order: of ORDERS.
+    """
     return (
         Launch(
-            source=kernels.source(COPY),
+            source=ordered(order),
             name=COPY,
             options=(f"-DTHREADS={THREADS}", f"-DLOADS={loads}"),
             grid=(blocks, 1, 1),
@@ -106,6 +109,35 @@ def copy_plan(cells: int, blocks: int, loads: int) -> Plan:
             arguments=(Array("out", (cells,)), Array("in", (cells,)), np.int32(cells)),
         ),
     )
+
+
+LOADS_FIRST, ONE_LOOP, RESTRICTED = "loads first", "one loop", "one loop, __restrict__"
+ORDERS = (LOADS_FIRST, ONE_LOOP, RESTRICTED)
+ORDER_LOADS = 4
+_ONE_LOOP = """        #pragma unroll
+        for (int k = 0; k < LOADS; ++k) {
+            const int i = first + k * THREADS;
+            if (i < n) {
+                out[i] = in[i];
+            }
+        }
+"""
+
+
+def ordered(order: str) -> str:
+    """Return the source of copy_in_flight with its accesses in one of ORDERS.
+
+    "one loop" stores each value before it loads the next one. "one loop, __restrict__" also tells
+    the compiler that the arrays do not overlap.
+    """
+    whole = kernels.source(COPY)
+    if order == LOADS_FIRST:
+        return whole
+    first, last = whole.index("        // Load."), whole.rindex("    }\n}")
+    one_loop = whole[:first] + _ONE_LOOP + whole[last:]
+    pointers = "float* out, const float* in"
+    restricted = one_loop.replace(pointers, pointers.replace("*", "* __restrict__"))
+    return {ONE_LOOP: one_loop, RESTRICTED: restricted}[order]
 
 
 def latencies(sizes: Iterable[int] = CHAIN_BYTES) -> Iterator[Mapping[str, Any]]:
@@ -172,12 +204,16 @@ def _walk_timing(
 
 
 def copies(
-    cells: int = COPY_CELLS, blocks: Iterable[int] = BLOCKS, loads: Iterable[int] = LOADS
+    cells: int = COPY_CELLS,
+    blocks: Iterable[int] = BLOCKS,
+    loads: Iterable[int] = LOADS,
+    order: str = LOADS_FIRST,
 ) -> Iterator[Mapping[str, Any]]:
     """Time copy_in_flight for each number of blocks on a multiprocessor and of loads a thread.
 
-    Yields rows: series, warps (on a multiprocessor), loads, bytes_in_flight (on a multiprocessor,
-    while every thread waits), "timing". First comes "device-to-device copy", the driver's own.
+    order: of ORDERS. Yields rows: series, order, warps (on a multiprocessor), loads,
+    bytes_in_flight (on a multiprocessor, if every thread waits for all its loads), "timing". First
+    comes "device-to-device copy", the driver's own.
     Raises CheckError where an output is not the input.
     """
     import pycuda.driver as cuda
@@ -208,8 +244,8 @@ def copies(
     for many in loads:
         for count in blocks:
             warps = count * THREADS // WARP
-            name = f"{COPY}, {warps} warps, {many} loads"
-            with Program(copy_plan(cells, count * multiprocessors, many)) as program:
+            name = f"{COPY}, {order}, {warps} warps, {many} loads"
+            with Program(copy_plan(cells, count * multiprocessors, many, order)) as program:
                 program.launch(arrays, None)
                 checked = verdict(name)
                 timed = timing.time_gpu(
@@ -220,6 +256,7 @@ def copies(
                 )
             yield {
                 "series": COPY,
+                "order": order,
                 "warps": warps,
                 "loads": many,
                 "bytes_in_flight": warps * WARP * many * CELL_BYTES,
@@ -240,6 +277,12 @@ def measure() -> Iterator[Mapping[str, Any]]:
     yield {"series": "multiprocessors", "count": _multiprocessors(), "timing": None}
     yield from latencies()
     yield from copies()
+
+
+def measure_orders() -> Iterator[Mapping[str, Any]]:
+    """Yield all rows of the record "106_orders", measured on the selected GPU."""
+    for order in ORDERS:
+        yield from copies(loads=(ORDER_LOADS,), order=order)
 
 
 @dataclass(frozen=True)
