@@ -29,7 +29,7 @@ import numpy as np
 from helpers import kernels, tables
 from helpers.bench import old_records
 from helpers.bench.timing import Timing
-from helpers.problems.measured import MEASURED, ROOT
+from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
 
 if TYPE_CHECKING:
     from helpers.device import Device
@@ -74,8 +74,9 @@ class Record:
     """Measurements with their provenance.
 
     created: UTC, ISO 8601. sources: for each measured kernel, the sha256 of its code with its
-    headers. software: versions by name, None for software that was not used. recalled: whether it
-    was read from data/measured/ because there is no GPU here.
+    headers, and for programs of the CPU that of their file in helpers/problems/cpu/. software:
+    versions by name, None for software that was not used. recalled: whether it was read from
+    data/measured/ because there is no GPU here.
     """
 
     name: str
@@ -171,8 +172,9 @@ class Record:
         return rows
 
     def changed_sources(self) -> tuple[str, ...]:
-        """Return the kernels whose source has changed since the measurement, or is gone."""
-        known = set(kernels.names())
+        """Return the kernels whose source has changed since the measurement, or is gone; likewise
+        the files of programs of the CPU."""
+        known = set(kernels.names()) | {path.name for path in CPU_SOURCES.glob("*.cpp")}
         return tuple(
             k for k, sha in sorted(self.sources.items()) if k not in known or _sha256(k) != sha
         )
@@ -255,9 +257,10 @@ def record(
 
     measure: a function that returns dicts such as {"series": "conv1d_basic", "n": 1000000,
     "timing": Timing or None}; other entries are plain scalars, of NumPy, too. If a series, or an
-    entry "kernel", is the name of a kernel, the record has the hash of its source. In the
-    simulator, the function returns the repository's record and does not measure, unless
-    ``needs_gpu=False`` (host measurements).
+    entry "kernel", is the name of a kernel, the record has the hash of its source; an entry
+    "cpu_source" names a file of helpers/problems/cpu/ in the same way. In the simulator, the
+    function returns the repository's record and does not measure, unless ``needs_gpu=False`` (host
+    measurements).
 
     Raises RecordError, before it measures, if the results folder cannot be written, and if there is
     no recorded measurement; ValueError or TypeError for a malformed measurement or name.
@@ -423,16 +426,23 @@ def _scalar(value: Any, series: str, key: str) -> Any:
 
 
 def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
+    measurements = tuple(measurements)
     named = {str(name) for m in measurements for name in (m.series, m.parameters.get("kernel"))}
-    return {name: _sha256(name) for name in sorted(named & set(kernels.names()))}
+    named &= set(kernels.names())
+    named |= {m.parameters["cpu_source"] for m in measurements if "cpu_source" in m.parameters}
+    return {name: _sha256(name) for name in sorted(named)}
 
 
-def _sha256(kernel: str) -> str:
-    """Return the sha256 of a kernel's code and of the headers in kernels/ that it includes.
+def _sha256(name: str) -> str:
+    """Return the sha256 of a kernel's code and of the headers in kernels/ that it includes, or of
+    a file of helpers/problems/cpu/.
 
     Comments and line breaks do not count, because they do not change the measured code.
     """
-    text = kernels.source(kernel)
+    if name.endswith(".cpp"):
+        text = (CPU_SOURCES / name).read_text(encoding="utf-8")
+        return hashlib.sha256(kernels.code(text).encode()).hexdigest()
+    text = kernels.source(name)
     headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
     sources = (text, *((kernels.FOLDER / name).read_text(encoding="utf-8") for name in headers))
     return hashlib.sha256("\n".join(map(kernels.code, sources)).encode()).hexdigest()
