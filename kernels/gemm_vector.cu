@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm_vector(
     float* Y, const float* A, const float* X, int rows, int cols, int inner)
 {
     __shared__ __align__(16) float tile_a[DEPTH][PITCH];   // [step along inner][row of the tile]
-    __shared__ __align__(16) float tile_x[DEPTH][TILE];    // [step along inner][column of the tile]
+    __shared__ __align__(16) float tile_x[DEPTH][TILE];    // [step along inner][column of it]
     const int top = blockIdx.y * TILE;
     const int left = blockIdx.x * TILE;
     const int tx = threadIdx.x % ACROSS * 4;   // first column of a quarter
@@ -53,19 +53,20 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm_vector(
         // Compute: 4 reads, 64 multiply-adds.
         #pragma unroll
         for (int i = 0; i < DEPTH; ++i) {
-            float4 a[2];
-            float4 x[2];
-            a[0] = *reinterpret_cast<const float4*>(&tile_a[i][ty]);
-            a[1] = *reinterpret_cast<const float4*>(&tile_a[i][ty + HALF]);
-            x[0] = *reinterpret_cast<const float4*>(&tile_x[i][tx]);
-            x[1] = *reinterpret_cast<const float4*>(&tile_x[i][tx + HALF]);
-            const float column[8] = {a[0].x, a[0].y, a[0].z, a[0].w, a[1].x, a[1].y, a[1].z, a[1].w};
-            const float row[8] = {x[0].x, x[0].y, x[0].z, x[0].w, x[1].x, x[1].y, x[1].z, x[1].w};
+            __align__(16) float a[8];
+            __align__(16) float x[8];
+            #pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                *reinterpret_cast<float4*>(a + 4 * half) =
+                    *reinterpret_cast<const float4*>(&tile_a[i][ty + half * HALF]);
+                *reinterpret_cast<float4*>(x + 4 * half) =
+                    *reinterpret_cast<const float4*>(&tile_x[i][tx + half * HALF]);
+            }
             #pragma unroll
             for (int r = 0; r < 8; ++r) {
                 #pragma unroll
                 for (int s = 0; s < 8; ++s) {
-                    sum[r][s] += column[r] * row[s];
+                    sum[r][s] += a[r] * x[s];
                 }
             }
         }

@@ -125,8 +125,8 @@ __device__ __forceinline__ unsigned long long descriptor(const half* tile)
     "+f"(sum[i + 4]), "+f"(sum[i + 5]), "+f"(sum[i + 6]), "+f"(sum[i + 7])
 #define SUMS_32(i) SUMS_8(i), SUMS_8(i + 8), SUMS_8(i + 16), SUMS_8(i + 24)
 
-// Starts sum += a * x for 16 steps along `inner`, in the background. The last 1: X's columns are its
-// fast axis.
+// Starts sum += a * x for 16 steps along `inner`, in the background. The last 1: the fast axis of X
+// is that of its columns.
 __device__ __forceinline__ void start_product(
     float (&sum)[128], unsigned long long a, unsigned long long x)
 {
