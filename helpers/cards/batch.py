@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import gpu_faults
+from helpers.bench import gpu_faults
 from helpers.cards.group import Card, Cards, CardsError, is_real
 from helpers.cards.shares import shares
 from helpers.cards.work import Work, whole_bytes

@@ -18,10 +18,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from helpers import labs
 from helpers.course import grades, submissions
 from helpers.course.errors import CourseError
 from helpers.course.submissions import Place
+from helpers.exercises import labs
 
 _SOLUTION = re.compile(
     r"[^\n]*(?://|#) BEGIN SOLUTION[^\n]*\n(?:.*\n)*?[^\n]*(?://|#) END SOLUTION[^\n]*\n?"

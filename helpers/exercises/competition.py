@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from helpers import cost
+from helpers.bench import cost
 from helpers.exercises import layers
 from helpers.exercises.cases import Case, Step, ceil_div
 from helpers.exercises.mistakes import FindingHint, Mistake
@@ -85,7 +85,7 @@ def fitted(case: Case, width: int, columns: int, maps: int) -> Case:
 
 def estimated(case: Case, outcome: Outcome) -> float:
     """Cycles of a multiprocessor per 32 multiply-adds, estimated from every kind of traffic
-    (helpers.cost).
+    (helpers.bench.cost).
     """
     shape = case["shape"]
     return (

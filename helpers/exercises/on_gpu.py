@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from helpers import checking, kernel_cells, timing
+from helpers import checking, kernel_cells
+from helpers.bench import timing
 from helpers.exercises.cases import Case
 from helpers.exercises.verdict import ExerciseError, Verdict
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from helpers.problems import conv2d, cudnn
+from helpers.bench import cudnn
+from helpers.problems import conv2d
 from helpers.problems.conv2d import Problem
 from helpers.problems.lenet import network
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import cards, checking, diagnosis, timing
+from helpers import cards, checking
+from helpers.bench import timing
 from helpers.cards.exchange import ring_sum
+from helpers.checking import diagnosis
 
 MEGABYTES = 512  # of a copy between cards
 FLOATS = (1_000_000, 100_000_000)  # of a vector that is summed over the cards

@@ -17,7 +17,7 @@ from helpers.plotting import styles
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 THREADS = 256
 TILE = 16

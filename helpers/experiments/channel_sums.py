@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, kernels, plotting, results, simulator, tables, timing
+from helpers import checking, kernels, plotting, simulator, tables
+from helpers.bench import results, timing
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
     from helpers.simulator import Profile
 
 Row = Mapping[str, Any]

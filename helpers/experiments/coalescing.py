@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import plotting, results, tables, timing
+from helpers import plotting, tables
+from helpers.bench import results, timing
 from helpers.plotting import styles
 from helpers.problems import conv2d
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.checking import Verdict
-    from helpers.results import Record
     from helpers.simulator import Profile
 
 GOOD, BAD = "conv2d_basic", "conv2d_uncoalesced"

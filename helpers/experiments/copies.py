@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from helpers import checking, device_counter, diagnosis, limits, programs, results, timing
+from helpers import checking, limits, programs
+from helpers.bench import results, timing
+from helpers.checking import device_counter, diagnosis
 from helpers.device import Device
 from helpers.experiments import waiting
 from helpers.plotting import COLOURS, caption, style, styles

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import limits, programs, results, timing
+from helpers import limits, programs
+from helpers.bench import results, timing
 from helpers.device import Device
 from helpers.experiments import fft_times
 from helpers.plotting import COLOURS, caption, style

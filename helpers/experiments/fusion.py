@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from helpers import checking, plotting, results, tables, timing
+from helpers import checking, plotting, tables
+from helpers.bench import results, timing
 from helpers.experiments import im2col_times
 from helpers.experiments.im2col_gemm import (
     IM2COL,
@@ -33,7 +34,7 @@ from helpers.simulator import Finding
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
     from helpers.simulator import Profile
 
 TWO, FUSED, FAST = "im2col_gemm", "conv2d_implicit_gemm", "conv2d_implicit_gemm_fast"

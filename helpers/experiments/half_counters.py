@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, results, tables
+from helpers import device, tables
+from helpers.bench import results
 from helpers.experiments import layer_counters, ncu
 from helpers.problems import conv2d
 

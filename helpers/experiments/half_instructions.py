@@ -29,7 +29,7 @@ from helpers.simulator.bounds.machine_code import Instruction
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 FILTER_WIDTH = 7
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, kernels, plotting, results, simulator, tables, timing
+from helpers import checking, kernels, plotting, simulator, tables
+from helpers.bench import results, timing
 from helpers.experiments import layer_counters, layer_times
 from helpers.experiments.layer_tiles import changed, in_words
 from helpers.plotting import styles
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.problems.precision import Precision
-    from helpers.results import Record
     from helpers.simulator import Profile
 
 RECORD = "300_half"

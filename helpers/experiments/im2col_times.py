@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from helpers import checking, plotting, results, tables, timing
+from helpers import checking, plotting, tables
+from helpers.bench import results, timing
 from helpers.experiments import layer_bounds
 from helpers.experiments.im2col_gemm import (
     GEMM,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
     from helpers.simulator.bounds import Bounds
 
 RECORD = "202_im2col_gemm"

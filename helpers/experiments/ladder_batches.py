@@ -15,7 +15,7 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 from helpers.experiments.ladder_steps import BEST
 
 BATCHES = (100, 1_000, 10_000)

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers import checking, plotting, results, tables
+from helpers import checking, plotting, tables
+from helpers.bench import results
+from helpers.bench.results import Record
 from helpers.experiments import layer_benchmark, traffic
 from helpers.experiments.ladder import (
     BATCH,
@@ -33,7 +35,6 @@ from helpers.experiments.ladder import (
     load,
 )
 from helpers.problems import conv2d
-from helpers.results import Record
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

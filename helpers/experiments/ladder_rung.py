@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import device, timing
+from helpers import device
+from helpers.bench import timing
 from helpers.experiments import ladder, traffic
 from helpers.experiments.ladder import BATCH
 from helpers.limits import ConvShape

@@ -23,14 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, device_counter, limits, programs, tables, timing
+from helpers import checking, device, limits, programs, tables
+from helpers.bench import cudnn, lenet_times, timing
+from helpers.checking import device_counter
 from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.launch import Plan
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, cudnn, datasets
+from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import Conv2d, LayerError, Problem
 from helpers.problems.lenet import network, pooled, trained_weights
-from helpers.problems.lenet import times as lenet_times
 
 NAME = "benchmark_conv2d"
 ACCURACY = "accuracy"

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, results, tables
+from helpers import device, tables
+from helpers.bench import results
 from helpers.experiments import layer_counters, layer_tiles, ncu
 from helpers.launch import Plan
 from helpers.limits import ConvShape

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, results
+from helpers import device
+from helpers.bench import results
 from helpers.experiments import ncu
 from helpers.problems import conv2d
 

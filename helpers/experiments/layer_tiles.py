@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import kernels, launch, plotting, results, simulator, tables, timing
+from helpers import kernels, launch, plotting, simulator, tables
+from helpers.bench import results, timing
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -23,7 +24,7 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
     from helpers.simulator import Profile
 
 Changes = tuple[tuple[str, str], ...]  # pairs of the old text of a source and the new

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import baselines, limits, plotting, results, tables, timing
+from helpers import limits, plotting, tables
+from helpers.bench import cudnn, results, timing
 from helpers.plotting import styles
-from helpers.problems import conv2d, cudnn, datasets, resizing
+from helpers.problems import baselines, conv2d, datasets, resizing
 from helpers.problems.lenet import network, trained_weights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 KERNEL = "conv2d_basic"
 LAYERS = ("layer 1", "layer 2")

@@ -28,13 +28,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, plotting, tables, timing
+from helpers import checking, plotting, tables
+from helpers.bench import timing
+from helpers.bench.results import Record
 from helpers.experiments import layer_bounds, traffic
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d, datasets, resizing
 from helpers.problems.lenet import pipeline, trained_weights
-from helpers.results import Record
 from helpers.simulator import Profile
 from helpers.simulator.bounds import Bounds
 from helpers.simulator.includes import without_comments

@@ -1,4 +1,4 @@
-"""The small network of lab 400 on the CPU: helpers/cpu/mlp.cpp, called from Python.
+"""The small network of lab 400 on the CPU: helpers/problems/cpu/mlp.cpp, called from Python.
 
 4 inputs -> 4 (softmax) -> 5 (ReLU) -> 5 (tanh) -> 1 (sigmoid), cross-entropy loss, trained by
 stochastic gradient descent with one sample per step. Its 81 parameters are one float32 vector: for
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers import baselines, tables
+from helpers import tables
+from helpers.problems import baselines
 from helpers.simulator import toolchain
 
 # (inputs, outputs, activation) of each layer.

@@ -5,7 +5,7 @@
     network_stages.host_figure(record)
     network_stages.batches_figure(network_stages.benchmark())
 
-The times are those of `helpers.problems.lenet.times`; `benchmark` is the record of
+The times are those of `helpers.bench.lenet_times`; `benchmark` is the record of
 `network_benchmark`: all forms of the network and PyTorch's, at three batches.
 """
 
@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import kernels, limits, plotting, results, simulator, tables
+from helpers import kernels, limits, plotting, simulator, tables
+from helpers.bench import lenet_times, results
 from helpers.experiments import network_benchmark
 from helpers.plotting import styles
 from helpers.problems import conv2d, data_files, datasets
 from helpers.problems.lenet import network_plan, pooled, trained_weights
-from helpers.problems.lenet import times as lenet_times
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.device import Device
     from helpers.problems.lenet.trained_weights import Weights
-    from helpers.results import Record
 
 NAME = lenet_times.RECORD
 BATCHES = network_benchmark.BATCHES

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, plotting, results, tables, timing
+from helpers import checking, device, plotting, tables
+from helpers.bench import results, timing
 from helpers.experiments.issue_orders import KERNEL, LAYERS, Issue
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 Row = Mapping[str, Any]
 

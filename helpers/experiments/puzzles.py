@@ -13,7 +13,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from helpers import exercises, labs, plotting, simulator, tables
+from helpers import exercises, plotting, simulator, tables
+from helpers.exercises import labs
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import NOTEBOOK_SEED
 from helpers.exercises.puzzles import LAB, Puzzle
@@ -31,6 +32,7 @@ _WORDS = {
     "compile": "does not compile",
     "refused": "refused",
     "time": "did not end",
+    "not_begun": "not begun",
 }
 
 

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, programs, results, tables, timing
+from helpers import device, programs, tables
+from helpers.bench import results, timing
+from helpers.bench.results import Record
 from helpers.experiments.rate_kernels import ONE_ARRAY, Variant, sha256, variants
-from helpers.results import Record
 from helpers.simulator import bounds
 
 NAME = "rates_h200"

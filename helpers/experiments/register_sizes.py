@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from helpers import plotting, results, tables
+from helpers import plotting, tables
+from helpers.bench import results
 from helpers.exercises.resident_warps import reference as resident_warps
 from helpers.experiments import sweep
 from helpers.experiments.register_tiles import BATCH, BEST, LAYERS, OTHERS

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import device, measured, results, tables
-from helpers.problems import datasets
+from helpers import device, tables
+from helpers.bench import results
+from helpers.problems import datasets, measured
 from helpers.problems.lenet import network, trained_weights
 
 if TYPE_CHECKING:
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 LAB = "201_conv2d_restrict_and_unrolling"
 PLAIN, RESTRICT, UNROLLED = "conv2d_basic", "conv2d_restrict", "conv2d_unrolled"

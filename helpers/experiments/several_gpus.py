@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import cards, checking, results, timing
+from helpers import cards, checking
+from helpers.bench import results, timing
 from helpers.experiments import between_gpus
 from helpers.experiments.between_gpus import require_same
 from helpers.experiments.card_mistakes import Row, misuse

@@ -19,7 +19,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from helpers import results, simulator
+from helpers import simulator
+from helpers.bench import results
 from helpers.device import Device
 from helpers.launch import simulate
 from helpers.plotting import COLOURS, caption, style, styles

@@ -33,8 +33,9 @@ from typing import Any
 
 import numpy as np
 
-import helpers.jsonschema_import  # noqa: F401
-from helpers import checking, device, kernels, programs, results
+import helpers.experiments.jsonschema_import  # noqa: F401
+from helpers import checking, device, kernels, programs
+from helpers.bench import results
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, RegisterTiled

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import kernels, results
+from helpers import kernels
+from helpers.bench import results
 from helpers.experiments.sweep import (
     KERNEL,
     PARAMETERS,

@@ -3,10 +3,10 @@
     python -m helpers.tools.benchmarks tensor [--budget-s S]
 
 For each layer of `conv2d.LAYERS` and 100, 1,000 and 10,000 images: our kernels in each way
-(`ways`), cuDNN in FP32, TF32 and FP16 in either layout, and the driver's device-to-device copy of
-as many bytes as the layer must move, as floats and as halves. All are checked before they are
-timed. Then the fastest of ours in each way and its yardsticks are timed in turn, A B A B: as ratios
-with intervals.
+(`ways`), cuDNN in FP32, TF32 and FP16, called in every way of `cudnn.contenders`, and the driver's
+device-to-device copy of as many bytes as the layer must move, as floats and as halves. All are
+checked before they are timed. Then the fastest of ours in each way and its yardsticks are timed in
+turn, A B A B: as ratios with intervals.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, limits, reference, tables, timing
+from helpers import checking, limits, reference, tables
+from helpers.bench import cudnn, timing
 from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, cudnn
+from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, LayerError, Problem, TensorLayer
 from helpers.problems.lenet import network
 
 NAME = "benchmark_tensor"
 BATCHES = network.ACCURACY_SIZES
 BUDGET_S = 0.05
+# torch.compile is tried for one batch of each layer and mode: its search takes up to 15 s, and it
+# took cuDNN's own convolution in each of 12 trials.
+COMPILED_BATCH = 1_000
 COPY = {False: "device-to-device copy", True: "device-to-device copy, halves"}
 RATIO = "ratio"
 UNITS, SPLIT, HALVES, HALF_IO = "FP32 units", "FP32 accuracy", "halves", "FP16 in and out"
@@ -94,11 +98,11 @@ class TensorBenchmark(BenchmarkBase):
             for contender in copies.values():
                 yield told | self.timed(contender)
             for mode in cudnn.MODES if not self._yardstick else ():
-                layouts = [self._cudnn(problem, mode, layout) for layout in cudnn.LAYOUTS]
-                rows = [(one, self.timed(one)) for one in layouts if one is not None]
-                yield from (told | row for _, row in rows)
-                if rows:
-                    vendors[mode] = min(rows, key=lambda row: row[1]["timing"].median)[0]
+                fastest = np.inf
+                for one, row in self._cudnn(problem, mode):
+                    yield told | row
+                    if row["timing"].median < fastest:
+                        fastest, vendors[mode] = row["timing"].median, one
             for way, specs in ways(name).items():
                 yield from (
                     told | row for row in self._way(way, specs, problem, x, copies, vendors)
@@ -237,16 +241,20 @@ class TensorBenchmark(BenchmarkBase):
 
         return Contender(f"{spec.name}, {row['way']}", launch, verdict, free, row)
 
-    def _cudnn(self, problem: Problem, mode: str, layout: str) -> Contender | None:
-        name = f"{cudnn.NAMES[mode]}, {layout}"
-        try:
-            made = cudnn.Convolution(problem.shape, problem.x, problem.filter, layout, mode)
-            verdict = made.check(problem.want, problem.atol)
-        except (checking.CheckError, RuntimeError) as error:
-            print(f"{name} is left out: {str(error).splitlines()[0]}")
-            return None
-        row = {"series": cudnn.NAMES[mode], "layout": layout, "cudnn": made.version}
-        return Contender(name, made.launch, verdict, lambda: None, row)
+    def _cudnn(self, problem: Problem, mode: str) -> Iterator[tuple[Contender, Row]]:
+        """cuDNN in one mode, called in every way, timed; the rows name the kernels that it took."""
+        arrays = problem.x, problem.filter, problem.want, problem.atol
+        compile_fastest = problem.shape.B == COMPILED_BATCH
+        for one, verdict, timed in cudnn.contenders(
+            problem.shape,
+            *arrays,
+            mode=mode,
+            budget_s=self._budget_s,
+            compile_fastest=compile_fastest,
+        ):
+            row = one.row | {"kernels": one.kernels()}
+            contender = Contender(one.name, one.launch, verdict, lambda: None, row)
+            yield contender, row | {"timing": timed}
 
     def copy(self, shape: ConvShape, halves: bool) -> Contender:
         """A copy of half the layer's bytes: reading and writing moves what the layer must move."""
@@ -272,7 +280,7 @@ class TensorBenchmark(BenchmarkBase):
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A text table of the rows: ms of each kernel and way; of cuDNN's layouts the faster."""
+    """A text table of the rows: ms of each kernel and way; of cuDNN's ways the fastest."""
     times = [row for row in rows if row.get("median_ms") is not None]
     places = list(dict.fromkeys((row["layer"], row["batch"]) for row in times))
     series = list(dict.fromkeys((row["series"], row.get("way", "")) for row in times))

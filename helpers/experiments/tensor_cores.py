@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, kernels, limits, plotting, results, simulator, tables, timing
+from helpers import checking, kernels, limits, plotting, simulator, tables
+from helpers.bench import results, timing
 from helpers.experiments import bound_ratios
 from helpers.experiments.layer_tiles import changed, in_words
 from helpers.plotting import styles
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.limits import ConvShape
     from helpers.problems.precision import Precision
-    from helpers.results import Record
 
 RECORD = "303_wmma"
 LAYERS = ("layer 1", "layer 2")

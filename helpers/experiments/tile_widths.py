@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import limits, plotting, reference, results, tables, timing
+from helpers import limits, plotting, reference, tables
+from helpers.bench import results, timing
 from helpers.experiments import sweep, sweep_replay
 from helpers.experiments.layer_tiles import in_words
 from helpers.plotting import styles
@@ -22,8 +23,8 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.checking import Verdict
-    from helpers.results import Record
     from helpers.simulator import Profile
 
 TILED, BEST, IMAGES = "conv2d_tiled", "conv2d_register_tiled", "conv2d_register_images"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers import cost
+from helpers.bench import cost
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import kernels, limits, plotting, results, tables, timing
+from helpers import kernels, limits, plotting, tables
+from helpers.bench import results, timing
 from helpers.device import Device
 from helpers.experiments import crossover, fft_times, ncu
 from helpers.plotting import COLOURS
@@ -25,9 +26,9 @@ from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.checking import Verdict
     from helpers.limits import ConvShape
-    from helpers.results import Record
 
 NAME = "402_fft"
 WIDTHS = (3, 31, 63, 127, 255, 511, 1023, 4095)

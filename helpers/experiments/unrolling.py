@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import device, plotting, results, simulator, tables, timing
+from helpers import device, plotting, simulator, tables
+from helpers.bench import results, timing
 from helpers.experiments import sass
 from helpers.experiments.row_too_many import (
     BY_GPU,
@@ -34,8 +35,8 @@ from helpers.problems.lenet import network
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from helpers.bench.results import Record
     from helpers.checking import Verdict
-    from helpers.results import Record
     from helpers.simulator import Profile
 
 # The kernel that sums in y, without the promise and with it: nvcc's option for each.

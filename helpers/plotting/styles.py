@@ -14,7 +14,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import LogFormatter
 
 if TYPE_CHECKING:
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
 # Dark and light colours alternate, for print in grey; markers and line styles differ as well.
 COLOURS = ("#1b3a5c", "#e08a3c", "#1f7a5c", "#b39ddb", "#7a1f4b", "#5b8fd1", "#4a4a4a", "#c9a227")

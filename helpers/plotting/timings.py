@@ -27,7 +27,7 @@ from helpers.plotting.styles import (
 )
 
 if TYPE_CHECKING:
-    from helpers.results import Record
+    from helpers.bench.results import Record
 
     Data = Record | Sequence[Mapping[str, Any]]
 

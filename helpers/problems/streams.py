@@ -30,11 +30,11 @@ from typing import Any
 
 import numpy as np
 
+from helpers.bench.timing import Timing
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.programs import Modules, Program
 from helpers.simulator.findings import fold
-from helpers.timing import Timing
 
 ROWS = ("H2D", "kernel", "D2H")
 FEWEST = 6  # the fewest samples of `time_return`

@@ -1,7 +1,7 @@
 """Finds the host's C++ compiler, runs it, and caches its libraries by content.
 
-The simulator uses it (its machine is C++), and so does `helpers.baselines` (the C++ CPU baselines).
-Importing this module neither looks for a compiler nor compiles.
+The simulator uses it (its machine is C++), and so does `helpers.problems.baselines` (the C++ CPU
+baselines). Importing this module neither looks for a compiler nor compiles.
 """
 
 from __future__ import annotations

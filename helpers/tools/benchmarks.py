@@ -22,8 +22,8 @@ checks and profiles, and how many numba-cuda's simulator does with the same thre
 same run. ``--numba`` names a Python with numba-cuda, by default this one; without numba-cuda, only
 ours is measured.
 
-Without an argument, ``conv1d`` and ``timing`` run. All write a record by ``helpers.results`` and
-print a table. Without a GPU, they print the recorded run.
+Without an argument, ``conv1d`` and ``timing`` run. All write a record by
+``helpers.bench.results`` and print a table. Without a GPU, they print the recorded run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from helpers import device, results
+from helpers import device
+from helpers.bench import results
 from helpers.tools import conv1d_benchmark, simulator_benchmark, timer_benchmark
 
 

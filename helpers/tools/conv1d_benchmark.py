@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, limits, tables, timing
+from helpers import checking, limits, tables
+from helpers.bench import timing
 from helpers.problems.conv1d import (
     BEST,
     CONV1D,

@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import device, limits, results
+from helpers import device, limits
+from helpers.bench import results
 from helpers.experiments import ncu
 from helpers.experiments.ncu import NcuError
 from helpers.tools.counter_cases import Case, matching

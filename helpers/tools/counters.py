@@ -30,7 +30,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import device, results
+from helpers import device
+from helpers.bench import results
 from helpers.experiments.ncu import NcuError
 from helpers.tools import counter_readings
 from helpers.tools.counter_cases import LAUNCHES, Case, matching

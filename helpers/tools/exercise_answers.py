@@ -19,7 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises, labs
+from helpers import exercises
+from helpers.exercises import labs
 from helpers.exercises.answers import Answer
 from helpers.exercises.exercise import NOTEBOOK_SEED
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import helpers.jsonschema_import  # noqa: F401
+import helpers.experiments.jsonschema_import  # noqa: F401
 
 # isort: split
 import nbformat
@@ -24,7 +24,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from helpers.results import ROOT
+from helpers.bench.results import ROOT
 from helpers.tools.outcomes import Failure, Outcome
 from helpers.tools.progress import Progress
 

@@ -29,8 +29,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from helpers.results import MEASURED, ROOT
-from helpers.results import folder as results_folder
+from helpers.bench.results import MEASURED, ROOT
+from helpers.bench.results import folder as results_folder
 from helpers.tools import summary
 from helpers.tools.lab_execution import run_lab
 from helpers.tools.outcomes import Outcome

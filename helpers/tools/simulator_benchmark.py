@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, kernels, launch, reference, simulator, tables, timing
+from helpers import checking, kernels, launch, reference, simulator, tables
+from helpers.bench import timing
 from helpers.launch import Array, Launch, Plan
 from helpers.problems.conv1d import SEED, conv1d_atol, conv1d_named
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, tables, timing
+from helpers import checking, tables
+from helpers.bench import timing
 from helpers.problems.conv1d import (
     BEST,
     PLAINEST,

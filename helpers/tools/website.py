@@ -30,9 +30,9 @@ from nbformat.v4 import new_markdown_cell
 from PIL import Image
 
 from helpers import exercises
+from helpers.bench.results import ROOT
+from helpers.bench.results import folder as results_folder
 from helpers.course import copies
-from helpers.results import ROOT
-from helpers.results import folder as results_folder
 
 THEME = "sphinx_book_theme"
 

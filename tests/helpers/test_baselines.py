@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import baselines, reference
+from helpers import reference
+from helpers.problems import baselines
 from helpers.simulator import toolchain
 
 KEYS = ["numpy", "one_core", "unrolled_2", "unrolled_4", "unrolled_8", "swapped", "all_cores"]

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, reference, results, timing
+from helpers import checking, device, kernels, reference
+from helpers.bench import results, timing
 from helpers.problems import conv1d
 from helpers.problems.conv1d import (
     BEST,

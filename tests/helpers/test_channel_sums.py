@@ -7,10 +7,10 @@ import dataclasses
 import matplotlib.pyplot as plt
 import pytest
 
-from helpers import results
+from helpers.bench import results
+from helpers.bench.results import Measurement, Record
 from helpers.experiments import channel_sums
 from helpers.experiments.channel_sums import ATOMICS, PLAIN, SHUFFLE, TREE
-from helpers.results import Measurement, Record
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import results
+from helpers.bench import results
 from helpers.experiments import coalescing
 from helpers.experiments.coalescing import BAD, GOOD, MANY, WIDE
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from helpers import checking, device
+from helpers.bench import cudnn
 from helpers.limits import ConvShape
-from helpers.problems import cudnn
 
 SHAPE = ConvShape(B=3, C=2, M=4, H=6, W=7, K=3)
 
@@ -76,8 +76,13 @@ def test_the_faster_layout_is_the_yardstick():
 
 
 class Tensor:
-    def __init__(self, array):
-        self.array, self.shape = array, array.shape
+    def __init__(self, array, strides=None):
+        self.array, self.shape, self.strides = array, array.shape, strides
+        self.dtype, self.device = array.dtype, "cuda"
+
+    def copy_(self, other):
+        self.array[...] = other.array
+        return self
 
     def contiguous(self, memory_format=None):
         return self
@@ -116,6 +121,13 @@ class Tensor:
         return Tensor(self.array <= bound)
 
 
+def padded(tensor, widths):
+    """PyTorch's order of widths: before and after the last axis first."""
+    pairs = [widths[i : i + 2] for i in range(0, len(widths), 2)]
+    pairs += [(0, 0)] * (tensor.array.ndim - len(pairs))
+    return Tensor(np.pad(tensor.array, pairs[::-1]))
+
+
 class FakeTorch(SimpleNamespace):
     """As much of PyTorch as the yardstick uses; `memory` maps addresses to arrays, conv2d gives
     memory["y"].
@@ -132,8 +144,10 @@ class FakeTorch(SimpleNamespace):
                     is_available=lambda: cudnn,
                     version=lambda: 91002,
                     benchmark=False,
+                    benchmark_limit=10,
                     allow_tf32=True,
-                )
+                ),
+                cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=True)),
             ),
             cuda=SimpleNamespace(
                 is_available=lambda: cuda,
@@ -146,7 +160,12 @@ class FakeTorch(SimpleNamespace):
                 memory, borrowed.__cuda_array_interface__
             ),
             nn=SimpleNamespace(
-                functional=SimpleNamespace(conv2d=lambda x, filter, stride: Tensor(memory["y"]))
+                functional=SimpleNamespace(
+                    conv2d=lambda x, filter, stride: Tensor(memory["y"]), pad=padded
+                )
+            ),
+            empty_strided=lambda shape, strides, dtype, device: Tensor(
+                np.empty(shape, dtype), strides
             ),
         )
 
@@ -182,6 +201,7 @@ def torch(gpu, monkeypatch):
 def test_settings_and_streams(torch):
     made = cudnn.Convolution(SHAPE, 1, 2)
     assert (torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32) == (True, False)
+    assert torch.backends.cudnn.benchmark_limit == 0, "cuDNN tries all of its plans"
     made.launch(SimpleNamespace(handle=77))
     made.launch(None)
     assert torch.streams == [77, "default"]
@@ -189,15 +209,109 @@ def test_settings_and_streams(torch):
 
 @pytest.mark.parametrize("layout", cudnn.LAYOUTS)
 def test_a_right_result_passes(torch, layout):
-    assert (
-        cudnn.Convolution(SHAPE, 1, 2, layout).check(3, 1e-6).name
-        == f"cuDNN (PyTorch, FP32), {layout}"
-    )
+    way = cudnn.Way(layout)
+    verdict = cudnn.Convolution(SHAPE, 1, 2, way).check(3, 1e-6)
+    assert verdict.name == f"cuDNN (PyTorch, FP32), {layout}"
 
 
-def test_an_unknown_layout_is_refused(torch):
+def test_an_unknown_layout_is_refused():
     with pytest.raises(ValueError, match=r"NHWC.*expected NCHW or channels_last"):
-        cudnn.Convolution(SHAPE, 1, 2, "NHWC")
+        cudnn.Way("NHWC")
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_the_layouts_differ_in_their_strides_for_one_channel_too(channels):
+    shape = (2, channels, 5, 7)
+    cells = np.arange(np.prod(shape)).reshape(shape)
+    last = np.ascontiguousarray(cells.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    expected = {"NCHW": cells, "channels_last": last}
+    found = {layout: cudnn.strides(shape, layout) for layout in cudnn.LAYOUTS}
+    assert found["NCHW"] != found["channels_last"]
+    assert found["channels_last"][1] == 1
+    for layout, array in expected.items():
+        # NumPy, too, may give an axis of one cell any stride.
+        axes = [axis for axis in range(4) if shape[axis] > 1]
+        strides = [array.strides[axis] // array.itemsize for axis in axes]
+        assert [found[layout][axis] for axis in axes] == strides
+
+
+def test_cells_and_filter_get_the_strides_of_their_layout(torch):
+    seen = []
+    torch.nn.functional.conv2d = lambda x, filter, stride: seen.append((x.strides, filter.strides))
+    for layout in cudnn.LAYOUTS:
+        cudnn.Convolution(SHAPE, 1, 2, cudnn.Way(layout)).launch(None)
+        shapes = SHAPE.x_shape, SHAPE.filter_shape
+        assert seen.pop() == tuple(cudnn.strides(shape, layout) for shape in shapes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("layout", cudnn.LAYOUTS)
+def test_pytorch_sees_the_layout_of_one_channel(layout):
+    torch = pytest.importorskip("torch")
+    made = cudnn.laid_out(torch.arange(70.0).reshape(2, 1, 5, 7), layout)
+    assert made.stride() == cudnn.strides((2, 1, 5, 7), layout)
+    assert torch.equal(made, torch.arange(70.0).reshape(2, 1, 5, 7))
+
+
+def test_halves_are_padded_where_their_channels_or_maps_need_it():
+    def padded(C, M, mode="FP16"):
+        shape = ConvShape(B=1, C=C, M=M, H=9, W=9, K=3)
+        return [way.padded for way in cudnn.ways(mode, shape) if way.padded]
+
+    assert padded(1, 4) == ["channels", "channels and maps"]
+    assert padded(12, 24) == ["channels"]
+    assert padded(8, 12) == ["channels and maps"]
+    assert padded(8, 16) == padded(1, 4, "FP32") == padded(1, 4, "TF32") == []
+
+
+def test_padding_adds_zeros_and_leaves_the_outputs_as_they_are(torch):
+    seen = {}
+
+    def conv2d(x, filter, stride):
+        seen["x"], seen["filter"] = x.array, filter.array
+        maps = len(filter.array)
+        B, _, H, W = SHAPE.y_shape
+        y = np.full((B, maps, H, W), 7.0, np.float32)
+        y[:, : SHAPE.M] = torch.memory_y
+        return Tensor(y)
+
+    torch.nn.functional.conv2d = conv2d
+    way = cudnn.Way("channels_last", "channels and maps")
+    cudnn.Convolution(SHAPE, 1, 2, way, "FP16").check(3, 1e-6)
+    assert seen["x"].shape[1] % 8 == seen["filter"].shape[0] % 8 == seen["filter"].shape[1] % 8 == 0
+    assert not seen["x"][:, SHAPE.C :].any()
+    assert not seen["filter"][SHAPE.M :].any()
+    assert not seen["filter"][:, SHAPE.C :].any()
+
+
+def test_every_way_is_timed_and_the_fastest_is_compiled_if_wished(torch, monkeypatch):
+    times = {"NCHW": 3.0, "channels_last": 2.0, "channels_last, torch.compile": 2.5}
+    seen = []
+
+    def time_gpu(launch, *, verdict, name, budget_s):
+        seen.append(name.partition("), ")[2])
+        return SimpleNamespace(median=times[seen[-1]])
+
+    monkeypatch.setattr(cudnn.timing, "time_gpu", time_gpu)
+    monkeypatch.setattr(cudnn, "compiled", lambda function: function)
+    rows = list(cudnn.measure(SHAPE, 1, 2, 3, 1e-6))
+    assert seen == list(times)[:2] == [row["layout"] for row in rows]
+    seen.clear()
+    made = [one for one, *_ in cudnn.contenders(SHAPE, 1, 2, 3, 1e-6, compile_fastest=True)]
+    assert seen == list(times) == [str(one.way) for one in made]
+
+
+def test_each_compilation_has_a_code_object_of_its_own(torch, monkeypatch):
+    # PyTorch would give the second one the code of the first one, with or without TF32.
+    codes = []
+    torch._inductor = SimpleNamespace(config=SimpleNamespace(force_disable_caches=False))
+    torch.compile = lambda function, **options: codes.append(function.__code__) or function
+    monkeypatch.setitem(sys.modules, "torch._inductor", torch._inductor)
+    monkeypatch.setitem(sys.modules, "torch._inductor.config", torch._inductor.config)
+    calls = [cudnn.compiled(lambda a, b: a - b) for _ in range(2)]
+    assert [call(5, 3) for call in calls] == [2, 2]
+    assert codes[0] is not codes[1]
+    assert torch._inductor.config.force_disable_caches
 
 
 @pytest.mark.parametrize("value", [np.nan, 0.5])

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import exercises, kernel_cells, labs, results
-from helpers.exercises import entry, loops_swapped, outcome, puzzles, rung, verdict
+from helpers import exercises, kernel_cells
+from helpers.bench import results
+from helpers.exercises import entry, labs, loops_swapped, outcome, puzzles, rung, verdict
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
@@ -97,7 +98,7 @@ def test_cases_follow_the_seed_and_hold_no_result(one):
 
 def test_outcomes_travel_as_a_file(tmp_path):
     one = exercises.find("conv1d_edge")
-    for answer in (one.right[0], one.wrong[0], one.wrong[2]):
+    for answer in (one.right[0], one.wrong[1], one.wrong[2]):
         text = one.text_of(answer)
         outcome.save(one.run(text, 5), tmp_path / "outcomes.npz")
         there = one.verdict(outcome.load(tmp_path / "outcomes.npz"), 5)
@@ -147,6 +148,7 @@ class Kernel:
     def __init__(self, text: str):
         cell = kernel_cells.parse(text)
         self.source, self.name, self.options = cell.source, cell.kernel, list(cell.options)
+        self.cell = cell
 
 
 def test_check_raises_a_short_error_and_returns_a_verdict():
@@ -190,7 +192,7 @@ def test_the_latest_verdict_is_kept():
     one = exercises.find("add_arrays")
     with pytest.raises(ExerciseError):
         one.check(Kernel(one.stub))
-    assert one.latest.status == "wrong"
+    assert one.latest.status == "not_begun"
     one.check(Kernel(one.solution))
     assert one.latest.passed and one.latest.points == one.points
 

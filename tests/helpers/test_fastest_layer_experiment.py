@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import limits, reference, results, timing
+from helpers import limits, reference
+from helpers.bench import results, timing
 from helpers.device import Device, select
 from helpers.experiments import bound_ratios
 from helpers.experiments import fastest_layer as fast

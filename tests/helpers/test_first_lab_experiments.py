@@ -7,9 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from helpers import checking, kernels, reference, results, simulator
+from helpers import checking, kernels, reference, simulator
+from helpers.bench import results
+from helpers.bench.results import Measurement
 from helpers.experiments import broken, first_launch, ncu, sizes
-from helpers.results import Measurement
 
 
 def recorded(name: str) -> results.Record:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import exercises, limits, results, simulator, timing
+from helpers import exercises, limits, simulator
+from helpers.bench import results, timing
 from helpers.experiments import fusion, fusion_loops
 from helpers.experiments.fusion import FAST, FUSED, PAIRS, TWO
 from helpers.problems import conv2d

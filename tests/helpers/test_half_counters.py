@@ -8,7 +8,8 @@ import dataclasses
 
 import pytest
 
-from helpers import device, results
+from helpers import device
+from helpers.bench import results
 from helpers.experiments import half_counters
 from helpers.experiments.ncu import NcuError
 

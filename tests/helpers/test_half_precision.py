@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from helpers import results
+from helpers.bench import results
 from helpers.experiments import half_instructions, half_precision, loop_code
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PAIRS, PATCH
 from helpers.problems import conv2d, precision

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import limits, reference, results, timing
+from helpers import limits, reference
+from helpers.bench import results, timing
 from helpers.checking import CheckError
 from helpers.experiments import im2col_gemm, im2col_times
 from helpers.experiments.im2col_times import BOTH, GPU_ALONE, PLAIN, WHOLE, WITH_LAUNCHES

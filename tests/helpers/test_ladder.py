@@ -8,12 +8,13 @@ import math
 import matplotlib.pyplot as plt
 import pytest
 
-from helpers import checking, limits, results, timing
+from helpers import checking, limits
+from helpers.bench import cudnn, results, timing
 from helpers.device import Device
 from helpers.experiments import ladder, ladder_report, layer_benchmark, traffic
 from helpers.experiments.ladder import LadderError
 from helpers.experiments.traffic import Counters, TrafficError
-from helpers.problems import conv2d, cudnn
+from helpers.problems import conv2d
 
 GPU = Device("gpu", "toy GPU", (9, 0), 100, 49152, 2**20, 4e12, 64e12, "made up")
 PLAIN = Counters(10.0, 3.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 2.5)

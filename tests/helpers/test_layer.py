@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from helpers import checking, device, device_counter, kernels, limits, reference, simulator
+from helpers import checking, device, kernels, limits, reference, simulator
+from helpers.checking import device_counter
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import CONV2D, LAYERS, LayerError, conv2d_named

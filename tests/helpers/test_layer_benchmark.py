@@ -6,7 +6,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, launch, results, timing
+from helpers import checking, device, kernels, launch
+from helpers.bench import results, timing
 from helpers.experiments import layer_benchmark
 from helpers.experiments.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
 from helpers.problems import conv2d, datasets

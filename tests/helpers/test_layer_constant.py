@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import results
+from helpers.bench import results
 from helpers.experiments import layer_constant
 from helpers.experiments.layer_constant import BASIC, CONSTANT, MANY
 from helpers.limits import CONSTANT_BYTES

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import kernels, launch, results, simulator
+from helpers import kernels, launch, simulator
+from helpers.bench import results
 from helpers.experiments import layer_caches, layer_tiles
 from helpers.experiments.layer_tiles import PLAIN_SPEC, TILED_SPEC
 from helpers.limits import ConvShape

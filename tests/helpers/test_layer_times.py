@@ -7,10 +7,11 @@ import dataclasses
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import limits, results
+from helpers import limits
+from helpers.bench import cudnn, results
 from helpers.experiments import layer_times
 from helpers.experiments.layer_times import LAYER_TIME, MANY, OP_TIME, SWAPPED
-from helpers.problems import conv2d, cudnn
+from helpers.problems import conv2d
 
 
 @pytest.fixture(scope="module")

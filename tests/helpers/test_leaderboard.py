@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from helpers import kernels, results
+from helpers import kernels
+from helpers.bench import results
 from helpers.device import Device
 from helpers.experiments import leaderboard
 from helpers.experiments.leaderboard import Board, Entry, EntryError

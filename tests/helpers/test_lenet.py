@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, device, kernels, launch, reference, results, simulator, timing
+from helpers import checking, device, kernels, launch, reference, simulator
+from helpers.bench import lenet_times, results, timing
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets, resizing
 from helpers.problems.conv2d import LayerError
 from helpers.problems.lenet import checks, network, network_plan, pipeline, pooled, trained_weights
-from helpers.problems.lenet import times as lenet_times
 from helpers.problems.lenet.pooled import ConvPool
 from tests.support import mutants, require_named
 

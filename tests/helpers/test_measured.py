@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers import measured
+from helpers.problems import measured
 
 ROWS = [
     {"series": "accuracy", "parameters": {"images": 100, "right": 93}, "timing": None},

@@ -4,7 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, results, sampling, timing
+from helpers import checking, device, kernels
+from helpers.bench import results, sampling, timing
 from helpers.experiments import copies, crossover, split_error
 from helpers.problems import fft_conv1d
 from helpers.problems.tensor_product import Split

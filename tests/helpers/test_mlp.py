@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers import baselines
 from helpers.experiments import mlp
-from helpers.problems import two_classes
+from helpers.problems import baselines, two_classes
 from helpers.simulator import toolchain
 
 

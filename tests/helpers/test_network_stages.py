@@ -3,7 +3,7 @@
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import results
+from helpers.bench import results
 from helpers.device import Device, select
 from helpers.experiments import network_stages
 from helpers.problems import data_files, datasets

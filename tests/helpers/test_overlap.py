@@ -7,10 +7,10 @@ import dataclasses
 import matplotlib.pyplot as plt
 import pytest
 
-from helpers import results
+from helpers.bench import results
+from helpers.bench.results import Measurement, Record
 from helpers.experiments import issue_orders, overlap
 from helpers.problems import streams
-from helpers.results import Measurement, Record
 
 
 @pytest.fixture(scope="module")

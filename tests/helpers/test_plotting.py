@@ -16,12 +16,12 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from helpers import kernels, limits, plotting, simulator
+from helpers.bench.results import Measurement, Record
+from helpers.bench.timing import Timing
 from helpers.device import Device
 from helpers.plotting import launches, memory, styles
-from helpers.results import Measurement, Record
 from helpers.simulator import Profile, Request
 from helpers.simulator.bounds import Bounds, Share
-from helpers.timing import Timing
 
 H200 = Device("gpu", "NVIDIA H200", (9, 0), 132, 49152, 50 * 2**20, 4.8e12, 67e12, "found a GPU")
 

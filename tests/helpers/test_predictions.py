@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.predictions import Prediction
+from helpers.bench.predictions import Prediction
 
 
 def noted(guess):

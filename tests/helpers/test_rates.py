@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from helpers import launch, results, simulator
+from helpers import launch, simulator
+from helpers.bench import results
 from helpers.checking import CheckError
 from helpers.experiments import rate_kernels, rates
 from helpers.simulator import assembly, bounds

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import launch, results, simulator
+from helpers import launch, simulator
+from helpers.bench import results
 from helpers.experiments import layer_counters, register_sizes, register_tiles
 from helpers.experiments.register_tiles import BEST, KERNELS, LAYERS, PATCH
 from helpers.limits import ConvShape

@@ -11,10 +11,11 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
-from helpers import kernels, results
+from helpers import kernels
+from helpers.bench import results
+from helpers.bench.results import RecordError
+from helpers.bench.timing import Timing
 from helpers.device import Device
-from helpers.results import RecordError
-from helpers.timing import Timing
 
 CPU = Device("simulator", "simulator", (9, 0), 132, 49152, 50 << 20, None, None, "no GPU here")
 GPU = replace(

@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-from helpers import kernels, results
+from helpers import kernels
+from helpers.bench import results
 from helpers.experiments import sass
 
 LISTING = """

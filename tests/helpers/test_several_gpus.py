@@ -8,7 +8,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from helpers import cards, checking, results, timing
+from helpers import cards, checking
+from helpers.bench import results, timing
 from helpers.experiments import between_gpus, card_mistakes, several_gpus, wrong_card
 from helpers.plotting import several_gpus as drawn
 from helpers.problems import conv2d

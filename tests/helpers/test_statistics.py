@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import statistics
+from helpers.bench import statistics
 
 
 def test_interval_of_median_by_hand():

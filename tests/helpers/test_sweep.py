@@ -13,7 +13,8 @@ import sys
 import numpy as np
 import pytest
 
-from helpers import device, kernels, results
+from helpers import device, kernels
+from helpers.bench import results
 from helpers.experiments import sweep, sweep_replay
 from helpers.problems import conv2d
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from helpers import checking, device, kernels, results, timing
+from helpers import checking, device, kernels
+from helpers.bench import results, timing
 from helpers.experiments import network_benchmark, tensor_benchmark
 from helpers.experiments.network_benchmark import NetworkBenchmark
 from helpers.experiments.tensor_benchmark import (

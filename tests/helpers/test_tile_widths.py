@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import reference, results
+from helpers import reference
+from helpers.bench import results
 from helpers.experiments import sweep, sweep_replay, tile_widths
 from helpers.experiments.tile_widths import BEST, LAYERS, TILED, WIDTHS
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import results
+from helpers.bench import results
 from helpers.experiments import tile_counts, tiles
 from helpers.problems import conv1d
 

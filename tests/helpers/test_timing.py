@@ -12,10 +12,11 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers import device, gpu_clock, gpu_faults, results, sampling, statistics, timing
+from helpers import device
+from helpers.bench import gpu_clock, gpu_faults, results, sampling, statistics, timing
+from helpers.bench.gpu_faults import DeviceLostError
+from helpers.bench.timing import Comparison, NoClockError, NotCheckedError, Timing
 from helpers.checking import check
-from helpers.gpu_faults import DeviceLostError
-from helpers.timing import Comparison, NoClockError, NotCheckedError, Timing
 
 VERDICT = check([1.0], [1.0], rtol=0.0)
 TRIES = 100
@@ -484,7 +485,8 @@ def test_other_errors_and_the_simulators_pass_unchanged(monkeypatch):
 
 
 def test_importing_timing_imports_no_cuda():
-    code = "import sys, helpers.timing, helpers.results; sys.exit('pycuda' in sys.modules)"
+    modules = "helpers.bench.timing, helpers.bench.results"
+    code = f"import sys, {modules}; sys.exit('pycuda' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -586,7 +588,7 @@ def test_a_real_fault_is_reported_as_a_lost_context():
     """In a process of its own, which loses its context."""
     code = """
 import numpy as np
-from helpers import checking, device, gpu_faults, timing
+from helpers import checking, device; from helpers.bench import gpu_faults, timing
 device.select()
 from pycuda.compiler import SourceModule
 bad = SourceModule("__global__ void bad(float* P) { P[1ll << 40] = 1; }").get_function("bad")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import results
+from helpers.bench import results
 from helpers.experiments import crossover, transforms
 from helpers.problems import fft_conv1d
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import results
+from helpers.bench import results
 from helpers.experiments import row_too_many, unrolling
 from helpers.experiments.row_too_many import COURSE, EIGHT, LABS, MANY, SEVEN, UNROLLED
 from helpers.problems.lenet import network, trained_weights

@@ -22,7 +22,8 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from helpers import labs, results
+from helpers.bench import results
+from helpers.exercises import labs
 from tests.labs.nbval_count import has_text
 
 ROOT = Path(__file__).resolve().parents[2]

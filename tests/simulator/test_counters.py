@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from instances import Kernels
 
-from helpers import kernels, reference, results, simulator
+from helpers import kernels, reference, simulator
+from helpers.bench import results
 from helpers.experiments import ncu
 from helpers.problems import conv2d, fft
 from helpers.problems.lenet import network

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import results, simulator
+from helpers import simulator
+from helpers.bench import results
 from helpers.tools import counter_readings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))

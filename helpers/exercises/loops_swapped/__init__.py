@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from helpers import baselines
 from helpers.exercises.answers import right_python, wrong_python
 from helpers.exercises.cases import whole_numbers
 from helpers.exercises.loops_swapped import program
 from helpers.exercises.loops_swapped.program import OVERLAPS, UNSET
 from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
+from helpers.problems import baselines
 from helpers.reference import conv1d
 
 LIMIT_S = 5  # of computing, after the compilation
@@ -162,7 +162,8 @@ def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) 
 
 def times(text: str) -> str:
     """The time of an answer beside the stub's loops, one core, as text; it differs each time."""
-    from helpers import baselines, timing
+    from helpers.bench import timing
+    from helpers.problems import baselines
 
     rng = np.random.default_rng(0)
     N, filter = (
@@ -188,6 +189,7 @@ EXERCISE = PythonExercise(
     title="Swap the loops of a convolution in C++",
     folder=Path(__file__).parent,
     answer="mine",
+    is_text=True,
     made=made,
     judged=judged,
     limit_s=PATIENCE_S + 5,
@@ -208,7 +210,7 @@ EXERCISE = PythonExercise(
         right_python("the last tap first", "right_last_tap_first.py"),
     ),
     wrong=(
-        wrong_python("the stub", "nothing is added yet", file="stub.py"),
+        wrong_python("the stub", "nothing is added yet", file="stub.py", status="not_begun"),
         wrong_python("the last output left out", "one past the last output", file="wrong_last.py"),
         wrong_python(
             "loops not swapped",

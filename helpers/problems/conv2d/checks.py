@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, device_counter, diagnosis, reference
+from helpers import checking, device, reference
+from helpers.checking import device_counter, diagnosis
 from helpers.limits import ConvShape
 from helpers.problems import precision
 from helpers.problems.precision import Precision

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from helpers import checking, device_counter, diagnosis
+from helpers import checking
+from helpers.checking import device_counter, diagnosis
 from helpers.problems import conv2d
 from helpers.problems.lenet import network
 from helpers.problems.lenet.network_plan import CELLS, HIDDEN, PLAIN

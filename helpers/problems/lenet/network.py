@@ -25,8 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import measured
-from helpers.problems import data_files, datasets, resizing
+from helpers.problems import data_files, datasets, measured, resizing
 from helpers.problems.datasets import Images
 from helpers.problems.lenet import trained_weights
 from helpers.problems.lenet.trained_weights import Weights

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, device_counter, programs
+from helpers import checking, device, programs
+from helpers.checking import device_counter
 from helpers.launch import LaunchError
 from helpers.problems import conv2d, resizing
 from helpers.problems.conv2d import Conv2d, LayerError

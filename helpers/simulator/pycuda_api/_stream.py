@@ -18,7 +18,7 @@ def no_time(what: str) -> float:
     """Returns NaN, the answer to every question about a duration, with a warning that says why."""
     _findings.remark(
         f"{what} is nan: the simulator does not model time; durations need a GPU, or a recorded "
-        "measurement (helpers.results)"
+        "measurement (helpers.bench.results)"
     )
     return math.nan
 

@@ -30,7 +30,8 @@ import device_functions
 import strangers
 import tensor_products
 
-from helpers import results, simulator
+from helpers import simulator
+from helpers.bench import results
 from helpers.tools import counter_readings
 
 TIME_LIMIT = 300  # seconds of one process

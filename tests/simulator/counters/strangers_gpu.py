@@ -33,7 +33,8 @@ import device_functions
 import strangers
 import tensor_products
 
-from helpers import device, results
+from helpers import device
+from helpers.bench import results
 from helpers.experiments.ncu import NcuError
 from helpers.tools import counter_readings, counters
 

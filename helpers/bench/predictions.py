@@ -1,0 +1,112 @@
+"""A reader's predictions: noted before a measurement, set beside it afterwards.
+
+    prediction = Prediction()
+    prediction.number("loads", None, "global loads of N per output")     # a number in place of None
+    prediction.choice("fastest", None, "the fastest of the three", among=("steps", "input tile"))
+    ...
+    print(prediction.beside(loads=1.13, fastest="input tile"))
+
+A question that the reader leaves at None stays open, and the table says so; nothing fails for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from helpers import tables
+
+OPEN = "-"
+CLOSE = 1.10  # a guess within 10 % counts as met: the questions ask for orders, not for digits
+
+
+@dataclass(frozen=True)
+class _Question:
+    words: str
+    guess: float | str | None
+    unit: str
+    among: tuple[str, ...]
+
+
+class Prediction:
+    """The predictions of one lab, by key."""
+
+    def __init__(self) -> None:
+        self._questions: dict[str, _Question] = {}
+
+    def number(self, key: str, guess: float | None, question: str, unit: str = "") -> None:
+        """Note a number, in `unit`, for the quantity that `question` names.
+
+        Raises TypeError for a guess that is no number and ValueError for one that is not finite.
+        Running the cell again replaces the guess.
+        """
+        if guess is not None and (isinstance(guess, bool) or not isinstance(guess, int | float)):
+            raise TypeError(
+                f"{key}: write a number in place of None, as in 12 or 0.5; got {guess!r}"
+            )
+        if guess is not None and not math.isfinite(guess):
+            raise ValueError(f"{key}: write a finite number in place of None; got {guess!r}")
+        self._questions[key] = _Question(question, guess, unit, ())
+
+    def choice(self, key: str, guess: str | None, question: str, among: Sequence[str]) -> None:
+        """Note one of the answers in `among`. Raises ValueError for any other guess."""
+        if guess is not None and guess not in among:
+            allowed = ", ".join(repr(answer) for answer in among)
+            raise ValueError(f"{key}: choose one of {allowed}; got {guess!r}")
+        self._questions[key] = _Question(question, guess, "", tuple(among))
+
+    def beside(self, **measured: float | str) -> str:
+        """Return a table of the predictions beside what was measured, by the keys of the questions.
+
+        A number counts as met within 10 %. Raises KeyError if a key has no question and ValueError
+        if a question has no measurement.
+        """
+        unknown = sorted(set(measured) - set(self._questions))
+        if unknown:
+            known = ", ".join(self._questions) or "none: run the cell with the predictions first"
+            raise KeyError(f"no prediction named {', '.join(unknown)}; there are: {known}")
+        missing = [key for key in self._questions if key not in measured]
+        if missing:
+            raise ValueError(f"no measurement for the prediction {', '.join(missing)}")
+        rows = [
+            (
+                question.words,
+                _shown(question.guess, question),
+                _shown(measured[key], question),
+                _verdict(question.guess, measured[key]),
+            )
+            for key, question in self._questions.items()
+        ]
+        table = tables.text(("", "you", "measured", ""), rows, left=(0, 3))
+        open_ones = sum(question.guess is None for question in self._questions.values())
+        if open_ones:
+            of = f"{open_ones} of {len(rows)}" if open_ones < len(rows) else "all"
+            table += f"\n\nYou left {of} open. Write your answers in place of None under "
+            table += '"Predict", then run that cell and this one.'
+        return table
+
+
+def _shown(value: float | str | None, question: _Question) -> str:
+    if value is None:
+        return OPEN
+    if isinstance(value, str):
+        return value
+    digits = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
+    return f"{digits} {question.unit}".rstrip()
+
+
+def _verdict(guess: float | str | None, measured: float | str) -> str:
+    """How a guess compares: met, another answer, or by which factor a number is too high or low."""
+    if guess is None:
+        return ""
+    if isinstance(guess, str) or isinstance(measured, str):
+        return "met" if guess == measured else "another"
+    if guess == measured:
+        return "met"
+    if guess * measured <= 0:
+        return "off"  # of another sign, or one of them zero: there is no factor between them
+    factor = guess / measured
+    if 1 / CLOSE <= factor <= CLOSE:
+        return "met"
+    return f"{factor:.2g} times too high" if factor > 1 else f"{1 / factor:.2g} times too low"

@@ -1,0 +1,608 @@
+"""The records of the labs: measurements with their device and sources, also inside figures.
+
+A record is JSON, schema version 1, with sorted keys, in ``results/<name>.json`` (or in the folder
+of the environment variable LAB_RESULTS). Without a GPU, :func:`record` returns the repository's own
+record of the same name from data/measured/ instead, and its caption says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import hashlib
+import html
+import io
+import json
+import math
+import os
+import platform
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers import kernels, tables
+from helpers.bench import old_records
+from helpers.bench.timing import Timing
+from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
+
+if TYPE_CHECKING:
+    from helpers.device import Device
+
+SCHEMA = 1
+REPORTED = ROOT / "data" / "reported"
+PNG_KEY = "halo-labs-record"
+
+_FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
+
+
+# What a measurement finds, beside the entries that name it.
+_FOUND = ("ratio", "low", "high", "registers", "relative_error")
+_NUMBERS = {*_FOUND, *_FROM_TIMING}
+
+
+class RecordError(RuntimeError):
+    """A record cannot be read or written; the message says which file, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One row of a record. series: such as a kernel's name. parameters: plain scalars."""
+
+    series: str
+    parameters: dict[str, Any]
+    timing: Timing | None
+
+    def row(self) -> dict[str, Any]:
+        """Return one flat dict: times in ms (median_ms, low_ms, high_ms), their count (samples)."""
+        row = {"series": self.series} | self.parameters
+        if self.timing is not None:
+            t = self.timing
+            row |= dict(
+                zip(_FROM_TIMING, (t.median, t.low, t.high, t.n, t.what, t.cache), strict=True)
+            )
+        return row
+
+
+@dataclass(frozen=True, repr=False)
+class Record:
+    """Measurements with their provenance.
+
+    created: UTC, ISO 8601. sources: for each measured kernel, the sha256 of its code with its
+    headers, and for programs of the CPU that of their file in helpers/problems/cpu/. software:
+    versions by name, None for software that was not used. recalled: whether it was read from
+    data/measured/ because there is no GPU here.
+    """
+
+    name: str
+    lab: str
+    created: str
+    device: Device
+    software: dict[str, str | None]
+    sources: dict[str, str]
+    measurements: tuple[Measurement, ...]
+    schema: int = SCHEMA
+    recalled: bool = field(default=False, compare=False)
+
+    def caption(self) -> str:
+        """Return "Measured on <device>, <date>", or "Recorded on ..." for a recalled record."""
+        where, day = self._where(), self.created[:10]
+        return (
+            f"Recorded on {where}, {day} (no GPU here)"
+            if self.recalled
+            else f"Measured on {where}, {day}"
+        )
+
+    def _where(self) -> str:
+        timed_on = sorted({m.timing.device for m in self.measurements if m.timing is not None})
+        # The simulator has no times, so that such timings are the host's.
+        return (
+            self.device.name if self.device.kind == "gpu" or not timed_on else ", ".join(timed_on)
+        )
+
+    def series(self, name: str) -> tuple[Measurement, ...]:
+        """Return the measurements of one series. Raises KeyError for another series."""
+        measurements = tuple(m for m in self.measurements if m.series == name)
+        if not measurements:
+            there = ", ".join(dict.fromkeys(m.series for m in self.measurements))
+            raise KeyError(f"record {self.name} has no series {name!r}; it has: {there}")
+        return measurements
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat dict for each measurement (see :meth:`Measurement.row`)."""
+        return [m.row() for m in self.measurements]
+
+    def comparable(self) -> list[dict[str, Any]]:
+        """Return the rows in the form of the bench, also those of earlier versions of a lab.
+
+        A ratio is then the time over the baseline's ("over"), with "low" and "high".
+        """
+        return [old_records.comparable(self.name, row) for row in self.rows()]
+
+    def select(self, **where: Any) -> list[dict[str, Any]]:
+        """Return the comparable rows that have all these entries, such as layer="layer 1"."""
+        return [
+            row
+            for row in self.comparable()
+            if all(key in row and row[key] == value for key, value in where.items())
+        ]
+
+    def one(self, **where: Any) -> dict[str, Any]:
+        """Return the only comparable row with these entries.
+
+        Raises KeyError for no such row, and for several.
+        """
+        rows = self.select(**where)
+        if not rows:
+            known = {
+                key: sorted({str(row.get(key)) for row in self.comparable()})
+                for key in ("series", *where)
+            }
+            there = "; ".join(f"{key}: {', '.join(values)}" for key, values in known.items())
+            raise KeyError(f"record {self.name} has no row with {where}; there is {there}")
+        if len(rows) > 1:
+            keys = dict.fromkeys(key for row in rows for key in row if key not in _NUMBERS)
+            apart = [key for key in keys if len({str(row.get(key)) for row in rows}) > 1]
+            raise KeyError(
+                f"record {self.name} has {len(rows)} rows with {where}: name more entries, of "
+                f"{', '.join(apart) or 'nothing that differs'}"
+            )
+        return rows[0]
+
+    def by(self, key: str, **where: Any) -> dict[Any, dict[str, Any]]:
+        """Return the comparable rows with these entries, by the value of another entry.
+
+        Rows without the entry are left out. Raises KeyError for several rows of one value.
+        """
+        rows: dict[Any, dict[str, Any]] = {}
+        for row in self.select(**where):
+            if row.get(key) is None:
+                continue
+            if row[key] in rows:
+                raise KeyError(
+                    f"record {self.name} has several rows with {where} and {key} {row[key]!r}: "
+                    "name more entries"
+                )
+            rows[row[key]] = row
+        return rows
+
+    def changed_sources(self) -> tuple[str, ...]:
+        """Return the kernels whose source has changed since the measurement, or is gone; likewise
+        the files of programs of the CPU."""
+        known = set(kernels.names()) | {path.name for path in CPU_SOURCES.glob("*.cpp")}
+        return tuple(
+            k for k, sha in sorted(self.sources.items()) if k not in known or _sha256(k) != sha
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON, without ``recalled``, which is no part of the file."""
+        return {
+            "schema": self.schema,
+            "name": self.name,
+            "lab": self.lab,
+            "created": self.created,
+            "device": self.device.to_dict(),
+            "software": self.software,
+            "sources": self.sources,
+            "measurements": [
+                {
+                    "series": m.series,
+                    "parameters": m.parameters,
+                    "timing": m.timing and m.timing.to_dict(),
+                }
+                for m in self.measurements
+            ],
+        }
+
+    def to_json(self) -> str:
+        """Return the record's text, with sorted keys and the samples of a timing on one line."""
+        text = json.dumps(self.to_dict(), sort_keys=True, indent=1, allow_nan=False)
+        return (
+            re.sub(r'"samples": \[[^\]]*\]', lambda samples: " ".join(samples[0].split()), text)
+            + "\n"
+        )
+
+    def __repr__(self) -> str:
+        columns, cells = self._table()
+        return f"{self.name}. {self.caption()}\n{tables.text(columns, cells, left=())}"
+
+    def _repr_html_(self) -> str:
+        """Return an HTML table without colours; the notebook's theme sets them."""
+        columns, cells = self._table()
+
+        def row(tag: str, texts: Iterable[str]) -> str:
+            return (
+                "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+            )
+
+        body = "".join(row("td", line) for line in cells)
+        caption = html.escape(f"{self.name}. {self.caption()}")
+        head = row("th", columns)
+        return (
+            f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
+        )
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = self.rows()
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        return columns, [[_cell(row.get(column)) for column in columns] for row in rows]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+# --------------------------------------------------------------------------------------------------
+# Creating and reading records
+
+
+def record(
+    name: str,
+    measure: Callable[[], Iterable[Mapping[str, Any]]],
+    *,
+    device: Device,
+    lab: str,
+    needs_gpu: bool = True,
+) -> Record:
+    """Measure, write ``results/<name>.json`` and return the record; in the simulator, recall it.
+
+    measure: a function that returns dicts such as {"series": "conv1d_basic", "n": 1000000,
+    "timing": Timing or None}; other entries are plain scalars, of NumPy, too. If a series, or an
+    entry "kernel", is the name of a kernel, the record has the hash of its source; an entry
+    "cpu_source" names a file of helpers/problems/cpu/ in the same way. In the simulator, the
+    function returns the repository's record and does not measure, unless ``needs_gpu=False`` (host
+    measurements).
+
+    Raises RecordError, before it measures, if the results folder cannot be written, and if there is
+    no recorded measurement; ValueError or TypeError for a malformed measurement or name.
+    """
+    _require_name(name)
+    if device.kind != "gpu" and needs_gpu:
+        return recall(name)
+    _writable_folder()
+    measurements = tuple(_measurement(row) for row in measure())
+    if not measurements:
+        raise ValueError(f"record {name}: measure() returned no measurements")
+    return _written(name, lab, device, measurements)
+
+
+# The records that `extend` has begun in this process.
+_begun: dict[str, dict[Any, Measurement]] = {}
+
+def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Record:
+    """Add rows to a record, write ``results/<name>.json`` and return the whole record.
+
+    The first call of a process begins a new record. A row with the entries of an earlier one takes
+    its place, so that a cell may run again. lab: by default the notebook with the number in front
+    of ``name``. rows and errors: as for `record`; the device is the selected one.
+    """
+    from helpers.device import select
+
+    _require_name(name)
+    _writable_folder()
+    begun = _begun.setdefault(name, {})
+    for row in rows:
+        one = _measurement(row)
+        named = {key: value for key, value in one.parameters.items() if key not in _FOUND}
+        begun[one.series, tuple(sorted(named.items(), key=str))] = one
+    if not begun:
+        raise ValueError(f"record {name}: nothing was measured")
+    return _written(name, lab or _lab_of(name), select(), tuple(begun.values()))
+
+
+def _lab_of(record: str) -> str:
+    number = record.partition("_")[0]
+    return next((path.stem for path in (ROOT / "labs").glob(f"{number}_*.ipynb")), record)
+
+
+def _written(
+    name: str, lab: str, device: Device, measurements: tuple[Measurement, ...]
+) -> Record:
+    new = Record(
+        name=name,
+        lab=lab,
+        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        device=device,
+        software=_software(device),
+        sources=_sources(measurements),
+        measurements=measurements,
+    )
+    with _replacing(_writable_folder() / f"{name}.json") as file:
+        file.write(new.to_json().encode())
+    return new
+
+
+def load(path: Path | str) -> Record:
+    """Return the record of a JSON file. Raises RecordError for a missing, damaged or other file."""
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise RecordError(f"there is no record {path}; run its lab first") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"{path} cannot be read ({error}); measure again") from error
+    return _parse(text, str(path))
+
+
+def recall(name: str) -> Record:
+    """Return the repository's record of this name, for where there is no GPU.
+
+    Raises RecordError if there is none.
+    """
+    path = MEASURED / f"{name}.json"
+    if not path.exists():
+        raise RecordError(
+            f"there is no GPU here, and no recorded measurement {path} to show instead. "
+            f"Run the lab on a machine with an NVIDIA GPU and copy results/{name}.json there."
+        )
+    return dataclasses.replace(load(path), recalled=True)
+
+
+def _parse(text: str, where: str) -> Record:
+    from helpers.device import Device
+
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        body = text.rstrip()
+        if not body or (
+            body.startswith("{") and (not body.endswith("}") or error.pos >= len(body))
+        ):
+            raise RecordError(
+                f"{where} is cut off after {len(text):,} characters; measure again"
+            ) from None
+        raise RecordError(f"{where} is not JSON ({error}); measure again") from error
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(schema, int):
+        raise RecordError(f"{where} is not a record of these labs: it has no schema version")
+    if schema < SCHEMA:
+        raise RecordError(
+            f"{where} has the older schema {schema}, and this version reads {SCHEMA}; measure again"
+        )
+    if schema > SCHEMA:
+        raise RecordError(
+            f"{where} has the newer schema {schema}, and this version reads {SCHEMA}; "
+            "update the labs"
+        )
+    try:
+        measurements = tuple(
+            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"]))
+            for m in data["measurements"]
+        )
+        kept = {key: data[key] for key in ("name", "lab", "created", "software", "sources")}
+        return Record(device=Device.from_dict(data["device"]), measurements=measurements, **kept)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RecordError(
+            f"{where} lacks or garbles a part of a record ({error!r}); measure again"
+        ) from error
+
+
+def _require_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise ValueError(f"{name!r} cannot name a record; use letters, digits, _ and -")
+
+
+def _measurement(row: Mapping[str, Any]) -> Measurement:
+    parameters = dict(row)
+    series, timing = parameters.pop("series", None), parameters.pop("timing", None)
+    if not isinstance(series, str) or not series:
+        raise ValueError(
+            f'a measurement needs a "series", such as the kernel\'s name; got {dict(row)!r}'
+        )
+    if timing is not None and not isinstance(timing, Timing):
+        raise TypeError(
+            f"{series}: timing is a {type(timing).__name__}; "
+            "give what helpers.bench.timing returned, or None"
+        )
+    if taken := [key for key in parameters if key in _FROM_TIMING]:
+        raise ValueError(
+            f"{series}: {', '.join(taken)} would hide a column that the timing fills; "
+            "use other names"
+        )
+    return Measurement(
+        series, {key: _scalar(value, series, key) for key, value in parameters.items()}, timing
+    )
+
+
+def _scalar(value: Any, series: str, key: str) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not (value is None or isinstance(value, str | bool | int | float)):
+        raise TypeError(
+            f"{series}: {key} is a {type(value).__name__}; a record holds texts, numbers, "
+            "bools and None"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{series}: {key} is {value}; use None where there is no number")
+    return value
+
+
+def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
+    measurements = tuple(measurements)
+    named = {str(name) for m in measurements for name in (m.series, m.parameters.get("kernel"))}
+    named &= set(kernels.names())
+    named |= {m.parameters["cpu_source"] for m in measurements if "cpu_source" in m.parameters}
+    return {name: _sha256(name) for name in sorted(named)}
+
+
+def _sha256(name: str) -> str:
+    """Return the sha256 of a kernel's code and of the headers in kernels/ that it includes, or of
+    a file of helpers/problems/cpu/.
+
+    Comments and line breaks do not count, because they do not change the measured code.
+    """
+    if name.endswith(".cpp"):
+        text = (CPU_SOURCES / name).read_text(encoding="utf-8")
+        return hashlib.sha256(kernels.code(text).encode()).hexdigest()
+    text = kernels.source(name)
+    headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
+    sources = (text, *((kernels.FOLDER / name).read_text(encoding="utf-8") for name in headers))
+    return hashlib.sha256("\n".join(map(kernels.code, sources)).encode()).hexdigest()
+
+
+def _software(device: Device) -> dict[str, str | None]:
+    versions: dict[str, str | None] = {"python": platform.python_version(), "numpy": np.__version__}
+    versions |= {"pycuda": None, "cuda_driver": None, "cuda_runtime": None}
+    if device.kind == "gpu":
+        import pycuda
+        import pycuda.driver as cuda
+
+        driver = cuda.get_driver_version()  # 13000 is CUDA 13.0
+        versions["pycuda"] = pycuda.VERSION_TEXT
+        versions["cuda_driver"] = f"{driver // 1000}.{driver % 1000 // 10}"
+        versions["cuda_runtime"] = ".".join(map(str, cuda.get_version()))
+    return versions
+
+
+# --------------------------------------------------------------------------------------------------
+# Files
+
+
+def folder() -> Path:
+    """Return the results folder: the value of LAB_RESULTS, else results/ in the repository."""
+    return Path(os.environ.get("LAB_RESULTS") or ROOT / "results").expanduser().resolve()
+
+
+def _writable_folder() -> Path:
+    target = folder()
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        probe = target / f".writable-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise RecordError(
+            f"the results folder {target} cannot be written ({error.strerror}). "
+            "Set the environment variable LAB_RESULTS to a folder that can be, "
+            "and run the cell again."
+        ) from error
+    return target
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[io.BufferedWriter]:
+    """Write to a file beside ``path`` and rename it, so that no reader sees a part of a file."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        os.replace(part, path)
+    except OSError as error:
+        raise RecordError(
+            f"{path} cannot be written ({error.strerror}). Free the disk or make "
+            "the folder writable, or set the environment variable LAB_RESULTS to another folder, "
+            "and run the cell again."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
+    """Save a Matplotlib figure as ``results/<name>.png`` and return its path.
+
+    The PNG's metadata contain the record, so that a single picture has its numbers. The background
+    is opaque white, for dark themes. The figure keeps the layout that it has in the file. A
+    notebook shows the picture of the file, without its metadata, until the figure changes. Raises
+    RecordError if the folder cannot be written.
+    """
+    _require_name(name)
+    path = _writable_folder() / f"{name}.png"
+    metadata = {} if record is None else {PNG_KEY: record.to_json()}
+    drawn = io.BytesIO()
+    fig.savefig(
+        drawn,
+        format="png",
+        metadata=metadata,
+        facecolor="white",
+        transparent=False,
+        bbox_inches="tight",
+    )
+    with _replacing(path) as file:
+        file.write(drawn.getvalue())
+    fig.set_layout_engine("none")
+    _show_as_saved(fig, _without_texts(drawn.getvalue()))
+    return path
+
+
+def _show_as_saved(fig: Any, picture: bytes) -> None:
+    """Let IPython take the picture of a figure that has not changed since, because drawing it again
+    takes as long as the first time.
+    """
+    draw = fig.canvas.print_figure
+
+    def print_figure(file: Any, **how: Any) -> Any:
+        shown = {"facecolor": (1, 1, 1, 1), "edgecolor": fig.get_edgecolor(), "dpi": fig.dpi}
+        if fig.stale or how != {"format": "png", "bbox_inches": "tight", **shown}:
+            return draw(file, **how)
+        return file.write(picture)
+
+    fig.canvas.print_figure = print_figure
+    fig.stale = False  # savefig sets it when it gives the page its size back.
+
+
+def _without_texts(png: bytes) -> bytes:
+    """Return a PNG without the chunks of its metadata."""
+    chunks, at = [png[:8]], 8
+    while at < len(png):
+        end = at + 12 + int.from_bytes(png[at : at + 4])
+        if png[at + 4 : at + 8] not in (b"tEXt", b"zTXt", b"iTXt"):
+            chunks.append(png[at:end])
+        at = end
+    return b"".join(chunks)
+
+
+def from_png(path: Path | str) -> Record:
+    """Return the record inside a figure of :func:`save_figure`. Raises RecordError without one."""
+    from PIL import Image  # comes with Matplotlib
+
+    try:
+        with Image.open(path) as image:
+            image.load()
+            text = getattr(image, "text", {}).get(PNG_KEY)
+    except FileNotFoundError:
+        raise RecordError(f"there is no figure {path}") from None
+    except (OSError, ValueError, SyntaxError) as error:
+        raise RecordError(f"{path} cannot be read as a picture ({error})") from error
+    if text is None:
+        raise RecordError(
+            f"{path} holds no record; save figures with results.save_figure(fig, name, record)"
+        )
+    return _parse(text, f"the record in {path}")
+
+
+def reported(name: str) -> list[dict[str, Any]]:
+    """Return the rows of data/reported/<name>.csv, numbers that others published.
+
+    The values of a column are int if all of them are whole numbers, float if all are numbers, else
+    str; an empty value is None. Raises RecordError for a missing file, and for a row with too many
+    or too few values.
+    """
+    path = REPORTED / f"{name}.csv"
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            heads, *lines = csv.reader(file)
+    except FileNotFoundError:
+        there = ", ".join(sorted(file.stem for file in REPORTED.glob("*.csv"))) or "none"
+        raise RecordError(f"there are no reported numbers {name!r}; there are: {there}") from None
+    except ValueError as error:
+        raise RecordError(f"{path} is empty; it needs a line of column names") from error
+    for number, line in enumerate(lines, 2):
+        if len(line) != len(heads):
+            raise RecordError(f"{path}, line {number}: {len(line)} values for {len(heads)} columns")
+    columns = [_typed(column) for column in zip(*lines, strict=True)]
+    return [dict(zip(heads, line, strict=True)) for line in zip(*columns, strict=True)]
+
+
+def _typed(column: tuple[str, ...]) -> list[Any]:
+    for convert in (int, float, str):
+        with contextlib.suppress(ValueError):
+            return [convert(text) if text else None for text in column]
+    raise AssertionError("every text is a str")
