@@ -93,4 +93,5 @@ def _sentences(lines: list[str]) -> str:
 
 def _is_shown(whole: str, code: str) -> bool:
     """Return whether a finding shows `code` of a line `whole`; long lines are folded."""
-    return len(code) >= _SHORTEST and " ".join(whole.split()).startswith(" ".join(code.split()))
+    shown = " ".join(code.removeprefix('extern "C" ').split())  # the magic inserts that
+    return len(code) >= _SHORTEST and " ".join(whole.split()).startswith(shown)

@@ -95,8 +95,11 @@ export function marks({ state, view }) {
         continue;
       }
       // Only where the line still is what the message is about.
+      // Blank lines above %%kernel do not count for the compiler.
+      const above = source.slice(0, source.indexOf('%%kernel')).split('\n').length - 1;
       const lines = source.split('\n');
-      const fitting = list.filter(one => (lines[one.line - 1] ?? '').trim().startsWith(one.code));
+      const moved = list.map(one => ({ ...one, line: one.line + above }));
+      const fitting = moved.filter(one => lines[one.line - 1]?.trim() === one.code);
       kept.set(cell.model.sharedModel, fitting);
       cell.editor?.editor?.dispatch({ effects: change.of(fitting) });
     }
