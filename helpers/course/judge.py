@@ -227,8 +227,8 @@ def _outcomes(
         )
         spread = None
         if note["spread"] is not None:
-            even, odd, first_warp = map(int, note["spread"])
-            spread = Spread(_count(even), _count(odd), max(first_warp, -1))
+            even, odd, first, busiest = map(int, note["spread"])
+            spread = Spread(_count(even), _count(odd), max(first, -1), max(busiest, -1))
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
         if not stopped and len(counts) != len(case.steps):

@@ -8,7 +8,7 @@ kernel runs where no expected output is.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,15 @@ def unwritten(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarr
     a = np.empty(shape, dtype)
     a.reshape(-1).view(np.uint32)[:] = UNWRITTEN
     return a
+
+
+# More than 16 bits can count: an index of a smaller type fails, and a kernel for small sizes alone.
+MANY, MANY_ROWS = 70_001, (270, 263)
+
+
+def without_budgets(case: Case) -> Case:
+    """The case, for right or wrong alone."""
+    return replace(case, budgeted=False)
 
 
 def is_unwritten(a: np.ndarray) -> np.ndarray:

@@ -443,12 +443,10 @@ class Exercise:
             yield from work.of_warps(self.most_of_a_block)
         yield Budget(
             "accesses to global memory beside the arguments",
-            lambda case, one: sum(
-                one.total("requests", "global", access, outcomes_of.OWN) for access in _ACCESSES
-            ),
+            _own_traffic,
             0,
             "A __device__ variable is global memory, too: keep sums in registers, and what threads "
-            "share in __shared__ memory.",
+            "share in __shared__ memory. (A table that is only read is free.)",
             quiet=True,
         )
         if not self.reads_outputs:
@@ -594,6 +592,14 @@ def _number(value: float) -> str:
     return (
         f"{value:,.2f}".removesuffix(".00") if abs(value) >= 0.01 or not value else f"{value:.2g}"
     )
+
+
+def _own_traffic(case: Case, one: Outcome) -> float:
+    """Requests of a kernel's own variables in global memory; none where they are only read."""
+    loads, *others = (
+        one.total("requests", "global", access, outcomes_of.OWN) for access in _ACCESSES
+    )
+    return loads + sum(others) if any(others) else 0
 
 
 def _cell_of(kernel: Any) -> KernelCell:

@@ -7,6 +7,7 @@ from helpers.exercises.budgets import (
     ONE_STORE,
     Budget,
     all_of,
+    elsewhere,
     executed,
     none_of,
     per_block,
@@ -16,6 +17,8 @@ from helpers.exercises.budgets import (
     warps,
 )  # fmt: skip
 from helpers.exercises.cases import (
+    MANY,
+    MANY_ROWS,
     Case,
     Step,
     ceil_div,
@@ -23,12 +26,15 @@ from helpers.exercises.cases import (
     unwritten,
     warp_product,
     whole_numbers,
+    without_budgets,
 )
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.mistakes import FindingHint, Mistake, within_warp
 from helpers.exercises.outcome import Outcome
 
 __all__ = [
+    "MANY",
+    "MANY_ROWS",
     "NO_ACTIVEMASK",
     "NO_DETOURS",
     "ONE_STORE",
@@ -42,6 +48,7 @@ __all__ = [
     "all_of",
     "ceil_div",
     "cells",
+    "elsewhere",
     "executed",
     "none_of",
     "per_block",
@@ -54,5 +61,6 @@ __all__ = [
     "warps",
     "whole_numbers",
     "within_warp",
+    "without_budgets",
     "wrong",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     Budget,
     Case,
     Exercise,
@@ -33,7 +34,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     for block, sizes in (
         (256, (1, 511, 512, 513)),
         (64, (int(rng.integers(700, 999)),)),
-        (128, (int(rng.integers(1_300, 2_000)),)),
+        (128, (int(rng.integers(1_300, 2_000)), MANY)),
     ):
         for n in sizes:
             for a in (2, int(rng.integers(3, 9))):
@@ -49,6 +50,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
                     (step,),
                     kinds,
                     {"a": a, "block": block},
+                    budgeted=n < MANY,
                 )
 
 

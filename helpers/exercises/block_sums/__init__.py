@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     NO_ACTIVEMASK,
     Budget,
     Case,
@@ -24,6 +25,7 @@ from helpers.exercises.kit import (
     right,
     unwritten,
     within_warp,
+    without_budgets,
     wrong,
 )
 
@@ -50,6 +52,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         budgeted=False,
         within=GOES_ON,
     )
+    yield without_budgets(case_of(rng, MANY))
 
 
 def case_of(rng: np.random.Generator, n: int) -> Case:

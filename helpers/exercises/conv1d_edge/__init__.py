@@ -10,7 +10,7 @@ import numpy as np
 
 from helpers.exercises.answers import right, wrong
 from helpers.exercises.budgets import Budget, none_of, per_output, shuffles
-from helpers.exercises.cases import Case, Step, ceil_div, cells, unwritten, whole_numbers
+from helpers.exercises.cases import MANY, Case, Step, ceil_div, cells, unwritten, whole_numbers
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.mistakes import Mistake
 from helpers.reference import conv1d
@@ -21,15 +21,14 @@ THREADS = 256
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Sizes of a few cells, around a block, and ragged ones; two filters, neither symmetric."""
     ragged = int(rng.integers(600, 1_500))
-    for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1):
+    for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1, MANY):
         filters = {"drawn": whole_numbers(rng, 3), "1, 2, 4": np.array([1, 2, 4], np.float32)}
         for name, filter in filters.items():
             N = cells(rng, n)
             step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
             arrays = {"P": unwritten(n), "N": N, "filter": filter}
-            yield Case(
-                f"n = {n}, filter {name}", arrays, ("P",), (step,), {"size": n, "filter": name}
-            )
+            title, kinds = f"n = {n}, filter {name}", {"size": n, "filter": name}
+            yield Case(title, arrays, ("P",), (step,), kinds, budgeted=n < MANY)
 
 
 def large(rng: np.random.Generator) -> Case:

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises.kit import (
+    MANY,
     ONE_STORE,
     Budget,
     Case,
@@ -33,7 +34,7 @@ WIDTH, RADIUS, THREADS = 5, 2, 128
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Sizes down to one cell, around a block, and ragged; two symmetric filters."""
-    for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1):
+    for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1, MANY):
         half = whole_numbers(rng, 3)
         filters = {
             "drawn": np.concatenate([half, half[1::-1]]),
@@ -51,6 +52,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
                 (step,),
                 {"size": n, "filter": name},
                 {"filter": filter},
+                budgeted=n < MANY,
             )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises.kit import (
+    MANY,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -38,6 +39,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     for width in (MOST, 3, int(rng.choice((5, 7, 9, 15)))):
         for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE))):
             yield signal(rng, n, width)
+    yield signal(rng, MANY, 3)
 
 
 def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> Case:

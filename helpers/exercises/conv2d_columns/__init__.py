@@ -41,6 +41,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (int(rng.integers(8, 16)), 8),
     ):
         yield image(rng, H, W)
+    yield image(rng, 140, 138)
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:

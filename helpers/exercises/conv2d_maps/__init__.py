@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    MANY_ROWS,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -36,6 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     ragged = ConvShape(2, 3, 19, 9, int(rng.integers(19, 30)), 3)
     for shape in (wide, ragged, ConvShape(1, 1, 1, 5, 5, 5), ConvShape(1, 2, 33, 4, 18, 2)):
         yield layer(rng, shape, budgeted=shape is wide)
+    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), budgeted=False)
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:

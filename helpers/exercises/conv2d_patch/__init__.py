@@ -37,6 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     ragged = int(rng.integers(24, 36)), int(rng.integers(36, 50))
     for H, W in ((22, 38), ragged, (7, 7), (8, 10), (29, 23)):
         yield image(rng, H, W)
+    yield image(rng, 140, 138)
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:

@@ -11,6 +11,7 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    MANY_ROWS,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -21,6 +22,7 @@ from helpers.exercises.kit import (
     ceil_div,
     none_of,
     right,
+    without_budgets,
     wrong,
 )
 from helpers.limits import ConvShape
@@ -40,6 +42,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     )
     for shape in (ragged, *fixed):
         yield same_size(rng, shape)
+    yield without_budgets(same_size(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
 
 
 def same_size(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:

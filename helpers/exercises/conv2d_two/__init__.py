@@ -22,6 +22,7 @@ from helpers.exercises.kit import (
     right,
     unwritten,
     warps,
+    without_budgets,
     wrong,
 )
 from helpers.limits import ConvShape
@@ -39,6 +40,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (8, 38),
     ):
         yield image(rng, H, W)
+    yield without_budgets(image(rng, 140, 138))
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:

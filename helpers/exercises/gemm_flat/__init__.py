@@ -38,6 +38,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (9, 65, 17, 2),
     ):
         yield matrices(rng, rows, cols, inner, batch)
+    yield matrices(rng, 4, 17_501, 2, 1)
 
 
 def matrices(

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    MANY_ROWS,
     NO_DETOURS,
     Budget,
     Case,
@@ -40,6 +41,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(1, 2, 3, 5, 6, 2),
     ):
         yield layer(rng, shape, budgeted=shape.C == 40)
+    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), budgeted=False)
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:

@@ -16,6 +16,7 @@ from helpers.exercises.kit import (
     FindingHint,
     Mistake,
     all_of,
+    elsewhere,
     executed,
     right,
     warp_product,
@@ -80,6 +81,7 @@ EXERCISE = Exercise(
             quiet=True,
         ),
         ONE_STORE,
+        *elsewhere(160),
         *NO_DETOURS,
     ),
     mistakes=(

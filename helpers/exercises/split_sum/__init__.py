@@ -15,6 +15,7 @@ from helpers.exercises.kit import (
     Exercise,
     Mistake,
     Step,
+    elsewhere,
     executed,
     right,
     unwritten,
@@ -87,6 +88,7 @@ EXERCISE = Exercise(
             "how much less often does the error allow?",
         ),
         ONE_STORE,
+        *elsewhere(1000),
         *NO_DETOURS,
     ),
     mistakes=(

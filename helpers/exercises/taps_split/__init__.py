@@ -22,6 +22,7 @@ from helpers.exercises.kit import (
     none_of,
     per_output,
     right,
+    without_budgets,
     wrong,
 )
 from helpers.limits import ConvShape
@@ -40,6 +41,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(2, 3, 1, 6, 7, 5),
     ):
         yield layer(rng, shape)
+    yield without_budgets(layer(rng, ConvShape(1, 1, 1, 200, 180, 1)))
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
@@ -113,8 +115,8 @@ EXERCISE = Exercise(
             "The lanes share the taps: each tap is loaded by one lane, once.",
         ),
         Budget(
-            "shuffles per output",
-            executed("shfl", "redux"),
+            "shuffles per warp",
+            executed("shfl", "redux", per="warp"),
             6,
             "Five are enough: each halves the number of lanes whose sums are still apart.",
         ),
@@ -192,7 +194,7 @@ EXERCISE = Exercise(
         ),
         wrong("shared memory", "shared memory", file="wrong_shared.cu", status="budget"),
         wrong("every lane does all taps", "load", file="wrong_all_taps.cu", status="budget"),
-        wrong("31 shuffles", "shuffles per output", file="wrong_chain.cu", status="budget"),
+        wrong("31 shuffles", "shuffles per warp", file="wrong_chain.cu", status="budget"),
         wrong("nothing is written", "unchanged", ("if (lane == 0)", "if (lane == 32)")),
     ),
 )

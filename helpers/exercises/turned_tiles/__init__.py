@@ -37,7 +37,7 @@ START = """        if (start + stride < n) {
 """
 # (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more; enough
 # blocks to see that they share the work.
-SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4))
+SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4), (280, 4))
 
 
 def later(wait: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
@@ -57,6 +57,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             ("P",),
             (Step((blocks,), (THREADS,), ("P", "N", np.int32(n))),),
             {"size": (tiles, blocks)},
+            budgeted=tiles < 280,
         )
 
 

@@ -15,6 +15,7 @@ from helpers.exercises.kit import (
     FindingHint,
     Mistake,
     all_of,
+    elsewhere,
     executed,
     right,
     warp_product,
@@ -96,6 +97,7 @@ EXERCISE = Exercise(
             "Two columns of A are neighbours: one load of 4 bytes gives both.",
         ),
         Budget("stores of D", all_of("lanes", "global", "store"), ROWS * COLUMNS, quiet=True),
+        *elsewhere(48),
         *NO_DETOURS,
     ),
     mistakes=(
@@ -229,6 +231,12 @@ EXERCISE = Exercise(
             "no tensor cores, and two idle mma",
             "tensor cores should make",
             file="wrong_idle.cu",
+            status="budget",
+        ),
+        wrong(
+            "products of doubles, and two idle mma",
+            "tensor cores should make",
+            file="wrong_doubles.cu",
             status="budget",
         ),
         wrong(

@@ -10,6 +10,7 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    MANY_ROWS,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -21,6 +22,7 @@ from helpers.exercises.kit import (
     none_of,
     right,
     warps,
+    without_budgets,
     wrong,
 )
 from helpers.limits import ConvShape
@@ -37,6 +39,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     rows, columns = int(rng.choice((14, 15, 30))), int(rng.integers(5, 20))  # outputs less one
     for K in (6, 1, 2, 3, 5, int(rng.choice((4, 7)))):
         yield layer(rng, ConvShape(2, 2, 2, K + rows, K + columns, K))
+    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     NO_ACTIVEMASK,
     Budget,
     Case,
@@ -20,6 +21,7 @@ from helpers.exercises.kit import (
     right,
     unwritten,
     warps,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import as_blocks, puzzle
@@ -50,6 +52,11 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Two widths of a block; sizes of less than a warp, around one, and ragged."""
     for n, block in ((int(rng.integers(300, 600)), 128), (2, 64), (31, 64), (33, 64), (128, 128)):
         yield case(numbers(rng, n), block)
+    yield without_budgets(case(numbers(rng, MANY), 128))
+    # Above whatever a student may take for the greatest of all numbers, other than that one itself.
+    for most, step in ((3e6, 16), (np.ldexp(1.0, 127), np.ldexp(1.0, 104))):
+        far = numbers(rng, 100).astype(np.float64) * step + most
+        yield without_budgets(case(far.astype(np.float32), 64))
 
 
 def above(case: Case, keep: slice = slice(None), fill: float = np.inf) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     Budget,
     Case,
     FindingHint,
@@ -18,6 +19,7 @@ from helpers.exercises.kit import (
     per_output,
     right,
     unwritten,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import puzzle
@@ -41,6 +43,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Two widths of a block; one number, around a block, and a ragged size."""
     for n, block in ((int(rng.integers(400, 900)), 128), (1, 64), (63, 64), (64, 64), (65, 64)):
         yield case(cells(rng, n), cells(rng, n), block)
+    yield without_budgets(case(cells(rng, MANY), cells(rng, MANY), 128))
 
 
 def added(case: Case) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     Budget,
     Case,
     FindingHint,
@@ -16,6 +17,7 @@ from helpers.exercises.kit import (
     ceil_div,
     right,
     unwritten,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import puzzle
@@ -46,6 +48,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """A ragged size, a few values, and sizes around a block's share."""
     for n in (int(rng.integers(2_100, 4_000)), 3, SHARE, SHARE + 1):
         yield case(values(rng, n))
+    yield without_budgets(case(values(rng, MANY)))
 
 
 def counted(case: Case, most: int = 0) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     NO_ACTIVEMASK,
     Budget,
     Case,
@@ -20,6 +21,7 @@ from helpers.exercises.kit import (
     per_output,
     right,
     unwritten,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import barriers, padded, puzzle, shared_loads, sizes_of
@@ -62,6 +64,11 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """A ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 6_000):
         yield case(numbers(rng, n))
+    yield without_budgets(case(numbers(rng, MANY)))
+    # Below whatever a student may take for the least of all numbers, other than that one itself.
+    for least, step in ((-3e6, 16), (np.ldexp(-1.0, 127), np.ldexp(1.0, 104))):
+        far = numbers(rng, int(rng.integers(300, 500))).astype(np.float64) * step + least
+        yield without_budgets(case(far.astype(np.float32)))
 
 
 def largest(case: Case, keep: slice = slice(None), fill: float = -np.inf) -> np.ndarray:

@@ -17,6 +17,7 @@ from helpers.exercises.kit import (
     per_output,
     right,
     unwritten,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import puzzle
@@ -47,6 +48,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (4, 33),
     ):
         yield case(cells(rng, blocks * BLOCK), step)
+    yield without_budgets(case(cells(rng, 280 * BLOCK), 33))
 
 
 def places(case: Case) -> np.ndarray:

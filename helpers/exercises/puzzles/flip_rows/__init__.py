@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY_ROWS,
     Case,
     FindingHint,
     Mistake,
@@ -16,6 +17,7 @@ from helpers.exercises.kit import (
     cells,
     right,
     unwritten,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import puzzle, sectors_per_request
@@ -45,6 +47,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     drawn = (int(rng.integers(18, 40)), int(rng.integers(70, 120)))
     for shape in (drawn, (2, 33), (31, 5), (16, 64), (9, 31)):
         yield case(cells(rng, shape))
+    yield without_budgets(case(cells(rng, MANY_ROWS)))
 
 
 EXERCISE = puzzle(

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     NO_ACTIVEMASK,
     Budget,
     Case,
@@ -20,6 +21,7 @@ from helpers.exercises.kit import (
     per_block,
     right,
     unwritten,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import as_blocks, barriers, puzzle, shared_loads, sizes_of
@@ -42,6 +44,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """A ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 1_300):
         yield case(cells(rng, n))
+    yield without_budgets(case(cells(rng, MANY)))
 
 
 def scanned(case: Case, block: int = 0) -> np.ndarray:
@@ -85,7 +88,11 @@ EXERCISE = puzzle(
             "4, ... 128 "
             "places to its left. It already is a sum of as many numbers.",
         ),
-        barriers(17, "One barrier behind the filling, and at most two in each of the eight steps."),
+        barriers(
+            20,
+            "One barrier behind the filling, and at most two in each of the eight steps. (Sums up "
+            "a tree and down again take a few more.)",
+        ),
         none_of("shared", "atomic", what="atomics in shared memory"),
     ),
     most_of_a_block=lambda case: case["block"],
@@ -138,6 +145,7 @@ EXERCISE = puzzle(
         right("read, wait, write, wait"),
         right("two arrays by turns", "right_two_arrays.cu"),
         right("shuffles in each warp, then the warps' totals", "right_warps.cu"),
+        right("up a tree, and down again", "right_tree.cu"),
     ),
     wrong=(
         wrong(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     Case,
     FindingHint,
     Mistake,
@@ -17,6 +18,7 @@ from helpers.exercises.kit import (
     cells,
     right,
     unwritten,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import as_blocks, lanes_of, puzzle, sizes_of
@@ -42,6 +44,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """A ragged size, two cells, and sizes around a block."""
     for n in sizes_of(rng, BLOCK):
         yield case(cells(rng, n))
+    yield without_budgets(case(cells(rng, MANY)))
 
 
 def differences(case: Case, mode: Any = "constant") -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY_ROWS,
     Case,
     FindingHint,
     Mistake,
@@ -15,6 +16,7 @@ from helpers.exercises.kit import (
     ceil_div,
     right,
     whole_numbers,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import puzzle, sectors_per_request
@@ -54,6 +56,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     height, width = int(rng.integers(18, 40)), int(rng.integers(70, 120))
     for shape in ((height, width, 5), (2, 33, 31), (31, 5, 3), (16, 64, 0), (9, 31, 1)):
         yield drawn(rng, *shape)
+    yield without_budgets(drawn(rng, *MANY_ROWS, 1))
 
 
 def tabled(case: Case) -> np.ndarray:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY_ROWS,
     Budget,
     Case,
     FindingHint,
@@ -17,6 +18,7 @@ from helpers.exercises.kit import (
     right,
     unwritten,
     whole_numbers,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import puzzle
@@ -49,6 +51,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     rows, cols, inner = (int(n) for n in rng.integers(33, 48, 3))
     for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17)):
         yield drawn(rng, *sizes)
+    yield without_budgets(drawn(rng, *MANY_ROWS, 2))
 
 
 def product(case: Case, of: int = 0) -> np.ndarray:

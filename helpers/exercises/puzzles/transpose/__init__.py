@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY_ROWS,
     Budget,
     Case,
     FindingHint,
@@ -17,6 +18,7 @@ from helpers.exercises.kit import (
     cells,
     right,
     unwritten,
+    without_budgets,
     wrong,
 )
 from helpers.exercises.puzzles import puzzle, sectors_per_request
@@ -47,6 +49,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     drawn = (int(rng.integers(33, 60)), int(rng.integers(66, 90)))
     for shape in (drawn, (2, 33), (40, 3), (32, 64)):
         yield case(cells(rng, shape))
+    yield without_budgets(case(cells(rng, MANY_ROWS)))
 
 
 EXERCISE = puzzle(
