@@ -186,20 +186,12 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
 
 
 def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[dict[str, Any]]]:
-    """The cost of the course's own kernels for each exercise, which a class is drawn against."""
+    """The cost of the course's own kernel for each exercise, which a class is drawn against."""
     ladders: dict[str, list[dict[str, Any]]] = {}
     texts: list[tuple[str, str, str]] = []
     for name in dict.fromkeys(answer.exercise for answer in answers):
         if name not in python_answers.TASKS:
-            exercise = exercises.find(name)
-            texts += [
-                (
-                    name,
-                    "the course's solution" if a.file == "solution.cu" else a.what,
-                    exercise.text_of(a),
-                )
-                for a in exercise.right
-            ]
+            texts.append((name, "the course's solution", exercises.find(name).solution))
     tasks = {(n, w): Task(grades.key(t, n, plan.seed, plan.how), n, t) for n, w, t in texts}
     store = to / ".results"
     known = {key: grades.load(store / f"{key}.json") for key in {t.key for t in tasks.values()}}

@@ -4,8 +4,8 @@
     exercise.check(conv1d_edge)
     exercise.hint()
 
-A module in here is data: title, cases, reference, budgets, hints, and answers that a test holds to
-their verdicts. Beside it lie stub.cu (the notebook's cell), solution.cu and further answers. The
+A module in here is data: title, cases, reference, budgets and hints. Beside it lie stub.cu (the
+notebook's cell) and solution.cu; further answers, right and wrong, are those of the tests. The
 notebook's check and a grader call the same module. The modules of a lab with several exercises lie
 in a folder of their own (puzzles/).
 """

@@ -22,7 +22,6 @@ import numpy as np
 from helpers import checking, kernel_cells
 from helpers.exercises import gate, work
 from helpers.exercises import outcome as outcomes_of
-from helpers.exercises.answers import Answer
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
 from helpers.exercises.hints import next_hint
@@ -40,10 +39,10 @@ Arrays = np.ndarray | Mapping[str, np.ndarray]
 class Exercise:
     """An exercise whose answer is a %%kernel cell.
 
-    folder: of the module, with stub.cu, solution.cu and other answers; cases: a function of a
+    folder: of the module, with stub.cu and solution.cu; cases: a function of a
     generator of random numbers; reference: what should come out of a case, an array, or arrays by
     output; rtol, atol: of a comparison with it; budgets, mistakes, findings, hints: as their
-    classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
+    classes say; counts: how a verdict counts
     Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
     (raises CellError); most_of_a_block: values that one block of a case may write; turns:
     whether loops are counted; timed: a large case to time on a GPU, else the largest of the others;
@@ -58,8 +57,6 @@ class Exercise:
     cases: Callable[[np.random.Generator], Iterator[Case]]
     reference: Callable[[Case], Arrays]
     hints: tuple[str, ...]
-    right: tuple[Answer, ...]
-    wrong: tuple[Answer, ...]
     budgets: tuple[Budget, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     findings: tuple[FindingHint, ...] = ()
@@ -102,13 +99,10 @@ class Exercise:
             _options(text) == _options(self.stub)
         )
 
-    def text(self, file: str) -> str:
-        """The text of a cell that lies beside the module: its first line begins with %%kernel."""
-        return re.sub(r"\A// %%", "%%", (self.folder / file).read_text(encoding="utf-8"))
-
-    def text_of(self, answer: Answer) -> str:
-        """The text of an answer: a file's, or the solution (another file) with edits."""
-        return answer.applied(self.text)
+    def text(self, file: str, folder: Path | None = None) -> str:
+        """The text of a cell in a file, by default beside the module: it begins with %%kernel."""
+        path = (folder or self.folder) / file
+        return re.sub(r"\A// %%", "%%", path.read_text(encoding="utf-8"))
 
     # ---- for a notebook ----
 

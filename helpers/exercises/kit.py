@@ -1,6 +1,5 @@
 """What a module of an exercise is made of, in one place."""
 
-from helpers.exercises.answers import right, wrong
 from helpers.exercises.budgets import (
     NO_ACTIVEMASK,
     NO_DETOURS,
@@ -54,7 +53,6 @@ __all__ = [
     "per_block",
     "per_output",
     "per_request",
-    "right",
     "shuffles",
     "unwritten",
     "warp_product",
@@ -62,5 +60,4 @@ __all__ = [
     "whole_numbers",
     "within_warp",
     "without_budgets",
-    "wrong",
 ]  # fmt: skip

@@ -25,7 +25,6 @@ import numpy as np
 
 from helpers import kernel_cells
 from helpers.exercises import gate
-from helpers.exercises.answers import Answer
 from helpers.exercises.exercise import NOTEBOOK_SEED
 from helpers.exercises.hints import next_hint
 from helpers.exercises.verdict import ExerciseError, Verdict
@@ -70,8 +69,6 @@ class PythonExercise:
     made: Callable[[Any, int], Any]
     judged: Callable[[Any, int], Found]
     hints: tuple[str, ...]
-    right: tuple[Answer, ...]
-    wrong: tuple[Answer, ...]
     points: int = 10
     limit_s: float = LIMIT_S
     more: Callable[[Any], str] | None = None
@@ -88,13 +85,9 @@ class PythonExercise:
         """The text of a cell that is right."""
         return self.text("solution.py")
 
-    def text(self, file: str) -> str:
-        """The text of an answer beside the module."""
-        return (self.folder / file).read_text(encoding="utf-8")
-
-    def text_of(self, answer: Answer) -> str:
-        """The text of an answer: a file's, or the solution (another file) with edits."""
-        return answer.applied(self.text)
+    def text(self, file: str, folder: Path | None = None) -> str:
+        """The text of a cell in a file, by default beside the module."""
+        return ((folder or self.folder) / file).read_text(encoding="utf-8")
 
     def check(self, answer: Any) -> Verdict:
         """Judge what a notebook's cell has bound. Raises ExerciseError until it is right.

@@ -10,6 +10,7 @@ import pytest
 
 from helpers import exercises
 from helpers.exercises.exercise import Exercise
+from tests import exercises as answers
 
 pytestmark = pytest.mark.long
 
@@ -131,13 +132,13 @@ def test_lanes_that_happen_to_be_there_are_not_named():
 
 def test_doubles_beside_an_idle_mma_do_not_pass():
     one = exercises.find("two_products")
-    found = one.judge(one.text("wrong_doubles.cu"))
+    found = one.judge(answers.text(one, "wrong_doubles.cu"))
     assert found.status == "budget" and "tensor cores" in str(found), found
 
 
 def test_integers_beside_an_idle_mma_do_not_pass():
     one = exercises.find("two_products")
-    text = one.text("wrong_doubles.cu").replace("double", "int")
+    text = answers.text(one, "wrong_doubles.cu").replace("double", "int")
     found = one.judge(text)
     assert found.status == "budget" and "integers" in str(found), found
 
@@ -172,7 +173,7 @@ def test_a_table_that_is_only_read_is_no_detour():
 
 def test_a_scan_up_a_tree_and_down_again_passes():
     one = exercises.find("running_sums")
-    found = one.judge(one.text("right_tree.cu"))
+    found = one.judge(answers.text(one, "right_tree.cu"))
     assert found.passed, found
 
 

@@ -18,11 +18,9 @@ from helpers.exercises.kit import (
     ceil_div,
     executed,
     none_of,
-    right,
     unwritten,
     warps,
     without_budgets,
-    wrong,
 )
 from helpers.exercises.puzzles import as_blocks, puzzle
 
@@ -149,51 +147,5 @@ EXERCISE = puzzle(
         "After fminf with that one, each lane knows the smaller of two. Then 8, 4, 2, 1.",
         "The mask 0xffffffff names all 32 lanes, so all must take part: a lane with i >= n brings "
         "INFINITY, and the guard stands at the store.",
-    ),
-    right=(
-        right("a butterfly"),
-        right("down, then lane 0 tells all", "right_down.cu"),
-        right(
-            "smallest distance first",
-            "solution.cu",
-            ("far = 16; far > 0; far /= 2", "far = 1; far < 32; far *= 2"),
-        ),
-    ),
-    wrong=(
-        wrong("0 for lanes without a number", "must bring infinity", (": INFINITY", ": 0.0f")),
-        wrong(
-            "down instead of xor",
-            "gives the result to all",
-            ("__shfl_xor_sync", "__shfl_down_sync"),
-        ),
-        wrong("four steps", "five steps are needed", ("far > 0", "far > 1")),
-        wrong(
-            "its own number handed on in each step",
-            "seen so far",
-            ("0xffffffff, lowest, far", "0xffffffff, mine, far"),
-        ),
-        wrong("turned around", "minus the smallest, not", ("mine - lowest", "lowest - mine")),
-        wrong("not subtracted", "not subtracted", ("mine - lowest", "mine")),
-        wrong(
-            "lanes without a number leave",
-            "no lane may return",
-            ("    const float mine", "    if (i >= n) return;\n    const float mine"),
-            status="finding",
-        ),
-        wrong(
-            "no guard", "in place of N[i]", ("i < n ? N[i] : INFINITY", "N[i]"), status="finding"
-        ),
-        wrong(
-            "through shared memory",
-            "needs no shared memory",
-            file="wrong_shared.cu",
-            status="budget",
-        ),
-        wrong(
-            "all numbers loaded by each lane",
-            "come by a shuffle",
-            file="wrong_global.cu",
-            status="budget",
-        ),
     ),
 )

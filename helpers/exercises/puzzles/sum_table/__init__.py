@@ -14,10 +14,8 @@ from helpers.exercises.kit import (
     Mistake,
     Step,
     ceil_div,
-    right,
     whole_numbers,
     without_budgets,
-    wrong,
 )
 from helpers.exercises.puzzles import puzzle, sectors_per_request
 
@@ -141,45 +139,5 @@ EXERCISE = puzzle(
         "for each.",
         "A stride is how many cells lie between a cell and the one below it. For T that is pitch.",
         "T[y * pitch + x] = column[y] + row[x].",
-    ),
-    right=(
-        right("an index"),
-        right("a pointer to the row, and a loop along it", "right_pointer.cu"),
-    ),
-    wrong=(
-        wrong("the stride is width", "not `width`", ("y * pitch", "y * width")),
-        wrong(
-            "column and row exchanged",
-            "a number for each row",
-            ("column[y] + row[x]", "column[x] + row[y]"),
-            status="finding",
-        ),
-        wrong(
-            "x up to pitch",
-            "guard for x is x < width",
-            ("x < width", "x < pitch"),
-            ("row[x]", "(x < width ? row[x] : 0.0f)"),
-        ),
-        wrong("no guard for y", "a number for each row", (" && y < height", ""), status="finding"),
-        wrong("a product", "must be column[y] + row[x]", ("] + row", "] * row")),
-        wrong("row[0] for all", "belongs to column x", ("row[x]", "row[0]")),
-        wrong(
-            "lanes down the columns",
-            "a broadcast",
-            (
-                "blockIdx.x * blockDim.x + threadIdx.x",
-                "blockIdx.x * 32 + (threadIdx.y * 32 + threadIdx.x) / 8",
-            ),
-            (
-                "blockIdx.y * blockDim.y + threadIdx.y",
-                "blockIdx.y * 8 + (threadIdx.y * 32 + threadIdx.x) % 8",
-            ),
-            status="budget",
-        ),
-        wrong(
-            "only the first row of blocks",
-            "as they were before",
-            ("y < height", "y < 8 && y < height"),
-        ),
     ),
 )
