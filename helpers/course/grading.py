@@ -147,7 +147,9 @@ def _tasks(answers: Iterable[Answer], plan: Plan) -> tuple[list[Task], dict[int,
 def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict[str, Any]:
     """The result of one student's answer."""
     if found is None:
-        found = verdicts.plain(answer.maximum, "refused", f"no answer: {answer.missing}")
+        exercise = exercises.find(answer.exercise)
+        graded = verdicts.without_run(exercise, "refused", f"no answer: {answer.missing}")
+        found = {**graded.to_dict(), "maximum": answer.maximum}
         found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
     own = {
         "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab,
@@ -269,7 +271,7 @@ def close() -> None:
 
 
 def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
-    maximum = exercises.find(exercise).points
+    graded = verdicts.without_run(exercises.find(exercise), "not_graded", why[:2_000])
     more = {
         "seconds": 0.0,
         "memory": 0,
@@ -277,7 +279,7 @@ def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
         "box": plan.level,
         "versions": judge.versions(),
     }
-    return {**verdicts.plain(maximum, "not_graded", why[:2_000]), "points": None, **more}
+    return {**graded.to_dict(), **more}
 
 
 def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:

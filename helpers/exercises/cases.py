@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+LIMIT_S = 5.0  # of one run: each case takes a fraction of a second
 # The bits of what an output holds before a launch: a NaN that no arithmetic of a GPU makes (that
 # makes 0x7fffffff).
 UNWRITTEN = 0x7FC0DEAD

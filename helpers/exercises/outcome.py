@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from helpers import simulator
-from helpers.exercises.cases import Case, Step, is_unwritten
+from helpers.exercises.cases import LIMIT_S, Case, Step, is_unwritten
 from helpers.kernel_cells import KernelCell
 from helpers.simulator import Finding, Profile
 from helpers.simulator.compiler import compile_source
@@ -30,7 +30,6 @@ from helpers.simulator.faults import LaunchRefused
 from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.simulator.toolchain import CompileFailed
 
-LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
 # Outputs that one launch must write whole: none, because several launches may fill one together.
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()

@@ -21,7 +21,7 @@ from typing import Any
 
 from helpers import exercises
 from helpers.exercises import labs
-from helpers.exercises.exercise import NOTEBOOK_SEED
+from helpers.exercises.base import NOTEBOOK_SEED
 from tests import exercises as answers
 from tests.exercises.answers import Answer
 

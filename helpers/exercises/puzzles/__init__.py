@@ -20,7 +20,7 @@ POINTS = 2
 Places = tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Puzzle(Exercise):
     """example: a case of a few values, with few threads in a block, which `reference` solves;
     follow: the value of the output to follow in its drawing; comes_from: the places of the inputs
