@@ -158,6 +158,7 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_start": (c_int, [ctypes.POINTER(LaunchRequest)]),
     "halo_wait": (c_int, [c_int]),
     "halo_stop": (None, []),
+    "halo_blocks_done": (c_uint64, []),
     "halo_finish": (None, []),
     "halo_workers_used": (c_int, []),
     "halo_aborted": (c_int, []),

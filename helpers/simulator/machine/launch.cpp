@@ -13,6 +13,7 @@
 Memory memory;
 std::atomic<bool> doubtful{false};
 std::atomic<bool> stop_requested{false};
+std::atomic<std::uint64_t> blocks_done{0};
 
 void name_warp_operations(std::vector<std::string>& names);
 void name_other_operations(std::vector<std::string>& names);
@@ -190,6 +191,7 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
             break;
         }
         run_block(w, b);
+        if (!w.aborted) blocks_done.fetch_add(1, std::memory_order_relaxed);
     }
     end_worker(w);
     for (const Saved& one : w.saved) one.restore();
@@ -242,6 +244,7 @@ bool run_together(const LaunchRequest& launch) {
             w.traffic.touched.begin_batch(static_cast<Touched::Batch>(from / batch));
             for (std::uint64_t k = from; k < std::min(from + batch, count) && !doubtful; ++k) {
                 run_block(w, k * launch.sample_every);
+                if (!w.aborted) blocks_done.fetch_add(1, std::memory_order_relaxed);
                 if (w.aborted || !w.findings.list().empty() || stop_requested) doubtful = true;
             }
         }
@@ -276,7 +279,11 @@ void run_launch() {
         worker.local_region = memory.add(reinterpret_cast<std::uintptr_t>(nowhere), 1, LOCAL);
     }
     workers_used = launch.workers;
-    if (launch.workers < 2 || !run_together(launch)) workers_used = 1, run_alone(worker, launch);
+    if (launch.workers < 2 || !run_together(launch)) {
+        workers_used = 1;
+        if (!stop_requested) blocks_done = 0;
+        run_alone(worker, launch);
+    }
     for (const auto& region : memory.regions()) region->shadowed = region->writable = false;
 }
 
@@ -394,7 +401,7 @@ void halo_forget(std::uintptr_t address) {
 int halo_start(const LaunchRequest* launch) {
     worker.launch = *launch;
     worker.findings.clear();
-    stop_requested = false;
+    stop_requested = false, blocks_done = 0;
     done = false;
     thread = std::thread([] {
         run_launch();
@@ -415,6 +422,8 @@ int halo_wait(int milliseconds) {
     return 1;
 }
 void halo_stop() { stop_requested = true; }
+// How many blocks have run to their end so far.
+std::uint64_t halo_blocks_done() { return blocks_done; }
 // Until here the shared arrays keep their numbers, so that findings can name them.
 std::uint32_t halo_shared_region(std::uint32_t i) {
     return i < worker.shared.size() ? worker.shared[i]->id : 0;
