@@ -11,7 +11,6 @@ from helpers.bench import results
 from helpers.experiments import layer_constant
 from helpers.experiments.layer_constant import BASIC, CONSTANT, MANY
 from helpers.limits import CONSTANT_BYTES
-from helpers.problems import conv2d
 
 
 @pytest.fixture(scope="module")
