@@ -251,6 +251,13 @@ def best_maps(record: Record, layer: str) -> int:
     return min(of_layer, key=lambda maps: of_layer[maps])
 
 
+def fastest(record: Record, layer: str) -> tuple[int, float]:
+    """Return the best number of maps for a tile of 16 x 16 on a layer, and its time in ms."""
+    maps = best_maps(record, layer)
+    plain = width_rows(record)[PLAIN, layer, 16]["median_ms"]
+    return maps, ratio_rows(record)[layer, maps]["ratio"] * plain
+
+
 def in_words(row: Mapping[str, Any]) -> str:
     """Return a ratio in words; "no measurable difference" where its interval spans 1."""
     if row["low"] <= 1 <= row["high"]:
