@@ -16,6 +16,7 @@ import numpy as np
 
 from helpers import kernels, launch, plotting, simulator, tables
 from helpers.bench import results, timing
+from helpers.experiments import sass
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -250,6 +251,13 @@ def best_maps(record: Record, layer: str) -> int:
     return min(of_layer, key=lambda maps: of_layer[maps])
 
 
+def fastest(record: Record, layer: str) -> tuple[int, float]:
+    """Return the best number of maps for a tile of 16 x 16 on a layer, and its time in ms."""
+    maps = best_maps(record, layer)
+    plain = width_rows(record)[PLAIN, layer, 16]["median_ms"]
+    return maps, ratio_rows(record)[layer, maps]["ratio"] * plain
+
+
 def in_words(row: Mapping[str, Any]) -> str:
     """Return a ratio in words; "no measurable difference" where its interval spans 1."""
     if row["low"] <= 1 <= row["high"]:
@@ -354,6 +362,15 @@ def halo_figure(tile: int = 4, filter_width: int = 4) -> Figure:
     return figure
 
 
+def uniform_code_table(layer: str = "layer 1", maps: int = 4) -> str:
+    """Return what the machine code of conv2d_tiled_maps has, with and without threadIdx.z."""
+    codes = {}
+    for name, variant in (("with threadIdx.z", ""), ("without", "uniform")):
+        (one,) = variant_plan(MAPPED_SPECS[maps], conv2d.shape_of(layer, 1), variant)
+        codes[name] = sass.assembled(one.name, one.options, source=one.source)
+    return sass.table(codes, ("LDC", "ULDC", "LDS", "FFMA"))
+
+
 def banks_figure(layer: str = "layer 1", widths: tuple[int, int] = (16, 32)) -> Figure:
     """Draw which banks of shared memory one load of the tile asks, for two widths."""
     import matplotlib.pyplot as plt
@@ -412,13 +429,14 @@ def widths_figure(record: Record) -> Figure:
             look: styles.Look = {
                 "color": styles.COLOURS[number],
                 "marker": styles.MARKERS[number],
-                "linestyle": styles.LINES[number],
+                "linestyle": "none",
                 "capsize": 3,
                 "label": kernel,
             }
-            ax.errorbar([str(width) for width in WIDTHS], middle, around, **look)
+            ax.errorbar(WIDTHS, middle, around, **look)
             fastest.append(f"{WIDTHS[int(middle.argmin())]} ({kernel})")
         plotting.style(ax, f"{layer}, fastest widths:\n{', '.join(fastest)}")
+        ax.set_xticks(WIDTHS)
         ax.set_xlabel("width of tile and block (outputs)")
         ax.set_ylabel("time (ms)")
         ax.set_ylim(0)
