@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, tables
+from helpers.bench import old_records
 from helpers.bench.timing import Timing
 from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
 
@@ -38,6 +39,11 @@ REPORTED = ROOT / "data" / "reported"
 PNG_KEY = "halo-labs-record"
 
 _FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
+
+
+# What a measurement finds, beside the entries that name it.
+_FOUND = ("ratio", "low", "high", "registers", "relative_error")
+_NUMBERS = {*_FOUND, *_FROM_TIMING}
 
 
 class RecordError(RuntimeError):
@@ -110,6 +116,60 @@ class Record:
     def rows(self) -> list[dict[str, Any]]:
         """Return one flat dict for each measurement (see :meth:`Measurement.row`)."""
         return [m.row() for m in self.measurements]
+
+    def comparable(self) -> list[dict[str, Any]]:
+        """Return the rows in the form of the bench, also those of earlier versions of a lab.
+
+        A ratio is then the time over the baseline's ("over"), with "low" and "high".
+        """
+        return [old_records.comparable(self.name, row) for row in self.rows()]
+
+    def select(self, **where: Any) -> list[dict[str, Any]]:
+        """Return the comparable rows that have all these entries, such as layer="layer 1"."""
+        return [
+            row
+            for row in self.comparable()
+            if all(key in row and row[key] == value for key, value in where.items())
+        ]
+
+    def one(self, **where: Any) -> dict[str, Any]:
+        """Return the only comparable row with these entries.
+
+        Raises KeyError for no such row, and for several.
+        """
+        rows = self.select(**where)
+        if not rows:
+            known = {
+                key: sorted({str(row.get(key)) for row in self.comparable()})
+                for key in ("series", *where)
+            }
+            there = "; ".join(f"{key}: {', '.join(values)}" for key, values in known.items())
+            raise KeyError(f"record {self.name} has no row with {where}; there is {there}")
+        if len(rows) > 1:
+            keys = dict.fromkeys(key for row in rows for key in row if key not in _NUMBERS)
+            apart = [key for key in keys if len({str(row.get(key)) for row in rows}) > 1]
+            raise KeyError(
+                f"record {self.name} has {len(rows)} rows with {where}: name more entries, of "
+                f"{', '.join(apart) or 'nothing that differs'}"
+            )
+        return rows[0]
+
+    def by(self, key: str, **where: Any) -> dict[Any, dict[str, Any]]:
+        """Return the comparable rows with these entries, by the value of another entry.
+
+        Rows without the entry are left out. Raises KeyError for several rows of one value.
+        """
+        rows: dict[Any, dict[str, Any]] = {}
+        for row in self.select(**where):
+            if row.get(key) is None:
+                continue
+            if row[key] in rows:
+                raise KeyError(
+                    f"record {self.name} has several rows with {where} and {key} {row[key]!r}: "
+                    "name more entries"
+                )
+            rows[row[key]] = row
+        return rows
 
     def changed_sources(self) -> tuple[str, ...]:
         """Return the kernels whose source has changed since the measurement, or is gone; likewise
@@ -207,11 +267,46 @@ def record(
     """
     _require_name(name)
     if device.kind != "gpu" and needs_gpu:
-        return _recall(name)
-    folder = _writable_folder()
+        return recall(name)
+    _writable_folder()
     measurements = tuple(_measurement(row) for row in measure())
     if not measurements:
         raise ValueError(f"record {name}: measure() returned no measurements")
+    return _written(name, lab, device, measurements)
+
+
+# The records that `extend` has begun in this process.
+_begun: dict[str, dict[Any, Measurement]] = {}
+
+def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Record:
+    """Add rows to a record, write ``results/<name>.json`` and return the whole record.
+
+    The first call of a process begins a new record. A row with the entries of an earlier one takes
+    its place, so that a cell may run again. lab: by default the notebook with the number in front
+    of ``name``. rows and errors: as for `record`; the device is the selected one.
+    """
+    from helpers.device import select
+
+    _require_name(name)
+    _writable_folder()
+    begun = _begun.setdefault(name, {})
+    for row in rows:
+        one = _measurement(row)
+        named = {key: value for key, value in one.parameters.items() if key not in _FOUND}
+        begun[one.series, tuple(sorted(named.items(), key=str))] = one
+    if not begun:
+        raise ValueError(f"record {name}: nothing was measured")
+    return _written(name, lab or _lab_of(name), select(), tuple(begun.values()))
+
+
+def _lab_of(record: str) -> str:
+    number = record.partition("_")[0]
+    return next((path.stem for path in (ROOT / "labs").glob(f"{number}_*.ipynb")), record)
+
+
+def _written(
+    name: str, lab: str, device: Device, measurements: tuple[Measurement, ...]
+) -> Record:
     new = Record(
         name=name,
         lab=lab,
@@ -221,7 +316,7 @@ def record(
         sources=_sources(measurements),
         measurements=measurements,
     )
-    with _replacing(folder / f"{name}.json") as file:
+    with _replacing(_writable_folder() / f"{name}.json") as file:
         file.write(new.to_json().encode())
     return new
 
@@ -238,7 +333,11 @@ def load(path: Path | str) -> Record:
     return _parse(text, str(path))
 
 
-def _recall(name: str) -> Record:
+def recall(name: str) -> Record:
+    """Return the repository's record of this name, for where there is no GPU.
+
+    Raises RecordError if there is none.
+    """
     path = MEASURED / f"{name}.json"
     if not path.exists():
         raise RecordError(

@@ -60,6 +60,7 @@ NOBODY_WAITS = "host clock, nobody waits"
 WAITED = "host clock, waited for"
 EVENTS = "events on the stream (right)"
 COPIES = "copies counted"
+PINNED = "copies counted, pinned"
 CACHED = "first launch, nvcc's work cached"
 NVCC = "first launch, nvcc counted"
 PYTHON, NUMPY, CPP = "Python loop", "NumPy", "C++, one core"
@@ -180,6 +181,33 @@ def _ways(
     yield timing.time_end_to_end(with_copies, verdict=verdict, name=COPIES, budget_s=0.5)
     yield stopwatch(CACHED, first, 10, gpu)
     yield stopwatch(NVCC, partial(first, cache_dir=False), 3, gpu)
+
+
+def measure_pinned() -> Iterator[Mapping[str, Any]]:
+    """Yield the row of the record "100_pinned": the copies from and to page-locked memory.
+
+    All arrays, on the host and on the device, exist before the clock starts.
+    """
+    import pycuda.driver as cuda
+    import pycuda.gpuarray as gpuarray
+
+    random = np.random.default_rng(0)
+    x, y, out = (cuda.pagelocked_empty(TIMED, np.float32) for _ in range(3))
+    x[:], y[:] = (random.uniform(0.5, 1.5, TIMED).astype(np.float32) for _ in range(2))
+    d_x, d_y = gpuarray.empty(TIMED, np.float32), gpuarray.empty(TIMED, np.float32)
+    launch, stream = launcher(variant(NEIGHBOURS), d_x, d_y), cuda.Stream()
+
+    def with_copies() -> None:
+        cuda.memcpy_htod_async(d_x.gpudata, x, stream)
+        cuda.memcpy_htod_async(d_y.gpudata, y, stream)
+        launch(stream)
+        cuda.memcpy_dtoh_async(out, d_y.gpudata, stream)
+
+    with_copies()
+    stream.synchronize()
+    verdict = checking.check(out, axpy(A, x, y), rtol=RTOL, name=PINNED)
+    timed = timing.time_end_to_end(with_copies, verdict=verdict, name=PINNED, budget_s=0.5)
+    yield {"series": PINNED, "kernel": KERNEL, "n": TIMED, "timing": timed}
 
 
 def _cpu_programs(x: np.ndarray, y: np.ndarray, want: np.ndarray) -> Iterator[timing.Timing]:

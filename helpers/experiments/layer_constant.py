@@ -6,15 +6,18 @@ four layers, on filters of several sizes, and once with the registers of conv2d_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import plotting, tables
+from helpers import device, plotting, tables
 from helpers.bench import results, timing
+from helpers.experiments import ncu
+from helpers.launch import Plan
 from helpers.limits import CONSTANT_BYTES, ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -38,6 +41,11 @@ SWEEPS = {(40, 16): (1, 4, 8, 12, 16, 20), (11, 24): (1, 2, 4, 8, 12)}
 SWEEP_BATCH = 1_000
 FLOAT_BYTES = 4
 HELD = 32  # registers of a thread: as many as conv2d_basic takes
+# Shared memory that a kernel does not use holds its blocks: of 16 KiB on a multiprocessor, six
+# blocks can have 2.5 KiB and eight 2 KiB, with 1 KiB that the driver takes for each. Both leave the
+# L1 cache as much. CARVEOUT: these 16 of the 228 KiB, in percent.
+SHARED_BYTES = {8: 1024, 6: 1536}
+CARVEOUT = 7
 
 # One multiprocessor of an H200.
 MOST_WARPS, REGISTERS, REGISTERS_AT_A_TIME, LANES = 64, 65_536, 8, 32
@@ -131,6 +139,34 @@ def measure() -> Iterator[Mapping[str, Any]]:
                 yield from _time_both("sweep", problem, **where)
 
 
+def measure_blocks() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "200_blocks", measured on the selected GPU.
+
+    conv2d_basic with eight and with six blocks on a multiprocessor, and conv2d_constant, whose
+    registers allow six: shared memory that nobody uses holds the blocks, and the code stays.
+    """
+    for layer in LAYERS:
+        with conv2d.Problem(conv2d.shape_of(layer, MANY), *conv2d.inputs(layer, MANY)) as problem:
+            launches = {
+                (kernel, blocks): _prepared(problem, kernel, shared=SHARED_BYTES[blocks])
+                for kernel, blocks in ((BASIC, 8), (BASIC, 6), (CONSTANT, 6))
+            }
+            for first, second in (((BASIC, 8), (BASIC, 6)), ((BASIC, 6), (CONSTANT, 6))):
+                pair = timing.compare(
+                    launches[first][0], launches[second][0],
+                    verdicts=(launches[first][1], launches[second][1]),
+                    names=(f"{first[0]}, {first[1]} blocks", f"{second[0]}, {second[1]} blocks"),
+                    budget_s=0.8, precision=0.002,
+                )  # fmt: skip
+                common = {"layer": layer, "batch": MANY}
+                for (kernel, blocks), timed in ((first, pair.a), (second, pair.b)):
+                    where = {"kernel": kernel, "blocks": blocks, **common}
+                    yield {"series": f"{kernel}, {blocks} blocks", **where, "timing": timed}
+                name = f"{first[0]}, {first[1]} over {second[0]}, {second[1]}"
+                ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+                yield {"series": name, **ratio, **common}
+
+
 def _time_both(
     series: str, problem: conv2d.Problem, *options: str, **parameters: Any
 ) -> Iterator[dict[str, Any]]:
@@ -150,13 +186,29 @@ def _time_both(
     yield {"series": series, **ratio, **parameters}
 
 
+def _plan(shape: ConvShape, kernel: str, *options: str, shared: int = 0) -> Plan:
+    plan = conv2d.conv2d_named(kernel).plan(shape)
+    return tuple(replace(one, options=(*one.options, *options), shared=shared) for one in plan)
+
+
+def _compiled(shape: ConvShape, kernel: str, *options: str, shared: int = 0) -> conv2d.Compiled:
+    run = conv2d.compile(kernel, shape, _plan(shape, kernel, *options, shared=shared))
+    if shared:
+        import pycuda.driver as cuda
+
+        carveout = cuda.function_attribute.PREFERRED_SHARED_MEMORY_CARVEOUT
+        run.function.set_attribute(carveout, CARVEOUT)
+    return run
+
+
 def _prepared(
-    problem: conv2d.Problem, kernel: str, *options: str
+    problem: conv2d.Problem, kernel: str, *options: str, shared: int = 0
 ) -> tuple[Callable[[Any], None], Verdict, int]:
-    """Return the launch of a kernel that has passed its check, its verdict and its registers."""
-    plan = conv2d.conv2d_named(kernel).plan(problem.shape)
-    plan = tuple(replace(one, options=(*one.options, *options)) for one in plan)
-    run = conv2d.compile(kernel, problem.shape, plan)
+    """Return the launch of a kernel that has passed its check, its verdict and its registers.
+
+    shared: bytes of dynamic shared memory of a block.
+    """
+    run = _compiled(problem.shape, kernel, *options, shared=shared)
 
     def launch(stream: Any = None) -> None:
         run.launch(problem.y, problem.x, problem.filter, stream)
@@ -164,6 +216,58 @@ def _prepared(
     problem.poison()
     launch()
     return launch, problem.check(kernel), run.function.num_regs
+
+
+# --------------------------------------------------------------------------------------------------
+# Nsight Compute
+
+COUNTERS = "200_counters"
+COUNTED_BATCH = 1_000
+# (kernel, blocks that shared memory holds or 0, layer)
+COUNTED = tuple(
+    (kernel, blocks, layer)
+    for layer in LAYERS
+    for kernel, blocks in ((BASIC, 0), (CONSTANT, 0), (BASIC, 8), (BASIC, 6), (CONSTANT, 6))
+)
+
+
+def launch_counted() -> None:
+    """Launch all of COUNTED once on the GPU; ncu runs this in a process of its own."""
+    device.select()
+    import pycuda.driver as cuda
+
+    rng = np.random.default_rng(9)  # no counter depends on the values
+    for layer in LAYERS:
+        shape = conv2d.shape_of(layer, COUNTED_BATCH)
+        x, filter = (
+            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
+        )
+        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
+        y_there, x_there, filter_there = map(int, there)
+        for kernel, blocks, of in COUNTED:
+            if of == layer:
+                run = _compiled(shape, kernel, shared=SHARED_BYTES.get(blocks, 0))
+                run.launch(y_there, x_there, filter_there)
+                cuda.Context.synchronize()
+        for array in there:
+            array.free()
+
+
+def count() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "200_counters": `layer_caches.METRICS` for each of COUNTED.
+
+    Raises NcuError.
+    """
+    from helpers.experiments.layer_caches import METRICS
+
+    launch_counted()  # Compile first: ncu would also follow the compiler's processes.
+    metrics = METRICS | {"shared_of_a_multiprocessor": "launch__shared_mem_config_size"}
+    command = [sys.executable, "-m", "helpers.experiments.layer_constant", "--launch"]
+    readings = ncu.read(command, tuple(metrics.values()), [kernel for kernel, *_ in COUNTED])
+    for (kernel, blocks, layer), one in zip(COUNTED, readings, strict=True):
+        values = {column: one.get(metric) for column, metric in metrics.items()}
+        common = {"kernel": kernel, "blocks": blocks, "layer": layer, "batch": COUNTED_BATCH}
+        yield {"series": f"{kernel}, {blocks} blocks", **common, **values}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -391,3 +495,15 @@ def sweep_figure(record: Record) -> Figure:
     ax.legend(frameon=False)
     _finish(ax, record)
     return figure
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the counters and write the record "200_counters"; return the exit status."""
+    if list(sys.argv[1:] if argv is None else argv) == ["--launch"]:
+        launch_counted()
+        return 0
+    return ncu.record_here(COUNTERS, count, "200_conv2d_constant_memory")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,6 +8,7 @@ same kernels, and `register_sizes` what their sizes take of a multiprocessor.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, launch, limits, plotting, simulator, tables
+from helpers import checking, device, launch, limits, plotting, simulator, tables
 from helpers.bench import results, timing
-from helpers.experiments import layer_counters
+from helpers.experiments import layer_counters, ncu
 from helpers.experiments.layer_tiles import Changes, changed, in_words
 from helpers.launch import Plan
 from helpers.limits import ConvShape
@@ -118,6 +119,45 @@ def _measure_layer(layer: str, batch: int, wanted: Sequence[str]) -> Iterator[Ma
         variant = _Ready(problem, PATCH, constant_plan(shape))
         ratio = variant.over(ready[PATCH], ("filter in constant memory", PATCH))
         yield {"series": "constant filter", "layer": layer, "kernel": PATCH, **ratio}
+
+
+CONSTANT_COUNTERS = "110_constant_filter"
+
+
+def launch_constant() -> None:
+    """Launch conv2d_register on LAYERS, as it is and with its filter in constant memory."""
+    device.select()
+    import pycuda.driver as cuda
+
+    rng = np.random.default_rng(13)  # no counter depends on the values
+    for layer in LAYERS:
+        shape = conv2d.shape_of(layer, BATCH)
+        x, filter = (
+            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
+        )
+        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
+        y_there, x_there, filter_there = map(int, there)
+        spec = conv2d.conv2d_named(PATCH)
+        for run in (
+            conv2d.compile(spec, shape),
+            conv2d.compile(replace(spec, filter_in="constant"), shape, constant_plan(shape)),
+        ):
+            run.launch(y_there, x_there, filter_there)
+            cuda.Context.synchronize()
+        for array in there:
+            array.free()
+
+
+def count_constant() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "110_constant_filter", by Nsight Compute. Raises NcuError."""
+    launch_constant()  # Compile first: ncu would also follow the compiler's processes.
+    launches = [(filter, layer) for layer in LAYERS for filter in ("global", "constant")]
+    metrics = layer_counters.METRICS
+    command = [sys.executable, "-m", "helpers.experiments.register_tiles", "--launch"]
+    readings = ncu.read(command, tuple(metrics.values()), [PATCH] * len(launches))
+    for (filter, layer), one in zip(launches, readings, strict=True):
+        values = {column: one.get(metric) for column, metric in metrics.items()}
+        yield {"series": PATCH, "filter": filter, "layer": layer, "batch": BATCH, **values}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -456,3 +496,15 @@ def roofline_figure(record: Record) -> Figure:
         plotting.roofline(ax, points, record.device, title=title)
     plotting.caption(axes[0], record)
     return figure
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the counters and write the record "110_constant_filter"; return the exit status."""
+    if list(sys.argv[1:] if argv is None else argv) == ["--launch"]:
+        launch_constant()
+        return 0
+    return ncu.record_here(CONSTANT_COUNTERS, count_constant, "110_conv2d_register_tiling")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -33,6 +33,7 @@ MOST_ONE_BLOCK = 10**7  # one block works on more cells for too long
 PERIOD = 100  # the input repeats itself after so many cells, which divides all SIZES
 
 KERNEL_ONLY, WAITED, COPIES = "kernel only", "launched and waited for", "with copies"
+PINNED = "with copies, pinned"
 ONE_BLOCK = "one block, kernel only"
 PLAIN, SWAPPED = "one_core", "swapped"  # keys of baselines.conv1d()
 
@@ -114,6 +115,37 @@ def _gpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mappi
         verdict = passed(launch, "conv1d_one_block")
         timed = timing.time_gpu(launch, verdict=verdict, name=ONE_BLOCK, budget_s=0.5)
         yield {"series": ONE_BLOCK, "kernel": "conv1d_one_block", "n": n, "timing": timed}
+
+
+def measure_pinned() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "101_pinned": the copies from and to page-locked memory.
+
+    All arrays, on the host and on the device, exist before the clock starts.
+    """
+    import pycuda.driver as cuda
+
+    period = np.random.default_rng(2).uniform(0.5, 1.5, PERIOD).astype(np.float32)
+    three = reference.conv1d(np.resize(period, 3 * PERIOD), FILTER)
+    function, weights, stream = _function("conv1d_basic"), cuda.to_device(FILTER), cuda.Stream()
+    largest = max(SIZES)
+    x_all, y_all = (cuda.pagelocked_empty(largest, np.float32) for _ in range(2))
+    x_all.reshape(-1, PERIOD)[:] = period
+    d_x, d_y = (cuda.mem_alloc(4 * largest) for _ in range(2))
+    for n in SIZES:
+        x, y = x_all[:n], y_all[:n]
+        block, grid = (THREADS, 1, 1), kernels.grid_for(n, THREADS)
+
+        def layer(x: Any = x, y: Any = y, n: int = n, grid: Any = grid, block: Any = block) -> None:
+            cuda.memcpy_htod_async(d_x, x, stream)
+            function(d_y, d_x, weights, np.int32(n), block=block, grid=grid, stream=stream)
+            cuda.memcpy_dtoh_async(y, d_y, stream)
+
+        y.fill(np.nan)
+        layer()
+        stream.synchronize()
+        verdict = verdict_of(y, three, f"{PINNED}, {n:,} cells")
+        timed = timing.time_end_to_end(layer, verdict=verdict, name=PINNED, budget_s=0.5)
+        yield {"series": PINNED, "kernel": "conv1d_basic", "n": n, "timing": timed}
 
 
 def _function(kernel: str) -> Any:

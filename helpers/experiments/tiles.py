@@ -5,13 +5,15 @@
     print(tiles.ratios_table(record))     # every tile over the kernel without one
 
 The record is "104_tiles". All kernels run at the largest size, and the plain and the best one at
-the others. Each is checked before it is timed; caches are cold. `tile_counts` has what the
-simulator counts.
+the others. "104_unrolled" has two changes of their loops at the largest size, and the tiles beside
+the kernel without one with all loops written out. Each kernel is checked before it is timed; caches
+are cold. `tile_counts` has what the simulator counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +32,29 @@ if TYPE_CHECKING:
     from helpers.bench.results import Record
     from helpers.checking import Verdict
 
-NAME = "104_tiles"
+NAME, UNROLLED = "104_tiles", "104_unrolled"
 PLAIN, BEST, COPY = "conv1d_constant", conv1d.BEST, conv1d.COPY
 TILED = ("conv1d_tiled_steps", "conv1d_tiled_cached_halo", "conv1d_tiled_input")
 KERNELS = (PLAIN, *TILED, "conv1d_outputs", BEST)
 WIDTHS = (3, 7, 15, 31)
+STEPS, CACHED, INPUT = TILED
+# The widths at which nvcc keeps a loop over the weights, by kernel.
+ROLLED_WIDTHS = {PLAIN: (31,), CACHED: (15, 31)}
+# The loop that fills the tile: all threads go once, and the first ones a second time.
+_FILLING = (
+    """    for (int s = threadIdx.x; s < TILE_WIDTH + 2 * RADIUS; s += TILE_WIDTH) {
+        const int cell = first + s;
+        tile[s] = cell >= 0 && cell < n ? N[cell] : 0.0f;
+    }
+""",
+    """    const int cell = first + threadIdx.x;
+    tile[threadIdx.x] = cell >= 0 && cell < n ? N[cell] : 0.0f;
+    if (threadIdx.x < 2 * RADIUS) {
+        const int more = cell + TILE_WIDTH;
+        tile[threadIdx.x + TILE_WIDTH] = more >= 0 && more < n ? N[more] : 0.0f;
+    }
+""",
+)
 LARGE = 10**8
 RAGGED = 10**7 + 1
 SIZES = (10**6, 10**7, RAGGED, LARGE)
@@ -130,6 +150,63 @@ def _copy(cuda: Any, n: int, source: int, output: int, checker: conv1d.Checker) 
 
 def _timing(name: str, launch: Any, verdict: Verdict) -> timing.Timing:
     return timing.time_gpu(launch, verdict=verdict, name=name, cache="cold", budget_s=0.3)
+
+
+def straight(name: str, width: int) -> conv1d.Conv1d:
+    """Return a kernel of PLAIN and TILED without a loop over the weights in its machine code."""
+    spec = conv1d.conv1d_named(name)
+    return conv1d.unrolled(spec) if width in ROLLED_WIDTHS.get(name, ()) else spec
+
+
+def filled_by_if() -> conv1d.Conv1d:
+    """Return conv1d_tiled_steps with an `if` in place of the loop that fills the tile.
+
+    It is for filters of at most TILE_WIDTH + 1 weights, whose tile needs no third step.
+    """
+    return replace(conv1d.conv1d_named(STEPS), changes=(_FILLING,))
+
+
+def measure_unrolled() -> Iterator[dict[str, Any]]:
+    """Yield the rows of the record "104_unrolled", measured on the selected GPU.
+
+    "series": the changed kernel, as "conv1d_constant, unrolled". The rows "A over B" have the ratio
+    of two kernels that were measured in turns.
+    """
+    import pycuda.driver as cuda
+
+    memory = [cuda.mem_alloc(4 * LARGE) for _ in range(3)]  # held until the last row
+    source, output, want = map(int, memory)
+    data = conv1d.PeriodicData(LARGE)
+    data.upload(cuda, source)
+    checker = conv1d.Checker(cuda, data, want)
+    for width, filter in filters().items():
+        named = {name: conv1d.conv1d_named(name) for name in (PLAIN, *TILED)}
+        named[f"{STEPS}, if"] = filled_by_if()
+        for name, widths in ROLLED_WIDTHS.items():
+            if width in widths:
+                named[f"{name}, unrolled"] = straight(name, width)
+        ready = {}
+        for name, spec in named.items():
+            # The plainest kernel comes first: the others are compared with its outputs.
+            target = want if name == PLAIN else output
+            launch = conv1d.conv1d_launch(spec, LARGE, source, target, filter)
+            checker.poison(target)
+            launch(None)
+            label = f"{name}, n = {LARGE:,}, filter of {width}"
+            ready[name] = launch, checker.everywhere(target, filter, label)
+        plain = f"{PLAIN}, unrolled" if f"{PLAIN}, unrolled" in named else PLAIN
+        cached = f"{CACHED}, unrolled" if f"{CACHED}, unrolled" in named else CACHED
+        pairs = [(STEPS, plain), (cached, plain), (INPUT, plain), (f"{STEPS}, if", plain)]
+        pairs += [(f"{STEPS}, if", STEPS)]
+        pairs += [(name, name.partition(",")[0]) for name in (plain, cached) if "," in name]
+        for pair in pairs:
+            launches, verdicts = zip(*(ready[name] for name in pair), strict=True)
+            found = timing.compare(*launches, verdicts=verdicts, names=pair, budget_s=0.6)
+            common = {"n": LARGE, "filter_width": width}
+            for name, timed in zip(pair, (found.a, found.b), strict=True):
+                yield {"series": name, "beside": " over ".join(pair), **common, "timing": timed}
+            ratio = {"ratio": found.ratio, "ratio_low": found.low, "ratio_high": found.high}
+            yield {"series": " over ".join(pair), **common, **ratio, "timing": None}
 
 
 def record(gpu: Device, lab: str) -> Record:

@@ -1,0 +1,73 @@
+"""The time of a kernel over that of another one, with its interval: one direction everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from helpers.bench.timing import Comparison
+
+NO_DIFFERENCE = "no measurable difference"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The time of `kernel` over the time of `over`: below 1, `kernel` is faster.
+
+    low, high: the 95 % interval. where: what else names the comparison, such as
+    {"layer": "layer 1", "batch": 10000}. Raises ValueError unless 0 < low <= value <= high.
+    """
+
+    kernel: str
+    over: str
+    value: float
+    low: float
+    high: float
+    where: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low <= self.value <= self.high:
+            raise ValueError(
+                f"a ratio needs 0 < low <= value <= high, got {self.low}, {self.value} and "
+                f"{self.high} for {self.kernel} over {self.over}"
+            )
+
+    @classmethod
+    def of(cls, pair: Comparison, where: Mapping[str, Any] | None = None) -> Ratio:
+        """Return the ratio of a comparison whose second timing is that of the baseline."""
+        return cls(pair.a.name, pair.b.name, pair.ratio, pair.low, pair.high, where or {})
+
+    @property
+    def different(self) -> bool:
+        """Whether the interval leaves 1 out."""
+        return not self.low <= 1 <= self.high
+
+    @property
+    def verdict(self) -> str:
+        """"faster", "slower", or "no measurable difference" where the interval contains 1."""
+        if not self.different:
+            return NO_DIFFERENCE
+        return "slower" if self.value > 1 else "faster"
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as the baseline the kernel is."""
+        return 1 / self.value
+
+    def words(self, digits: int = 2) -> str:
+        """Return "1.27 x as fast", "1.05 x the time", or "no measurable difference"."""
+        if not self.different:
+            return NO_DIFFERENCE
+        if self.value > 1:
+            return f"{self.value:.{digits}f} x the time"
+        return f"{self.speedup:.{digits}f} x as fast"
+
+    def row(self, digits: int = 3) -> tuple[str, str, str]:
+        """Return the cells of a table: the kernel, the ratio with its interval, and the words."""
+        interval = f"{self.value:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+        return self.kernel, interval, self.words()
+
+    def __str__(self) -> str:
+        kernel, interval, words = self.row()
+        return f"{kernel} over {self.over}: {interval}, {words}"
