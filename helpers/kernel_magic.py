@@ -121,7 +121,7 @@ def _describe_figures(shell) -> None:
     """
 
     def bundle(figure, include=None, exclude=None) -> tuple[dict, dict]:
-        from .descriptions import description
+        from .plotting.descriptions import description
 
         words = description(figure)
         return {"text/plain": words}, {"image/png": {"alt": words}}
