@@ -89,7 +89,7 @@ def table(record: results.Record) -> str:
     """Return what the floats and the pairs ask for, and what their warps wait for."""
     head = (
         f"{BATCH:,} images", "instructions,\nmillions", "load requests,\nmillions",
-        "L1's data\npath busy", "issue slots\nbusy", "warps that wait\nfor a load",
+        "L1's data\npath busy", "issue slots\nbusy", "cycles a warp\nwaits for a load",
         "for the\ndispatch",
     )  # fmt: skip
     body = []
