@@ -124,7 +124,8 @@ class Step:
         faster = ratio if ratio > 1 else 1 / ratio
         if low <= 1 <= high or (self.paired is None and faster < DRIFT):
             return SAME
-        shown = f"{faster:.2f}x" if faster < 1.095 else traffic.times(faster)
+        digits = 3 if faster < 1.01 else 2
+        shown = f"{faster:.{digits}f}x" if faster < 1.095 else traffic.times(faster)
         return f"{shown} {'faster' if ratio > 1 else 'slower'}"
 
     @property
