@@ -14,7 +14,7 @@ from helpers import checking, device, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import IMPLICIT, ImplicitSizes, LayerError, implicit_mma
-from helpers.problems.conv2d.implicit_mma import Staging
+from helpers.problems.conv2d.implicit import Staging
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
 from tests.support import mutants, require_named
