@@ -65,11 +65,14 @@ def test_every_way_of_a_layer_is_checked_and_timed(cuda):
     assert [row["series"] for row in one] == [
         *COPY.values(),
         *("conv2d_register_tiled", "conv2d_register_images", RATIO),
-        *(2 * ["conv2d_mma_quads", RATIO]),
-        "conv2d_mma_quads",
+        *("conv2d_mma_quads", "conv2d_implicit_mma_split", RATIO),
+        *("conv2d_mma_quads", "conv2d_implicit_mma_async", RATIO),
+        *("conv2d_mma_quads", "conv2d_implicit_mma_async", RATIO),
     ]
-    assert [row["of"] for row in one if row["series"] == RATIO] == 3 * [COPY[False]]
-    assert "484 outputs are no multiple of 8" in one[-1]["left_out"]
+    floats, halves = 3 * [COPY[False]], [COPY[True]]
+    assert [row["of"] for row in one if row["series"] == RATIO] == floats + halves
+    (left_out,) = (row["left_out"] for row in one if "left_out" in row)
+    assert "484 outputs are no multiple of 8" in left_out
     errors = {row["way"]: row["relative_error"] for row in one if "relative_error" in row}
     assert errors["FP32 units"] < 1e-6 and errors["FP32 accuracy"] < 1e-6 < errors["halves"] < 2e-3
     table = tensor_benchmark.table(flat(rows))
@@ -83,8 +86,9 @@ def test_halves_in_and_out_are_measured_on_arrays_of_their_own(cuda, monkeypatch
     rows = list(TensorBenchmark(("layer 1",), (1,), budget_s=0.0).measure())
     assert cuda.mem_get_info()[0] == free
     assert [row["of"] for row in rows if row["series"] == RATIO][-1] == COPY[True]
-    (last,) = (row for row in rows if row.get("way") == "FP16 in and out" and row["timing"])
-    assert 1e-6 < last["relative_error"] < 2e-3
+    found = [row for row in rows if row.get("way") == HALF_IO and row["timing"]]
+    assert [row["series"] for row in found] == ["conv2d_mma_quads", "conv2d_implicit_mma_async"]
+    assert all(1e-6 < row["relative_error"] < 2e-3 for row in found)
 
 
 def test_what_refuses_a_layer_is_said(cuda, monkeypatch):
@@ -93,7 +97,7 @@ def test_what_refuses_a_layer_is_said(cuda, monkeypatch):
     left_out = {row["series"]: row["left_out"] for row in rows if "left_out" in row}
     assert set(left_out) == {"conv2d_wgmma", "conv2d_mma_pairs", "conv2d_mma_halves"}
     assert left_out["conv2d_wgmma"].startswith("conv2d_wgmma is made for layer 2")
-    assert [row["way"] for row in rows if row["series"] == RATIO] == ["FP32 units", "halves"]
+    assert [row["way"] for row in rows if row["series"] == RATIO] == list(MODES)
 
 
 def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
