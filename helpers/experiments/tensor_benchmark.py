@@ -94,6 +94,10 @@ class TensorBenchmark(BenchmarkBase):
         for name, problem, x in self.problems():
             yield from self._problem(name, problem, x)
 
+    def ways(self, layer: str) -> dict[str, tuple[Conv2d, ...]]:
+        """Return the kernels of each way for a layer."""
+        return ways(layer)
+
     def _problem(self, name: str, problem: Problem, x: np.ndarray) -> Iterator[Row]:
         told = {"layer": name, "batch": problem.shape.B}
         copies = {halves: self.copy(problem.shape, halves) for halves in (False, True)}
@@ -107,7 +111,7 @@ class TensorBenchmark(BenchmarkBase):
                     yield told | row
                     if row["timing"].median < fastest:
                         fastest, vendors[mode] = row["timing"].median, one
-            for way, specs in ways(name).items():
+            for way, specs in self.ways(name).items():
                 yield from (
                     told | row for row in self._way(way, specs, problem, x, copies, vendors)
                 )
@@ -232,7 +236,7 @@ class TensorBenchmark(BenchmarkBase):
         for place, image in zip(got, images, strict=True):
             self._cuda.memcpy_dtoh(place, int(y) + image * place.nbytes)
         some = np.ascontiguousarray(x[list(images)])
-        want = reference.conv2d(some, problem.filter_on_host)
+        want = reference.conv2d(some, problem.filter_on_host, shape.stride)
         largest = np.full((1, 1, 1, 1), np.abs(x).max())
         # y is rounded, too.
         atol = spec.precision.atol(largest, problem.filter_on_host) + 2.0**-11 * float(

@@ -4,7 +4,7 @@ import pytest
 
 from helpers import checking, device, kernels
 from helpers.bench import results, timing
-from helpers.experiments import network_benchmark, tensor_benchmark
+from helpers.experiments import known_layers, network_benchmark, tensor_benchmark
 from helpers.experiments.network_benchmark import NetworkBenchmark
 from helpers.experiments.tensor_benchmark import (
     COPY,
@@ -16,6 +16,7 @@ from helpers.experiments.tensor_benchmark import (
     UNITS,
     TensorBenchmark,
 )
+from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.lenet import network_plan, pooled
 
@@ -111,6 +112,29 @@ def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
     only(monkeypatch, "layer 1", (SPLIT, 0))
     with pytest.raises(checking.CheckError, match="FAIL conv2d_mma_quads"):
         list(TensorBenchmark(("layer 1",), (1,), budget_s=0.0).measure())
+
+
+def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
+    layers = {"tiny": ConvShape(2, C=3, M=4, H=9, W=10, K=3, stride=2)}
+    monkeypatch.setattr(known_layers, "LAYERS", layers)
+    rows = list(known_layers.KnownLayers(("tiny",), budget_s=0.0).measure())
+    timed = [row["series"] for row in rows if row["timing"] and "way" in row]
+    assert timed == ["conv2d_implicit_mma_split", *(2 * ["conv2d_implicit_mma_async"])]
+    assert rows[-1]["layer"] == "tiny" and rows[-1]["batch"] == 2
+    ratio = {"series": RATIO, "layer": "tiny"}
+    ours = [
+        ratio | {"way": HALVES, "of": "cuDNN (PyTorch, TF32), NCHW", "ratio": 0.75},
+        ratio | {"way": HALVES, "of": "cuDNN (PyTorch, FP16), NCHW", "ratio": 0.5},
+        ratio | {"way": HALF_IO, "of": "cuDNN (PyTorch, FP16), channels_last", "ratio": 0.625},
+    ]
+    assert known_layers.shares(ours).splitlines()[-1].split() == ["tiny", "-", "0.75", "0.62"]
+
+
+def test_the_layers_of_networks_are_taken():
+    for shape in known_layers.LAYERS.values():
+        for spec in (*conv2d.IMPLICIT, conv2d.implicit_mma(1, True)):
+            spec.require(shape)
+    assert {shape.stride for shape in known_layers.LAYERS.values()} == {1, 2}
 
 
 def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):
