@@ -229,6 +229,16 @@ def test_launches_are_the_defaults_of_the_sources(spec):
         assert f"#ifndef {option[2:].partition('=')[0]}\n" in declared
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
+def test_sanitize_implicit_products(spec):
+    """For compute-sanitizer: chunks of weights that pass, whole images, tiles that overhang."""
+    for shape, sizes in TILED[:4]:
+        x, filter = problem(shape)
+        y = conv2d.convolve(replace(spec, sizes=sizes, blocks=2), x, filter, shape.stride)
+        conv2d.check(y, x, filter, spec.name, shape.stride, precision=spec.precision)
+
+
 TILES_OF = {  # of whole images with rows of 5 outputs; of rows in pairs
     "layer E1": ImplicitSizes((1, 11, 22), 1, (4, 1), (4, 2)),
     "layer E2": ImplicitSizes((3, 5, 5), 2, (5, 1), (1, 3)),
