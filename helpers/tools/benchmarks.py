@@ -1,7 +1,7 @@
 """Recorded benchmarks of the kernels and the timer on a GPU, and of the simulator on a CPU.
 
     python -m helpers.tools.benchmarks
-        [conv1d | timing | conv2d | tensor | gemm | lenet | simulator]
+        [conv1d | timing | conv2d | tensor | known | gemm | lenet | simulator]
         [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31
@@ -15,7 +15,8 @@ comparison with 5 % more work must find one.
 
 ``conv2d`` times every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``;
 ``tensor`` the layers on tensor cores beside cuDNN and copies, see
-``helpers.experiments.tensor_benchmark``; ``gemm`` products of matrices beside cuBLAS, see
+``helpers.experiments.tensor_benchmark``; ``known`` layers of well-known networks, see
+``helpers.experiments.known_layers``; ``gemm`` products of matrices beside cuBLAS, see
 ``helpers.tools.gemm_benchmark``; ``lenet`` the whole network beside PyTorch, see
 ``helpers.experiments.network_benchmark``.
 
@@ -60,7 +61,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--budget-s",
         type=float,
-        help="seconds for each timing (default 0.3; conv2d 0.2, tensor 0.05, gemm and lenet 0.1)",
+        help="seconds for each timing (default 0.3; conv2d 0.2, tensor and known 0.05, "
+        "gemm and lenet 0.1)",
     )
     parser.add_argument(
         "--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)"
@@ -73,7 +75,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     options = parser.parse_args(argv)
     if options.budget_s is None:
-        budgets = {"conv2d": 0.2, "tensor": 0.05, "gemm": 0.1, "lenet": 0.1}
+        budgets = {"conv2d": 0.2, "tensor": 0.05, "known": 0.05, "gemm": 0.1, "lenet": 0.1}
         options.budget_s = budgets.get(options.what, 0.3)
     return options
 
@@ -172,6 +174,17 @@ def _tensor(options: argparse.Namespace) -> _Benchmark:
     )
 
 
+def _known(options: argparse.Namespace) -> _Benchmark:
+    from helpers.experiments import known_layers as known
+    from helpers.experiments import tensor_benchmark as tensor
+
+    return _Benchmark(
+        known.NAME,
+        lambda: known.KnownLayers(budget_s=options.budget_s).measure(),
+        lambda rows: f"{tensor.table(rows)}\n\n{known.shares(rows)}\n\n{tensor.summary(rows)}",
+    )
+
+
 def _lenet(options: argparse.Namespace) -> _Benchmark:
     from helpers.experiments import network_benchmark as network
 
@@ -188,6 +201,7 @@ _BENCHMARKS = {
     "conv2d": _conv2d,
     "tensor": _tensor,
     "gemm": _gemm,
+    "known": _known,
     "lenet": _lenet,
     "simulator": _simulator,
 }

@@ -532,6 +532,7 @@ def _tensor() -> Iterable[Case]:
             except conv2d.LayerError:
                 continue
             yield Case.of(what, spec.plan(shape)[-1], partial(_layer_arrays, shape))
+    yield from _implicit()
     shape = conv2d.shape_of("layer E2", 3)
     small = conv2d.register_images().plan(shape)[-1]
     yield Case.of("layer E2", small, partial(_layer_arrays, shape))
@@ -546,6 +547,36 @@ def _tensor() -> Iterable[Case]:
                 return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
             yield Case.of(fused.layer, one, arrays)
+
+
+def _implicit() -> Iterable[Case]:
+    """The kernels of implicit.cuh and conv2d_register_2d, with sizes of their own.
+
+    Two chunks of channels, whose weights pass through two buffers; whole images; tiles that
+    overhang, with both strides.
+    """
+    many = ConvShape(2, C=20, M=17, H=13, W=14, K=3)
+    cases = (
+        ("20 channels", many, conv2d.ImplicitSizes((1, 4, 8), 1, (2, 1), (1, 3), (2, 2))),
+        (
+            "layer E2",
+            conv2d.shape_of("layer E2", 3),
+            conv2d.ImplicitSizes((3, 5, 5), 2, (5, 1), (1, 3)),
+        ),
+        ("ragged", LAYERS["ragged"], conv2d.ImplicitSizes((1, 4, 32), 1, (4, 1), (2, 1))),
+        (
+            "ragged, stride 2",
+            LAYERS["ragged, stride 2"],
+            conv2d.ImplicitSizes((1, 4, 8), 1, (2, 1), (1, 1)),
+        ),
+    )
+    for spec in conv2d.IMPLICIT:
+        for what, shape, sizes in cases:
+            sized = dataclasses.replace(spec, sizes=sizes, blocks=1)
+            yield Case.of(what, sized.plan(shape)[-1], partial(_layer_arrays, shape))
+    for what in ("layer 1", "ragged"):
+        (one,) = conv2d.register_2d().plan(LAYERS[what])
+        yield Case.of(what, one, partial(_layer_arrays, LAYERS[what]))
 
 
 def _background_copies() -> Iterable[Case]:

@@ -109,7 +109,7 @@ REDUCED_SMALL = (
     conv2d.wmma(warps=2, rows=8),
     conv2d.wmma(warps=3, tf32=True),
 )
-LAYER_TABLE = (*LAYER_SMALL, *CONV2D, *REDUCED_SMALL, *REDUCED)
+LAYER_TABLE = (*LAYER_SMALL, *CONV2D, *conv2d.TAUGHT, *REDUCED_SMALL, *REDUCED)
 
 
 def layer_label(spec: Conv2d) -> str:
@@ -320,7 +320,7 @@ def test_layer_table(run, spec):
 
 @pytest.mark.parametrize(
     "spec",
-    [spec for spec in (*CONV2D, *REDUCED) if spec.precision.chain == "none"],
+    [spec for spec in (*CONV2D, *conv2d.TAUGHT, *REDUCED) if spec.precision.chain == "none"],
     ids=layer_label,
 )
 def test_a_layer_by_hand(run, spec):
@@ -634,7 +634,7 @@ def test_benchmarked_launches_are_the_defaults_of_the_sources():
 
 def test_launches_of_the_layer_are_the_defaults_of_the_sources():
     """Without -D a source means layer 1, launched as the table says."""
-    for spec in (*CONV2D, *REDUCED):
+    for spec in (*CONV2D, *conv2d.TAUGHT, *REDUCED):
         for name in spec.sources:
             source = kernels.source(name)
             headers = re.findall(r'^#include "(.+)"', source, re.MULTILINE)
@@ -672,7 +672,14 @@ def takes(spec: Conv2d, shape: ConvShape) -> bool:
 
 def options_of(name: str) -> list[list[str]]:
     """The options of a kernel: of each record and layer that it takes, or two filters."""
-    beside = (*conv2d.SMALL, *conv2d.FASTEST, *conv2d.WARPGROUPS, *pooled.POOLED)
+    beside = (
+        *conv2d.TAUGHT,
+        *conv2d.SMALL,
+        *conv2d.IMPLICIT,
+        *conv2d.FASTEST,
+        *conv2d.WARPGROUPS,
+        *pooled.POOLED,
+    )
     specs = [spec for spec in (*CONV2D, *REDUCED, *beside) if name in spec.sources]
     shapes = [conv2d.shape_of(layer, 1) for layer in ("layer 1", "layer 2")]
     cases = [list(spec.options(shape)) for spec in specs for shape in shapes if takes(spec, shape)]

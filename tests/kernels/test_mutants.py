@@ -117,7 +117,9 @@ def layer_problem() -> tuple[np.ndarray, np.ndarray]:
 
 def original_of(mutant: Mutant) -> conv2d.Conv2d:
     return next(
-        spec for spec in (*conv2d.CONV2D, *conv2d.REDUCED) if mutant.original in spec.sources
+        spec
+        for spec in (*conv2d.CONV2D, *conv2d.TAUGHT, *conv2d.REDUCED)
+        if mutant.original in spec.sources
     )
 
 
