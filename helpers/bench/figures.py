@@ -170,9 +170,9 @@ def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
 def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, float]]]:
     """Return the points of each kernel's line, by the value of a size."""
     lines: dict[str, dict[Any, tuple[float, float, float]]] = {}
-    for one in times:
+    for one in times:  # a size that a kernel does not name is that of its record
         settings = dict(one.kernel.settings)
-        size = settings.pop(by, None)
+        size = settings.pop(by, times.problem.facts(one.kernel.spec).get(by))
         points = _points(one, ratio=times.over is not None)
         if size is None or points is None:
             continue

@@ -431,6 +431,7 @@ def test_one_and_by_name_what_is_ambiguous():
         ((1.0, 0.99, 1.01), "no measurable difference", "no measurable difference"),
         ((0.5, 0.49, 0.51), "2.00 x as fast", "faster"),
         ((1.5, 1.49, 1.51), "1.50 x the time", "slower"),
+        ((1.003, 1.002, 1.004), "1.003 x the time", "slower"),
         ((1.01, 1.0, 1.02), "no measurable difference", "no measurable difference"),
     ],
 )
