@@ -56,12 +56,21 @@ class Count:
         """Return a counter for so many outputs, such as per(32, "global_load_requests")."""
         return outputs * counted(self, counter) / self.outputs
 
-    def sectors(self, array: str, kind: str = "load") -> tuple[int, int]:
-        """Return the sectors that the watched warp asks for, and how many different ones."""
+    def over(self, other: Count, counter: str) -> float:
+        """Return a counter of this kernel over the other's."""
+        return counted(self, counter) / counted(other, counter)
+
+    def sectors(
+        self, array: str, kind: str = "load", first: int | None = None
+    ) -> tuple[int, int]:
+        """Return the sectors that the watched warp asks for, and how many different ones.
+
+        first: by so many requests only.
+        """
+        requests = [r for r in self.profile.requests if (r.array, r.kind) == (array, kind)]
         asked = [
             sector
-            for request in self.profile.requests
-            if (request.array, request.kind) == (array, kind)
+            for request in requests[:first]
             for sector in {offset // SECTOR_BYTES for offset in request.offsets}
         ]
         return len(asked), len(set(asked))
@@ -212,11 +221,16 @@ class Counts(Sequence[Count]):
                 continue
             title = label
             if space == "global":
-                asked, different = one.sectors(array, kind)
+                asked, different = one.sectors(array, kind, first)
                 title += f": asks for {asked} sectors of {array}, {different} different ones"
+                if first == 1:
+                    title = f"{label}: a {kind} of {array} moves {asked} sectors"
             plotting.access_map(
                 ax, one.profile, array=array, kind=kind, space=space, first=first, title=title
             )
+            legend = ax.get_legend()
+            if first == 1 and legend is not None:
+                legend.remove()  # of one request
         return figure
 
 
