@@ -4,6 +4,8 @@
     cell.name, cell.options, cell.kernel, cell.source
 
 The magic %%kernel reads the cells of notebooks with it, and exercises read answers without one.
+What IPython does to a cell before the magic sees it, `magic_of` does to the text of a file, so that
+both read the same kernel.
 """
 
 from __future__ import annotations
@@ -19,6 +21,10 @@ USAGE = (
     "usage: %%kernel NAME [-DMACRO=VALUE ...], then CUDA source with `__global__ void NAME(...)`"
 )
 
+_AROUND = ("%%time", "%%capture")  # magics that run the cell below their line
+_WORD = re.compile(
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\w+|[^\w\s]""", re.DOTALL
+)
 _C_LINKAGE = re.compile(r'extern\s*"C"')
 _KERNEL = re.compile(
     r"__global__(?:[^;{}()]|__launch_bounds__\s*\([^)]*\))*?\b(\w+)\s*\((?<!__launch_bounds__\()"
@@ -38,25 +44,61 @@ class KernelCell:
 
     name: of the %%kernel line. kernel: the name of its `__global__` function. options: -D... of the
     %%kernel line. source: CUDA with the line numbers of the cell; line 1 is the %%kernel line.
+    text: of the cell, from its %%kernel line on.
     """
 
     name: str
     kernel: str
     options: tuple[str, ...]
     source: str
+    text: str = ""
 
 
 def parse(text: str) -> KernelCell:
-    """Return the parts of the whole text of a cell.
-
-    Its first line is `%%kernel NAME ...`, or `// %%kernel NAME ...` in a .cu file. Raises CellError
-    for another first line, and as `parts` does.
+    """Return the parts of the whole text of a cell. Raises CellError for a cell that is not a
+    %%kernel cell, and as `parts` does.
     """
-    first, _, rest = text.partition("\n")
-    magic = re.match(r"\s*(?://\s*)?%%kernel\b(.*)", first)
-    if not magic:
-        raise CellError(f"the first line is {first.strip()[:60]!r}, not %%kernel\n{USAGE}")
-    return parts(magic[1].strip(), rest)
+    found = magic_of(text)
+    if found is None:
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        raise CellError(f"the first line is {first[:60]!r}, not %%kernel NAME\n{USAGE}")
+    return parts(*found)
+
+
+def magic_of(text: str) -> tuple[str, str] | None:
+    """Return the rest of the %%kernel line and the lines below it, as IPython gives them to the
+    magic; None for a cell of another kind.
+
+    IPython removes empty lines above the magic and the indentation, and takes one blank after its
+    name, no tab. %%time and %%capture run the cell below them.
+    """
+    lines = text.splitlines(keepends=True)
+    while lines:
+        if not lines[0].strip():
+            del lines[0]
+            continue
+        magic, _, rest = lines[0].strip().partition(" ")
+        if magic == "%%kernel":
+            return rest.strip(), "".join(lines[1:])
+        if magic not in _AROUND:
+            return None
+        del lines[0]
+    return None
+
+
+def name_in(text: str) -> str:
+    """Return the name in the %%kernel line of a cell's text; "" for a cell without one."""
+    found = magic_of(text)
+    return found[0].split(maxsplit=1)[0] if found and found[0] else ""
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """Return the words and signs of a cell below its %%kernel line, without comments: two cells
+    with the same ones differ in form alone.
+    """
+    found = magic_of(text)
+    every = _WORD.findall(found[1] if found else text)
+    return tuple(word for word in every if not word.startswith(("//", "/*")))
 
 
 def parts(line: str, cell: str) -> KernelCell:
@@ -67,7 +109,20 @@ def parts(line: str, cell: str) -> KernelCell:
     name = name_of(line)
     # The comment replaces the %%kernel line, so that the line numbers are those of the cell.
     source = f"// %%kernel {name}\n{with_c_linkage(cell)}"
-    return KernelCell(name, _kernel_of(cell, name), tuple(_options(line)), source)
+    text = f"%%kernel {line}\n{cell}"
+    return KernelCell(name, _kernel_of(cell, name), tuple(_options(line)), source, text)
+
+
+def head(text: str) -> KernelCell:
+    """Return the parts of a cell's %%kernel line alone: name and options, no source.
+
+    Raises CellError.
+    """
+    found = magic_of(text)
+    if found is None:
+        raise CellError(f"the first line does not begin with %%kernel\n{USAGE}")
+    name = name_of(found[0])
+    return KernelCell(name, name, tuple(_options(found[0])), "")
 
 
 def name_of(line: str) -> str:
@@ -92,6 +147,11 @@ def _options(line: str) -> list[str]:
         macro = rest.pop(0) if word == "-D" and rest else word.removeprefix("-D")
         if not word.startswith("-D") or not re.match(r"[A-Za-z_]", macro):
             raise CellError(f"%%kernel {name}: cannot make sense of {word!r}\n{USAGE}")
+        if re.search(r"[{}$]", macro):
+            raise CellError(
+                f"%%kernel {name}: -D{macro} has a variable of Python; write its value. A grader "
+                f"reads this line\nand runs no Python.\n{USAGE}"
+            )
         if re.fullmatch(r"[A-Za-z]", macro.partition("=")[0].strip()):
             raise CellError(
                 f"%%kernel {name}: -D{macro} names a macro by one letter. nvcc would replace it "

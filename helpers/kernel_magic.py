@@ -3,9 +3,10 @@
     %%kernel twice -DBLOCK=256
     __global__ void twice(float *out, const float *in, int n) { ... }
 
-binds `twice`, the function of SourceModule, with four more attributes: `twice.source`, the source
+binds `twice`, the function of SourceModule, with more attributes: `twice.source`, the source
 with the line numbers of the cell (line 1 is the %%kernel line), for helpers.simulator.profile;
-`twice.name`, the kernel's name in it; `twice.options`; and `twice.module`, for get_global. If the
+`twice.name`, the kernel's name in it; `twice.options`; `twice.module`, for get_global; and
+`twice.cell`, the cell's text and parts, for the check of an exercise. If the
 kernel does not compile, the cell fails with only the compiler's message, and NAME is unbound, so
 that a check in a later cell does not pass with an older kernel.
 """
@@ -14,9 +15,10 @@ from __future__ import annotations
 
 import re
 import warnings
+from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import Magics, cell_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
 from . import device, kernel_cells, tracebacks
 from .kernel_cells import USAGE, with_c_linkage
@@ -51,13 +53,39 @@ class KernelMagics(Magics):
         super().__init__(shell)
         self._session = shell
         self.unbound: dict[str, str] = {}
+        self._running: Any = None
+        self._cells: dict[str, dict[str, tuple[str, ...]]] = {}
 
+    def watch(self, info: Any) -> None:
+        """Keep what IPython says of the cell that it is about to run: its text and its id."""
+        self._running = info
+
+    def _notes(self, one: kernel_cells.KernelCell) -> tuple[bool, bool]:
+        """Whether a grader finds this kernel in the text of the cell that runs, and whether this
+        session has run another cell of that name, with another text.
+        """
+        text, place = (getattr(self._running, name, None) for name in ("raw_cell", "cell_id"))
+        mine = kernel_cells.tokens(one.text)
+        readable = text is None or (
+            kernel_cells.name_in(text) == one.name and kernel_cells.tokens(text) == mine
+        )
+        others = self._cells.setdefault(one.name, {})
+        twice = place is not None and any(
+            other != mine for where, other in others.items() if where != place
+        )
+        if place is not None:
+            others[place] = mine
+        return readable, twice
+
+    # A grader cannot know the variables of a session, so that IPython must not insert them.
+    @no_var_expand
     @cell_magic
     def kernel(self, line: str, cell: str) -> None:
         """%%kernel NAME [-DMACRO=VALUE ...]: compile the cell's CUDA source, bind it to NAME.
 
         NAME.source, NAME.name and NAME.options are arguments of helpers.simulator.profile;
-        NAME.module has get_global.
+        NAME.module has get_global. NAME.cell, NAME.readable and NAME.twice are for the check of an
+        exercise: see `_notes`.
         """
         name = kernel_cells.name_of(line)
         # The name may still be bound to an earlier kernel, which must not outlive an error below.
@@ -67,7 +95,8 @@ class KernelMagics(Magics):
         device.select()
         function, module = _compile(one)
         function.source, function.name, function.module = one.source, one.kernel, module
-        function.options = list(one.options)
+        function.options, function.cell = list(one.options), one
+        function.readable, function.twice = self._notes(one)
         self._session.push({name: function})
         del self.unbound[name]
 
@@ -76,6 +105,7 @@ def load_ipython_extension(shell) -> None:
     """Register %%kernel with the IPython `shell`, short errors, and descriptions of figures."""
     magics = KernelMagics(shell)
     shell.register_magics(magics)
+    shell.events.register("pre_run_cell", magics.watch)
     tracebacks.install(shell, magics.unbound)
     _describe_figures(shell)
 
@@ -83,17 +113,21 @@ def load_ipython_extension(shell) -> None:
 def _describe_figures(shell) -> None:
     """Make a figure's description its text form in IPython; the picture stays.
 
-    A screen reader reads the text, and the website puts it beside the picture. This function does
-    not import Matplotlib.
+    Our extension of JupyterLab and the website make it the alt text of the picture. nbconvert's
+    classic template takes the one in the metadata. Printers of the text form itself do not last:
+    Matplotlib's inline backend removes them when it starts, which is often in the middle of the
+    first cell that draws. It leaves formatters of a whole bundle alone. This function does not
+    import Matplotlib.
     """
 
-    def write(figure, printer, cycle: bool) -> None:
+    def bundle(figure, include=None, exclude=None) -> tuple[dict, dict]:
         from .plotting.descriptions import description
 
-        printer.text(description(figure))
+        words = description(figure)
+        return {"text/plain": words}, {"image/png": {"alt": words}}
 
-    plain = shell.display_formatter.formatters["text/plain"]
-    plain.for_type_by_name("matplotlib.figure", "Figure", write)
+    whole = shell.display_formatter.mimebundle_formatter
+    whole.for_type_by_name("matplotlib.figure", "Figure", bundle)
 
 
 def _compile(cell: kernel_cells.KernelCell):

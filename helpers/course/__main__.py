@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from helpers.course import box, grades
+from helpers.course import box, grades, texts
 from helpers.course.errors import CourseError
 
 
@@ -70,8 +70,8 @@ def _run_check(given) -> int:
         ]
     finally:
         grading.close()
-    for result in results:
-        print("\n".join([*result["messages"], *([result["hint"]] if result["hint"] else [])]))
+    for answer, result in zip(mine, results, strict=True):
+        print("\n".join(filter(None, [*result["messages"], result["hint"], answer.note])))
     return 0 if all(result["status"] == "pass" for result in results) else 1
 
 
@@ -212,7 +212,7 @@ def _run_export(given) -> int:
         export.csv(given.grades) if given.csv else export.gradescope(given.grades, given.gradescope)
     )
     if given.to:
-        given.to.write_text(text, encoding="utf-8")
+        texts.write(given.to, text)
     else:
         print(text, end="")
     return 0

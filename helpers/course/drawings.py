@@ -96,8 +96,9 @@ def distribution(
     unit: str,
     mine: str = "",
 ) -> str:
-    """Every kernel as a dot on a line of costs, the course's own as labelled lines; `mine` is
-    drawn larger.
+    """Every kernel as a dot on a line of costs, the course's own as labelled lines.
+
+    mine: a student, whose dot is larger, and whose page must not say whose the others are.
     """
     values = [d[0] for d in dots] + [c for c, _ in ladder]
     low, high = min(values), max(values)
@@ -145,11 +146,11 @@ def distribution(
         # Full: within its budget; a ring: over it.
         colour = _GREYS["pass"] if status == "pass" else "#fff"
         edge = f' stroke="{"#000" if own else _GREYS["pass"]}" stroke-width="{2 if own else 1.4}"'
-        tip = html.escape(f"{student}: {value:.3g}")
+        tip = "" if mine and not own else html.escape(f"{student}: {value:.3g}")
         y = bottom - 6 - 7 * min(level, 12)
         parts.append(
             f'<circle cx="{7 * slot:.1f}" cy="{y:.1f}" r="{r}" '
-            f'fill="{colour}"{edge}><title>{tip}</title></circle>'
+            f'fill="{colour}"{edge}>{f"<title>{tip}</title>" if tip else ""}</circle>'
         )
     parts.append(f'<line x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}" stroke="#333"/>')
     for value in _ticks(low, high, logarithmic):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers.course import grades
+from helpers.course import grades, texts
 from helpers.exercises import labs
 
 COLUMNS = (
@@ -52,13 +52,17 @@ def gradescope(folder: Path, student: str) -> str:
     return json.dumps(gradescope_results(mine), indent=1) + "\n"
 
 
+def words(result: Mapping[str, Any]) -> str:
+    """What a student reads of a result."""
+    hint = f"Hint: {result['hint']}" if result.get("hint") else ""
+    return "\n".join(filter(None, [*result["messages"], hint, result.get("note", "")]))
+
+
 def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Results in the form that Gradescope documents: a test for each exercise."""
     tests = []
     for result in results:
-        text = "\n".join(
-            [*result["messages"], *([f"Hint: {result['hint']}"] if result.get("hint") else [])]
-        )
+        text = words(result)
         graded = result["status"] != "not_graded"
         tests.append(
             {
@@ -131,9 +135,8 @@ def nbgrader(folder: Path, database: str) -> int:
             comment = book.find_comment(
                 name, result.get("notebook_name") or lab, lab, result["student"]
             )
-            comment.manual_comment = "\n".join(
-                [*result["messages"], *([result["hint"]] if result.get("hint") else [])]
-            )[:10_000]
+            # nbgrader's feedback page shows it by way of Markdown.
+            comment.manual_comment = texts.for_markdown(words(result)[:10_000])
             written += 1
         book.db.commit()
     return written

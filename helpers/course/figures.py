@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any
 
 from helpers.bench import results
+from helpers.course import texts
 from helpers.course.errors import CourseError
 
 MOST_FILE = 32 << 20
@@ -41,7 +42,7 @@ def claimed(path: Path) -> dict[str, Any]:
             "record)"
         )
     try:
-        record = json.loads(text)
+        record = texts.clean(json.loads(text))
     except (ValueError, RecursionError):
         raise ClaimError(f"{path.name}: its record is not JSON") from None
     if not isinstance(record, dict) or not isinstance(record.get("measurements"), list):

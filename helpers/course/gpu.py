@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
+from helpers.course import texts
 from helpers.exercises.exercise import Exercise
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,7 @@ def timed(result: Mapping[str, Any], exercise: str, text: str, seed: int) -> dic
     if result["status"] != "pass" or not isinstance(exercises.find(exercise), Exercise):
         return dict(result)
     found = run(exercise, text, seed)
-    said = str(found.get("said", ""))[:2_000]
+    said = texts.clean(str(found.get("said", "")))[:2_000]
     if found["status"] == "not_timed":
         return {**result, "gpu": f"not timed: {said}"}
     if found["status"] != "pass":

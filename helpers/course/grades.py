@@ -17,12 +17,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers.course import texts
 from helpers.course.errors import CourseError
 
 SCHEMA = 1
 STATUSES = (
     "pass", "wrong", "finding", "budget", "compile", "refused", "time", "memory", "crash",
-    "not_graded",
+    "not_begun", "not_graded",
 )  # fmt: skip
 FIELDS = (
     "schema", "student", "lab", "exercise", "text_sha256", "seed", "points", "maximum", "status",
@@ -106,7 +107,7 @@ def save(path: Path, result: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
-        part.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        texts.write(part, json.dumps(texts.clean(result), indent=1, sort_keys=True) + "\n")
         os.replace(part, path)
     except OSError as error:
         raise GradesError(
@@ -119,8 +120,8 @@ def save(path: Path, result: Mapping[str, Any]) -> None:
 def load(path: Path) -> dict[str, Any] | None:
     """A result; None where there is none that is whole."""
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        result = texts.clean(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError):
         return None
     whole = (
         isinstance(result, dict)

@@ -154,7 +154,7 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
         "exercise": answer.exercise,
         "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
         "grader": grades.grader_version(), "text": answer.text[:65_536],
-        "cell": answer.by, "notebook": answer.notebook, "figures": [],
+        "cell": answer.by, "notebook": answer.notebook, "note": answer.note, "figures": [],
     }  # fmt: skip
     return {**found, **own}
 

@@ -9,7 +9,6 @@ never has a reference, an expected output, or the seed.
 from __future__ import annotations
 
 import platform
-import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,13 +17,14 @@ import numpy as np
 
 from helpers import exercises, kernel_cells
 from helpers.bench.cost import cycles
-from helpers.course import gate, python_answers, wire
+from helpers.course import python_answers, texts, wire
 from helpers.course.benches import Benches
 from helpers.course.box import Ended
-from helpers.course.verdicts import SENTENCES, plain
+from helpers.course.verdicts import NOT_BEGUN, SENTENCES, plain
+from helpers.exercises import gate
 from helpers.exercises.cases import Case
 from helpers.exercises.outcome import Counts, Outcome, Spread, Traffic
-from helpers.kernel_cells import CellError, KernelCell
+from helpers.kernel_cells import CellError
 from helpers.simulator import Finding, toolkit
 
 
@@ -64,10 +64,10 @@ def _judged(
         gate.check_includes(text)
     except gate.Refused as refusal:
         return plain(exercise.points, "refused", str(refusal)), None
+    if exercise.is_stub(text):
+        return plain(exercise.points, "not_begun", NOT_BEGUN.format(name)), None
     try:
-        cases = (
-            exercise.all_cases(seed) if exercise.fit is None else exercise.fitted(_head(text), seed)
-        )
+        cases = exercise.fitted(kernel_cells.head(text), seed)
     except (CellError, ValueError, ArithmeticError, TypeError) as error:
         return plain(exercise.points, "refused", f"the %%kernel line: {error}"[:2_000]), None
     expected = [
@@ -101,20 +101,9 @@ def _judged(
     return found, with_counts
 
 
-def _head(text: str) -> KernelCell:
-    """The %%kernel line of a cell alone: its name and its options. What follows is read in the
-    box.
-    """
-    found = re.match(r"\s*(?://\s*)?%%kernel\b(.*)", text.partition("\n")[0])
-    if not found:
-        raise CellError(f"the first line does not begin with %%kernel\n{kernel_cells.USAGE}")
-    line = found[1].strip()
-    name = kernel_cells.name_of(line)
-    return KernelCell(name, name, tuple(kernel_cells._options(line)), "")
-
-
 def _of_answer(exercise: Any, cases: Sequence[Case], answer: bytes, seed: int) -> dict[str, Any]:
     notes, start = wire.content(answer)
+    notes = texts.clean(notes)
     if stopped := notes.get("stopped"):
         said = str(notes.get("said", ""))[:20_000]
         status = {"compile": "compile", "compiler": "crash", "broken": "not_graded"}.get(
@@ -211,6 +200,7 @@ def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
             "arrays": list(case.arrays),
             "outputs": list(case.outputs),
             "budgeted": case.budgeted,
+            "within": case.within,
         }
         plain_cases.append({**about, "steps": steps})
     shapes = [[a.dtype.str, list(a.shape)] for a in arrays]
@@ -243,7 +233,9 @@ def _outcomes(
             raise wire.MessageError("a launch was stopped without a finding")
         if not stopped and len(counts) != len(case.steps):
             raise wire.MessageError("not every launch has counters")
-        made.append(Outcome(arrays, counts, findings, stopped, str(note["said"])[:5_000], spread))
+        said, printed = str(note["said"])[:5_000], str(note["printed"])[:20_000]
+        lines = _count(note["lines"])
+        made.append(Outcome(arrays, counts, findings, stopped, said, spread, printed, lines))
     return tuple(made)
 
 

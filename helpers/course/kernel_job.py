@@ -57,6 +57,8 @@ def _note(one: outcome.Outcome) -> dict[str, Any]:
         "findings": [f.to_dict() for f in one.findings],
         "stopped": one.stopped,
         "said": one.said,
+        "printed": one.printed,
+        "lines": one.lines,
         "spread": outcome.spread_note(one.spread),
     }
 
@@ -73,11 +75,8 @@ def _cases(job: dict[str, Any], message: bytes, start: int) -> list[Case]:
             )
             constants = {name: next(stored) for name in step["constants"]}
             steps.append(Step(tuple(step["grid"]), tuple(step["block"]), arguments, constants))
-        cases.append(
-            Case(
-                one["title"], arrays, tuple(one["outputs"]), tuple(steps), budgeted=one["budgeted"]
-            )
-        )
+        more = {"budgeted": one["budgeted"], "within": one["within"]}
+        cases.append(Case(one["title"], arrays, tuple(one["outputs"]), tuple(steps), **more))
     return cases
 
 

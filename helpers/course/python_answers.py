@@ -8,7 +8,6 @@ had.
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import exercises
-from helpers.course import gate, wire
-from helpers.course.verdicts import SENTENCES, plain
+from helpers.course import texts, wire
+from helpers.course.verdicts import NOT_BEGUN, SENTENCES, plain
+from helpers.exercises import gate
 from helpers.exercises.python_exercise import Found, PythonExercise
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ def judged(
     points = task.exercise.points
     try:
         gate.check(text)
+        if task.exercise.is_stub(text):
+            return plain(points, "not_begun", NOT_BEGUN.format(task.exercise.name)), None
         text = task.text(text)
     except gate.Refused as refusal:
         return plain(points, "refused", str(refusal)), None
@@ -82,7 +84,7 @@ def judged(
         elif ended.status != "done":
             return plain(points, ended.status, SENTENCES[ended.status].format(ended.said)), ended
         else:
-            notes, _ = wire.content(ended.answer)
+            notes = texts.clean(wire.content(ended.answer)[0])
             if "made" not in notes:
                 status = (
                     notes.get("kind") if notes.get("kind") in ("compile", "refused") else "refused"
@@ -110,22 +112,6 @@ def judged(
 # ---- lab 400: C++ with the loops swapped ----
 
 
-def _literal(cell: str) -> str:
-    """The text that a cell assigns to `mine`; the cell itself is read, not run."""
-    try:
-        tree = ast.parse(cell)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise gate.Refused(f"the cell is no Python: {type(error).__name__}: {error}") from None
-    for node in reversed(tree.body):
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
-            continue
-        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-        if "mine" in names and isinstance(node.value.value, str):
-            gate.check_includes(node.value.value)
-            return node.value.value
-    raise gate.Refused('the cell sets no text: write your C++ as mine = r""" ... """')
-
-
 def _loops_swapped() -> Task:
     from helpers.exercises import loops_swapped as module
 
@@ -147,7 +133,8 @@ def _loops_swapped() -> Task:
         plain = len(cases) - module.OVERLAPS
         return {"plain": cases[:plain], "overlapped": cases[plain:]}
 
-    return Task(module.EXERCISE, "cpp", calls, made, _literal, {"said": "", "crashed": True})
+    text, crashed = module.EXERCISE.bound, {"said": "", "crashed": True}
+    return Task(module.EXERCISE, "cpp", calls, made, text, crashed)
 
 
 def _floats(values: Any, size: int) -> np.ndarray:

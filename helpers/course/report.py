@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers.course import drawings, export, grades
+from helpers.course import drawings, export, grades, texts
 from helpers.exercises import labs
 
 WORDS = {
@@ -23,9 +23,9 @@ WORDS = {
     "wrong": "wrong values", "finding": "a fault was found",
     "compile": "does not compile", "refused": "refused", "time": "took too long",
     "memory": "took too much memory",
-    "crash": "crashed", "not_graded": "not graded",
+    "crash": "crashed", "not_begun": "not begun", "not_graded": "not graded",
 }  # fmt: skip
-MARKS = {"pass": "✓", "budget": "≈", "not_graded": "?"}
+MARKS = {"pass": "✓", "budget": "≈", "not_begun": "–", "not_graded": "?"}
 OTHER = "✗"
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 72em;
@@ -39,7 +39,8 @@ pre { background: #f5f5f3; padding: .7em 1em; overflow-x: auto; white-space: pre
   font-size: 13px; }
 .s { display: inline-block; padding: 0 .5em; border-radius: .6em; font-size: 13px;
   white-space: nowrap; }
-.pass { background: #d7efd9; } .budget { background: #fbeec4; } .not_graded { background: #e3e3e3; }
+.pass { background: #d7efd9; } .budget { background: #fbeec4; }
+.not_begun, .not_graded { background: #e3e3e3; }
 .wrong, .finding, .compile, .refused, .time, .memory, .crash { background: #f8d9d4; }
 .note { color: #555; } .line { background: #fff3c4; } svg text { font: 12px system-ui, sans-serif; }
 .grid td { text-align: center; padding: .2em .35em; } .grid td:first-child { text-align: left; }
@@ -59,11 +60,9 @@ def write(folder: Path, to: Path) -> int:
         students.setdefault(result["student"], []).append(result)
     (to / "students").mkdir(parents=True, exist_ok=True)
     for name, mine in students.items():
-        (to / "students" / f"{name}.html").write_text(
-            _student(name, mine, run, results), encoding="utf-8"
-        )
-    (to / "index.html").write_text(_class(students, run, results), encoding="utf-8")
-    (to / "grades.csv").write_text(export.csv(folder), encoding="utf-8")
+        texts.write(to / "students" / f"{name}.html", _student(name, mine, run, results))
+    texts.write(to / "index.html", _class(students, run, results))
+    texts.write(to / "grades.csv", export.csv(folder))
     return len(students) + 1
 
 
@@ -278,6 +277,8 @@ def _result(
     parts.append(f"<pre>{html.escape(chr(10).join(result['messages']))}</pre>")
     if result.get("hint"):
         parts.append(f"<p><b>Hint:</b> {html.escape(result['hint'])}</p>")
+    if result.get("note"):
+        parts.append(f'<p class="note">{html.escape(result["note"])}</p>')
     if result["counters"]:
         parts.append(_counters(result["counters"]))
     if result.get("gpu"):

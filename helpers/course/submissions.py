@@ -1,8 +1,9 @@
 """What students handed in: submitted/STUDENT/LAB/*.ipynb, and pictures beside the notebook. Only
 texts are read.
 
-An answer is the text of one cell, found by the cell's id, as `release` wrote it; where a student
-made the cell anew, by its first line. Nothing of a notebook is run, and no output of it counts.
+An answer is the text of one cell: the last one of the notebook that says whose answer it is (a
+kernel by its first line, Python by the name that it binds) and is not the stub any more; else the
+cell with the id that `release` wrote. Nothing of a notebook is run, and no output of it counts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
+from helpers.course import texts
 from helpers.course.errors import CourseError
 from helpers.exercises import labs
 
@@ -45,7 +47,7 @@ class Place:
 @dataclass(frozen=True)
 class Answer:
     """An answer of a student: text is "" where there is none, and `missing` says why then; by:
-    "id" or "first line".
+    "name" or "id"; note: what its student should hear of how it was found.
     """
 
     student: str
@@ -54,9 +56,10 @@ class Answer:
     text: str
     maximum: float
     missing: str = ""
-    by: str = "id"
+    by: str = "name"
     notebook: str = ""
     figures: tuple[str, ...] = ()
+    note: str = ""
 
 
 def notebook(path: Path) -> list[dict[str, Any]]:
@@ -69,7 +72,7 @@ def notebook(path: Path) -> list[dict[str, Any]]:
                 f"{path.name} has {path.stat().st_size >> 20:,} MiB; at most "
                 f"{MOST_NOTEBOOK >> 20} are read"
             )
-        cells = json.loads(path.read_bytes().decode("utf-8"))["cells"]
+        cells = texts.clean(json.loads(path.read_bytes().decode("utf-8-sig"))["cells"])
         assert isinstance(cells, list)
         return [cell for cell in cells if isinstance(cell, dict)]
     except SubmissionError:
@@ -163,24 +166,47 @@ def _of_lab(student: str, folder: Path, where: list[Place]) -> Iterator[Answer]:
         if path.is_file() and not path.is_symlink()
     )
     for place in where:
-        text, by = _text(cells, place)
-        why = missing or (
-            ""
-            if text
-            else f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
+        yield _answer(student, place, cells, name, missing, figures)
+
+
+def _answer(
+    student: str,
+    place: Place,
+    cells: list[dict[str, Any]],
+    name: str,
+    missing: str = "",
+    figures: tuple[str, ...] = (),
+) -> Answer:
+    """The answer to one exercise in the cells of a notebook."""
+    text, by, note = _text(cells, place)
+    if not text and not missing:
+        missing = (
+            f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
         )
-        yield Answer(student, place.lab, place.exercise, text, place.points, why, by, name, figures)
+    return Answer(
+        student, place.lab, place.exercise, text, place.points, missing, by, name, figures, note
+    )
 
 
-def _text(cells: list[dict[str, Any]], place: Place) -> tuple[str, str]:
-    code = [cell for cell in cells if cell.get("cell_type") == "code"]
-    for cell in code:
-        if place.cell and cell.get("id") == place.cell:
-            return source(cell), "id"
-    for cell in reversed(code):
-        if source(cell).lstrip().startswith(place.begins):
-            return source(cell).lstrip(), "first line"
-    return "", "id"
+def _text(cells: list[dict[str, Any]], place: Place) -> tuple[str, str, str]:
+    """The text of an answer, how it was found, and a note."""
+    exercise = exercises.find(place.exercise)
+    every = [(cell.get("id"), source(cell)) for cell in cells if cell.get("cell_type") == "code"]
+    named = [text for _, text in every if exercise.is_answer(text)]
+    begun = [text for text in named if not exercise.is_stub(text)]
+    if begun:
+        note = (
+            f"{len(begun)} cells begin with {place.begins!r}; the last one was graded."
+            if len(begun) > 1
+            else ""
+        )
+        return begun[-1], "name", note
+    # Its first line may have been lost: the reader of the cell then says so.
+    by_id = [text for id, text in every if place.cell and id == place.cell and text.strip()]
+    for text in (*by_id, *named):
+        if not exercise.is_stub(text):
+            return text, "id", ""
+    return (named[-1], "name", "") if named else ("", "name", "")
 
 
 def of_notebook(path: Path) -> list[Answer]:
@@ -189,18 +215,11 @@ def of_notebook(path: Path) -> list[Answer]:
     """
     cells = notebook(path)
     ids = {cell.get("id") for cell in cells}
-    mine = [place for place in places() if place.cell in ids or place.lab == path.stem]
+    mine = [
+        place
+        for place in places()
+        if place.cell in ids or place.lab == path.stem or _text(cells, place)[0]
+    ]
     if not mine:
         raise SubmissionError(f"{path} has no cell of an exercise: give a notebook of a lab")
-    found = []
-    for place in mine:
-        text, by = _text(cells, place)
-        missing = (
-            ""
-            if text
-            else f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
-        )
-        found.append(
-            Answer("", place.lab, place.exercise, text, place.points, missing, by, path.name)
-        )
-    return found
+    return [_answer("", place, cells, path.name) for place in mine]

@@ -9,6 +9,7 @@ SENTENCES = {
     "memory": "it took too much: {}",
     "crash": "its process did not come to an end of its own: {}",
 }
+NOT_BEGUN = "NOT BEGUN {}: the cell is still as it was given."
 
 
 def plain(

@@ -17,7 +17,8 @@ class Budget:
 
     what: "loads of N per output"; of: how much one case took; most: a number, or a function of the
     case; hint: what to think of where it is exceeded; least: what a right answer cannot do without
-    (0 where that is nothing); short: left out of verdicts.
+    (0 where that is nothing); quiet: left out of verdicts; status: of an answer beyond it, "wrong"
+    where it is no matter of traffic.
     """
 
     what: str
@@ -26,6 +27,7 @@ class Budget:
     hint: str = ""
     least: float = 0.0
     quiet: bool = False
+    status: str = "budget"
 
     def limit(self, case: Case) -> float:
         """The most for a case."""
@@ -107,6 +109,19 @@ def shuffles(most: float = 0.0, per: str = "output", hint: str = "") -> Budget:
         f"shuffles per {per}", executed("shfl", "redux", "match", per=per), most, hint, quiet=True
     )
 
+
+def unused(what: str, hint: str, *names: str) -> Budget:
+    """Operations that no right answer executes, whatever comes out."""
+    amount = executed(*names, per="launch")
+    return Budget(what, amount, 0, hint, quiet=True, status="wrong")
+
+
+NO_ACTIVEMASK = unused(
+    "reads of __activemask()",
+    "__activemask() names the lanes that happen to march together, and these may be fewer than you "
+    "mean: name them yourself, 0xffffffff for a whole warp.",
+    "activemask",
+)
 
 # What most answers need, and how few of them go another way.
 ONE_STORE = Budget("stores per output", per_output("global", "store"), 1, quiet=True)

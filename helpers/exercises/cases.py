@@ -35,7 +35,8 @@ class Case:
     """One input. title: as messages name it ("n = 257"); arrays: all, outputs as they are before
     the launch; outputs: names; steps: the launches, one after another; kinds: what this case is one
     of, such as {"size": 257, "filter": "drawn"}, which a verdict counts; facts: more for the
-    reference and the budgets; budgeted: whether the budgets hold for it.
+    reference and the budgets; budgeted: whether the budgets hold for it; within: the text of a
+    kernel that calls the answer's, by the name KERNEL, and is launched in its place; "" for none.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Case:
     kinds: Mapping[str, Hashable] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     budgeted: bool = True
+    within: str = ""
 
     @property
     def count(self) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, kernel_cells
+from helpers.exercises import gate, work
 from helpers.exercises import outcome as outcomes_of
-from helpers.exercises import work
 from helpers.exercises.answers import Answer
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
@@ -32,7 +32,6 @@ from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import CellError, KernelCell
 
 NOTEBOOK_SEED = 1  # of the cases in a notebook; a grader takes another
-OVER_BUDGET = 0.5  # of the points: right, but over its budget
 
 Arrays = np.ndarray | Mapping[str, np.ndarray]
 
@@ -88,6 +87,21 @@ class Exercise:
         """The text of a cell that is right."""
         return self.text("solution.cu")
 
+    @cached_property
+    def cell_name(self) -> str:
+        """The name in the first line of the notebook's cell."""
+        return kernel_cells.name_in(self.stub)
+
+    def is_answer(self, text: str) -> bool:
+        """Whether the text of a cell is an answer to this exercise: its first line says so."""
+        return kernel_cells.name_in(text) == self.cell_name
+
+    def is_stub(self, text: str) -> bool:
+        """Whether the text of a cell is the stub, up to comments and white space."""
+        return kernel_cells.tokens(text) == kernel_cells.tokens(self.stub) and (
+            _options(text) == _options(self.stub)
+        )
+
     def text(self, file: str) -> str:
         """The text of a cell that lies beside the module: its first line begins with %%kernel."""
         return re.sub(r"\A// %%", "%%", (self.folder / file).read_text(encoding="utf-8"))
@@ -102,7 +116,8 @@ class Exercise:
         """Judge a %%kernel function on the notebook's cases. Raises ExerciseError until it is right
         and within its budget.
         """
-        verdict = self._of_cell(_cell_of(kernel), NOTEBOOK_SEED)
+        cell = _cell_of(kernel)
+        verdict = self._as_graded(self._of_cell(cell, NOTEBOOK_SEED), kernel, cell)
         _latest[self.name] = verdict
         if not verdict.passed:
             raise ExerciseError(verdict)
@@ -115,6 +130,22 @@ class Exercise:
                 _latest[self.name] = error.verdict
                 raise
         return verdict
+
+    def _as_graded(self, verdict: Verdict, kernel: Any, cell: KernelCell) -> Verdict:
+        """The verdict that a grader would give, who reads the cell in the notebook's file."""
+        if verdict.passed and cell.text and cell.name != self.cell_name:
+            words = (
+                f"right, but its cell begins with %%kernel {cell.name}. The grader looks for "
+                f"%%kernel {self.cell_name}: change the first line, and run the cell again."
+            )
+            return self._verdict("refused", words)
+        if verdict.passed and not getattr(kernel, "readable", True):
+            words = (
+                "right, but a grader cannot find it: its text must stand in a cell of its own that "
+                f"begins with %%kernel {self.cell_name}."
+            )
+            return self._verdict("refused", words)
+        return verdict.with_note(_TWICE) if getattr(kernel, "twice", False) else verdict
 
     @property
     def latest(self) -> Verdict | None:
@@ -146,8 +177,17 @@ class Exercise:
         return tuple(self.cases(np.random.default_rng(seed)))
 
     def _of_cell(self, cell: KernelCell, seed: int) -> Verdict:
+        verdict = self._of_any_cell(cell, seed)
+        is_stub = not verdict.passed and cell.text and self.is_stub(cell.text)
+        return verdict.not_begun() if is_stub else verdict
+
+    def _of_any_cell(self, cell: KernelCell, seed: int) -> Verdict:
         try:
+            gate.check(cell.text)
+            gate.check_includes(cell.text)
             return self._judged(cell, seed)
+        except gate.Refused as refusal:
+            return self._verdict("refused", str(refusal))
         except CellError as error:
             return self._verdict("refused", str(error))
         except DoesNotCompile as error:
@@ -160,6 +200,17 @@ class Exercise:
         cases, wants = _drawn(self.cases, self.reference, seed)
         fitted = self._fitted(cell, cases)
         outcomes = list(outcomes_of.checked(cell, fitted, limit_s=self.limit_s))
+        verdict = self._of_checked(cell, cases, fitted, wants, outcomes)
+        return _with_printed(verdict, outcomes)
+
+    def _of_checked(
+        self,
+        cell: KernelCell,
+        cases: tuple[Case, ...],
+        fitted: tuple[Case, ...],
+        wants: Sequence[Mapping[str, np.ndarray]],
+        outcomes: list[Outcome],
+    ) -> Verdict:
         if (wrong := self._of_outcomes(cases, outcomes, wants)) is not None:
             return wrong
         budgeted = [k for k, case in enumerate(cases) if case.budgeted]
@@ -200,6 +251,9 @@ class Exercise:
 
     def verdict(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
         """Judge outcomes of the cases of a seed."""
+        return _with_printed(self._of_all(outcomes, seed), outcomes)
+
+    def _of_all(self, outcomes: Sequence[Outcome], seed: int) -> Verdict:
         cases, wants = _drawn(self.cases, self.reference, seed)
         if (wrong := self._of_outcomes(cases, outcomes, wants)) is not None:
             return wrong
@@ -228,18 +282,7 @@ class Exercise:
     def _verdict(
         self, status: str, message: str, hint: str = "", checked: str = "", **more: Any
     ) -> Verdict:
-        share = {"pass": 1.0, "budget": OVER_BUDGET}.get(status, 0.0)
-        words = "PASS" if status == "pass" else "NOT YET" if status == "budget" else "FAIL"
-        return Verdict(
-            self.name,
-            status,
-            f"{words} {self.name}: {message}",
-            share * self.points,
-            self.points,
-            hint,
-            checked,
-            **more,
-        )
+        return Verdict.of(self.name, status, message, self.points, hint, checked=checked, **more)
 
     def _of_stop(self, case: Case, one: Outcome) -> Verdict:
         if one.stopped == "refused":
@@ -323,11 +366,8 @@ class Exercise:
         if missing and missing == sum(got.size for _, _, got, _ in values):
             return "Nothing is written: does any thread reach the store?"
         if missing:
-            return (
-                f"{missing:,} values are never written: does every output have a thread, and is "
-                f"the last, partial block (or tile) "
-                "stored, too?"
-            )
+            where = next(filter(None, map(_where_unwritten, values)), "")
+            return f"{missing:,} values are never written{where or _ANYWHERE}"
         if any(np.isnan(real_pairs(got)).any() for _, _, got, _ in values):
             return (
                 "A NaN was computed, and stored: 0 / 0, infinity - infinity, or a sum that "
@@ -372,7 +412,7 @@ class Exercise:
                         f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
                         f"should have {_number(budget.least)}"
                     )
-                    return self._verdict("budget", text, budget.hint, counters=counters)
+                    return self._verdict(budget.status, text, budget.hint, counters=counters)
                 if worst is None or amount * max(worst[1], 1e-9) > worst[0] * max(most, 1e-9):
                     worst = amount, most, case
             if worst is None:
@@ -384,7 +424,7 @@ class Exercise:
                     f"right, but {_number(amount)} {budget.what} ({case.title}); the budget "
                     f"is {_number(most)}"
                 )
-                return self._verdict("budget", text, budget.hint, counters=counters)
+                return self._verdict(budget.status, text, budget.hint, counters=counters)
         checked = self._checked(cases)
         shown = [
             f"{_number(counters[b.what][0])} {b.what} (budget {_number(counters[b.what][1])})"
@@ -396,6 +436,7 @@ class Exercise:
         )
 
     def _all_budgets(self) -> Iterator[Budget]:
+        yield work.NO_CLOCK
         yield from work.of_blocks(self.most_of_a_block)
         yield from self.budgets
         if self.most_of_a_block is not None:
@@ -497,10 +538,45 @@ def _fits(case: Case, one: Outcome) -> bool:
 _ACCESSES = ("load", "store", "atomic")
 _ENOUGH = 64  # values in which a pattern shows
 _NO_PATTERN = ("all", "scattered", "untouched", "zero")
+_TWICE = (
+    "Two cells of this session make this kernel, with different texts. The grader takes the last "
+    "of them in the notebook, from top to bottom: keep one."
+)
 _SEARCH = (
     "The wrong values stand in no pattern known here: take one of them, work it out by "
     "hand, and follow the thread that writes it."
 )
+
+
+def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
+    """Where the values of an output are that nobody writes, as the rest of a sentence; "" where
+    they are all, or none, or stand in no pattern.
+    """
+    _, _, got, want = value
+    missing = is_unwritten(got)
+    if not missing.any() or missing.all():
+        return ""
+    holes = np.where(missing, np.nan, np.arange(1.0, want.size + 1).reshape(want.shape))
+    try:
+        checking.check(holes, np.arange(1.0, want.size + 1).reshape(want.shape), rtol=0)
+    except checking.CheckError as error:
+        return _UNWRITTEN.get(error.diagnosis.kind, "")
+    return ""
+
+
+_ANYWHERE = (
+    ": does every output have a thread, and is the last, partial block (or tile) stored, too?"
+)
+_UNWRITTEN = {  # by the kind of a diagnosis
+    "halo": ", those at the ends: does a guard leave them out?",
+    "last block": ", those from the last, partial block on: is it stored, too?",
+    "halo, last block": ", those at the ends and in the last block: does a guard leave them out?",
+    "stride": ", at equal distances: does each thread write all of its outputs?",
+    "in each tile": ", some in each tile: does each thread write all of its outputs?",
+    "tile borders": ", those at the borders of tiles: does a guard leave them out?",
+    "tiles": ", whole tiles: does each tile have a block, and a loop that comes to it?",
+    "planes": ", whole planes: does the grid, or a loop, come to each map and image?",
+}
 
 
 def _parts(text: str) -> tuple[str, str, list[str]]:
@@ -521,6 +597,8 @@ def _number(value: float) -> str:
 
 
 def _cell_of(kernel: Any) -> KernelCell:
+    if isinstance(cell := getattr(kernel, "cell", None), KernelCell):
+        return cell
     missing = [name for name in ("source", "name", "options") if not hasattr(kernel, name)]
     if missing:
         raise TypeError(
@@ -528,6 +606,33 @@ def _cell_of(kernel: Any) -> KernelCell:
             f"{type(kernel).__name__}: run that cell, and pass its name"
         )
     return KernelCell(kernel.name, kernel.name, tuple(kernel.options), kernel.source)
+
+
+def _with_printed(verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
+    """The verdict with the first lines that the kernel printed, and with what printing costs."""
+    count = sum(one.lines for one in outcomes)
+    if not count:
+        return verdict
+    every = [line for one in outcomes for line in one.printed.splitlines()]
+    most = outcomes_of.SHOWN_LINES
+    head = f"printf wrote {count:,} line{'s' * (count > 1)}"
+    head += f"; the first {most}:" if count > most else ":"
+    verdict = replace(verdict, printed="\n".join([head, *every[:most]]))
+    if verdict.status not in ("budget", "time"):
+        return verdict
+    return replace(verdict, hint="\n".join(filter(None, (_PRINTF, verdict.hint))))
+
+
+_PRINTF = (
+    "The kernel calls printf. That takes time, and local memory for each value that is printed: "
+    "take it out and check again."
+)
+
+
+def _options(text: str) -> tuple[str, ...]:
+    """The options in the first line of a cell's text."""
+    found = kernel_cells.magic_of(text)
+    return tuple(found[0].split()[1:]) if found else ()
 
 
 def _on_gpu() -> bool:

@@ -2,6 +2,7 @@
 
 from helpers.exercises.answers import right, wrong
 from helpers.exercises.budgets import (
+    NO_ACTIVEMASK,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -28,6 +29,7 @@ from helpers.exercises.mistakes import FindingHint, Mistake, within_warp
 from helpers.exercises.outcome import Outcome
 
 __all__ = [
+    "NO_ACTIVEMASK",
     "NO_DETOURS",
     "ONE_STORE",
     "Budget",

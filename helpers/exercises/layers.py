@@ -84,5 +84,29 @@ def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
     return made
 
 
+def without_rows(first: int) -> Callable[[Case], np.ndarray]:
+    """A function of a case: what comes out if the rows of each filter from `first` on are left
+    out.
+    """
+
+    def made(case: Case) -> np.ndarray:
+        filter = case["filter"].copy()
+        filter[:, :, first:] = 0
+        return conv2d(case["x"], filter)
+
+    return made
+
+
+def without_columns(first: int) -> Callable[[Case], np.ndarray]:
+    """As `without_rows`, of columns."""
+
+    def made(case: Case) -> np.ndarray:
+        filter = case["filter"].copy()
+        filter[:, :, :, first:] = 0
+        return conv2d(case["x"], filter)
+
+    return made
+
+
 TURNED = Mistake("The filter is turned by half a turn.", gives=flipped)
 COUNTS = {"layer": "layers", "filter width": "filter widths"}

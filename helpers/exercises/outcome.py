@@ -8,9 +8,11 @@ outcomes = outcome.load(path)              # elsewhere; Exercise.verdict compare
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +34,10 @@ LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()
 OWN = "(its own)"
+# Of the watched warp, among Counts.instructions.
+LOADS, BESIDE_COPIES = "watched shared loads", "watched loads beside copies"
+SHOWN_LINES = 50  # of what printf wrote
+_WIDEST = 200  # characters of such a line
 _SUMS = (
     "requests",
     "lanes",
@@ -120,7 +126,8 @@ class Spread:
 class Outcome:
     """What came of one case. arrays: its outputs; counts: by launch; stopped: why not all launches
     ran, by status ("finding", "time", "refused"), else ""; spread: how the work of the
-    first launch lies, None where nobody asked.
+    first launch lies, None where nobody asked; printed: the first lines of what printf wrote, and
+    lines: how many it wrote in all.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -129,6 +136,8 @@ class Outcome:
     stopped: str = ""
     said: str = ""
     spread: Spread | None = None
+    printed: str = ""
+    lines: int = 0
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """The sum over all launches; see Counts.total."""
@@ -187,16 +196,42 @@ def _up_to_a_stop(
 ) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
     for case in cases:
-        try:
-            outcomes.append(outcome_of(case))
-        except CompileFailed as error:
-            raise DoesNotCompile(str(error)) from None
+        # What a kernel prints may be longer than any reader's patience: it becomes a part of the
+        # verdict, and stands below it.
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            try:
+                one = outcome_of(case)
+            except CompileFailed as error:
+                raise DoesNotCompile(str(error)) from None
+        text = printed.getvalue().rstrip(" ")
+        first = text[: SHOWN_LINES * _WIDEST].splitlines()[:SHOWN_LINES]
+        shown = "\n".join(line[:_WIDEST] for line in first)
+        outcomes.append(dataclasses.replace(one, printed=shown, lines=len(text.splitlines())))
         if outcomes[-1].stopped:
             break
     return tuple(outcomes)
 
 
+def _placed(cell: KernelCell, case: Case) -> KernelCell:
+    """The cell as a case launches it: in a kernel of the case's own, whose name begins with the
+    word behind `void`, the answer's is a function. The lines stay where they are.
+    """
+    if not case.within:
+        return cell
+    first, _, rest = cell.source.partition("\n")
+    head = "#define __global__ __device__"  # in place of a comment
+    tail = (
+        f"#undef __global__\n#define __global__ __attribute__((global))\n#define KERNEL "
+        f"{cell.kernel}\n{case.within}"
+    )
+    name = re.search(r"\bvoid\s+(\w+)", case.within)
+    assert first.startswith("//") and name is not None
+    source = f"{head}\n{rest}\n{tail}\n"
+    return dataclasses.replace(cell, source=source, kernel=name[1])
+
+
 def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
+    cell = _placed(cell, case)
     arrays, outputs = _copies(case)
     for step in case.steps:
         try:
@@ -218,6 +253,7 @@ def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
 def _run(
     cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float, checks: bool
 ) -> Outcome:
+    cell = _placed(cell, case)
     arrays, outputs = _copies(case)
     counts: list[Counts] = []
     all_blocks = first_warp = 0
@@ -239,18 +275,22 @@ def _run(
             return Outcome(outputs, tuple(counts), (), "refused", str(error))
         seen_turns = 0
         if turns and not seen.findings:
-            seen_turns = simulator.turns(
-                cell.source, cell.kernel, *given, **where, time_limit=limit_s
-            )
+            with contextlib.redirect_stdout(None):  # printed already
+                seen_turns = simulator.turns(
+                    cell.source, cell.kernel, *given, **where, time_limit=limit_s
+                )
         names = _names(cell, step)
         if not counts:
             all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
-        counts.append(Counts.of(seen, seen_turns, names))
+        one = Counts.of(seen, seen_turns, names)
+        more = {**_special(cell), **_beside_copies(seen)}
+        counts.append(dataclasses.replace(one, instructions={**one.instructions, **more}))
         if seen.findings:
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
     if not spread or not case.budgeted or counts[0].blocks == 1:
         return Outcome(outputs, tuple(counts))
-    even = _even_blocks(cell, case, limit_s)
+    with contextlib.redirect_stdout(None):
+        even = _even_blocks(cell, case, limit_s)
     lies = Spread(even, max(all_blocks - even, 0), first_warp)
     return Outcome(outputs, tuple(counts), spread=lies)
 
@@ -291,6 +331,23 @@ def _names(cell: KernelCell, step: Step) -> dict[str, str]:
         for parameter, given in zip(parameters, step.arguments, strict=True)
         if isinstance(given, str)
     }
+
+
+def _beside_copies(seen: Profile) -> dict[str, int]:
+    """How many requests that load from shared memory the watched warp makes, and how many of them
+    while asynchronous copies of its block are under way.
+    """
+    if not any(name.startswith("cp.async") for name in seen.instructions):
+        return {}
+    loads = [one.in_flight for one in seen.requests.of(kind="load", space="shared")]
+    return {LOADS: len(loads), BESIDE_COPIES: sum(map(bool, loads))}
+
+
+def _special(cell: KernelCell) -> dict[str, int]:
+    """The special registers that a kernel's machine code reads and that depend on chance."""
+    compiled = compile_source(cell.source, cell.options, f"{cell.kernel}.cu")
+    read = set(re.findall(r"%(n?smid|gridid|clock\w*|globaltimer\w*)\b", compiled.ptx))
+    return {f"special.{name}": 1 for name in sorted(read)}
 
 
 def _even_blocks(cell: KernelCell, case: Case, limit_s: float) -> int:
@@ -353,7 +410,7 @@ def save(outcomes: Sequence[Outcome], path: Path | str) -> None:
     Path(path).write_bytes(buffer.getvalue())
 
 
-_PLAIN = ("stopped", "said")
+_PLAIN = ("stopped", "said", "printed", "lines")
 
 
 def load(path: Path | str) -> tuple[Outcome, ...]:

@@ -7,7 +7,10 @@ need be, and returns what it made; `verdict(made, seed)` compares elsewhere.
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import io
+import linecache
 import re
 import signal
 import threading
@@ -18,8 +21,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from helpers import kernel_cells
+from helpers.exercises import gate
 from helpers.exercises.answers import Answer
-from helpers.exercises.exercise import NOTEBOOK_SEED, OVER_BUDGET
+from helpers.exercises.exercise import NOTEBOOK_SEED
 from helpers.exercises.hints import next_hint
 from helpers.exercises.verdict import ExerciseError, Verdict
 
@@ -51,7 +58,8 @@ class PythonExercise:
 
     answer: the name that an answer must bind; made: a function of what it binds and a seed: what it
     made, plain values and arrays; judged: a function of that and the seed. folder: of the module,
-    with stub.py, solution.py and other answers.
+    with stub.py, solution.py and other answers; is_text: the answer is a text, which is read from
+    the cell and not executed there.
     """
 
     name: str
@@ -68,6 +76,7 @@ class PythonExercise:
     limit_s: float = LIMIT_S
     more: Callable[[Any], str] | None = None
     place: int = 1
+    is_text: bool = False
 
     @cached_property
     def stub(self) -> str:
@@ -88,8 +97,21 @@ class PythonExercise:
         return answer.applied(self.text)
 
     def check(self, answer: Any) -> Verdict:
-        """Judge what a notebook's cell has bound. Raises ExerciseError until it is right."""
+        """Judge what a notebook's cell has bound. Raises ExerciseError until it is right.
+
+        A grader has the text of the cell alone, so that this text must be right, too.
+        """
+        text = _cell_of(answer, self.answer)
         verdict = self._of(answer, NOTEBOOK_SEED)
+        if verdict.passed and text is not None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                alone = self.judge(text)
+            if not alone.passed:
+                said = alone.message.partition(f" {self.name}: ")[2]
+                words = f"right, but not by the text of its cell alone, which is graded: {said}"
+                verdict = self._verdict(Found(alone.status, words, alone.hint or _ALONE))
+        elif text is not None and self.is_stub(text):
+            verdict = verdict.not_begun()
         if not verdict.passed:
             raise ExerciseError(verdict)
         if (
@@ -101,9 +123,21 @@ class PythonExercise:
     def judge(self, text: str, seed: int = NOTEBOOK_SEED) -> Verdict:
         """Judge the text of a cell."""
         try:
-            return self._of(self.bound(text), seed)
+            gate.check(text)
+            verdict = self._of(self.bound(text), seed)
+        except gate.Refused as refusal:
+            return self._verdict(Found("refused", str(refusal)))
         except (SyntaxError, NameError) as error:
             return self._verdict(Found("compile", f"{type(error).__name__}: {error}"))
+        return verdict.not_begun() if not verdict.passed and self.is_stub(text) else verdict
+
+    def is_answer(self, text: str) -> bool:
+        """Whether the text of a cell is an answer to this exercise: it binds the name."""
+        return self.answer in _bound_names(text)
+
+    def is_stub(self, text: str) -> bool:
+        """Whether the text of a cell is the stub, up to comments and white space."""
+        return _form(text) == _form(self.stub)
 
     def run(self, text: str, seed: int) -> Any:
         """Execute the text of a cell and return what it makes. Raises whatever the text raises, and
@@ -122,9 +156,11 @@ class PythonExercise:
 
     def bound(self, text: str) -> Any:
         """What the text of a cell binds to the answer's name. Raises NameError where it does not
-        bind it.
+        bind it, and gate.Refused where it computes what should be a text.
         """
-        names: dict[str, Any] = {}
+        if self.is_text:
+            return literal(text, self.answer)
+        names: dict[str, Any] = {"np": np, "__name__": "__main__"}  # as a grader has it
         exec(compile(text, "<answer>", "exec"), names)
         if self.answer not in names:
             raise NameError(f"the cell must define {self.answer!r}")
@@ -144,20 +180,82 @@ class PythonExercise:
         return self.verdict(made, seed)
 
     def _verdict(self, found: Found) -> Verdict:
-        share = {"pass": 1.0, "budget": OVER_BUDGET}.get(found.status, 0.0)
-        words = (
-            "PASS" if found.status == "pass" else "NOT YET" if found.status == "budget" else "FAIL"
+        return Verdict.of(
+            self.name, found.status, found.message, self.points, found.hint, checked=found.checked
         )
-        text = f"{words} {self.name}: {found.message}"
-        return Verdict(
-            self.name,
-            found.status,
-            text,
-            share * self.points,
-            self.points,
-            found.hint,
-            found.checked,
-        )
+
+
+_ALONE = (
+    "A grader runs this cell alone, with NumPy as np: import in it what it needs, define its "
+    "helpers in it, and write a text as one literal."
+)
+
+
+def _cell_of(answer: Any, name: str) -> str | None:
+    """The text of the notebook's cell that has bound an answer; None where there is none.
+
+    IPython keeps the text of each cell for tracebacks, and all of them in `In`.
+    """
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return None
+    shell = get_ipython()
+    if shell is None:
+        return None
+    if code := getattr(answer, "__code__", None):
+        return "".join(linecache.getlines(code.co_filename)) or None
+    cells = reversed(shell.user_ns.get("In", ()))
+    return next((cell for cell in cells if name in _bound_names(cell)), None)
+
+
+def _bound_names(text: str) -> set[str]:
+    """The names that the text of a cell binds at its top level; none where it is no Python."""
+    names: set[str] = set()
+    for node in _statements(text):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {one.id for one in targets if isinstance(one, ast.Name)}
+    return names
+
+
+def _form(text: str) -> tuple[str, ...]:
+    """What two texts of a cell have in common that differ in comments and white space alone; of a
+    text in it, such as C++, too.
+    """
+    made = []
+    for node in _statements(text):
+        for one in ast.walk(node):
+            if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                one.value = " ".join(kernel_cells.tokens(one.value))
+        made.append(ast.dump(node))
+    return tuple(made) or (text,)
+
+
+def literal(cell: str, name: str) -> str:
+    """The text that a cell assigns to a name; the cell is read, not run. Raises gate.Refused."""
+    try:
+        tree = ast.parse(cell)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise gate.Refused(f"the cell is no Python: {type(error).__name__}: {error}") from None
+    value = None
+    for node in tree.body:
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        if any(isinstance(one, ast.Name) and one.id == name for one in targets):
+            value = getattr(node, "value", None) if isinstance(node, ast.Assign) else node
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        gate.check_includes(value.value)
+        return value.value
+    raise gate.Refused(f'the cell must set the text as one literal: {name} = r""" ... """')
+
+
+def _statements(text: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def _place(error: Exception) -> str:

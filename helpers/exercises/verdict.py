@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 LINE = 100  # characters: JupyterLab breaks longer lines in the middle of words
-STATUSES = ("pass", "budget", "wrong", "finding", "compile", "refused", "time")
+STATUSES = ("pass", "budget", "wrong", "finding", "compile", "refused", "time", "not_begun")
+OVER_BUDGET = 0.5  # of the points: right, but over its budget
+WORDS = {"pass": "PASS", "budget": "NOT YET", "not_begun": "NOT BEGUN"}  # of all others: FAIL
 
 
 @dataclass(frozen=True)
 class Verdict:
     """status: one of STATUSES; message: what is wrong, or what passed; hint: what usually leads to
     it, "" for none known; checked: what all was looked at ("4 sizes, 2 filters, 1,259 values");
-    counters: amount and limit of each budget.
+    counters: amount and limit of each budget; printed: what the kernel printed, with a line above.
     """
 
     exercise: str
@@ -26,6 +28,28 @@ class Verdict:
     hint: str = ""
     checked: str = ""
     counters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    printed: str = ""
+
+    @classmethod
+    def of(
+        cls, exercise: str, status: str, message: str, maximum: float, hint: str = "", **more: Any
+    ) -> Verdict:
+        """The verdict with the points and the first words of its status."""
+        share = {"pass": 1.0, "budget": OVER_BUDGET}.get(status, 0.0)
+        text = f"{WORDS.get(status, 'FAIL')} {exercise}: {message}"
+        return cls(exercise, status, text, share * maximum, maximum, hint, **more)
+
+    def not_begun(self) -> Verdict:
+        """This verdict on a cell that is still as it was given: it is worth nothing."""
+        said = self.message.partition(f" {self.exercise}: ")[2]
+        text = f"the cell is still as it was given.\n{said}"
+        return self.of(
+            self.exercise, "not_begun", text, self.maximum, self.hint, printed=self.printed
+        )
+
+    def with_note(self, note: str) -> Verdict:
+        """This verdict with one more sentence below it."""
+        return replace(self, hint="\n".join(filter(None, (self.hint, note))))
 
     @property
     def passed(self) -> bool:
@@ -36,8 +60,7 @@ class Verdict:
         return self.passed
 
     def __str__(self) -> str:
-        text = f"{self.message}\n{self.hint}" if self.hint else self.message
-        return fold(text)
+        return fold("\n".join(filter(None, (self.message, self.hint, self.printed))))
 
     __repr__ = __str__
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import prod
 
-from helpers.exercises.budgets import Budget, warps
+from helpers.exercises.budgets import Budget, unused, warps
 from helpers.exercises.cases import Case
 from helpers.exercises.outcome import Outcome
 
@@ -25,6 +25,15 @@ WARPS = (
 FEW, LEAST = 4, 0.02  # blocks; and the share of each half of them, whatever tiles a kernel has
 
 MostOfABlock = Callable[[Case], int]
+
+
+# A kernel that asks these could tell who checks it, or depend on chance.
+NO_CLOCK = unused(
+    "reads of a clock or of the number of a multiprocessor",
+    "What a kernel computes must not depend on when it runs, or where.",
+    "mov.clock",
+    "special.",
+)
 
 
 def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:

@@ -1,7 +1,8 @@
 """A filter in constant memory and in global memory: counters, times, and pictures of both.
 
-    record = constant_memory.record(gpu, lab)     # on the GPU, or the recorded run
-    constant_memory.ratio_figure(record)          # with constant memory beside without it
+    as_is, unrolled = constant_memory.records(gpu, lab)      # on the GPU, or the recorded runs
+    record = constant_memory.straight(as_is, unrolled)       # without loops over the weights
+    constant_memory.ratio_figure(record)                     # with constant memory beside without
 
 The record "102_constant" has three kernels at six widths, and the ratio of the first two, measured
 in turns. "102_unrolled" has the same for the widths at which nvcc keeps a loop of four weights; its
@@ -21,7 +22,7 @@ from helpers import checking, limits, plotting, reference, tables
 from helpers.bench import results, timing
 from helpers.checking import diagnosis
 from helpers.device import Device
-from helpers.experiments import ncu
+from helpers.experiments import ncu, sass
 from helpers.problems import conv1d
 
 if TYPE_CHECKING:
@@ -68,13 +69,20 @@ def words_table(cells: np.ndarray) -> str:
     return tables.text(("weights", *KERNELS[1:]), body)
 
 
-def instructions(cells: np.ndarray, width: int) -> dict[str, float]:
-    """Return the PTX instructions for 32 outputs, with the filter in either memory."""
-    filter = np.ones(width, np.float32)
-    return {
-        name: sum(profile(name, cells, filter).instructions.values()) / (cells.size / 32)
-        for name in (GLOBAL, CONSTANT)
-    }
+def code_table(widths: Sequence[int]) -> str:
+    """Return what the machine code of conv1d_constant has, by width, as it is and unrolled."""
+    plain, straight = conv1d.conv1d_named(CONSTANT), unrolled()[CONSTANT]
+    forms = [(f"{width} weights", plain, width) for width in widths]
+    forms += [
+        (f"{width} weights, #pragma unroll", straight, width)
+        for width in widths
+        if width in ROLLED_WIDTHS
+    ]
+    codes = {}
+    for name, spec, width in forms:
+        (one,) = spec.plan(1, width)
+        codes[name] = sass.assembled(one.name, one.options, source=one.source)
+    return sass.table(codes, ("LDG", "LDC", "FFMA"))
 
 
 COUNTED_CELLS = 10_007  # the n of the launches that data/measured/counters.json has
@@ -173,9 +181,18 @@ def _checked(
     return checking.check(rows[[0, 1, -1]].ravel(), want, rtol=RTOL, name=label)
 
 
-def record(gpu: Device, lab: str) -> Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(NAME, measure, device=gpu, lab=lab)
+def records(gpu: Device, lab: str) -> tuple[Record, Record]:
+    """Measure on the GPU, or return the recorded runs: the kernels as they are, and unrolled."""
+    return (
+        results.record(NAME, measure, device=gpu, lab=lab),
+        results.record(UNROLLED, measure_unrolled, device=gpu, lab=lab),
+    )
+
+
+def straight(as_is: Record, unrolled: Record) -> Record:
+    """Return the rows of kernels without a loop over the weights, of all widths."""
+    narrow = (m for m in as_is.measurements if m.parameters["filter_width"] not in ROLLED_WIDTHS)
+    return replace(as_is, measurements=(*narrow, *unrolled.measurements))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -224,6 +241,23 @@ def ratios_table(data: Record) -> str:
         body.append((str(width), f"{ratio:.3f}", interval, f"{far:.1f}", known))
     head = ("weights", "global over\nconstant", "95 % interval", f"{CONSTANT}\nover the floor", "")
     return tables.text(head, body, left=(0, 4))
+
+
+def loops_table(as_is: Record, unrolled: Record) -> str:
+    """Return a table of wide filters: what the loop that nvcc keeps costs, and what it hides."""
+    body = []
+    for width in ROLLED_WIDTHS:
+        longer = medians(as_is)[CONSTANT, width] / medians(unrolled)[CONSTANT, width]
+        ratios = (ratio_of(data, width) for data in (as_is, unrolled))
+        cells = (f"{ratio:.3f} ({low:.3f} to {high:.3f})" for ratio, low, high in ratios)
+        body.append((str(width), *cells, f"{longer:.2f}"))
+    head = (
+        "weights",
+        "global over constant,\nwith nvcc's loop",
+        "global over constant,\nunrolled",
+        f"{CONSTANT}:\nloop over unrolled",
+    )
+    return tables.text(head, body, left=())
 
 
 def slowdowns_table(data: Record, cells: np.ndarray) -> str:

@@ -32,6 +32,7 @@ _WORDS = {
     "compile": "does not compile",
     "refused": "refused",
     "time": "did not end",
+    "not_begun": "not begun",
 }
 
 

@@ -12,17 +12,18 @@ loads per multiply-add.
 
 from __future__ import annotations
 
+import difflib
 import re
 import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import kernels
+from helpers import kernels, tables
 
 if TYPE_CHECKING:
     from helpers.device import Device
@@ -331,3 +332,55 @@ def _instructions(listing: str, name: str) -> tuple[Instruction, ...]:
         for i in instructions
         if i.opcode != "NOP" and not (i.opcode == "BRA" and i.operands.split()[-1] == hex(i.offset))
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Two codes beside each other
+
+_NAMES = re.compile(r"\b(U?[RPB])\d+\b")
+_JUMPS = ("BRA", "BSSY", "CALL", "JMP", "WARPSYNC")
+
+
+def normalised(one: Instruction) -> str:
+    """Return an instruction without names of registers, addresses of code and hints."""
+    operands = one.operands.replace(".reuse", "")
+    if one.opcode.partition(".")[0] in _JUMPS:
+        operands = re.sub(r"0x[0-9a-f]+$", "label", operands)
+    guard = f"@{one.predicate} " if one.predicate else ""
+    return _NAMES.sub(r"\1", f"{guard}{one.opcode} {operands}".strip())
+
+
+def table(codes: Mapping[str, Code], opcodes: Sequence[str] = ()) -> str:
+    """Return a table with a row for each code: instructions, registers, loops and some opcodes.
+
+    opcodes: first words, as "LDG"; by default all of which the codes have different numbers. An
+    instruction counts once, however often it is executed. loops: jumps backwards.
+    """
+    counts = {
+        name: Counter(i.opcode.partition(".")[0] for i in code.instructions)
+        for name, code in codes.items()
+    }
+    there = sorted({opcode for count in counts.values() for opcode in count})
+    columns = list(opcodes) or [
+        opcode for opcode in there if len({count[opcode] for count in counts.values()}) > 1
+    ]
+    body = [
+        (
+            name,
+            *(f"{number:,}" for number in (code.total, code.registers, len(code.loops))),
+            *(str(counts[name][opcode]) for opcode in columns),
+        )
+        for name, code in codes.items()
+    ]
+    return tables.text(("in the code", "instructions", "registers", "loops", *columns), body)
+
+
+def difference(a: Code, b: Code, context: int = 1) -> str:
+    """Return the lines in which two codes differ; "" if they differ in names of registers at most.
+
+    A line that only `a` has begins with "-", one that only `b` has with "+". context: lines around
+    them.
+    """
+    before, after = ([normalised(i) for i in code.instructions] for code in (a, b))
+    lines = difflib.unified_diff(before, after, n=context, lineterm="")
+    return "\n".join(line for line in lines if not line.startswith(("---", "+++")))

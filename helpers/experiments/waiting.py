@@ -9,7 +9,6 @@ bytes in flight = bytes a second x seconds of waiting.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels
+from helpers import checking, device, kernels, tables
 from helpers.bench import timing
+from helpers.experiments import sass
 from helpers.launch import Array, Launch, Plan
 from helpers.plotting import styles
 from helpers.programs import Program
@@ -310,19 +310,29 @@ def need(bytes_per_s: float, latency_ns: float, multiprocessors: int) -> Need:
     return Need(bytes_per_s / multiprocessors * 1e-9, latency_ns)
 
 
-def access_order(source: str, name: str, loads: int) -> str:
-    """Return the global loads (L) and stores (S) of a kernel's PTX, in the order of the program.
+def access_order(order: str) -> str:
+    """Return the global loads (L) and stores (S) of copy_in_flight, as the machine code has them.
 
-    source: CUDA text with the macro LOADS, which is set to `loads`. Raises ValueError where the
-    source has no kernel of that name, and what the compiler raises.
+    order: of ORDERS. Raises what `sass.assembled` raises.
     """
-    from helpers.simulator import compiler
+    (one,) = copy_plan(1, 1, ORDER_LOADS, order)
+    return sass.assembled(one.name, one.options, source=one.source).order(LDG="L", STG="S")
 
-    ptx = compiler.compile_source(source, (f"-DLOADS={loads}",), f"{name}.cu").ptx
-    body = re.search(rf"\.entry {name}\b.*?^}}", ptx, flags=re.MULTILINE | re.DOTALL)
-    if body is None:
-        raise ValueError(f"the source has no kernel {name}")
-    return "".join("LS"[kind == "st"] for kind in re.findall(r"\b(ld|st)\.global", body[0]))
+
+def orders_table(record: Record) -> str:
+    """Return the speeds of ORDERS in percent of the driver's copy, by warps on a multiprocessor."""
+    rows = record.rows()
+    clone = min(row["median_ms"] for row in rows if row["series"] == "device-to-device copy")
+    share = {
+        (row["order"], row["warps"]): f"{100 * clone / row['median_ms']:.0f}"
+        for row in rows
+        if row["series"] == COPY
+    }
+    warps = sorted({number for _, number in share})
+    body = [(order, *(share[order, number] for number in warps)) for order in ORDERS]
+    label = f"{ORDER_LOADS} loads; % of the driver's copy"
+    head = (label, *(f"{number} warps" for number in warps))
+    return tables.text(head, body)
 
 
 # --------------------------------------------------------------------------------------------------

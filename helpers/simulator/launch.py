@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from ctypes import c_size_t
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from .arrays import ArrayName
 from .describe import Scene, describe_finding, describe_unwritten
 from .faults import LaunchFault, OutOfMemory
 from .findings import Finding, merge_findings
-from .launch_limits import Extents, extents, require_launchable
+from .launch_limits import Extents, extents, require_launchable, whole_number
 from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
 from .module import Kernel
@@ -111,10 +112,17 @@ def launch(
     the number of workers: if several workers see anything doubtful, one worker runs the launch
     again.
     Raises LaunchRefused, LaunchFault, CompileFailed (for an instruction that the machine cannot
-    run), OutOfMemory and KeyboardInterrupt.
+    run), OutOfMemory and KeyboardInterrupt, and TypeError and ValueError for a wrong grid, block,
+    shared, watch, sample_every or time_limit.
     """
-    grid, block = extents(grid), extents(block)
+    grid, block = extents(grid, "grid"), extents(block, "block")
     require_launchable(kernel, grid, block, shared)
+    shared = int(shared)
+    (x, y, z), warp = _watched(watch)
+    sample_every = whole_number(
+        sample_every, "sample_every", "give 1 for all blocks, n for every n-th block", least=1
+    )
+    _require_time(time_limit)
     one = _Launch(kernel, packed, grid, block, shared, names or {})
     deadline = time.monotonic() + (time_limit if time_limit is not None else TIME_LIMIT_S)
     with door:
@@ -124,7 +132,6 @@ def launch(
             raise LaunchFault(rehearsed.fatal, rehearsed)
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
-        (x, y, z), warp = watch
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
         report = one.run(
             observe, deadline, outputs, sample_every=sample_every, workers=workers, **more
@@ -136,6 +143,26 @@ def launch(
     if report.fatal is not None:
         raise LaunchFault(report.fatal, report)
     return report
+
+
+def _watched(watch: Any) -> tuple[Extents, int]:
+    example = "give (block, warp), such as watch=((0, 0, 0), 1)"
+    try:
+        (x, y, z), warp = watch
+    except (TypeError, ValueError):
+        raise TypeError(f"watch={watch!r} is no block and warp: {example}") from None
+    x, y, z, warp = (whole_number(one, "a number of watch", example, 0) for one in (x, y, z, warp))
+    return (x, y, z), warp
+
+
+def _require_time(time_limit: Any) -> None:
+    if time_limit is None:
+        return
+    hint = "give a number of seconds above 0, or None for the usual limit"
+    if isinstance(time_limit, bool) or not isinstance(time_limit, Real):
+        raise TypeError(f"time_limit is {time_limit!r} ({type(time_limit).__name__}): {hint}")
+    if not float(time_limit) > 0:
+        raise ValueError(f"time_limit is {time_limit}: {hint}")
 
 
 def _joined(findings: tuple[Finding, ...], rehearsed: tuple[Finding, ...]) -> tuple[Finding, ...]:

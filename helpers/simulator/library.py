@@ -123,7 +123,7 @@ class WatchedLane(ctypes.Structure):
     """One lane of one request of the watched warp."""
 
     _fields_ = [("request", c_uint64), ("pc", c_uint64)] + [
-        (n, c_uint32) for n in ("access", "region", "space", "size", "lane")
+        (n, c_uint32) for n in ("access", "region", "space", "size", "lane", "in_flight")
     ] + [("offset", c_int64)]  # fmt: skip
 
 

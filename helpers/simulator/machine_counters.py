@@ -134,10 +134,13 @@ def _requests(watched: np.ndarray, reader: _Reader) -> Requests:
     arrays = {region: reader.array(region) for region in regions}
     lines = {pc: reader.line(pc) for pc in set(firsts["pc"].tolist())}
     columns = (firsts[name].tolist() for name in ("access", "space", "region", "pc", "size"))
+    in_flight = firsts["in_flight"].tolist()
     rows = [
-        RequestRow(_ACCESSES[access], _SPACES[space], arrays[region], lines[pc], size, first, end)
-        for access, space, region, pc, size, first, end in zip(
-            *columns, starts.tolist(), [*starts[1:].tolist(), len(watched)], strict=True
+        RequestRow(
+            _ACCESSES[access], _SPACES[space], arrays[region], lines[pc], size, first, end, copies
+        )
+        for access, space, region, pc, size, first, end, copies in zip(
+            *columns, starts.tolist(), [*starts[1:].tolist(), len(watched)], in_flight, strict=True
         )
     ]
     # Copies of two columns, so that the rest of `watched` is let go.

@@ -109,7 +109,8 @@ class LineControl:
 @dataclass(frozen=True)
 class Request:
     """One instruction of the watched warp: the lanes that took part, and the byte offset in the
-    array that each lane accessed.
+    array that each lane accessed. in_flight: asynchronous copies of its block, one for each lane,
+    that had not arrived.
     """
 
     kind: str
@@ -119,6 +120,7 @@ class Request:
     lanes: tuple[int, ...]
     offsets: tuple[int, ...]
     size: int
+    in_flight: int = 0
 
 
 class RequestRow(NamedTuple):
@@ -131,6 +133,7 @@ class RequestRow(NamedTuple):
     size: int
     first: int
     end: int
+    in_flight: int = 0
 
 
 class Requests(Sequence[Request]):
@@ -177,7 +180,9 @@ class Requests(Sequence[Request]):
         lanes, offsets = (
             tuple(values[row.first : row.end].tolist()) for values in (self._lanes, self._offsets)
         )
-        return Request(row.kind, row.space, row.array, row.line, lanes, offsets, row.size)
+        return Request(
+            row.kind, row.space, row.array, row.line, lanes, offsets, row.size, row.in_flight
+        )
 
 
 # The counters that LineTraffic and ArrayTraffic sum up.

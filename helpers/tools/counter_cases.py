@@ -108,7 +108,7 @@ _TYPES = {"char": 1, "short": 2, "float": 4, "float2": 8, "double": 8, "float4":
 
 
 def _of_type(name: str, cells: int) -> np.ndarray:
-    return np.zeros(cells * _TYPES[name], np.uint8)
+    return np.zeros(cells, f"V{_TYPES[name]}")
 
 
 def _conv1d() -> Iterable[Case]:

@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 from helpers import exercises
-from helpers.course import box, figures, gate, judge, processes, wire
+from helpers.course import box, figures, judge, processes, wire
 from helpers.course.benches import Benches
+from helpers.exercises import gate
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has"

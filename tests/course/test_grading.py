@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from helpers.course import (
     release,
     report,
     submissions,
+    texts,
 )  # fmt: skip
 from helpers.course.benches import Benches
 from helpers.exercises.exercise import NOTEBOOK_SEED
@@ -89,10 +91,10 @@ def results(graded: Path) -> dict[str, dict]:
 def test_each_student_has_a_result(graded):
     found = results(graded)
     assert {name: r["status"] for name, r in found.items()} == {
-        "ann": "pass", "ben": "pass", "cy": "wrong", "dan": "refused", "eve": "refused",
+        "ann": "pass", "ben": "pass", "cy": "not_begun", "dan": "refused", "eve": "refused",
         "fay": "refused",
     }  # fmt: skip
-    assert found["cy"]["cell"] == "first line"
+    assert found["cy"]["cell"] == "name"
     assert "no notebook" in found["dan"]["messages"][0]
     assert "cannot be read as a notebook" in found["fay"]["messages"][0]
     assert all(set(grades.FIELDS) <= set(r) for r in found.values())
@@ -299,6 +301,72 @@ def test_what_a_student_writes_is_text_on_the_page(graded):
     run = json.loads((graded / "grades/run.json").read_text())
     page = report._student("cy", [bad], run, [bad])
     assert "<script>" not in page and "<img" not in page
+
+
+NASTY = "<script>alert(1)</script> <img src=x onerror=y> [a](javascript:b) ![c](d) `e` *f* $g$ \\h"
+
+
+class _Page(HTMLParser):
+    """What a browser makes of a page: its elements, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize(
+    "message", [NASTY, f"a\n\n    {NASTY}\n\n</pre><b>", f"\n{NASTY}\n# x\n- y\n> z\n"]
+)
+def test_a_comment_for_nbgrader_is_text_in_markdown_and_in_html(message):
+    """nbgrader shows a comment by way of nbconvert's Markdown."""
+    from nbconvert.filters import markdown2html
+
+    comment = texts.for_markdown(message)
+    for shown in (markdown2html(comment), comment, markdown2html(f"before\n\n{comment}\n\nx")):
+        page = _Page(shown)
+        assert set(page.tags) <= {"pre", "p"}, shown
+        letters = page.text.replace("\N{ZERO WIDTH SPACE}", "")
+        assert "".join(message.split()) in "".join(letters.split())
+
+
+@pytest.mark.parametrize(
+    "value", ["\ud800", {"a\udfff": ["\ud800b", 1]}, ["\N{GRINNING FACE}", None, 1.5]]
+)
+def test_half_of_a_surrogate_pair_is_no_end_of_a_file(value, tmp_path):
+    grades.save(tmp_path / "r.json", {"schema": 1, "status": "pass", "value": value})
+    found = grades.load(tmp_path / "r.json")
+    assert found is not None
+    json.dumps(found, ensure_ascii=False).encode("utf-8")
+    texts.write(tmp_path / "page.html", str(value))
+    assert texts.clean("\N{GRINNING FACE}") == "\N{GRINNING FACE}"
+
+
+def test_the_pages_of_a_class_survive_what_one_student_wrote(graded, tmp_path):
+    shutil.copytree(graded / "grades", tmp_path / "grades")
+    (path,) = (tmp_path / "grades/ann").glob("*/*.json")
+    broken = json.loads(path.read_text())
+    broken |= {"text": "// \ud800", "messages": ["\udc80"], "hint": "\ud800", "note": "\ud800"}
+    path.write_text(json.dumps(broken))
+    assert report.write(tmp_path / "grades", tmp_path / "report") == 7
+    assert "\N{REPLACEMENT CHARACTER}" in export.csv(tmp_path / "grades")
+    assert json.loads(export.gradescope(tmp_path / "grades", "ann"))
+
+
+def test_a_students_page_names_no_other_student(graded, tmp_path):
+    report.write(graded / "grades", tmp_path / "report")
+    page = (tmp_path / "report/students/ann.html").read_text()
+    assert "<circle" in page, "the class is drawn on it"
+    for other in ("ben", "cy", "dan", "eve", "fay"):
+        assert f"{other}:" not in page and f">{other}<" not in page, other
+    assert "ben:" in (tmp_path / "report/index.html").read_text()
 
 
 def test_release_has_no_line_of_a_solution(tmp_path):

@@ -4,12 +4,23 @@ import numpy as np
 import pytest
 
 from helpers.bench import results
-from helpers.experiments import constant_memory
+from helpers.experiments import constant_memory, sass
+from helpers.problems import conv1d
 
 
 @pytest.fixture(scope="module")
-def record():
+def as_is():
     return results.load(results.MEASURED / "102_constant.json")
+
+
+@pytest.fixture(scope="module")
+def unrolled():
+    return results.load(results.MEASURED / "102_unrolled.json")
+
+
+@pytest.fixture(scope="module")
+def record(as_is, unrolled):
+    return constant_memory.straight(as_is, unrolled)
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +69,36 @@ def test_the_slowdown_stays_below_the_words_in_a_request(record, cells):
     for width in constant_memory.WIDTHS:
         words = constant_memory.words_in_a_request(constant_memory.DIVERGENT, cells, width)
         assert 1 < constant_memory.slowdown(record, width) < words
+
+
+def test_a_pragma_makes_straight_code_of_wide_filters_and_leaves_narrow_ones():
+    for width in constant_memory.WIDTHS:
+        (plain,), (straight,) = (
+            spec.plan(1, width)
+            for spec in (
+                conv1d.conv1d_named(constant_memory.CONSTANT),
+                constant_memory.unrolled()[constant_memory.CONSTANT],
+            )
+        )
+        codes = [sass.assembled(p.name, p.options, source=p.source) for p in (plain, straight)]
+        rolled = width in constant_memory.ROLLED_WIDTHS
+        assert [len(code.loops) for code in codes] == [int(rolled), 0]
+        assert codes[1].count("multiply-adds") == width
+        assert bool(sass.difference(*codes)) == rolled
+
+
+def test_every_width_has_one_program(record, as_is, unrolled):
+    assert len(record.measurements) == len(as_is.measurements)
+    assert constant_memory.ratio_of(record, 3) == constant_memory.ratio_of(as_is, 3)
+    assert constant_memory.ratio_of(record, 31) == constant_memory.ratio_of(unrolled, 31)
+
+
+def test_the_loop_turns_the_verdict(as_is, unrolled):
+    """The lab says that constant memory is slower with nvcc's loop, and faster without it."""
+    for width in constant_memory.ROLLED_WIDTHS:
+        assert constant_memory.ratio_of(as_is, width)[2] < 1
+        assert constant_memory.ratio_of(unrolled, width)[1] > 1
+    assert len(constant_memory.loops_table(as_is, unrolled).splitlines()) == 5
 
 
 def test_the_times_have_a_floor(record):

@@ -88,6 +88,7 @@ LAYER_SMALL = (
         tile=(15, 3, 2),
         constants=(("PATCH_WIDTH", 3),),
     ),
+    conv2d.register_2d(3, 5, maps=3),
     # Tiles, partial ones too.
     replace(conv2d_named("conv2d_register_tiled"), patch=(2, 2, 3), patches=(7, 5, 1), staged=1),
     # A block chosen for the shape.
@@ -277,7 +278,7 @@ def on_gpu():
 def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
     elsewhere = {name for name in kernels.names() if name.startswith(("conv2d_mma_", "lenet_"))}
-    elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.WARPGROUPS)}
+    elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.IMPLICIT, *conv2d.WARPGROUPS)}
     elsewhere |= {fft.TRANSFORM, fft_conv1d.OVERLAP_ADD, fft_conv2d.TILES}
     elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
     elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_ACTIVEMASK,
     Budget,
     Case,
     Exercise,
@@ -26,14 +28,35 @@ from helpers.exercises.kit import (
 )
 
 THREADS, WARPS = 256, 8
+GOES_ON = """extern "C" __global__ void goes_on(float* sums, const float* N, int n)
+{
+    KERNEL(sums, N, n);
+    __syncthreads();
+}"""
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Sizes of less than a block, of whole blocks, and ragged."""
+    """Sizes of less than a block, of whole blocks, and ragged; and a kernel that does more.
+
+    A lane that has ended is no longer waited for. Where all lanes go on, a lane that __syncwarp()
+    names and that never comes there is missed.
+    """
     for n in (int(rng.integers(600, 999)), 1, THREADS - 1, THREADS, THREADS + 1, 4 * THREADS):
-        arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": cells(rng, n)}
-        step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
-        yield Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
+        yield case_of(rng, n)
+    yield replace(
+        case_of(rng, 2 * THREADS),
+        title="called by a kernel that goes on after it",
+        kinds={},
+        budgeted=False,
+        within=GOES_ON,
+    )
+
+
+def case_of(rng: np.random.Generator, n: int) -> Case:
+    """A thread for each number, a sum for each block."""
+    arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": cells(rng, n)}
+    step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
+    return Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
 
 
 def large(rng: np.random.Generator) -> Case:
@@ -61,6 +84,7 @@ EXERCISE = Exercise(
     reference=sums,
     counts={"size": "sizes"},
     budgets=(
+        NO_ACTIVEMASK,
         none_of("global", "atomic", what="atomics"),
         none_of("shared", "atomic", what="atomics"),
         Budget(
@@ -80,8 +104,9 @@ EXERCISE = Exercise(
             "shared load requests per block",
             per_block("shared", "load"),
             40,
-            "Half of the threads that are left add a pair in each step: eight steps, not 255 "
-            "additions in a row.",
+            "Half of the threads that are left add a pair in each step, and they should be the "
+            "first ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart "
+            "keep all warps at work, and one thread alone makes 255 additions in a row.",
         ),
         Budget("shared store requests per block", per_block("shared", "store"), 40, quiet=True),
         Budget(
@@ -123,6 +148,13 @@ EXERCISE = Exercise(
         ),
         FindingHint(
             "barrier",
+            "__syncwarp() waits for all 32 lanes, and some of them never come: it stands in a "
+            "branch that they do not take. Here your kernel seemed right because those lanes had "
+            "ended. Put it behind the branch.",
+            when=lambda found: "for the lanes of mask" in found.message,
+        ),
+        FindingHint(
+            "barrier",
             "__syncthreads() waits for all 256 threads, and 224 of them are not in this branch: "
             "take __syncwarp().",
         ),
@@ -138,11 +170,26 @@ EXERCISE = Exercise(
     right=(
         right("half of the lanes add, then __syncwarp()"),
         right("read, wait, write, wait", "right_read_first.cu"),
+        right(
+            "only the lanes that add wait, named by their mask",
+            "solution.cu",
+            (
+                "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
+                "if (t < stride) {\n            s[t] += s[t + stride];\n"
+                "            __syncwarp((1u << stride) - 1);\n        }",
+            ),
+        ),
+        right(
+            "the other warps leave",
+            "solution.cu",
+            ("t < 32 && ", ""),
+            ("    for (int stride = 16;", "    if (t >= 32) return;\n    for (int stride = 16;"),
+        ),
         right("shuffles within the last warp", "right_shuffles.cu"),
         right("shuffles in every warp", "right_two_levels.cu"),
     ),
     wrong=(
-        wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="finding"),
+        wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="not_begun"),
         wrong(
             "no __syncwarp()",
             "a __syncwarp() is missing",
@@ -157,6 +204,39 @@ EXERCISE = Exercise(
                 "s[t] += s[t + stride];\n        __syncwarp()",
             ),
             status="finding",
+        ),
+        wrong(
+            "__syncwarp() in the branch of the lanes that add",
+            "behind the branch",
+            (
+                "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
+                "if (t < stride) {\n            s[t] += s[t + stride];\n"
+                "            __syncwarp();\n        }",
+            ),
+            status="finding",
+        ),
+        wrong(
+            "the lanes that happen to be there",
+            "__activemask()",
+            (
+                "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
+                "if (t < stride) {\n            s[t] += s[t + stride];\n"
+                "            __syncwarp(__activemask());\n        }",
+            ),
+        ),
+        wrong(
+            "other results when it is counted",
+            "when it runs",
+            ("if (t == 0) sums", "if (t == 0 && clock64() >= 0) sums"),
+        ),
+        wrong(
+            "other results on other multiprocessors",
+            "when it runs",
+            (
+                "    if (t == 0) sums",
+                '    unsigned place;\n    asm volatile("mov.u32 %0, %%smid;" : "=r"(place));\n'
+                "    if (t == 0 && place < 1000u) sums",
+            ),
         ),
         wrong(
             "__syncthreads() in the branch",

@@ -142,7 +142,7 @@ EXERCISE = Exercise(
         right("the middle first, then both neighbours", "right_unrolled.cu"),
     ),
     wrong=(
-        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
         wrong("cells outside count as 0", "cell -1 must count as N[0]", file="wrong_zeros.cu"),
         wrong(
             "only the left end",

@@ -143,7 +143,7 @@ EXERCISE = Exercise(
         right("unrolled by hand", "right_unrolled.cu"),
     ),
     wrong=(
-        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
         wrong(
             "a request for every weight",
             "constant requests per warp",

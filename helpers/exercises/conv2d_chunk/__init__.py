@@ -224,7 +224,7 @@ EXERCISE = Exercise(
         right("pointers", "right_pointers.cu"),
     ),
     wrong=(
-        wrong("the stub", "never written", file="stub.cu"),
+        wrong("the stub", "never written", file="stub.cu", status="not_begun"),
         wrong("the first channel is left out", "first of its channels", ("int c = 0", "int c = 1")),
         wrong(
             "the last channel is left out",

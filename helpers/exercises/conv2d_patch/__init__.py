@@ -50,6 +50,19 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
     return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, facts, budgeted)
 
 
+def short_window(rows: int):
+    """A function of a case: what comes out if only the first rows of the window are read, of which
+    the lower outputs use one less.
+    """
+
+    def made(case: Case) -> np.ndarray:
+        outputs = layers.without_rows(rows)(case)
+        outputs[:, :, 1::2] = layers.without_rows(rows - 1)(case)[:, :, 1::2]
+        return outputs
+
+    return made
+
+
 EXERCISE = Exercise(
     name="conv2d_patch",
     lab="110_conv2d_register_tiling",
@@ -95,6 +108,24 @@ EXERCISE = Exercise(
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         layers.TURNED,
+        *(
+            Mistake(
+                f"Rows {rows} to 7 of the window are left out: it has eight rows of cells, 0 to 7.",
+                gives=short_window(rows),
+            )
+            for rows in range(1, 7)
+        ),
+        *(
+            Mistake(
+                f"The filter's {what} from {first} on are left out: it has seven, 0 to 6.",
+                gives=without(first),
+            )
+            for first in range(1, 7)
+            for what, without in (
+                ("rows", layers.without_rows),
+                ("columns", layers.without_columns),
+            )
+        ),
         Mistake(
             "Only the upper row of each patch is right: row r of the window is row r - 1 of the "
             "filter for the lower one.",
@@ -148,7 +179,7 @@ EXERCISE = Exercise(
         right("the lower row one turn later", "right_later.cu"),
     ),
     wrong=(
-        wrong("the stub", "All sums are 0", file="stub.cu"),
+        wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
         wrong(
             "each row of outputs loads its own rows of cells",
             "global loads per output",
@@ -189,6 +220,13 @@ EXERCISE = Exercise(
             ("for (int q = 0;", "#pragma unroll 1\n            for (int q = 0;"),
             status="budget",
         ),
+        wrong("six rows", "rows 6 to 7 of the window", ("r < 8", "r < 6")),
+        wrong(
+            "the filter's rows from 6 on are left out",
+            "rows from 6 on",
+            ("r - o >= 0 && r - o < 7", "r - o >= 0 && r - o <= 5"),
+        ),
+        wrong("six columns", "columns from 6 on", ("q < 7", "q < 6")),
         wrong("seven rows", "only the upper row", ("r < 8", "r < 7")),
         wrong(
             "nothing is written",

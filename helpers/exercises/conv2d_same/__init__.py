@@ -128,7 +128,7 @@ EXERCISE = Exercise(
         right("a choice between the cell and 0", "right_choice.cu"),
     ),
     wrong=(
-        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
         wrong("as conv2d_basic", "must not be loaded", file="wrong_corner.cu", status="finding"),
         wrong("not centred", "centred", ("h - K / 2 + p", "h + p"), ("w - K / 2 + q", "w + q")),
         wrong(

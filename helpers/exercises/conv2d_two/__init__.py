@@ -159,7 +159,7 @@ EXERCISE = Exercise(
         right("a pitch of 40", "solution.cu", ("PITCH=24", "PITCH=40")),
     ),
     wrong=(
-        wrong("the stub", "Both sums are 0", file="stub.cu"),
+        wrong("the stub", "Both sums are 0", file="stub.cu", status="not_begun"),
         wrong(
             "the tile read for each output anew",
             "shared loads per output",

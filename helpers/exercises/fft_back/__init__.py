@@ -178,7 +178,7 @@ EXERCISE = Exercise(
         right("the twiddle conjugated first", "right_conjugate.cu"),
     ),
     wrong=(
-        wrong("the stub", "as it came", file="stub.cu"),
+        wrong("the stub", "as it came", file="stub.cu", status="not_begun"),
         wrong(
             "the transform by its definition",
             "by its definition",

@@ -185,7 +185,7 @@ EXERCISE = PythonExercise(
     ),
     wrong=(
         wrong_python(
-            "the stub", "must wait for the copy into its inbox", file="stub.py", status="finding"
+            "the stub", "must wait for the copy into its inbox", file="stub.py", status="not_begun"
         ),
         wrong_python("pass", "does not have the sum", file="wrong_pass.py"),
         wrong_python("the host waits", "the host waits", file="wrong_host.py", status="budget"),

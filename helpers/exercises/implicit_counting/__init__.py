@@ -42,9 +42,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         yield layer(rng, shape, budgeted=shape.C == 40)
 
 
-def layer(
-    rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
-) -> Case:
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
     """A layer as a product of matrices; a block has a tile of it."""
     grid = (ceil_div(shape.out_h * shape.out_w, TILE), ceil_div(shape.M, TILE), shape.B)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
@@ -149,7 +147,7 @@ EXERCISE = Exercise(
         right("one by one, sixteen times", "right_one_by_one.cu"),
     ),
     wrong=(
-        wrong("the stub", "All sums are 0", file="stub.cu"),
+        wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
         wrong(
             "divisions in the loop", "divisions per warp", file="wrong_divided.cu", status="budget"
         ),

@@ -189,6 +189,7 @@ EXERCISE = PythonExercise(
     title="Swap the loops of a convolution in C++",
     folder=Path(__file__).parent,
     answer="mine",
+    is_text=True,
     made=made,
     judged=judged,
     limit_s=PATIENCE_S + 5,
@@ -209,7 +210,7 @@ EXERCISE = PythonExercise(
         right_python("the last tap first", "right_last_tap_first.py"),
     ),
     wrong=(
-        wrong_python("the stub", "nothing is added yet", file="stub.py"),
+        wrong_python("the stub", "nothing is added yet", file="stub.py", status="not_begun"),
         wrong_python("the last output left out", "one past the last output", file="wrong_last.py"),
         wrong_python(
             "loops not swapped",

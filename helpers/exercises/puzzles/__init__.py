@@ -91,7 +91,7 @@ _FINDINGS = (
 
 
 def _wrong_anywhere() -> tuple[Answer, ...]:
-    return (wrong("the stub", "nothing is written", file="stub.cu"),)
+    return (wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),)
 
 
 def _is_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:

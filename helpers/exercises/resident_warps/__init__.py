@@ -131,7 +131,7 @@ EXERCISE = PythonExercise(
         right_python("one block after another", "right_counting.py"),
     ),
     wrong=(
-        wrong_python("the stub", "32 blocks", file="stub.py"),
+        wrong_python("the stub", "32 blocks", file="stub.py", status="not_begun"),
         wrong_python(
             "partial warps",
             "whole warps",

@@ -79,7 +79,7 @@ EXERCISE = Exercise(
         right("eight maps", "solution.cu", ("-DMAPS=4", "-DMAPS=8")),
     ),
     wrong=(
-        wrong("the stub", "load sectors per output", file="stub.cu", status="budget"),
+        wrong("the stub", "load sectors per output", file="stub.cu", status="not_begun"),
         wrong(
             "one map a block, no weights staged",
             "load sectors per output",

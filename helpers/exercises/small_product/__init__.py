@@ -133,7 +133,7 @@ EXERCISE = Exercise(
         right("cleared first", "right_cleared.cu"),
     ),
     wrong=(
-        wrong("the stub", "All sums are 0", file="stub.cu"),
+        wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
         wrong("three steps", "49th term", file="wrong_short.cu"),
         wrong("the pitch stays", "bank conflicts", ("PITCH = 72", "PITCH = 64"), status="budget"),
         wrong(

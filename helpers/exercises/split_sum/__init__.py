@@ -139,7 +139,7 @@ EXERCISE = Exercise(
         ),
     ),
     wrong=(
-        wrong("the stub", "error is that of halves", file="stub.cu"),
+        wrong("the stub", "error is that of halves", file="stub.cu", status="not_begun"),
         wrong("one long sum", "errors have one sign", ("SHORT = 4", "SHORT = 1000")),
         wrong("sums of 256 terms", "errors have one sign", ("SHORT = 4", "SHORT = 16")),
         wrong("sums of 16 terms", "every fourth step", ("SHORT = 4", "SHORT = 1"), status="budget"),

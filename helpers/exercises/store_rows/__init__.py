@@ -137,7 +137,7 @@ EXERCISE = Exercise(
         right("stores of float4", "right_float4.cu"),
     ),
     wrong=(
-        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
         wrong(
             "each lane stores its four sums at once",
             "sectors written",

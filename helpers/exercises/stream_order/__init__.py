@@ -145,7 +145,7 @@ EXERCISE = PythonExercise(
         right_python("lists of events", "right_lists.py"),
     ),
     wrong=(
-        wrong_python("the stub", "event behind that kernel", file="stub.py", status="finding"),
+        wrong_python("the stub", "event behind that kernel", file="stub.py", status="not_begun"),
         wrong_python("pass", "nothing is enqueued", file="wrong_pass.py"),
         wrong_python(
             "one stream for all", "steps for", file="wrong_one_stream.py", status="budget"

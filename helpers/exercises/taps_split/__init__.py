@@ -11,6 +11,7 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    NO_ACTIVEMASK,
     Budget,
     Case,
     Exercise,
@@ -76,6 +77,7 @@ EXERCISE = Exercise(
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
+        NO_ACTIVEMASK,
         none_of(
             "global",
             "atomic",
@@ -152,12 +154,13 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Tap t belongs to channel t / (K * K), row t / K % K and column t % K of the filter, and "
-        "output i lies in row i / out_w and column i % out_w.",
+        "How many channels, rows and columns come before tap t? Divide by K * K and by K. And "
+        "where does output i stand, if a row has out_w outputs?",
         "After the loop each lane has a part of the sum. __shfl_down_sync(0xffffffff, sum, 16) "
-        "gives lane l the sum of lane l + 16. After adding, 16 lanes are left.",
-        "for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(...);"
-        " then lane 0 stores.",
+        "gives lane l the sum of lane l + 16. If each lane adds what it got, whose sums are whole "
+        "pairs, and how far apart are the next two to add?",
+        "Each step halves the distance: 16, 8, 4, 2, 1. Which lane has the whole sum after the "
+        "last step, and why may only that lane store?",
     ),
     right=(
         right("down, halving"),
@@ -166,7 +169,7 @@ EXERCISE = Exercise(
         right("the last lane stores", "right_up.cu"),
     ),
     wrong=(
-        wrong("the stub", "unchanged", file="stub.cu"),
+        wrong("the stub", "unchanged", file="stub.cu", status="not_begun"),
         wrong("32 atomics", "atomics", file="wrong_atomics.cu", status="budget"),
         wrong(
             "lane 0 alone",

@@ -249,8 +249,8 @@ EXERCISE = PythonExercise(
         "layer 1, where it rises?",
         "A warp with one lane at work takes as long as a full one: count warps that have work, "
         "or their requests.",
-        "Requests of shared memory stand for the taps, requests of global memory for loading the "
-        "tile, which costs more each.",
+        "Two kinds of work grow differently with the width: the taps of each output, and loading "
+        "the tile. Which counter stands for each, and which kind costs more a request?",
     ),
     right=(
         right_python("requests"),
@@ -259,7 +259,7 @@ EXERCISE = PythonExercise(
         right_python("lanes launched, by the shape alone", "right_lanes.py"),
     ),
     wrong=(
-        wrong_python("the stub", "loses 35%", file="stub.py", status="budget"),
+        wrong_python("the stub", "loses 35%", file="stub.py", status="not_begun"),
         wrong_python("the measured widths in a table", "table", file="wrong_table.py"),
         wrong_python(
             "a table by the height, times the maps", "must cost more", file="wrong_heights.py"

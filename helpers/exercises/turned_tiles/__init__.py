@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from helpers.exercises import outcome
 from helpers.exercises.kit import (
     NO_DETOURS,
     ONE_STORE,
@@ -15,7 +16,9 @@ from helpers.exercises.kit import (
     Exercise,
     FindingHint,
     Mistake,
+    Outcome,
     Step,
+    ceil_div,
     executed,
     none_of,
     per_output,
@@ -27,9 +30,21 @@ from helpers.exercises.kit import (
 
 TILE, THREADS = 256, 64
 WAIT = '        asm volatile("cp.async.wait_group 1;" ::: "memory");\n'  # of the solution
+START = """        if (start + stride < n) {
+            start_copy(tiles[current ^ 1], N, start + stride);
+        }
+        asm volatile("cp.async.commit_group;");
+"""
 # (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more; enough
 # blocks to see that they share the work.
 SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4))
+
+
+def later(wait: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
+    """The solution with the wait before the next copy is started."""
+    waits = WAIT.replace("wait_group 1", wait)
+    both = f"{WAIT}        __syncthreads();\n"
+    return "solution.cu", (START, ""), (both, f"{waits}        __syncthreads();\n{START}")
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
@@ -48,6 +63,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 def turned(case: Case) -> np.ndarray:
     """N, each tile turned around."""
     return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
+
+
+def idle_tiles(case: Case, one: Outcome) -> float:
+    """Tiles of block 0 that its first warp reads while no copy is under way."""
+    loads, beside = one.executed(outcome.LOADS), one.executed(outcome.BESIDE_COPIES)
+    tiles = ceil_div(case.count // TILE, case.steps[0].grid[0])  # of block 0
+    return (loads - beside) / max(loads, 1) * tiles
 
 
 EXERCISE = Exercise(
@@ -75,11 +97,12 @@ EXERCISE = Exercise(
             hint="cp.async writes to shared memory by itself; no thread stores there.",
         ),
         Budget(
-            "waits for all copies",
-            executed("cp.async.wait_all", per="launch"),
-            0,
-            "cp.async.wait_all waits for the next tile, too: then nothing is copied while you "
-            "compute. Wait for all groups but the newest: wait_group 1.",
+            "tiles of block 0 during which nothing is copied",
+            idle_tiles,
+            1,
+            "While a tile is turned around, the copy of the next one must be under way. Either "
+            "start it, and then wait for all groups but the newest (wait_group 1); or wait for "
+            "all, and start it behind the barrier. Only the last tile has no next one.",
         ),
         Budget(
             "sectors of N per output",
@@ -140,10 +163,14 @@ EXERCISE = Exercise(
     right=(
         right("two buffers, wait_group 1"),
         right("three buffers, two copies under way", "right_three.cu"),
+        *(
+            right(f"the next copy behind the wait, by {wait}", *later(wait))
+            for wait in ("wait_all", "wait_group 0")
+        ),
         right("CUDA's functions for cp.async", "right_pipeline.cu"),
     ),
     wrong=(
-        wrong("the stub", "copy each tile by cp.async", file="stub.cu", status="budget"),
+        wrong("the stub", "copy each tile by cp.async", file="stub.cu", status="not_begun"),
         wrong(
             "no wait",
             "wait for this tile's group",
@@ -202,11 +229,17 @@ EXERCISE = Exercise(
             ),
             status="finding",
         ),
+        *(
+            wrong(
+                f"everything is waited for, by {wait}",
+                "must be under way",
+                ("cp.async.wait_group 1;", f"cp.async.{wait};"),
+                status="budget",
+            )
+            for wait in ("wait_all", "wait_group 0")
+        ),
         wrong(
-            "everything is waited for",
-            "wait_group 1",
-            ("cp.async.wait_group 1;", "cp.async.wait_all;"),
-            status="budget",
+            "one tile after another", "must be under way", file="wrong_in_turn.cu", status="budget"
         ),
         wrong("not turned around", "not turned around", ("cells[255 - o]", "cells[o]")),
         wrong(

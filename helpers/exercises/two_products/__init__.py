@@ -160,7 +160,7 @@ EXERCISE = Exercise(
         right("fragments by ldmatrix", "right_ldmatrix.cu"),
     ),
     wrong=(
-        wrong("the stub", "nothing is written", file="stub.cu"),
+        wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
         wrong(
             "the sums begin at zero again",
             "last 16 terms alone",

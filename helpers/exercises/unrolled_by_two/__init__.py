@@ -138,7 +138,7 @@ EXERCISE = Exercise(
         right("steps of four and two, two sums", "right_four.cu"),
     ),
     wrong=(
-        wrong("the stub", "no partner", file="stub.cu", status="finding"),
+        wrong("the stub", "no partner", file="stub.cu", status="not_begun"),
         wrong(
             "one tap a turn, and // q += 2 in a comment",
             "turns of loops",

@@ -25,6 +25,7 @@ from .checks import Problem, check, conv2d_atol, some_images, suspects
 from .data import inputs
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
+from .implicit_mma import IMPLICIT, ImplicitMma, ImplicitSizes, implicit_mma
 from .mma import (
     ARCHITECTURE,
     FASTEST,
@@ -45,6 +46,7 @@ from .mma import (
     warpgroup_fragments,
 )
 from .refusals import PLAINEST, SPARE
+from .register_2d import Register2d, register_2d
 from .register_images import RegisterImages, register_images
 from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
@@ -58,6 +60,7 @@ __all__ = [
     "CONV2D",
     "FASTEST",
     "FITTED",
+    "IMPLICIT",
     "INDICES",
     "LAYERS",
     "MOST_SHARED_BYTES",
@@ -76,11 +79,14 @@ __all__ = [
     "ConvShape",
     "HalfInputs",
     "Im2colGemm",
+    "ImplicitMma",
+    "ImplicitSizes",
     "LayerError",
     "Names",
     "Pairs",
     "Problem",
     "Quads",
+    "Register2d",
     "RegisterImages",
     "RegisterTiled",
     "ScaledHalf",
@@ -96,6 +102,7 @@ __all__ = [
     "conv2d_named",
     "convolve",
     "half2",
+    "implicit_mma",
     "inputs",
     "kernels",
     "mma_halves",
@@ -103,6 +110,7 @@ __all__ = [
     "mma_quads",
     "mma_wgmma",
     "power_of_two",
+    "register_2d",
     "register_images",
     "require_warpgroups",
     "shape_for",

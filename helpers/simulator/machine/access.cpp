@@ -264,6 +264,7 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
     Request request{addresses, lanes, static_cast<std::uint32_t>(pc),    size, size,
                     access,    first, one != nullptr ? nullptr : regions};
     bool watched = w.traffic.watches(w.block_linear, warp.number);
+    if (watched) w.traffic.in_flight = static_cast<std::uint32_t>(w.async.in_flight);
     if (counted == UINT32_MAX || counted == size) {
         w.traffic.request(request, watched);
         return true;

@@ -82,6 +82,7 @@ struct Site {
 struct WatchedLane {    // one lane of one request of the watched warp
     std::uint64_t request = 0, pc = 0;
     std::uint32_t access = LOAD, region = 0, space = GLOBAL, size = 0, lane = 0;
+    std::uint32_t in_flight = 0;    // copies of its block that had not arrived
     std::int64_t offset = 0;
 };
 
@@ -131,6 +132,8 @@ public:
 
     static constexpr std::size_t watched_limit =
         4096;    // requests of the watched warp that are kept one by one
+
+    std::uint32_t in_flight = 0;    // copies of the watched block, for its next request
 
     void begin(std::uint64_t watched_block, std::uint32_t watched_warp) {
         sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_ = 0;
@@ -561,7 +564,7 @@ private:
             row.request = requests_seen_ - 1, row.pc = r.pc, row.access = r.access,
             row.region = region->id;
             row.space = region->space, row.size = r.size,
-            row.lane = static_cast<std::uint32_t>(lane);
+            row.lane = static_cast<std::uint32_t>(lane), row.in_flight = in_flight;
             row.offset = static_cast<std::int64_t>(r.addresses[lane] - region->start);
             watched_.push_back(row);
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_ACTIVEMASK,
     Budget,
     Case,
     FindingHint,
@@ -76,6 +77,7 @@ EXERCISE = puzzle(
     follow=(2,),
     comes_from={"N": ((0,), (1,), (2,), (3,))},
     budgets=(
+        NO_ACTIVEMASK,
         Budget(
             "load requests for each warp",
             lambda case, one: one.total("requests", "global", "load") / warps(case),

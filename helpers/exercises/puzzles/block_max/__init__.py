@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_ACTIVEMASK,
     Budget,
     Case,
     FindingHint,
@@ -80,6 +81,7 @@ EXERCISE = puzzle(
     follow=(1,),
     comes_from={"N": ((4,), (5,), (6,), (7,))},
     budgets=(
+        NO_ACTIVEMASK,
         Budget(
             "global load requests per block",
             per_block("global", "load"),
@@ -88,8 +90,9 @@ EXERCISE = puzzle(
         ),
         shared_loads(
             40,
-            "In each step half of the threads that are left compare a pair: eight steps, not 255 "
-            "comparisons in a row by one thread.",
+            "In each step half of the threads that are left compare a pair, and they should be the "
+            "first ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart "
+            "keep all warps at work, and one thread alone makes 255 comparisons in a row.",
         ),
         barriers(17, "A barrier behind the filling and one or two behind each of the eight steps."),
         none_of("shared", "atomic", what="atomics in shared memory"),

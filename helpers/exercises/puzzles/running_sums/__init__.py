@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    NO_ACTIVEMASK,
     Budget,
     Case,
     FindingHint,
@@ -71,6 +72,7 @@ EXERCISE = puzzle(
     comes_from={"N": ((0,), (1,), (2,), (3,))},
     watch=((0, 0, 0), 1),
     budgets=(
+        NO_ACTIVEMASK,
         Budget(
             "global load requests per block",
             per_block("global", "load"),

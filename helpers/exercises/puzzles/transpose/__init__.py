@@ -22,8 +22,8 @@ from helpers.exercises.kit import (
 from helpers.exercises.puzzles import puzzle, sectors_per_request
 
 TILE = (
-    "Lanes that are neighbours in a row of N lie a whole row apart in P. Load along the rows of N "
-    "into a tile of 32 x 32 cells in __shared__ memory, wait, and store along the rows of P."
+    "Lanes that are neighbours in a row of N lie a whole row apart in P, so that a direct copy "
+    "touches a sector for each lane on one side. Where can a block keep its cells in between?"
 )
 
 
@@ -123,7 +123,7 @@ EXERCISE = puzzle(
         right("turned while it is filled, rotated rows", "right_turned_store.cu"),
     ),
     wrong=(
-        wrong("no tile", "store along the rows of p", file="wrong_direct.cu", status="budget"),
+        wrong("no tile", "where can a block keep", file="wrong_direct.cu", status="budget"),
         wrong("rows of 32 cells", "in one bank", ("tile[32][33]", "tile[32][32]"), status="budget"),
         wrong(
             "no barrier",

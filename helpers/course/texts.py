@@ -1,0 +1,52 @@
+"""Text that students, compilers and files bring, on its way into a file or onto a page.
+
+JSON can hold half of a surrogate pair ("\\ud800"), and a file name any byte. Neither is text that
+UTF-8 can hold, so that a page with it could not be written.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+_HALF = re.compile(r"[\ud800-\udfff]")
+
+_PLAIN = " \n.,;:/-=+%?"  # no reader of Markdown or HTML makes anything of these in a block
+
+
+def clean(value: Any) -> Any:
+    """Return plain values with U+FFFD for what UTF-8 cannot hold, in all texts and keys."""
+    if isinstance(value, str):
+        return _HALF.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, list | tuple):
+        return type(value)(clean(one) for one in value)
+    if isinstance(value, dict):
+        return {clean(key): clean(one) for key, one in value.items()}
+    return value
+
+
+def write(path: Path, text: str) -> None:
+    """Write a text as UTF-8, whatever stands in it."""
+    path.write_text(clean(text), encoding="utf-8")
+
+
+def for_markdown(text: str) -> str:
+    """Return a text for a page that is made by way of Markdown. The page shows it letter by letter,
+    in a block of its own.
+
+    Each sign that Markdown or HTML may read is written by its number, so that the text is safe in
+    either. MathJax leaves the block out.
+    """
+    shown = "".join(
+        char if char.isalnum() or char in _PLAIN else f"&#{ord(char)};" for char in clean(text)
+    )
+    # An empty line would end the block for some readers of Markdown.
+    shown = re.sub(r"\n(?=\n)", "\n&#8203;", shown)
+    return f"<pre>{shown}</pre>"
+
+
+def for_html(text: str) -> str:
+    """Return a text for a page of HTML, in an element or in a quoted attribute."""
+    return html.escape(clean(text))

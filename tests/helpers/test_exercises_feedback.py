@@ -1,0 +1,113 @@
+"""What an answer is told: the verdict first, and what would mend it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from helpers import exercises
+from helpers.exercises import outcome
+from helpers.exercises.exercise import Exercise
+
+
+def words(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def edited(one: Exercise, *edits: tuple[str, str]) -> str:
+    """The solution with edits, each of a text that stands in it once."""
+    text = one.solution
+    for old, new in edits:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
+# ---- printf ----
+
+EDGE = exercises.find("conv1d_edge")
+STORE = "P[i] = sum;"
+
+
+def test_a_kernel_that_prints_without_end_is_told_so_below_its_verdict(capsys):
+    text = edited(EDGE, (STORE, f'for (int k = 0; k < 2000; ++k) printf("%d\\n", i); {STORE}'))
+    found = dataclasses.replace(EDGE, limit_s=0.3).judge(text)
+    assert capsys.readouterr().out == "", "the verdict has it all"
+    assert found.status == "time" and "calls printf" in words(found)
+    lines = str(found).splitlines()
+    assert lines[0].startswith("FAIL conv1d_edge") and len(lines) < 20 + outcome.SHOWN_LINES
+    head = next(k for k, line in enumerate(lines) if "printf wrote" in line)
+    assert lines[head].endswith("lines; the first 50:") and len(lines) == head + 51
+
+
+def test_a_forgotten_printf_of_a_right_kernel_is_shown_once_and_counted(capsys):
+    text = edited(EDGE, (STORE, f'if (i == 0) printf("first %d\\n", n); {STORE}'))
+    found = EDGE.judge(text)
+    assert found.passed and capsys.readouterr().out == ""
+    assert found.printed.splitlines()[0] == f"printf wrote {len(EDGE.all_cases(1))} lines:"
+
+
+def test_a_printf_that_costs_the_points_is_named():
+    """What printf prints lies in local memory, of which this exercise allows none."""
+    one = exercises.find("conv1d_symmetric")
+    at = one.solution.rindex("}")
+    text = one.solution[:at] + '    printf("%d\\n", blockIdx.x);\n}\n'
+    found = one.judge(text)
+    assert found.status == "budget" and "calls printf" in words(found), found
+
+
+def test_what_was_printed_travels_as_a_file(tmp_path):
+    text = edited(EDGE, (STORE, f'if (i == 0) printf("first %d\\n", n); {STORE}'))
+    outcomes = EDGE.run(text, 5)
+    outcome.save(outcomes, tmp_path / "outcomes.npz")
+    there = EDGE.verdict(outcome.load(tmp_path / "outcomes.npz"), 5)
+    assert there.printed and there.to_dict() == EDGE.judge(text, 5).to_dict()
+
+
+@pytest.mark.parametrize("text", ["", "a" * 1_900, "%d"])
+def test_odd_prints_do_no_harm(text):
+    call = f'printf("{text}\\n", 1);'
+    found = EDGE.judge(edited(EDGE, (STORE, f"if (i == 0) {call} {STORE}")))
+    assert found.passed and max(map(len, str(found).splitlines())) <= 200
+
+
+# ---- hints that misled ----
+
+
+def test_unwritten_ends_are_called_so():
+    found = EDGE.judge(edited(EDGE, ("if (i < n)", "if (i > 0 && i < n - 1)")))
+    assert "never written, those at the ends" in words(found), found
+    found = EDGE.judge(edited(EDGE, ("if (i < n)", "if (i < n / 256 * 256)")))
+    assert "never written" in words(found) and "last, partial block" in words(found), found
+
+
+INTERLEAVED = (
+    ("int half = 128; half > 0; half /= 2", "int far = 1; far < 256; far *= 2"),
+    ("if (t < half) s[t] = fmaxf(s[t], s[t + half])",
+     "if (t % (2 * far) == 0) s[t] = fmaxf(s[t], s[t + far])"),
+)  # fmt: skip
+
+
+def test_interleaved_threads_are_not_called_one_thread_alone():
+    one = exercises.find("block_max")
+    found = one.judge(edited(one, *INTERLEAVED))
+    assert found.status == "budget" and "keep all warps at work" in words(found), found
+
+
+@pytest.mark.parametrize("name", exercises.names())
+def test_no_hint_is_the_answer(name):
+    """A hint may name one line, never a row of them: the longest piece of the solution in it."""
+    one = exercises.find(name)
+    code = {line.strip() for line in one.solution.splitlines()} - {
+        line.strip() for line in one.stub.splitlines()
+    }
+    for hint in one.hints:
+        quoted = [line for line in code if len(line) > 30 and line.rstrip(";") in hint]
+        assert len(quoted) <= 1, (hint, quoted)
+
+
+def test_the_first_word_on_a_direct_transpose_leaves_the_tile_to_the_student():
+    one = exercises.find("transpose")
+    said = words(one.judge(one.text("wrong_direct.cu"))).lower()
+    assert "tile" not in said and "__shared__" not in said
