@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 from helpers import plotting, tables
 from helpers.bench import results
+from helpers.bench.problem import Problem
+from helpers.bench.sources import Kernel
 from helpers.bench.times import Times
+from helpers.experiments import sass
 from helpers.plotting import styles
 
 if TYPE_CHECKING:
@@ -44,6 +47,15 @@ def warps_table(times: Times) -> str:
         rows.append(("  registers a thread", *(str(each[width]) for width in widths)))
     head = ("warps that fit, of 64", *(f"{width} x {width}" for width in widths))
     return tables.text(head, rows)
+
+
+def uniform_code_table(problem: Problem, **kernels: Kernel) -> str:
+    """Return what the machine code of kernels has; their names have _ for blanks."""
+    codes = {}
+    for name, kernel in kernels.items():
+        (one,) = problem.plan(kernel)
+        codes[name.replace("_", " ")] = sass.assembled(one.name, one.options, source=one.source)
+    return sass.table(codes, ("LDC", "ULDC", "LDS", "FFMA"))
 
 
 def reported_table(times: Mapping[str, Times], variants: Mapping[str, Sequence[Times]]) -> str:
