@@ -225,6 +225,8 @@ class Counts(Sequence[Count]):
                 title += f": asks for {asked} sectors of {array}, {different} different ones"
                 if first == 1:
                     title = f"{label}: a {kind} of {array} moves {asked} sectors"
+            if space == "constant":
+                title += f": a {kind} of {array} asks for {_words(one, array, kind)}"
             plotting.access_map(
                 ax, one.profile, array=array, kind=kind, space=space, first=first, title=title
             )
@@ -240,6 +242,13 @@ def _space(profile: Profile | None, array: str, kind: str) -> str:
         if (request.array, request.kind) == (array, kind):
             return str(request.space)
     return ""
+
+
+def _words(one: Count, array: str, kind: str) -> str:
+    """How many different words the first request for an array asks for."""
+    requests = (r for r in one.profile.requests if (r.array, r.kind) == (array, kind))
+    words = len(set(next(requests).offsets))
+    return f"{words} word{'s' * (words > 1)}"
 
 
 def _waves(one: Count, array: str, kind: str) -> str:

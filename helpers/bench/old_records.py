@@ -72,6 +72,7 @@ def _reported(row: Row) -> Row:
 
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "102_constant": _constant_1d,
+    "102_unrolled": _constant_1d,
     "108_coalescing": _coalescing,
     "109_reported": _reported,
     "200_constant": _constant_2d,

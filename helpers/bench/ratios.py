@@ -65,6 +65,11 @@ class Ratio:
         """How many times as fast as the baseline the kernel is."""
         return 1 / self.value
 
+    @property
+    def swapped(self) -> Ratio:
+        """The baseline's time over the kernel's, for a text that counts how many times as fast."""
+        return Ratio(self.over, self.kernel, 1 / self.value, 1 / self.high, 1 / self.low)
+
     def words(self, digits: int = 2) -> str:
         """Return "1.27 x as fast", "1.05 x the time", or "no measurable difference"."""
         if not self.different:
