@@ -330,7 +330,8 @@ def orders_table(record: Record) -> str:
     }
     warps = sorted({number for _, number in share})
     body = [(order, *(share[order, number] for number in warps)) for order in ORDERS]
-    head = (f"{ORDER_LOADS} loads; % of the copy", *(f"{number} warps" for number in warps))
+    label = f"{ORDER_LOADS} loads; % of the driver's copy"
+    head = (label, *(f"{number} warps" for number in warps))
     return tables.text(head, body)
 
 
