@@ -30,6 +30,7 @@ from helpers import kernels, tables
 from helpers.bench import old_records
 from helpers.bench.timing import Timing
 from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
+from helpers.simulator import notices
 
 if TYPE_CHECKING:
     from helpers.device import Device
@@ -269,7 +270,8 @@ def record(
     if device.kind != "gpu" and needs_gpu:
         return recall(name)
     _writable_folder()
-    measurements = tuple(_measurement(row) for row in measure())
+    rows = notices.counted(f"Measuring {name}", measure())
+    measurements = tuple(_measurement(row) for row in rows)
     if not measurements:
         raise ValueError(f"record {name}: measure() returned no measurements")
     return _written(name, lab, device, measurements)
@@ -290,7 +292,7 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Recor
     _require_name(name)
     _writable_folder()
     begun = _begun.setdefault(name, {})
-    for row in rows:
+    for row in notices.counted(f"Measuring {name}", rows):
         one = _measurement(row)
         named = {key: value for key, value in one.parameters.items() if key not in _FOUND}
         begun[one.series, tuple(sorted(named.items(), key=str))] = one
