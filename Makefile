@@ -15,18 +15,24 @@ SHELL := /bin/bash
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON3 ?= python3
+# uv, where it is installed, downloads and unpacks packages several times as fast as pip.
+UV := $(shell command -v uv >/dev/null && echo uv)
+comma := ,
+empty :=
+space := $(empty) $(empty)
 ifndef GPU
 GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q '^GPU ' && command -v nvcc >/dev/null \
     && echo yes || echo no)
 endif
 
 ifdef PY
-PYTHON := $(PY)
+PYTHON := $(subst $(space),\ ,$(PY))
 ENVIRONMENT := check-python
 # The package is not installed in PY: its kernels and tests find it by this path.
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 else
-PYTHON := $(CURDIR)/.venv/bin/python
+# A relative path, because the folder's name may have a space.
+PYTHON := .venv/bin/python
 ENVIRONMENT := .venv/.installed $(if $(filter yes,$(GPU)),.venv/.pycuda)
 endif
 
@@ -119,6 +125,12 @@ check-python:
 	$(PYTHON3) -m venv .venv || { rm -rf .venv; \
 	    echo 'Python could not make .venv. On Debian and Ubuntu: sudo apt install python3-venv, then again.'; exit 1; }
 
+# $(1): options and packages. What is long to fetch is named; if uv fails, for example because only
+# pip is configured for a mirror, pip does it.
+install = $(if $(UV),uv pip install --quiet --python $(PYTHON) $(1) || )$(call by_pip,$(1))
+by_pip = (set -o pipefail; $(PYTHON) -m pip install --no-compile --progress-bar off $(1) \
+    | sed -unE 's/^ *(Downloading|Using cached) ([^ -]+)-.* \(([0-9]{2,})[.0-9]* MB.*/  \2, \3 MB/p; s/^Installing collected .*/  unpacking/p')
+
 # One core unpacks packages, so another builds the simulator's machine meanwhile; that needs two
 # packages only. If it cannot be built, the first launch says why. Python compiles modules when
 # they are first imported: most of these never are. A newer pip than that of the Python finds
@@ -126,23 +138,26 @@ check-python:
 # installation, in ten lines that say nothing of this project.
 .venv/.installed: export PYTHONWARNINGS := ignore:Editable installation
 .venv/.installed: pyproject.toml | .venv/bin/python
-	$(PYTHON) -m pip install --quiet --no-compile --upgrade pip numpy platformdirs
-	$(PYTHON) -c 'from helpers.simulator import library; library.build()' 2>/dev/null & \
-	    $(PYTHON) -m pip install --quiet --no-compile --editable '.[test]'; installed=$$?; wait; exit $$installed
-	$(PYTHON) -m helpers.jupyterlab --link
+	@echo 'Installing packages into .venv, 800 MB: about 4 minutes, or 1 if pip has them in its cache.'
+	@$(call install,--upgrade pip numpy platformdirs)
+	@$(PYTHON) -c 'from helpers.simulator import library; library.build()' 2>/dev/null & \
+	    $(call install,--editable '.[test]'); installed=$$?; \
+	    if [ -n "$$(jobs -r)" ]; then echo 'Compiling the simulator, once: about a minute.'; fi; \
+	    wait; exit $$installed
+	@$(PYTHON) -m helpers.jupyterlab --link
 	@touch $@
 
 .venv/.pycuda: .venv/.installed
-	$(PYTHON) -m pip install --quiet --editable '.[gpu]' || { \
-	    echo; echo 'PyCUDA could not be built, see above. README.md, "Troubleshooting", has the usual causes.'; \
+	@echo 'Building PyCUDA: about a minute.'
+	@$(call install,--editable '.[gpu]') || { \
+	    echo; echo 'PyCUDA could not be built, see above. INSTALL.md, "Troubleshooting", has the usual causes.'; \
 	    echo 'To go on without it, in the simulator: add GPU=no to the command, as in: make labs GPU=no'; exit 1; }
 	$(PYTHON) -c 'import pycuda.driver; pycuda.driver.init()' || { \
-	    echo; echo 'PyCUDA was built but does not start, see above. README.md, "Troubleshooting", has the usual causes.'; \
+	    echo; echo 'PyCUDA was built but does not start, see above. INSTALL.md, "Troubleshooting", has the usual causes.'; \
 	    echo 'To go on without it, in the simulator: add GPU=no to the command, as in: make labs GPU=no'; exit 1; }
 	@touch $@
 
 .venv/.site: .venv/.installed
-	$(PYTHON) -m pip install --quiet --editable '.[site]'
+	@echo 'Installing the packages of the website into .venv.'
+	@$(call install,--editable '.[site]')
 	@touch $@
-
-comma := ,

@@ -5,12 +5,12 @@ beside PyCUDA because `device.select()` retains the primary context, which PyTor
 read the same allocations.
 
 The yardstick gets every advantage: cuDNN tries all of its algorithms (benchmark mode without a
-limit), its input has either layout, halves also get the multiple of 8 channels that its tensor-core
-kernels want, and the fastest of these is compiled by `torch.compile`, too (`Way`). The time does
-not include the conversion of the layout or the padding, and the fastest way counts. There are three
-modes. "FP32" switches TF32 off, because TF32 rounds the factors to 10 bits: inputs, arithmetic and
-outputs are FP32, as in the kernels. "TF32" switches it on. "FP16" reads and writes halves; the time
-does not include their conversion.
+limit), its input has either layout, and halves also get the multiple of 8 channels that its
+tensor-core kernels want (`Way`). The recorded benchmark also compiles the fastest of these by
+`torch.compile`. The time does not include the conversion of the layout or the padding, and the
+fastest way counts. There are three modes. "FP32" switches TF32 off, because TF32 rounds the factors
+to 10 bits: inputs, arithmetic and outputs are FP32, as in the kernels. "TF32" switches it on.
+"FP16" reads and writes halves; the time does not include their conversion.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import dataclasses
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from helpers import checking, device
 from helpers.bench import timing
@@ -159,23 +161,23 @@ def require(mode: str = "FP32") -> Any:
 
 
 class _Borrowed:
-    """float32 in memory of another owner on the device, by the CUDA array interface."""
+    """An array in memory of another owner on the device, by the CUDA array interface."""
 
-    def __init__(self, address: int, shape: Sequence[int]):
+    def __init__(self, address: int, shape: Sequence[int], dtype: Any):
         self.__cuda_array_interface__ = {
             "data": (int(address), False),
             "shape": tuple(shape),
-            "typestr": "<f4",
+            "typestr": np.dtype(dtype).str,
             "strides": None,
             "version": 3,
         }
 
 
-def borrowed(address: int, shape: Sequence[int]) -> Any:
-    """PyTorch's view of float32 on the device that somebody else owns."""
+def borrowed(address: int, shape: Sequence[int], dtype: Any = np.float32) -> Any:
+    """Return PyTorch's view of an array on the device that somebody else owns."""
     import torch
 
-    return torch.as_tensor(_Borrowed(address, shape), device="cuda")
+    return torch.as_tensor(_Borrowed(address, shape, dtype), device="cuda")
 
 
 class Convolution:
@@ -240,7 +242,7 @@ class Convolution:
         """Return the names of the GPU kernels of one launch, the longest run first."""
         torch = require(self.mode)
         activities = [torch.profiler.ProfilerActivity.CUDA]
-        with torch.profiler.profile(activities=activities) as trace:
+        with torch.profiler.profile(activities=activities, acc_events=True) as trace:
             self.launch(None)
             torch.cuda.synchronize()
         events = sorted(trace.key_averages(), key=lambda one: -one.self_device_time_total)
@@ -282,12 +284,14 @@ def contenders(
     *,
     mode: str = "FP32",
     budget_s: float = 0.3,
+    compile_fastest: bool = False,
 ) -> Iterator[tuple[Convolution, checking.Verdict, timing.Timing]]:
-    """Check and time every way of a mode, and yield each one: first the plain ways, then the
-    fastest of them by `torch.compile`.
+    """Check and time every way of a mode (`ways`), and yield each one.
 
-    x, filter, want: device addresses; the outputs at `want` are right within `atol`. A printed line
-    replaces a way whose outputs are wrong or that PyTorch refuses. Raises TorchMissing.
+    x, filter, want: device addresses; the outputs at `want` are right within `atol`.
+    compile_fastest: also compile the fastest of these by `torch.compile`, whose search takes 3 to
+    15 s. A printed line replaces a way whose outputs are wrong or that PyTorch refuses. Raises
+    TorchMissing.
     """
 
     def timed(way: Way) -> tuple[Convolution, checking.Verdict, timing.Timing] | None:
@@ -305,7 +309,7 @@ def contenders(
 
     plain = [found for way in ways(mode, shape) if (found := timed(way))]
     yield from plain
-    if plain:
+    if plain and compile_fastest:
         fastest = min(plain, key=lambda found: found[2].median)[0].way
         if found := timed(dataclasses.replace(fastest, compiled=True)):
             yield found

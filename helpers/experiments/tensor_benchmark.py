@@ -22,12 +22,15 @@ from helpers.bench import cudnn, timing
 from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.problems.conv2d import Conv2d, LayerError, Problem, TensorLayer
+from helpers.problems.conv2d import Conv2d, ImplicitMma, LayerError, Problem, TensorLayer
 from helpers.problems.lenet import network
 
 NAME = "benchmark_tensor"
 BATCHES = network.ACCURACY_SIZES
 BUDGET_S = 0.05
+# torch.compile is tried for one batch of each layer and mode: its search takes up to 15 s, and it
+# took cuDNN's own convolution in each of 12 trials.
+COMPILED_BATCH = 1_000
 COPY = {False: "device-to-device copy", True: "device-to-device copy, halves"}
 RATIO = "ratio"
 UNITS, SPLIT, HALVES, HALF_IO = "FP32 units", "FP32 accuracy", "halves", "FP16 in and out"
@@ -50,15 +53,19 @@ def ways(layer: str) -> dict[str, tuple[Conv2d, ...]]:
     if conv2d.LAYERS[layer].C == 1:
         return {
             UNITS: units,
-            SPLIT: (conv2d.mma_quads(),),
-            HALVES: (conv2d.mma_quads(1),),
-            HALF_IO: (conv2d.mma_quads(1, True),),
+            SPLIT: (conv2d.mma_quads(), conv2d.implicit_mma(2)),
+            HALVES: (conv2d.mma_quads(1), conv2d.implicit_mma()),
+            HALF_IO: (conv2d.mma_quads(1, True), conv2d.implicit_mma(1, True)),
         }
     return {
         UNITS: units,
-        SPLIT: (conv2d.mma_wgmma(), conv2d.mma_pairs()),
-        HALVES: (conv2d.mma_wgmma(1), conv2d.mma_halves(), conv2d.wmma()),
-        HALF_IO: (conv2d.mma_wgmma(1, True), conv2d.mma_halves(True)),
+        SPLIT: (conv2d.mma_wgmma(), conv2d.mma_pairs(), conv2d.implicit_mma(2)),
+        HALVES: (conv2d.mma_wgmma(1), conv2d.mma_halves(), conv2d.wmma(), conv2d.implicit_mma()),
+        HALF_IO: (
+            conv2d.mma_wgmma(1, True),
+            conv2d.mma_halves(True),
+            conv2d.implicit_mma(1, True),
+        ),
     }
 
 
@@ -87,6 +94,10 @@ class TensorBenchmark(BenchmarkBase):
         for name, problem, x in self.problems():
             yield from self._problem(name, problem, x)
 
+    def ways(self, layer: str) -> dict[str, tuple[Conv2d, ...]]:
+        """Return the kernels of each way for a layer."""
+        return ways(layer)
+
     def _problem(self, name: str, problem: Problem, x: np.ndarray) -> Iterator[Row]:
         told = {"layer": name, "batch": problem.shape.B}
         copies = {halves: self.copy(problem.shape, halves) for halves in (False, True)}
@@ -100,7 +111,7 @@ class TensorBenchmark(BenchmarkBase):
                     yield told | row
                     if row["timing"].median < fastest:
                         fastest, vendors[mode] = row["timing"].median, one
-            for way, specs in ways(name).items():
+            for way, specs in self.ways(name).items():
                 yield from (
                     told | row for row in self._way(way, specs, problem, x, copies, vendors)
                 )
@@ -188,7 +199,7 @@ class TensorBenchmark(BenchmarkBase):
             if spec.resident:
                 name = f"{spec.name}, {spec.resident} blocks, {way}"
         run = conv2d.compile(spec, problem.shape)
-        if isinstance(spec, TensorLayer) and spec.half_io:
+        if isinstance(spec, (TensorLayer, ImplicitMma)) and spec.half_io:
             return self._halves(spec, run, problem, x, row)
 
         def launch(stream: Any) -> None:
@@ -201,7 +212,12 @@ class TensorBenchmark(BenchmarkBase):
         return Contender(name, launch, verdict, run.free, row)
 
     def _halves(
-        self, spec: TensorLayer, run: conv2d.Compiled, problem: Problem, x: np.ndarray, row: Row
+        self,
+        spec: TensorLayer | ImplicitMma,
+        run: conv2d.Compiled,
+        problem: Problem,
+        x: np.ndarray,
+        row: Row,
     ) -> Contender:
         """A kernel with halves in and out, on arrays of its own; the oracle checks some images."""
         shape, images = problem.shape, conv2d.some_images(problem.shape.B)
@@ -220,7 +236,7 @@ class TensorBenchmark(BenchmarkBase):
         for place, image in zip(got, images, strict=True):
             self._cuda.memcpy_dtoh(place, int(y) + image * place.nbytes)
         some = np.ascontiguousarray(x[list(images)])
-        want = reference.conv2d(some, problem.filter_on_host)
+        want = reference.conv2d(some, problem.filter_on_host, shape.stride)
         largest = np.full((1, 1, 1, 1), np.abs(x).max())
         # y is rounded, too.
         atol = spec.precision.atol(largest, problem.filter_on_host) + 2.0**-11 * float(
@@ -241,8 +257,13 @@ class TensorBenchmark(BenchmarkBase):
     def _cudnn(self, problem: Problem, mode: str) -> Iterator[tuple[Contender, Row]]:
         """cuDNN in one mode, called in every way, timed; the rows name the kernels that it took."""
         arrays = problem.x, problem.filter, problem.want, problem.atol
+        compile_fastest = problem.shape.B == COMPILED_BATCH
         for one, verdict, timed in cudnn.contenders(
-            problem.shape, *arrays, mode=mode, budget_s=self._budget_s
+            problem.shape,
+            *arrays,
+            mode=mode,
+            budget_s=self._budget_s,
+            compile_fastest=compile_fastest,
         ):
             row = one.row | {"kernels": one.kernels()}
             contender = Contender(one.name, one.launch, verdict, lambda: None, row)

@@ -7,6 +7,7 @@ python -m helpers.jupyterlab --link
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,14 +55,27 @@ def link(prefix: Path) -> list[Path]:
     return list(links)
 
 
+def not_writable(error: OSError, root: Path = ROOT) -> str:
+    """What to do where the students' copies cannot be written."""
+    return (
+        f"make jupyter writes your copies of the labs to {root / copies.FOLDER}, and cannot: "
+        f"{error.strerror or error}.\n"
+        "Make a copy of the whole folder that you can write to, and start there:\n"
+        f"    cp -r {shlex.quote(str(root))} ~/halo-labs && cd ~/halo-labs && make jupyter"
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments == ["--link"]:
         link(Path(sys.prefix))
         return
     os.environ.update(environment(os.environ))
-    (ROOT / "results").mkdir(exist_ok=True)  # the start page links it, and no lab may have run yet
-    print(copies.update())
+    try:
+        (ROOT / "results").mkdir(exist_ok=True)  # the start page links it, and no lab may have run
+        print(copies.update(ROOT))
+    except OSError as error:
+        sys.exit(not_writable(error))
     from jupyterlab.labapp import main as serve
 
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{START_PAGE}"]

@@ -13,13 +13,14 @@ from __future__ import annotations
 import atexit
 import dataclasses
 import gc
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import instructions, memory
+from . import compiler_options, instructions, memory
 from .comparison import ProfileComparison, compare
 from .faults import LaunchFault, LaunchRefused
 from .findings import Finding, leaked
@@ -88,7 +89,8 @@ def profile(
     """Runs kernel `name` of CUDA `source` once, and returns its counters and findings.
 
     args: NumPy arrays (they are copied to the device, and copied back unless a finding stops the
-    launch), NumPy scalars, or device allocations of the simulator; grid, block: up to three
+    launch; arrays that overlap share their memory there), NumPy scalars, or device allocations of
+    the simulator, each of the type that the kernel's signature has; grid, block: up to three
     extents; shared: bytes of dynamic shared memory; options: options of nvcc, such as -D...;
     constants: values for `__constant__` symbols; watch: (block, warp) whose requests
     `Profile.requests` lists one by one; sample_every: run every n-th block only (the result says
@@ -186,6 +188,19 @@ def check(
     return report.findings
 
 
+def _require_folders(options: Sequence[str]) -> None:
+    """Raises ValueError if a folder of -I is missing: its headers would be missing without a word
+    about the folder.
+    """
+    for path in compiler_options.read(options).include_paths:
+        if not os.path.isdir(path):
+            why = "is a file" if os.path.exists(path) else "does not exist"
+            raise ValueError(
+                f"the option -I{path} names no folder, {os.path.abspath(path)} {why}: give the "
+                "folder of your headers, or leave the option out"
+            )
+
+
 def _launch(
     source: str,
     name: str,
@@ -204,6 +219,15 @@ def _launch(
     """Compiles a source, and runs one launch of its kernel. as_written: of the translation that
     keeps the loops of the source; more: arguments of launch.launch.
     """
+    if not isinstance(source, str):
+        raise TypeError(
+            f"the source is a text of CUDA, got {type(source).__name__}: give the text of a .cu "
+            "file, such as pathlib.Path(...).read_text()"
+        )
+    if isinstance(options, str):
+        raise TypeError(f'options takes a list, such as options=["{options}"], got {options!r}')
+    _require_folders(options)
+    blocks, threads = extents(grid, "grid"), extents(block, "block")
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
     rehearses = as_written or "initialisation" in observe
     module = load(source, tuple(options), f"{plain}.cu", rehearses=rehearses)
@@ -218,7 +242,6 @@ def _launch(
                 kernel = kernel.rehearsal
         except UnknownKernel as error:
             raise ValueError(str(error)) from None
-        blocks, threads = extents(grid), extents(block)
         set_constants(module, constants or {})
         with Arguments(kernel, args, outputs) as packed:
             try:

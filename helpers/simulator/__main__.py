@@ -60,10 +60,12 @@ class Mistake(Exception):
 
 
 class Fresh:
-    """Device memory that nothing has written; freed by `close`."""
+    """Device memory that nothing has written; freed by `close`. dtype and shape: of its values."""
 
-    def __init__(self, nbytes: int):
-        self.address, self.nbytes = memory.allocate(nbytes), nbytes
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
+        self.shape, self.dtype = shape, dtype
+        self.nbytes = math.prod(shape) * dtype.itemsize
+        self.address = memory.allocate(self.nbytes)
 
     def __int__(self) -> int:
         return self.address
@@ -113,7 +115,7 @@ def _array(spec: str, head: str, rest: Sequence[str], rng: np.random.Generator) 
     dtype, shape = _dtype(spec, rest[0]), _shape(spec, rest[1])
     shape = (*shape, *dtype[1])
     if head == "out":
-        return Fresh(math.prod(shape) * np.dtype(dtype[0]).itemsize)
+        return Fresh(shape, np.dtype(dtype[0]))
     return _filled(spec, rest[2] if len(rest) > 2 else "uniform", np.dtype(dtype[0]), shape, rng)
 
 

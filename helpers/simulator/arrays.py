@@ -72,19 +72,17 @@ def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, Ar
             continue
         start, nbytes, number = region
         name, first = parameter.name, address - start
+        element, width = _element(parameter.type_text), parameter.element_bytes
         if number in arrays and arrays[number].name != name:  # two parameters, one array
-            name, first = f"{arrays[number].name}={name}", min(first, arrays[number].first_byte)
-        width = parameter.element_bytes
+            other = arrays[number]
+            name = f"{other.name}={name}" if first == other.first_byte else f"{other.name}/{name}"
+            if other.first_byte < first:  # indices count from the first of them
+                first = other.first_byte
+                if other.element_bytes:
+                    element, width = other.element, other.element_bytes
         extents = ((nbytes - first) // width,) if width else ()
         arrays[number] = ArrayName(
-            name,
-            nbytes - first,
-            _element(parameter.type_text),
-            width,
-            extents,
-            "global",
-            first,
-            start,
+            name, nbytes - first, element, width, extents, "global", first, start
         )
     for number, variable in kernel.module.regions.items():
         arrays[number] = ArrayName(

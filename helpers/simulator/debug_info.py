@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePosixPath
 
 from .dwarf import UNKNOWN, Dwarf, Type
@@ -44,7 +44,8 @@ class Parameter:
     """One parameter of a kernel: bytes and offset in the packed argument buffer.
 
     is_const: it points to elements that the kernel may not write; element_bytes: bytes of such an
-    element, 0 if unknown.
+    element, 0 if unknown; layout: the numbers in such an element, or in the value of a parameter
+    that is no pointer (Dwarf.layouts_of_parameters).
     """
 
     name: str
@@ -55,6 +56,7 @@ class Parameter:
     is_floating: bool
     is_const: bool = False
     element_bytes: int = 0
+    layout: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ class Variable:
     name: the declared name, without namespaces; symbol: its name in the PTX; element: the type of
     its elements, "" if unknown; extents: () for a scalar, a first extent of 0 for dynamic shared
     memory; space: "shared", "constant", "device" or "local"; function: the mangled name of the
-    function that declares it, "" outside functions.
+    function that declares it, "" outside functions; layout: the numbers in an element, as
+    Dwarf.layout_of has them.
     The symbol of a local array is the symbol of the function's whole frame, or "" if the PTX has
     none. The compiler does not say where in the frame the array lies.
     """
@@ -77,6 +80,7 @@ class Variable:
     space: str
     function: str = ""
     size: int = 0
+    layout: str = ""
 
     @property
     def nbytes(self) -> int:
@@ -262,10 +266,11 @@ def _kernels(ptx: str, dwarf: Dwarf, file: str) -> Iterator[KernelInfo]:
             continue
         entry = dwarf.entry_of(mangled)
         sizes, named = _parameter_sizes(ptx, start), dwarf.parameters(mangled)
+        layouts = dwarf.layouts_of_parameters(mangled)
         if len(named) != len(sizes):
-            named = [("", UNKNOWN)] * len(sizes)
+            named, layouts = [("", UNKNOWN)] * len(sizes), [""] * len(sizes)
         parameters = tuple(
-            _parameter(k, name, kind, *sizes[k]) for k, (name, kind) in enumerate(named)
+            _parameter(k, name, kind, *sizes[k], layouts[k]) for k, (name, kind) in enumerate(named)
         )
         own = entry.text("name") if entry is not None else ""
         where = dwarf.files.get(entry.number("file"), file) if entry is not None else file
@@ -279,7 +284,7 @@ def _kernels(ptx: str, dwarf: Dwarf, file: str) -> Iterator[KernelInfo]:
 
 
 def _parameter(
-    number: int, name: str, kind: Type, size: int, offset: int, floating: bool
+    number: int, name: str, kind: Type, size: int, offset: int, floating: bool, layout: str
 ) -> Parameter:
     text = kind.text
     if kind.is_const:  # this `const` is of the parameter itself; the caller does not see it
@@ -297,6 +302,7 @@ def _parameter(
         is_floating=kind.floating or text in _HALVES if known else floating,
         is_const=target is not None and target.is_const,
         element_bytes=target.total if target is not None else 0,
+        layout=layout,
     )
 
 
@@ -317,7 +323,9 @@ def _variables(ptx: str, dwarf: Dwarf) -> Iterator[Variable]:
         kind = known[1] if known is not None else UNKNOWN
         if symbol.count is not None and kind.total != symbol.nbytes:
             kind = UNKNOWN
-        declared.append(_variable(name, symbol, kind, _SPACES[symbol.space], function))
+        variable = _variable(name, symbol, kind, _SPACES[symbol.space], function)
+        layout = dwarf.layout_of_symbol(symbol.name) if kind is not UNKNOWN else ""
+        declared.append(replace(variable, layout=layout))
     yield from declared
     static = {(v.function, v.name, v.nbytes) for v in declared}
     frames = {symbol.function: symbol.name for symbol in symbols if symbol.space == "local"}

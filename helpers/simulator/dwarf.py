@@ -20,16 +20,23 @@ _TAGS = {
     0x0D: "member",
     0x0F: "pointer", 0x10: "reference", 0x11: "unit", 0x13: "structure", 0x16: "typedef",
     0x17: "union", 0x21: "subrange", 0x24: "base", 0x26: "const", 0x2E: "function",
-    0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x42: "rvalue reference",
+    0x1C: "base class", 0x34: "variable", 0x35: "volatile", 0x37: "restrict",
+    0x42: "rvalue reference",
 }  # fmt: skip
 _ATTRIBUTES = {
-    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x2F: "upper", 0x31: "origin", 0x37: "count",
+    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x0D: "bits", 0x2F: "upper", 0x31: "origin",
+    0x37: "count",
     0x38: "place",
     0x3A: "file", 0x3B: "line", 0x3E: "encoding", 0x47: "specification", 0x49: "type",
     0x6E: "linkage", 0x2007: "linkage",
 }  # fmt: skip
 _FLOATING, _ADDRESS, _PLUS = 0x04, 0x03, 0x23
 _MOST_LEVELS = 64  # levels of pointers, arrays and names in one type
+_MOST_NUMBERS = 64  # in the layout of one type
+_POINTERS = ("pointer", "reference", "rvalue reference")
+_HALF = "__half"  # a structure to the compiler, a number to a source
+# Encodings of base types, as the letters that NumPy has for them.
+_LETTERS = {0x02: "b", 0x04: "f", 0x05: "i", 0x06: "i", 0x07: "u", 0x08: "u", 0x10: "u"}
 
 
 @dataclass
@@ -210,10 +217,15 @@ class Dwarf:
 
     def type_of(self, entry: Entry) -> Type:
         """Returns the type of a variable or parameter."""
+        entry = self._with_type(entry)
+        return self._type(entry.number("type"), 0) if "type" in entry.values else UNKNOWN
+
+    def _with_type(self, entry: Entry) -> Entry:
+        """Returns the entry that has the type: this one, or the declaration that it refers to."""
         for link in ("origin", "specification"):
             if "type" not in entry.values and link in entry.values:
                 entry = self._entries[self._at[entry.number(link)]]
-        return self._type(entry.number("type"), 0) if "type" in entry.values else UNKNOWN
+        return entry
 
     def _type(self, offset: int, level: int) -> Type:
         if level > _MOST_LEVELS or offset not in self._at:
@@ -228,7 +240,7 @@ class Dwarf:
             self._type(entry.number("type"), level + 1) if "type" in entry.values else Type("void")
         )
         name = entry.text("name")
-        if entry.tag in ("pointer", "reference", "rvalue reference"):
+        if entry.tag in _POINTERS:
             sign = {"pointer": "*", "reference": "&"}.get(entry.tag, "&&")
             return Type(
                 f"{inner.text} {sign}" if inner.text[-1:] not in "*&" else f"{inner.text}{sign}",
@@ -265,6 +277,97 @@ class Dwarf:
             )
         floating = entry.tag == "base" and entry.number("encoding") == _FLOATING
         return Type(name, entry.number("bytes"), floating=floating)
+
+    def layouts_of_parameters(self, function: str) -> list[str]:
+        """Returns the numbers in the types of a function's parameters, in order: of a pointer, in
+        what it points to.
+
+        Each number has NumPy's code and its offset in bytes: "f4@0 f4@4" for a float2. The text is
+        "" if the numbers are not known.
+        """
+        layouts = []
+        for _, entry in self._inside(self.functions.get(function, -2)):
+            if entry.tag == "parameter":
+                kind = self._plain(self._with_type(entry))
+                is_pointer = kind is not None and self._entries[kind].tag in _POINTERS
+                layouts.append(self._layout(self._target(kind) if is_pointer else kind))
+        return layouts
+
+    def layout_of_symbol(self, symbol: str) -> str:
+        """Returns the numbers in the elements of the variable with this symbol, as
+        `layouts_of_parameters` has them.
+        """
+        entry = self._by_symbol.get(symbol)
+        kind = self._plain(self._with_type(entry)) if entry is not None else None
+        while kind is not None and self._entries[kind].tag == "array":
+            kind = self._target(kind)
+        return self._layout(kind)
+
+    def _layout(self, kind: int | None) -> str:
+        return " ".join(f"{code}@{offset}" for offset, code in self._numbers(kind, 0) or ())
+
+    def _target(self, kind: int | None) -> int | None:
+        return self._plain(self._entries[kind]) if kind is not None else None
+
+    def _plain(self, entry: Entry) -> int | None:
+        """Returns the position of the type of an entry, behind qualifiers and typedefs; None for
+        void.
+        """
+        for _ in range(_MOST_LEVELS):
+            position = self._at.get(entry.number("type")) if "type" in entry.values else None
+            if position is None:
+                return None
+            entry = self._entries[position]
+            if entry.tag not in ("typedef", "const", "volatile", "restrict"):
+                return position
+        return None
+
+    def _numbers(self, position: int | None, level: int) -> list[tuple[int, str]] | None:
+        """Returns offset and code of each number in the type at a position, None if they are not
+        known.
+        """
+        if position is None or level > _MOST_LEVELS:
+            return None
+        kind = self._entries[position]
+        nbytes = kind.number("bytes")
+        if kind.tag == "base" and kind.number("encoding") in _LETTERS:
+            return [(0, f"{_LETTERS[kind.number('encoding')]}{nbytes}")]
+        if kind.tag == "enumeration":
+            return [(0, f"i{nbytes}")] if nbytes else None
+        if kind.tag in _POINTERS:
+            return [(0, "u8")]
+        if kind.tag == "array":
+            return self._numbers_of_array(position, level)
+        if kind.tag not in ("structure", "class") or not nbytes:
+            return None  # a union, or a type that the source only declares
+        if kind.text("name") == _HALF:
+            return [(0, "f2")]
+        return self._numbers_of_members(position, level)
+
+    def _numbers_of_array(self, position: int, level: int) -> list[tuple[int, str]] | None:
+        element = self.type_of(self._entries[position]).total
+        inner = self._numbers(self._target(position), level + 1)
+        count = 1
+        for _, entry in self._inside(position):
+            count *= _extent(entry) if entry.tag == "subrange" else 1
+        if inner is None or not 0 < count * len(inner) <= _MOST_NUMBERS:
+            return None
+        return [(k * element + offset, code) for k in range(count) for offset, code in inner]
+
+    def _numbers_of_members(self, position: int, level: int) -> list[tuple[int, str]] | None:
+        numbers: list[tuple[int, str]] = []
+        for _, member in self._inside(position):
+            # A static member has no place in the structure.
+            if member.tag not in ("member", "base class") or "place" not in member.values:
+                continue
+            inner = self._numbers(self._plain(member), level + 1)
+            if inner is None or "bits" in member.values:
+                return None
+            start = _offset(member.values["place"])
+            numbers += [(start + offset, code) for offset, code in inner]
+            if len(numbers) > _MOST_NUMBERS:
+                return None
+        return numbers or None
 
     @cached_property
     def structures(self) -> dict[str, Type]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
 from .architecture import (
     MAX_BLOCK,
@@ -23,14 +25,42 @@ _REGISTERS_FOR_ADDRESSES = 24  # ptxas may need so many beside the registers tha
 Extents = tuple[int, int, int]
 
 
-def extents(shape: Sequence[int]) -> Extents:
-    """Returns a grid or block of up to three extents as (x, y, z)."""
-    x, y, z = (int(extent) for extent in (*shape, 1, 1, 1)[:3])
+def extents(shape: Sequence[int], what: str = "grid") -> Extents:
+    """Returns a grid or block of up to three extents as (x, y, z). what: "grid" or "block".
+
+    Raises TypeError for anything but a tuple, list or array of whole numbers, and ValueError for
+    none and for more than three of them.
+    """
+    example = f"give a tuple of one to three whole numbers, such as {what}=(4,) or {what}=(4, 2)"
+    if isinstance(shape, (str, bytes, Mapping, Set)) or not hasattr(shape, "__iter__"):
+        raise TypeError(f"{what}={shape!r} is no tuple: {example}")
+    given = tuple(shape)
+    if not 1 <= len(given) <= 3:
+        raise ValueError(f"{what}={given!r} has {len(given)} extents: {example}")
+    whole = [whole_number(extent, f"an extent of {what}={given!r}", example) for extent in given]
+    x, y, z = (*whole, 1, 1)[:3]
     return x, y, z
 
 
+def whole_number(value: Any, what: str, hint: str, least: int | None = None) -> int:
+    """Returns a whole number as an int. Raises TypeError for any other type, and ValueError for one
+    below `least`. what: the name of the value; hint: what to give instead.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r} ({type(value).__name__}): {hint}") from None
+    if least is not None and number < least:
+        raise ValueError(f"{what} is {number}: {hint}")
+    return number
+
+
 def require_launchable(kernel: Kernel, grid: Extents, block: Extents, shared: int) -> None:
-    """Raises LaunchRefused if a GPU refuses the launch. shared: bytes of dynamic shared memory."""
+    """Raises LaunchRefused if a GPU refuses the launch. shared: bytes of dynamic shared memory.
+
+    Raises TypeError and ValueError for a `shared` that is no number of bytes.
+    """
+    whole_number(shared, "shared", "give the bytes of dynamic shared memory, 0 or more", least=0)
     for what, shape, limits in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
         if any(not 1 <= extent <= limit for extent, limit in zip(shape, limits, strict=True)):
             raise _refusal(

@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from . import memory
+from . import layouts, memory
 from .arrays import declaration, pack_arguments
 from .compiler import Parameter
 from .module import Kernel, Module
 
 
 def set_constants(module: Module, constants: Mapping[str, np.ndarray]) -> None:
-    """Writes the values of `__constant__` symbols to a module's memory. Raises ValueError for a
-    symbol that the source does not have, and for a value of another size.
+    """Writes the values of `__constant__` symbols to a module's memory.
+
+    Raises TypeError for `constants` that is no mapping and for a value of another dtype than the
+    symbol's, and ValueError for a symbol that the source does not have and for a value of another
+    size.
     """
+    if not isinstance(constants, Mapping):
+        raise TypeError(
+            "constants takes a dictionary of symbols and values, such as "
+            f'{{"filter": filter}}, got {type(constants).__name__}'
+        )
     for symbol, value in constants.items():
         symbols = module.globals
         if symbol not in symbols:
             raise ValueError(
                 f"this source has no constant {symbol!r}: it has {', '.join(symbols) or 'none'}"
             )
-        value = np.ascontiguousarray(value)
-        if value.nbytes != symbols[symbol].nbytes:
+        there, value = symbols[symbol], np.ascontiguousarray(value)
+        if value.nbytes != there.nbytes:
             raise ValueError(
-                f"constant {symbol!r} has {symbols[symbol].nbytes} bytes, but its value has "
-                f"{value.nbytes} ({value.dtype}, shape {value.shape}): give an array of "
-                f"{symbols[symbol].nbytes} bytes"
+                f"constant {symbol!r} has {there.nbytes} bytes, but its value has {value.nbytes} "
+                f"({value.dtype}, shape {value.shape}): give an array of {there.nbytes} bytes"
             )
-        memory.write(symbols[symbol].address, value, value.nbytes)
+        # uint8 of the symbol's own size are its bytes: there are more of them than elements.
+        known = there.layout and value.dtype != np.uint8
+        width = there.element_bytes if known else 0
+        if problem := layouts.misfit_of_array(value.dtype, (), there.layout, width):
+            raise TypeError(f"constant {symbol!r} {problem.replace('points to', 'has', 1)}")
+        memory.write(there.address, value, value.nbytes)
 
 
 class Arguments:
-    """Arguments on the device for one launch: arrays are copied there and freed afterwards."""
+    """Arguments on the device for one launch: arrays are copied there and freed afterwards.
+
+    Raises TypeError and ValueError for arguments that do not fit the kernel's parameters.
+    """
 
     def __init__(self, kernel: Kernel, args: tuple, outputs: Sequence[str] | None = None):
         expected = ", ".join(map(declaration, kernel.parameters))
@@ -43,6 +59,10 @@ class Arguments:
                 f"launch gives {len(args)}"
             )
         pointers = [p.name for p in kernel.parameters if p.is_pointer]
+        if isinstance(outputs, str):
+            raise TypeError(
+                f'outputs takes a list of names, such as outputs=["{outputs}"], got {outputs!r}'
+            )
         if unknown := [name for name in outputs or () if name not in pointers]:
             known = ", ".join(pointers) or "none"
             raise ValueError(
@@ -50,47 +70,96 @@ class Arguments:
             )
         self._kernel, self._args, self._named = kernel, args, outputs
         self.outputs: list[int] = []
-        self._copies: list[tuple[int, np.ndarray]] = []
+        self._allocated: list[int] = []
+        # the parameter's offset -> the parameter, the address of its array's copy, and the array
+        self._copies: dict[int, tuple[Parameter, int, np.ndarray]] = {}
 
     def __enter__(self) -> Arguments:
         try:
             parameters = self._kernel.parameters
-            values = [
-                self._bytes_of(parameter, value)
-                for parameter, value in zip(parameters, self._args, strict=True)
-            ]
-            self.buffer = pack_arguments(parameters, values)
+            pairs = list(zip(parameters, self._args, strict=True))
+            for parameter, value in pairs:
+                self._require_fit(parameter, value)
+            self._copy_to_device(pairs)
+            self.buffer = pack_arguments(parameters, [self._bytes_of(*pair) for pair in pairs])
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_) -> None:
-        for address, _array in self._copies:
+        for address in self._allocated:
             memory.free(address)
-        self._copies.clear()
+        self._allocated.clear()
 
     def copy_back(self) -> None:
-        for address, array in self._copies:
+        """Copies the device's arrays back. Raises ValueError if the kernel has written to an array
+        that is read-only.
+        """
+        copies = list(self._copies.values())
+        for _, address, array in copies:
             if array.flags.writeable:
                 memory.read(array, address, array.nbytes)
+        for parameter, address, array in copies:
+            if not array.flags.writeable and not parameter.is_const:
+                after = np.empty_like(array, subok=False)
+                memory.read(after, address, array.nbytes)
+                if after.tobytes() != array.tobytes():
+                    raise ValueError(
+                        f"{self._what(parameter)} is a read-only array, and the kernel has written "
+                        "to it: pass a copy, or declare the parameter const if it is an input"
+                    )
 
-    def _bytes_of(self, parameter: Parameter, value) -> bytes:
-        what = f"argument {parameter.name!r} of {self._kernel.name} ({declaration(parameter)})"
+    # ---- checks ----
+
+    def _what(self, parameter: Parameter) -> str:
+        return f"argument {parameter.name!r} of {self._kernel.name} ({declaration(parameter)})"
+
+    def _require_fit(self, parameter: Parameter, value) -> None:
+        what = self._what(parameter)
         if parameter.is_pointer:
-            address = self._pointer(what, value, self._is_output(parameter, value))
-            return address.to_bytes(8, "little")
+            self._require_pointer(what, parameter, value)
+            return
+        hint = _example(parameter)
         if not isinstance(value, np.generic):
-            raise TypeError(
-                f"{what} needs a NumPy scalar such as numpy.int32(7), got {value!r} "
-                f"({type(value).__name__})"
+            given = (
+                f"an array of {value.dtype}, shape {value.shape}"
+                if isinstance(value, np.ndarray)
+                else f"{value!r} ({type(value).__name__})"
             )
-        if value.nbytes != parameter.size or (value.dtype.kind == "f") != parameter.is_floating:
-            raise TypeError(
-                f"{what} has {parameter.size} bytes, so {value!r} ({value.dtype}) does not fit: "
-                f"give a NumPy scalar of the parameter's type"
+            raise TypeError(f"{what} needs a NumPy scalar such as {hint}, got {given}")
+        problem = layouts.misfit_of_value(
+            value, parameter.layout, parameter.size, parameter.is_floating
+        )
+        if problem:
+            raise TypeError(f"{what} {problem}")
+
+    def _require_pointer(self, what: str, parameter: Parameter, value) -> None:
+        if not isinstance(value, np.ndarray):
+            _address(what, value)
+        # An allocation may know its dtype, as an array does.
+        if isinstance(dtype := getattr(value, "dtype", None), np.dtype) and not isinstance(
+            value, np.generic
+        ):
+            problem = layouts.misfit_of_array(
+                dtype, value.shape, parameter.layout, parameter.element_bytes
             )
-        return value.tobytes()
+            if problem:
+                raise TypeError(f"{what} {problem}")
+        if not isinstance(value, np.ndarray):
+            return
+        if not value.flags.c_contiguous:
+            raise ValueError(
+                f"{what} needs a C-contiguous array: pass numpy.ascontiguousarray(...) "
+                f"(shape {value.shape}, strides {value.strides})"
+            )
+        if value.size == 0:
+            raise ValueError(f"{what} got an empty array: give one with at least one element")
+        if not value.flags.writeable and self._is_output(parameter, value):
+            raise ValueError(
+                f"{what} is an output, and its array is read-only: pass an array that can be "
+                "written, such as a copy"
+            )
 
     def _is_output(self, parameter: Parameter, value) -> bool:
         if self._named is not None:
@@ -102,25 +171,71 @@ class Arguments:
             and bool(np.isnan(value).all())
         )
 
-    def _pointer(self, what: str, value, is_output: bool) -> int:
-        if not isinstance(value, np.ndarray):
-            try:
-                return int(value)
-            except (TypeError, ValueError):
-                raise TypeError(
-                    f"{what} needs a NumPy array or a device allocation, got {type(value).__name__}"
-                ) from None
-        if not value.flags.c_contiguous:
-            raise ValueError(
-                f"{what} needs a C-contiguous array: pass numpy.ascontiguousarray(...) "
-                f"(shape {value.shape}, strides {value.strides})"
-            )
-        if value.size == 0:
-            raise ValueError(f"{what} got an empty array: give one with at least one element")
-        address = memory.allocate(value.nbytes)
-        self._copies.append((address, value))
-        if is_output:
-            self.outputs.append(address)
+    # ---- copies ----
+
+    def _copy_to_device(self, pairs: Sequence[tuple[Parameter, Any]]) -> None:
+        """Copies the arrays to the device. Arrays that overlap on the host share one allocation, so
+        that they overlap there as well.
+        """
+        given = [(p, v) for p, v in pairs if p.is_pointer and isinstance(v, np.ndarray)]
+        for group in _overlapping([array for _, array in given]):
+            first = min(given[k][1].ctypes.data for k in group)
+            last = max(given[k][1].ctypes.data + given[k][1].nbytes for k in group)
+            start = memory.allocate(last - first)
+            self._allocated.append(start)
+            for k in group:
+                parameter, array = given[k]
+                address = start + array.ctypes.data - first
+                self._copies[parameter.offset] = parameter, address, array
+                if not self._is_output(parameter, array):
+                    memory.write(address, array, array.nbytes)
+                elif start not in self.outputs:
+                    self.outputs.append(start)
+
+    def _bytes_of(self, parameter: Parameter, value) -> bytes:
+        if not parameter.is_pointer:
+            return value.tobytes()
+        if isinstance(value, np.ndarray):
+            address = self._copies[parameter.offset][1]
         else:
-            memory.write(address, value, value.nbytes)
-        return address
+            address = _address(self._what(parameter), value)
+        return address.to_bytes(8, "little")
+
+
+def _overlapping(arrays: Sequence[np.ndarray]) -> list[list[int]]:
+    """Returns the numbers of the arrays in groups: two contiguous arrays are in one group if they
+    have bytes in common, directly or through others.
+    """
+    groups: list[list[int]] = []
+    end = 0
+    for k in sorted(range(len(arrays)), key=lambda k: arrays[k].ctypes.data):
+        start = arrays[k].ctypes.data
+        if start >= end:
+            groups.append([])
+        groups[-1].append(k)
+        end = max(end, start + arrays[k].nbytes)
+    return sorted(map(sorted, groups))
+
+
+def _address(what: str, value: Any) -> int:
+    """Returns the address of a device allocation. Raises TypeError and ValueError."""
+    is_number = isinstance(value, (float, complex, str, bytes, np.inexact, np.bool_, bool))
+    try:
+        address = None if is_number else int(value)
+    except (TypeError, ValueError):
+        address = None
+    if address is None:
+        raise TypeError(
+            f"{what} needs a NumPy array or a device allocation, got {type(value).__name__}"
+        )
+    if not 0 <= address < 1 << 64:
+        raise ValueError(f"{what} got the address {address}: a device address has 64 bits")
+    return address
+
+
+def _example(parameter: Parameter) -> str:
+    dtype = layouts.only_dtype(parameter.layout)
+    if dtype is None:
+        return "np.int32(7)" if not parameter.layout else f"a record of {parameter.size} bytes"
+    value = {"f": "7.0", "b": "True"}.get(dtype.kind, "7")
+    return f"{layouts.numpy_name(dtype)}({value})"

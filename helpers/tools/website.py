@@ -1,8 +1,11 @@
 """A static website from the executed labs: `python -m helpers.tools.website [--to FOLDER]`.
 
 The pages are the notebooks as they are committed, with their stored outputs (no cell is run), the
-README files, and one page for each CUDA source. Sphinx with MyST-NB makes them; the theme brings
-search, parts in the side bar and a dark mode. Parts and their order are read from labs/README.md.
+README files, and one page for each CUDA source. Below the check of an exercise, its hints and its
+solution are folded away. Sphinx with MyST-NB makes the pages; the theme brings search, parts in the
+side bar and a dark mode. Parts and their order are read from labs/README.md. With the address of a
+public copy of the repository (--repository, or what GitHub's workflows set), each lab has buttons
+that open it on Binder and in Colab. Each lab can be downloaded as students get it, without outputs.
 
 Exit status: 0 when the site was built, 1 when Sphinx warned of something (a broken link, a figure
 without a description), 2 when the packages of the extra `site` are missing.
@@ -11,6 +14,7 @@ without a description), 2 when the packages of the extra `site` are missing.
 from __future__ import annotations
 
 import argparse
+import html
 import os
 import re
 import shutil
@@ -22,9 +26,14 @@ from typing import Any, TextIO
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+from PIL import Image
 
+from helpers import exercises
 from helpers.bench.results import ROOT
 from helpers.bench.results import folder as results_folder
+from helpers.course import copies
+from helpers.exercises.base import BaseExercise
 
 THEME = "sphinx_book_theme"
 
@@ -44,9 +53,18 @@ CONFIGURATION: dict[str, Any] = {
     "html_title": "Halo Labs",
     "extensions": ["myst_nb"],
     "html_theme": THEME,
-    "html_theme_options": {"show_toc_level": 2, "navigation_with_keys": False},
+    "html_theme_options": {
+        "show_toc_level": 2,
+        "navigation_with_keys": False,
+        "use_download_button": False,  # its place is taken by the download of a student's copy
+    },
     "html_show_copyright": False,
     "html_copy_source": False,
+    "html_static_path": ["_static"],
+    "html_css_files": ["site.css"],
+    "html_js_files": [("site.js", {"defer": "defer"})],
+    "html_extra_path": ["extra"],
+    "exclude_patterns": ["extra"],
     "master_doc": "index",
     "nb_execution_mode": "off",
     "nb_merge_streams": True,
@@ -56,19 +74,16 @@ CONFIGURATION: dict[str, Any] = {
     "suppress_warnings": ["myst.header", "misc.highlighting_failure"],
 }
 
-CSS = """
-/* A line of 100 columns fits into a listing on a screen of 1366 pixels. */
-.bd-main .bd-content .bd-article-container { max-width: 58rem; }
-div.highlight pre, div.cell_output pre { font-size: 0.82rem; }
-/* The theme would show its search field twice. */
-.bd-header .search-button-field, .bd-header .navbar-header-items { display: none; }
-/* Listings and findings keep their lines; a narrow window scrolls them. */
-div.cell_output pre, div.highlight pre { white-space: pre; overflow-x: auto; }
-/* Figures have a white ground also in the dark mode, so that their ticks stay readable. */
-div.cell_output img { background: #ffffff; border-radius: 4px; }
-"""
+HERE = Path(__file__).parent
+OWN_FILES = ("site.css", "site.js")
+# The theme loads its icons twice: as a font, which is enough, and by this script of 1.5 MB.
+ICONS = "scripts/fontawesome.js"
 
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_EXERCISE = re.compile(r"""exercises\.find\(["'](\w+)["']\)""")
+_PICTURE = re.compile(r"""((?:src|href)="[^"]*\b_images/[^"]+)\.png(?=")""")
+_NEXT = re.compile(r"\bNext:.*?\b[Ll]ab (\d{3})\b", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -105,24 +120,75 @@ def described(notebook: NotebookNode) -> NotebookNode:
     """The notebook with a description for each figure, in the form that MyST-NB reads.
 
     The description is the figure's text form, which `%load_ext helpers` writes beside the picture:
-    the titles and axes. A cell with several figures has one description for all.
+    the titles and axes. A figure that was stored without one is named by its section. A cell with
+    several figures has one description for all.
     """
+    section = "this page"
     for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            headings = _HEADING.findall(cell.source)
+            section = headings[-1] if headings else section
         texts = [
             output.data.get("text/plain", "")
             for output in cell.get("outputs", ())
             if "image/png" in output.get("data", {})
         ]
         if texts:
-            cell.metadata["mystnb"] = {"image": {"alt": " ".join(" ".join(texts).split())}}
+            words = [
+                f"Figure: part of “{section}”." if text.startswith("<") or not text else text
+                for text in texts
+            ]
+            cell.metadata["mystnb"] = {"image": {"alt": " ".join(" ".join(words).split())}}
     return notebook
+
+
+def with_help(notebook: NotebookNode) -> NotebookNode:
+    """The notebook with the hints and the solution of an exercise, folded, below its last check."""
+    last: dict[str, int] = {}
+    for place, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code":
+            last |= {name: place for name in _EXERCISE.findall(cell.source)}
+    cells = list(notebook.cells)
+    for name, place in sorted(last.items(), key=lambda item: -item[1]):
+        cells.insert(place + 1, new_markdown_cell(_folded(exercises.find(name))))
+    notebook.cells = cells
+    return notebook
+
+
+def _folded(exercise: BaseExercise) -> str:
+    hints = [
+        f"<details><summary>Hint {number} of {len(exercise.hints)}</summary>\n"
+        f"<p>{html.escape(' '.join(hint.split()))}</p>\n</details>\n"
+        for number, hint in enumerate(exercise.hints, 1)
+    ]
+    language = "cuda" if exercise.solution.lstrip().startswith("%%kernel") else "python"
+    solution = (
+        "<details><summary>A solution</summary>\n\n"
+        f"```{language}\n{exercise.solution.rstrip()}\n```\n\n</details>\n"
+    )
+    return "\n".join([*hints, solution])
+
+
+def next_lab(notebook: NotebookNode) -> str | None:
+    """The number of the lab that the last words of a lab send to; None where they name none."""
+    words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    found = _NEXT.search(words[-1]) if words else None
+    return found[1] if found else None
 
 
 def stage(source: Path, root: Path = ROOT) -> None:
     """Write the sources of all pages: notebooks, guides, a page for each kernel, the front page."""
     (source / "labs").mkdir(parents=True)
+    downloads = source / "extra" / "download"
+    downloads.mkdir(parents=True)
     for lab in sorted((root / "labs").glob("*.ipynb")):
-        nbformat.write(described(nbformat.read(lab, as_version=4)), source / "labs" / lab.name)
+        text = lab.read_text(encoding="utf-8")
+        (downloads / lab.name).write_text(copies.copy_of(text), encoding="utf-8")
+        notebook = described(with_help(nbformat.reads(text, as_version=4)))
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = _linked(cell.source, f"labs/{lab.name}", root)
+        nbformat.write(notebook, source / "labs" / lab.name)
     pages = ["README.md", "labs/README.md", *GUIDES]
     kernels = sorted((root / "kernels").glob("*.cu*"))
     for page in pages:
@@ -139,7 +205,8 @@ def stage(source: Path, root: Path = ROOT) -> None:
         for picture in sorted((root / "data" / folder).glob("*.png")):
             shutil.copy(picture, source / "data" / folder / picture.name)
     (source / "_static").mkdir()
-    (source / "_static" / "site.css").write_text(CSS, encoding="utf-8")
+    for file in OWN_FILES:
+        shutil.copy(HERE / file, source / "_static" / file)
     with (source / "index.md").open("a", encoding="utf-8") as front:
         front.write("\n".join(_tables_of_contents(root, kernels)))
 
@@ -208,15 +275,18 @@ class _Counted:
         self._stream.flush()
 
 
-def build(target: Path) -> int:
-    """Stage the pages and have Sphinx write the site below `target`; the number of its warnings."""
+def build(target: Path, repository: str = "") -> int:
+    """Stage the pages and have Sphinx write the site below `target`; the number of its warnings.
+
+    repository: the address of a public copy ("https://github.com/OWNER/NAME"), for the buttons that
+    open a lab elsewhere; "" for none.
+    """
     from sphinx.application import Sphinx
 
     source = target.with_name(f"{target.name}-source")
     shutil.rmtree(source, ignore_errors=True)
     shutil.rmtree(target, ignore_errors=True)
     stage(source)
-    settings = CONFIGURATION | {"html_static_path": ["_static"], "html_css_files": ["site.css"]}
     warnings: Any = _Counted(sys.stderr)
     application = Sphinx(
         srcdir=source,
@@ -224,12 +294,83 @@ def build(target: Path) -> int:
         outdir=target,
         doctreedir=source / ".doctrees",
         buildername="html",
-        confoverrides=settings,
+        confoverrides=CONFIGURATION | {"html_theme_options": _theme_options(repository)},
         warning=warnings,
     )
     application.connect("doctree-read", _color_kernel_cells)
+    application.connect("html-page-context", _offer_download, priority=900)
+    application.connect("html-page-context", _lead_on(_ways(source / "labs")), priority=900)
     application.build()
+    static = target / "_static"
+    (static / ICONS).write_text("", encoding="utf-8")
+    for file in static.rglob("*.map"):  # of the theme's authors, for their debugger
+        file.unlink()
+    _shrink_pictures(target)
     return warnings.count
+
+
+def _shrink_pictures(site: Path) -> None:
+    """Store the pictures of the pages as WebP without loss: a third of their bytes as PNG."""
+    for picture in (site / "_images").glob("*.png"):
+        with Image.open(picture) as pixels:
+            pixels.save(picture.with_suffix(".webp"), lossless=True)
+        picture.unlink()
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(_PICTURE.sub(r"\1.webp", text), encoding="utf-8")
+
+
+def _theme_options(repository: str) -> dict[str, Any]:
+    options = dict(CONFIGURATION["html_theme_options"])
+    if repository:
+        options["repository_url"] = repository
+        options["launch_buttons"] = {
+            "binderhub_url": "https://mybinder.org",
+            "colab_url": "https://colab.research.google.com",
+            "notebook_interface": "jupyterlab",
+        }
+    return options
+
+
+def _offer_download(application: Any, page: str, template: str, context: Any, tree: Any) -> None:
+    """A button on a lab's page that saves the lab as a student's copy."""
+    if page.startswith("labs/") and page != "labs/README":
+        context["header_buttons"].insert(
+            0,
+            {
+                "type": "link",
+                "url": f"{context['pathto']('download', 1)}/{Path(page).name}.ipynb",
+                "text": "",
+                "tooltip": "Download this lab as a notebook, without its outputs",
+                "icon": "fas fa-download",
+                "label": "download-notebook-button",
+            },
+        )
+
+
+def _ways(labs: Path) -> dict[str, str]:
+    """By page of a lab, the page that it names as the next one."""
+    notebooks = {path.stem: nbformat.read(path, as_version=4) for path in labs.glob("*.ipynb")}
+    pages = {name[:3]: f"labs/{name}" for name in notebooks}
+    named = {f"labs/{name}": next_lab(notebook) for name, notebook in notebooks.items()}
+    return {page: pages[number] for page, number in named.items() if number in pages}
+
+
+def _lead_on(ways: dict[str, str]) -> Any:
+    """A handler that makes a page's links to the next page, and back, those that its lab names."""
+
+    def lead(application: Any, page: str, template: str, context: Any, tree: Any) -> None:
+        def link(to: str) -> dict[str, str]:
+            title = html.escape(application.env.titles[to].astext())
+            return {"link": application.builder.get_relative_uri(page, to), "title": title}
+
+        if page in ways:
+            context["next"] = link(ways[page])
+        before = [name for name, follows in ways.items() if follows == page and name < page]
+        if before:
+            context["prev"] = link(max(before))
+
+    return lead
 
 
 def _color_kernel_cells(application: Any, tree: Any) -> None:
@@ -241,15 +382,27 @@ def _color_kernel_cells(application: Any, tree: Any) -> None:
             block["language"] = "cuda"
 
 
+def _repository_of_workflow() -> str:
+    """The address of the repository in a workflow of GitHub; "" elsewhere."""
+    server, name = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
+    return f"{server}/{name}" if server and name else ""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m helpers.tools.website", description=__doc__.split("\n")[0]
     )
     parser.add_argument("--to", type=Path, help="folder of the site (default: results/site)")
+    parser.add_argument(
+        "--repository",
+        default=_repository_of_workflow(),
+        metavar="URL",
+        help="a public copy of the repository, for buttons that open a lab on Binder and in Colab",
+    )
     arguments = parser.parse_args(argv)
     target = arguments.to or results_folder() / "site"
     try:
-        warnings = build(target.resolve())
+        warnings = build(target.resolve(), arguments.repository)
     except ModuleNotFoundError as error:
         print(
             f"{error}. The site needs the extra `site`: python -m pip install -e '.[site]'",

@@ -23,9 +23,13 @@ from helpers.simulator import library
 
 ROOT = Path(__file__).resolve().parents[2]
 
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 WAIT_MS = 60_000
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+         "--disable-background-networking", "--disable-component-update"]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -86,10 +90,8 @@ def _wait_for(address: str, process: subprocess.Popen, log: Path) -> None:
 def page(server):
     from playwright.sync_api import sync_playwright
 
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-    quiet += ["--disable-background-networking", "--disable-component-update"]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=quiet)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         context = browser.new_context(viewport={"width": 1366, "height": 768})
         page = context.new_page()
         page.set_default_timeout(WAIT_MS)

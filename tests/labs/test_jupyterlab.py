@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -15,16 +16,12 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import jupyterlab
 from helpers.jupyterlab import __main__ as launcher
-from tests.labs.browser import cell, open_file, prompt
+from tests.labs.browser import KERNELSPEC, cell, open_file, prompt
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WRITTEN = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
+    "kernelspec": KERNELSPEC,
     "language_info": {
         "codemirror_mode": {"name": "ipython", "version": 3},
         "file_extension": ".py",
@@ -114,6 +111,20 @@ def test_folders_of_the_user_stay_on_the_paths():
     found = launcher.environment({"JUPYTER_PATH": "/theirs", "PYTHONPATH": ""})
     assert found["JUPYTER_PATH"].split(os.pathsep)[1:] == ["/theirs"]
     assert found["PYTHONPATH"] == str(ROOT)
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_folder_that_cannot_be_written_is_named(monkeypatch, number):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number), "my_labs")
+
+    monkeypatch.setattr(launcher.copies, "update", refuse)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    with pytest.raises(SystemExit) as stopped:
+        launcher.main([])
+    said = str(stopped.value.code)
+    assert f"{ROOT}/my_labs, and cannot: {os.strerror(number)}." in said
+    assert f"cp -r {ROOT} ~/halo-labs && cd ~/halo-labs && make jupyter" in said
 
 
 # ------------------------------------------------------------------------------------- the browser

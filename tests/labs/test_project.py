@@ -425,6 +425,101 @@ def test_pycuda_is_installed_only_with_gpu_and_nvcc(tmp_path):
     assert ".[gpu]" not in make("--dry-run", "--always-make", "env", PATH=with_gpu).stdout
 
 
+FAKE_PYTHON = """echo "$@" >> "$LOG"
+if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; fi"""
+
+
+@needs_make
+@pytest.mark.parametrize("name", ["plain", "two words"])
+def test_the_environment_is_made_in_any_folder(tmp_path, name):
+    folder = tmp_path / name
+    folder.mkdir()
+    for file in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / file, folder)
+    python, log = tool(folder, "python3.12", FAKE_PYTHON), tmp_path / "log"
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    path = {"PATH": f"{folder}:/usr/bin:/bin", "LOG": str(log)}
+    for target in (("env", "GPU=no", "PYTHON3=python3.12"), ("labs", f"PY={python}")):
+        done = subprocess.run(
+            ["make", *target], cwd=folder, env=clean | path, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    calls = log.read_text().splitlines()
+    assert "-m pip install --no-compile --progress-bar off --editable .[test]" in calls
+    assert calls[-1] == "-m helpers.tools.run_labs"
+
+
+UV = 'echo "uv $@" >> "$LOG"; exit $UV_STATUS'
+
+
+@needs_make
+@pytest.mark.parametrize("status", [0, 2])
+def test_uv_installs_where_it_is_and_pip_where_it_fails(tmp_path, status):
+    for file in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / file, tmp_path)
+    tool(tmp_path, "python3.12", FAKE_PYTHON)
+    tool(tmp_path, "uv", UV)
+    log = tmp_path / "log"
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    clean |= {"PATH": f"{tmp_path}:/usr/bin:/bin", "LOG": str(log), "UV_STATUS": str(status)}
+    command = ["make", "env", "GPU=no", "PYTHON3=python3.12"]
+    subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, check=True)
+    calls = log.read_text()
+    assert "uv pip install --quiet --python .venv/bin/python --editable .[test]" in calls
+    assert ("-m pip install" in calls) == (status != 0)
+
+
+# FILE, "Section": in texts and in what programs print.
+REFERENCE = re.compile(r'\b([\w/]+\.md), "([^"\n]+)"')
+
+
+def dead_references(text: str, root: Path = ROOT) -> list[str]:
+    """The sections that a text names, of documents that have no such heading."""
+    return [
+        f'{file}, "{section}"'
+        for file, section in REFERENCE.findall(text)
+        if not (root / file).exists()
+        or not re.search(rf"^#+ {re.escape(section)}$", (root / file).read_text(), re.MULTILINE)
+    ]
+
+
+def test_a_reference_to_no_section_is_found():
+    text = 'See README.md, "Start"; INSTALL.md, "Start" and NO.md, "Start".'
+    assert dead_references(text) == ['INSTALL.md, "Start"', 'NO.md, "Start"']
+
+
+def test_references_lead_to_sections():
+    texts = [ROOT / "Makefile", *ROOT.glob("*.md"), *ROOT.glob(".github/workflows/*")]
+    for folder in ("helpers", "labs", "kernels", "data"):
+        texts += [
+            path
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in (".py", ".md", ".cu", ".cuh", ".ipynb")
+        ]
+    dead = {str(path.relative_to(ROOT)): dead_references(path.read_text()) for path in texts}
+    assert {name: found for name, found in dead.items() if found} == {}
+
+
+def missing_files(text: str) -> list[str]:
+    """The files and folders of the repository that a text names and that are not there.
+
+    Words in capitals stand for a name of the reader's: labs/NNN_name.ipynb.
+    """
+    named = re.findall(r"`((?:helpers|tests|kernels|labs|data)/[\w./]*)`", text)
+    certain = [file for file in named if not re.search(r"(?<![A-Z])(NNN|NAME)", file)]
+    return [file for file in certain if not (ROOT / file).exists()]
+
+
+def test_a_file_that_is_not_there_is_found():
+    text = "`helpers/simulator/nothing.py`, `labs/`, `labs/NNN_name.ipynb`, `x/y`"
+    assert missing_files(text) == ["helpers/simulator/nothing.py"]
+
+
+def test_files_that_the_contributors_guide_names_exist():
+    assert missing_files((ROOT / "CONTRIBUTING.md").read_text()) == []
+
+
 def test_continuous_integration_runs_the_test_command():
     script = ROOT / ".ci/run"
     assert os.access(script, os.X_OK)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
+import functools
+import http.server
 import re
+import threading
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from helpers import exercises
 from helpers.plotting.descriptions import description
 from helpers.tools import website
+from tests.labs.browser import CHROMIUM, QUIET, screenshot
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
@@ -90,21 +95,177 @@ def test_links_lead_to_pages_of_the_site(link, page, want):
     assert website._linked(link, page, website.ROOT) == want
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("myst_nb") is None
-    or importlib.util.find_spec("sphinx_book_theme") is None,
-    reason="the extra `site` is not installed",
+def test_a_picture_without_a_description_is_named_by_its_section():
+    picture = new_output("display_data", {"image/png": "AAAA", "text/plain": "<Figure size 9x9>"})
+    notebook = new_notebook(
+        cells=[new_markdown_cell("## Look inside\ntext"), new_code_cell("f()", outputs=[picture])]
+    )
+    alt = website.described(notebook).cells[1].metadata["mystnb"]["image"]["alt"]
+    assert alt == "Figure: part of “Look inside”."
+
+
+def test_hints_and_solution_are_folded_below_the_last_check():
+    check = 'exercises.find("101").check(kernel)'
+    notebook = website.with_help(
+        new_notebook(cells=[new_code_cell(check), new_code_cell(check), new_markdown_cell("end")])
+    )
+    first, second, folded, end = notebook.cells
+    exercise = exercises.find("101")
+    assert (first.source, second.source, end.source) == (check, check, "end")
+    assert folded.source.count("<details>") == len(exercise.hints) + 1
+    assert exercise.solution.strip() in folded.source
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        ("Done.\n\n**Next:** [lab 102](102_x.ipynb) or lab 104.", "102"),
+        ("Next: lab 300 halves the bytes.", "300"),
+        ("Next, a fragment of lab 301.", None),
+    ],
 )
-def test_the_site_has_a_page_for_every_lab_and_no_warning(tmp_path):
-    assert website.build(tmp_path / "site") == 0
+def test_the_next_lab_is_the_one_that_the_last_words_name(words, number):
+    cells = [new_markdown_cell("Next: lab 999"), new_code_cell("1"), new_markdown_cell(words)]
+    assert website.next_lab(new_notebook(cells=cells)) == number
+
+
+def test_links_of_labs_lead_to_pages(tmp_path):
+    website.stage(tmp_path / "source")
+    texts = [path.read_text() for path in (tmp_path / "source" / "labs").glob("*.ipynb")]
+    assert texts and not any("kernels/conv2d_wgmma.cu)" in text for text in texts)
+    assert any("kernels/conv2d_wgmma.md)" in text for text in texts)
+
+
+def test_buttons_of_other_hosts_need_the_address_of_a_copy(monkeypatch):
+    assert "launch_buttons" not in website._theme_options("")
+    options = website._theme_options("https://github.com/owner/labs")
+    assert options["repository_url"] == "https://github.com/owner/labs"
+    assert set(options["launch_buttons"]) >= {"binderhub_url", "colab_url"}
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "owner/labs")
+    assert website._repository_of_workflow() == "https://github.com/owner/labs"
+
+
+# --------------------------------------------------------------------------------- the built site
+
+MOST_BYTES = 1_500_000  # of a page with all that it loads
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with the whole site; built once, which takes half a minute."""
+    for name in ("myst_nb", "sphinx_book_theme"):
+        pytest.importorskip(name, reason="the extra `site` is not installed")
+    target = tmp_path_factory.mktemp("website") / "site"
+    assert website.build(target) == 0, "Sphinx warned of something"
+    return target
+
+
+def test_the_site_has_a_page_for_every_lab(site):
     for lab in (website.ROOT / "labs").glob("*.ipynb"):
-        assert (tmp_path / "site" / "labs" / f"{lab.stem}.html").exists()
-    page = (tmp_path / "site" / "labs" / "100_start_here.html").read_text()
+        assert (site / "labs" / f"{lab.stem}.html").exists()
+        nbformat.validate(nbformat.read(site / "download" / lab.name, as_version=4))
+    page = (site / "labs" / "100_start_here.html").read_text()
     assert "highlight-cuda" in page and 'alt="' in page
 
 
+def test_every_picture_of_the_site_is_described(site):
+    for page in site.rglob("*.html"):
+        pictures = re.findall(r"<img\b[^>]*>", page.read_text())
+        words = [re.search(r'alt="([^"]*)"', picture) for picture in pictures]
+        assert all(found and found[1].strip() for found in words), page.name
+        assert not [found[1] for found in words if found[1].startswith("&lt;")], page.name
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    """The address of the site, served on this machine."""
+    handler = functools.partial(_Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on the PATH")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        made = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield made
+        made.close()
+
+
+PAGES = ("index.html", "labs/README.html", "labs/101_conv1d_blocks_and_halos.html")
+SIZES = ((1366, 768), (1920, 1080), (390, 844))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_fit_their_screens_and_can_be_read_by_all(address, browser, theme):
+    axe = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+    script = Path(axe.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    faults = []
+    for width, height in SIZES:
+        size = {"width": width, "height": height}
+        page = browser.new_context(viewport=size, color_scheme=theme).new_page()
+        for name in PAGES:
+            page.goto(address + name)
+            page.wait_for_load_state("networkidle")
+            screenshot(page, f"site_{name.replace('/', '_')}_{theme}_{width}")
+            wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert wide <= 0, f"{name} is {wide} pixels wider than {width}"
+            page.evaluate(script)
+            found = page.evaluate("axe.run()")["violations"]
+            faults += [
+                f"{name} at {width}: {one['id']}: {one['nodes'][0]['html'][:200]}"
+                for one in found
+                if one["impact"] in ("serious", "critical")
+            ]
+        page.context.close()
+    assert faults == []
+
+
+def test_a_page_is_light_and_its_buttons_work(address, browser):
+    page = browser.new_context(permissions=["clipboard-read", "clipboard-write"]).new_page()
+    loaded = []
+    page.on("response", lambda response: loaded.append(response))
+    page.goto(f"{address}labs/101_conv1d_blocks_and_halos.html")
+    page.evaluate("document.querySelectorAll('img').forEach(one => (one.loading = 'eager'))")
+    page.wait_for_load_state("networkidle")
+    assert sum(len(response.body()) for response in loaded if response.ok) < MOST_BYTES
+
+    listing = page.locator(".bd-article div.highlight").first
+    listing.hover()
+    listing.get_by_role("button", name="Copy this listing").click()
+    page.get_by_text("copied", exact=True).wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == listing.locator("pre").inner_text().removesuffix("\n")
+
+    page.get_by_role("button", name="Enlarge this figure").first.click()
+    assert page.locator("dialog.halo-large img").get_attribute("alt")
+    page.keyboard.press("Escape")
+    page.locator("dialog.halo-large").wait_for(state="detached")
+
+    assert not page.get_by_text("Thread 0 of block 0 computes").is_visible()
+    page.get_by_text("Hint 1 of 3").click()
+    assert page.get_by_text("Thread 0 of block 0 computes").is_visible()
+
+    with page.expect_download() as saved:
+        page.locator(".btn-download-notebook-button").click()
+    notebook = nbformat.read(saved.value.path(), as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    page.context.close()
+
+
 def test_a_missing_extra_is_named(monkeypatch, capsys, tmp_path):
-    def missing(target):
+    def missing(target, repository):
         raise ModuleNotFoundError("No module named 'sphinx'")
 
     monkeypatch.setattr(website, "build", missing)

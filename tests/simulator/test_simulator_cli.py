@@ -256,6 +256,27 @@ def test_a_mistake_in_an_argument_is_explained(rng, spec, message):
         cli.parse_argument(spec, rng)
 
 
+@pytest.mark.parametrize("command", ["check", "profile"])
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("out:double:250", "points to float32, got an array of float64"),
+        ("out:int:1000", "points to float32, got an array of int32"),
+        ("in:double:1000", "convert with .astype(np.float32)"),
+        ("in:float4:250", ""),
+        ("in:float:10x100", ""),
+        ("in:float:1000:zeros", ""),
+    ],
+)
+def test_an_array_of_another_type_is_refused(axpy, capsys, command, spec, words):
+    launch = ["--grid", "4", "--block", "256", "--arg", "int:1000", "--arg", "float:2"]
+    given = ["--arg", spec, "--arg", "in:float:1000", *launch]
+    status = cli.main([command, axpy, *given])
+    error = capsys.readouterr().err
+    assert (status, error == "") == ((cli.MISTAKE, False) if words else (cli.CLEAN, True))
+    assert words in error
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

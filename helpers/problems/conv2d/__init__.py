@@ -25,6 +25,7 @@ from .checks import Problem, check, conv2d_atol, some_images, suspects
 from .data import inputs
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
+from .implicit import IMPLICIT, ImplicitMma, ImplicitSizes, implicit_mma
 from .mma import (
     ARCHITECTURE,
     FASTEST,
@@ -45,11 +46,12 @@ from .mma import (
     warpgroup_fragments,
 )
 from .refusals import PLAINEST, SPARE
+from .register_2d import Register2d, register_2d
 from .register_images import RegisterImages, register_images
 from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
 from .shapes import LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
-from .table import CONV2D, REDUCED, SMALL, channels_shuffle, channels_tree, conv2d_named
+from .table import CONV2D, REDUCED, SMALL, TAUGHT, channels_shuffle, channels_tree, conv2d_named
 from .wmma import Wmma, wmma
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "CONV2D",
     "FASTEST",
     "FITTED",
+    "IMPLICIT",
     "INDICES",
     "LAYERS",
     "MOST_SHARED_BYTES",
@@ -70,17 +73,21 @@ __all__ = [
     "SMALL",
     "SPARE",
     "STATIC_SHARED_BYTES",
+    "TAUGHT",
     "WARPGROUPS",
     "Compiled",
     "Conv2d",
     "ConvShape",
     "HalfInputs",
     "Im2colGemm",
+    "ImplicitMma",
+    "ImplicitSizes",
     "LayerError",
     "Names",
     "Pairs",
     "Problem",
     "Quads",
+    "Register2d",
     "RegisterImages",
     "RegisterTiled",
     "ScaledHalf",
@@ -96,6 +103,7 @@ __all__ = [
     "conv2d_named",
     "convolve",
     "half2",
+    "implicit_mma",
     "inputs",
     "kernels",
     "mma_halves",
@@ -103,6 +111,7 @@ __all__ = [
     "mma_quads",
     "mma_wgmma",
     "power_of_two",
+    "register_2d",
     "register_images",
     "require_warpgroups",
     "shape_for",

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from helpers.simulator.arrays import pack_arguments
+from helpers.simulator.layouts import numpy_name, only_dtype
 
 from . import _errors, _findings
 from ._errors import LogicError
@@ -32,21 +33,6 @@ from ._memory import (
 
 LAUNCH = "cuLaunchKernel"
 
-_SCALARS = {
-    "float": "f4", "double": "f8", "half": "f2", "__half": "f2", "bool": "u1",
-    "char": "i1", "signed char": "i1", "unsigned char": "u1", "uchar": "u1", "int8_t": "i1",
-    "uint8_t": "u1",
-    "short": "i2", "unsigned short": "u2", "ushort": "u2", "int16_t": "i2", "uint16_t": "u2",
-    "int": "i4", "signed": "i4", "signed int": "i4", "unsigned": "u4", "unsigned int": "u4",
-    "uint": "u4",
-    "int32_t": "i4", "uint32_t": "u4", "long": "i8", "unsigned long": "u8", "long long": "i8",
-    "long "
-    "long int": "i8", "unsigned long long": "u8", "unsigned long long int": "u8", "long int": "i8",
-    "unsigned long int": "u8", "size_t": "u8", "ptrdiff_t": "i8", "int64_t": "i8", "uint64_t": "u8",
-}  # fmt: skip
-# A pointer to bytes may point to anything.
-_BYTES = {"char", "signed char", "unsigned char", "uchar", "int8_t", "uint8_t", "void"}
-_QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|restrict|struct|std::)\b|std::")
 _STRUCT_CODES = "?bBhHiIlLqQNnfdePFD"
 
 
@@ -188,10 +174,10 @@ def _wanted(parameter) -> str:
         return (
             "a device array: mem_alloc, gpuarray.to_gpu, or cuda.In/Out/InOut around a NumPy array"
         )
-    dtype = _scalar_dtype(parameter.type_text)
-    return (
-        f"np.{dtype.name}(...)" if dtype is not None else f"a NumPy value of {parameter.size} bytes"
-    )
+    dtype = only_dtype(parameter.layout)
+    if dtype is None:
+        return f"a NumPy value of {parameter.size} bytes"
+    return f"{numpy_name(dtype)}(...)"
 
 
 def _place(k: int, parameters: Sequence) -> str:
@@ -308,7 +294,7 @@ def _misfit(parameter, argument: Argument) -> str:
             f"has {parameter.size} bytes, got {argument.given} of {len(argument.data)} "
             f"bytes: pass {_wanted(parameter)}"
         )
-    wanted = _scalar_dtype(parameter.type_text)
+    wanted = only_dtype(parameter.layout)
     if (
         wanted is not None
         and argument.dtype is not None
@@ -361,16 +347,13 @@ def _reinterpreted(parameter, argument: Argument) -> str:
 
 
 def _element(parameter) -> np.dtype | None:
-    """Returns the dtype that a pointer parameter points to; None for bytes, structs and pointers to
-    pointers.
+    """Returns the dtype that a pointer parameter points to; None for structs, and for bytes,
+    which may be anything.
     """
-    target = " ".join(_QUALIFIERS.sub("", parameter.type_text.rpartition("*")[0]).split())
-    return None if target in _BYTES else _scalar_dtype(target)
-
-
-def _scalar_dtype(type_text: str) -> np.dtype | None:
-    code = _SCALARS.get(" ".join(_QUALIFIERS.sub("", type_text).replace("&", " ").split()))
-    return np.dtype(code) if code else None
+    dtype = only_dtype(parameter.layout)
+    if dtype is None or dtype.itemsize != parameter.element_bytes:
+        return None
+    return None if dtype.itemsize == 1 and dtype.kind != "b" else dtype
 
 
 def _number_kind(dtype: np.dtype) -> str:

@@ -1,0 +1,375 @@
+"""conv2d_implicit_mma and its faster forms: any shape as an implicit product on tensor cores."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers import device, kernels, limits
+from helpers.launch import Plan
+from helpers.limits import ConvShape
+from helpers.problems.precision import FLOAT
+
+from . import refusals
+from .base import Conv2d, Names
+from .mma import SCALED_HALF, TensorKernel
+from .shapes import LAYERS, LayerError, ceil_div
+
+FIRST, ASYNC, SPLIT = (f"conv2d_implicit_mma{end}" for end in ("", "_async", "_split"))
+MULTIPROCESSORS = 132  # of an H200: `fitted` chooses sizes for it
+
+
+class ImplicitSizes(NamedTuple):
+    """The sizes of an `ImplicitMma`.
+
+    tile: images, rows and columns of the outputs of a block. octets: of a cell in shared memory at
+    a time. warps: of a block along outputs and maps. fragments: of a warp, 16 outputs and 8 maps
+    each. buffers: for cells and for weights. resident: blocks of a multiprocessor.
+    """
+
+    tile: tuple[int, int, int]
+    octets: int
+    warps: tuple[int, int]
+    fragments: tuple[int, int]
+    buffers: tuple[int, int] = (1, 1)
+    resident: int = 1
+
+    @property
+    def maps(self) -> int:
+        """The maps of a block."""
+        return 8 * self.warps[1] * self.fragments[1]
+
+    @property
+    def rows(self) -> int:
+        """The rows of A in a block: at least the outputs of a tile."""
+        return 16 * self.warps[0] * self.fragments[0]
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return 32 * math.prod(self.warps)
+
+
+class Staging(NamedTuple):
+    """How implicit.cuh lays a chunk of a layer out in shared memory; the names are the source's."""
+
+    octet_channels: int
+    octets_across: int
+    chunks: int
+    steps: int
+    places: int
+    cells: int
+
+    @classmethod
+    def of(cls, shape: ConvShape, sizes: ImplicitSizes) -> Staging:
+        """Return the layout for a shape and the sizes of a block."""
+        images, tile_h, tile_w = sizes.tile
+        channels = octet_channels(shape.C)
+        columns = 8 // channels
+        across = ceil_div(shape.K, columns)
+        unit = math.gcd(shape.stride, columns)
+        paired = shape.out_w % 2 == 0 and tile_w % 2 == 0
+        cell_rows = (tile_h - 1) * shape.stride + shape.K
+        cell_columns = ((tile_w - 1) * shape.stride + (across - 1) * columns) // unit + 1
+        phases = (2 if paired else 1) * shape.stride // unit
+        run = tile_w // 2 if paired else tile_w
+        pitch = pitch_for(phases * ceil_div(cell_columns, phases), shape.stride, run)
+        image_pitch = pitch_for(cell_rows * pitch, 1, tile_h * run)
+        return cls(
+            channels,
+            across,
+            ceil_div(shape.C, channels * sizes.octets),
+            ceil_div(shape.K * across * sizes.octets, 2),
+            images * cell_rows * cell_columns,
+            sizes.octets * images * image_pitch,
+        )
+
+
+def octet_channels(channels: int) -> int:
+    """Return the channels in 8 halves of shared memory: columns fill the rest."""
+    return next(n for n in (1, 2, 4, 8) if n >= min(channels, 8))
+
+
+def pitch_for(least: int, step: int, run: int) -> int:
+    """Return the smallest pitch from ``least`` on with step * pitch = run, modulo 8."""
+    pitches = range(least, least + 8) if run % 8 else ()
+    return next((pitch for pitch in pitches if (step * pitch - run) % 8 == 0), least)
+
+
+@dataclass(frozen=True)
+class ImplicitMma(TensorKernel):
+    """conv2d_implicit_mma, _async and _split: all sizes are constants, so that any shape will do.
+
+    sizes: of a block; `fitted` sets them if they are None. half_io: x and y are float16 in the
+    plan. The functions on host arrays take float32 only.
+    """
+
+    sizes: ImplicitSizes | None = None
+    half_io: bool = False
+
+    @property
+    def known(self) -> ImplicitSizes:
+        """The sizes. Raises LayerError if they are None."""
+        if self.sizes is None:
+            raise LayerError(f"{self.name}: the sizes depend on the shape; use fitted(shape)")
+        return self.sizes
+
+    def fitted(self, shape: ConvShape) -> ImplicitMma:
+        """Choose the sizes if they are None: the measured best (`FITTED`), else the lowest cost.
+
+        Raises LayerError if no choice can be launched.
+        """
+        return self if self.sizes else _fit(self, shape)
+
+    def names(self, shape: ConvShape) -> Names:
+        y, x, filter = super().names(shape)
+        if not self.half_io:
+            return y, x, filter
+        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
+
+    def constant_names(self) -> tuple[str, ...]:
+        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 2"])[1:])
+
+    def options(self, shape: ConvShape) -> list[str]:
+        sizes = self.fitted(shape).known
+        values = {
+            "CHANNELS": shape.C,
+            "OUTPUT_MAPS": shape.M,
+            "HEIGHT": shape.H,
+            "WIDTH": shape.W,
+            "FILTER_WIDTH": shape.K,
+            "FILTER_STRIDE": shape.stride,
+            "PARTS": self.parts,
+            "HALF_IO": int(self.half_io),
+            **dict(zip(("IMAGES", "TILE_H", "TILE_W"), sizes.tile, strict=True)),
+            "OCTETS": sizes.octets,
+            **dict(zip(("WARPS_DOWN", "WARPS_ACROSS"), sizes.warps, strict=True)),
+            **dict(zip(("ROW_TILES", "MAP_TILES"), sizes.fragments, strict=True)),
+            "RESIDENT": sizes.resident,
+        }
+        if self.name != FIRST:
+            values |= dict(zip(("CELL_BUFFERS", "WEIGHT_BUFFERS"), sizes.buffers, strict=True))
+        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        return self.fitted(shape).known.threads, 1, 1
+
+    def tiles(self, shape: ConvShape) -> int:
+        """Return the tiles of all images."""
+        return _tiles(self.fitted(shape).known, shape)
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        sizes = self.fitted(shape).known
+        tiles, groups = _tiles(sizes, shape), ceil_div(shape.M, sizes.maps)
+        if self.name == FIRST:
+            return tiles, groups, 1
+        blocks = self.blocks or sizes.resident * device.select().multiprocessors // groups
+        return min(tiles, max(1, blocks)), groups, 1
+
+    def shared(self, shape: ConvShape) -> int:
+        return self.shared_of(shape, self.fitted(shape).known)
+
+    def shared_of(self, shape: ConvShape, sizes: ImplicitSizes) -> int:
+        """Return the bytes of dynamic shared memory of a block of these sizes."""
+        staging = Staging.of(shape, sizes)
+        if self.name == FIRST:
+            return 16 * staging.cells
+        weights = 32 * sizes.maps * staging.steps * self.parts
+        return sizes.buffers[0] * self.parts * 16 * staging.cells + sizes.buffers[1] * weights
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        """Return the fragments of B: (group, chunk, step, part, 8 maps, lane, register, half)."""
+        sizes = self.known
+        count, M, C, K, _ = parts.shape
+        channels = octet_channels(C)
+        chunk, columns = channels * sizes.octets, 8 // channels
+        groups, chunks, across = ceil_div(M, sizes.maps), ceil_div(C, chunk), ceil_div(K, columns)
+        padded = np.zeros(
+            (count, groups * sizes.maps, chunks * chunk, K, across * columns), np.float16
+        )
+        padded[:, :M, :C, :, :K] = parts
+        named = padded.reshape(
+            count, groups, sizes.maps // 8, 8, chunks, sizes.octets, channels, K, across, columns
+        )
+        # A slice is (row of the filter, octet of that row, octet of the channels). Its 8 terms are
+        # (column, channel).
+        slices = named.transpose(1, 4, 7, 8, 5, 9, 6, 0, 2, 3).reshape(
+            groups, chunks, K * across * sizes.octets, 4, 2, count, sizes.maps // 8, 8
+        )
+        if slices.shape[2] % 2:
+            slices = np.pad(slices, [(0, int(axis == 2)) for axis in range(slices.ndim)])
+        steps = slices.reshape(groups, chunks, -1, 2, *slices.shape[3:])
+        # Lane 4 g + q holds of map g the terms 2 q and 2 q + 1 of both slices.
+        return steps.transpose(0, 1, 2, 6, 7, 8, 4, 3, 5)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if self.parts not in (1, 2) or (self.parts == 2) != (self.name == SPLIT):
+            raise LayerError(
+                f"{self.name} takes parts = {2 if self.name == SPLIT else 1}, got {self.parts}"
+            )
+        if self.half_io and self.parts == 2:
+            raise LayerError(f"{self.name} reads and writes float32; use {ASYNC} for float16")
+        if device is not None and device.compute_capability < (8, 0):
+            major, minor = device.compute_capability
+            raise LayerError(
+                f"{self.name} needs compute capability 8.0, and {device.name} has "
+                f"{major}.{minor}; conv2d_register_tiled computes the same"
+            )
+        refusals.require_indices(self, shape)
+        spec = self.fitted(shape)
+        sizes = spec.known
+        if reason := _misfit(spec, shape, sizes):
+            raise LayerError(f"{self.name} on {shape}: {reason}")
+        Conv2d.require(spec, shape, device)
+
+    def plan(self, shape: ConvShape) -> Plan:
+        return super(ImplicitMma, self.fitted(shape)).plan(shape)
+
+
+def _tiles(sizes: ImplicitSizes, shape: ConvShape) -> int:
+    images, rows, columns = sizes.tile
+    return ceil_div(shape.B, images) * ceil_div(shape.out_h, rows) * ceil_div(shape.out_w, columns)
+
+
+def _misfit(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> str:
+    """Return why the sizes do not fit the shape; "" if they do."""
+    if math.prod(sizes.tile) > sizes.rows:
+        return f"a tile has {math.prod(sizes.tile)} outputs, and the warps take {sizes.rows}"
+    if octet_channels(shape.C) < 8 and sizes.octets != 1:
+        return f"{shape.C} channels are one octet, got octets = {sizes.octets}"
+    chunks = Staging.of(shape, sizes).chunks
+    if spec.name != FIRST and sizes.buffers[1] not in (2, chunks):
+        return f"the weights have {chunks} chunks: take as many buffers, or 2"
+    needed = spec.shared_of(shape, sizes)
+    if needed > limits.MOST_SHARED_BYTES:
+        return (
+            f"a block needs {needed:,} bytes of shared memory, and one of a Hopper GPU has "
+            f"{limits.MOST_SHARED_BYTES:,}: take smaller tiles or chunks"
+        )
+    return ""
+
+
+# --------------------------------------------------------------------------------------------------
+# The choice of the sizes
+
+
+def _registers(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> int:
+    """Estimate the registers of a thread: sums, fragments, cells on their way, and the rest."""
+    down, across = sizes.fragments
+    staging = Staging.of(shape, sizes)
+    rounds = ceil_div(sizes.octets * staging.places, sizes.threads)
+    waiting = 32 if spec.name == FIRST else 8 * rounds
+    sums = 4 * down * across * spec.parts
+    return sums + spec.parts * (4 * down + 2 * across) + down + waiting + 40
+
+
+def cost(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> float:
+    """Estimate the cycles of a launch on an H200; infinite if the sizes do not fit.
+
+    A multiprocessor's tensor cores take an instruction in 1.55 cycles, its shared memory 128 bytes
+    in one. The larger of both counts, and the instructions that stage cells; and for each chunk a
+    latency that resident blocks share.
+    """
+    if _misfit(spec, shape, sizes):
+        return math.inf
+    staging = Staging.of(shape, sizes)
+    down, across = sizes.fragments
+    registers = _registers(spec, shape, sizes)
+    if registers > 250:
+        return math.inf
+    by_shared = limits.MULTIPROCESSOR_SHARED_BYTES // (
+        spec.shared_of(shape, sizes) + limits.RESERVED_SHARED_BYTES
+    )
+    by_registers = limits.MULTIPROCESSOR_REGISTERS // ((registers + 7) // 8 * 8 * sizes.threads)
+    resident = min(by_shared, by_registers, 4)
+    if resident < sizes.resident:
+        return math.inf
+    warps = math.prod(sizes.warps) * staging.steps
+    products = 1.55 * warps * down * across * (3 if spec.parts == 2 else 1)
+    shared = warps * spec.parts * (4 * down + 2 * across)
+    cells = sizes.octets * staging.places
+    staged = cells * (0.6 + 0.125 * spec.parts)
+    of_chunk = max(products, shared) + 0.3 * min(products, shared) + staged
+    blocks = _tiles(sizes, shape) * ceil_div(shape.M, sizes.maps)
+    rounds = ceil_div(blocks, MULTIPROCESSORS * sizes.resident)
+    # A multiprocessor with few blocks waits for each chunk's latency.
+    last = min(sizes.resident, ceil_div(blocks, MULTIPROCESSORS))
+    few_warps = 1 + 2 / (last * math.prod(sizes.warps))
+    each = last * of_chunk * few_warps + 400
+    return rounds * staging.chunks * each
+
+
+def _geometries(shape: ConvShape, rows: int) -> Iterator[tuple[int, int, int]]:
+    """Yield tiles of up to ``rows`` outputs: whole images, whole rows, and parts of rows."""
+    image = shape.out_h * shape.out_w
+    if image <= rows:
+        yield min(shape.B, rows // image), shape.out_h, shape.out_w
+        return
+    if shape.out_w <= rows:
+        highest = rows // shape.out_w
+        yield 1, ceil_div(shape.out_h, ceil_div(shape.out_h, highest)), shape.out_w
+    for columns in (16, 32, 64):
+        if columns < shape.out_w and columns <= rows:
+            yield 1, min(shape.out_h, rows // columns), columns
+
+
+def _choices(spec: ImplicitMma, shape: ConvShape) -> Iterator[ImplicitSizes]:
+    most_octets = 1 if octet_channels(shape.C) < 8 else ceil_div(shape.C, 8)
+    for down, tiles in itertools.product((1, 2, 4, 8), range(1, 8)):
+        if down * tiles > 32:
+            continue
+        for tile in dict.fromkeys(_geometries(shape, 16 * down * tiles)):
+            for across, maps in itertools.product((1, 2, 4), range(1, 9)):
+                if down * across > 8 or tiles * maps > 28:
+                    continue
+                if 8 * across * maps >= 2 * max(8, shape.M) and (across, maps) != (1, 1):
+                    continue
+                for octets in {1, 2, 4, 8} & set(range(1, most_octets + 1)) | {min(most_octets, 3)}:
+                    chunks = 1 if most_octets == 1 else ceil_div(shape.C, 8 * octets)
+                    for buffers in {1, 2, chunks} & {2, chunks}:
+                        for resident in (1, 2, 3):
+                            yield ImplicitSizes(
+                                tile,
+                                octets,
+                                (down, across),
+                                (tiles, maps),
+                                (1, buffers),
+                                resident,
+                            )
+
+
+@functools.cache
+def _fit(spec: ImplicitMma, shape: ConvShape) -> ImplicitMma:
+    best = min(_choices(spec, shape), key=lambda sizes: cost(spec, shape, sizes), default=None)
+    if best is None or cost(spec, shape, best) == math.inf:
+        raise LayerError(
+            f"{spec.name} has no block for {shape}: a chunk of its cells and weights must fit "
+            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; conv2d_basic takes any size"
+        )
+    return dataclasses.replace(spec, sizes=best)
+
+
+def implicit_mma(parts: int = 1, half_io: bool = False, name: str | None = None) -> ImplicitMma:
+    """The record of conv2d_implicit_mma_async, or with two parts of conv2d_implicit_mma_split.
+
+    name: another one of the kernels.
+    """
+    return ImplicitMma(
+        name or (SPLIT if parts == 2 else ASYNC),
+        tile=(1, 1, 8),
+        filter_in="constant",
+        strides=True,
+        precision=SCALED_HALF if parts == 1 else FLOAT,
+        parts=parts,
+        half_io=half_io,
+    )
+
+
+IMPLICIT: tuple[ImplicitMma, ...] = (implicit_mma(name=FIRST), implicit_mma(), implicit_mma(2))

@@ -1,0 +1,67 @@
+"""conv2d_register_2d: a patch of 4 x 2 outputs of several maps in each thread's registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from helpers.limits import ConvShape
+
+from .base import Conv2d
+from .shapes import ceil_div
+
+COLUMNS, ROWS = 4, 2  # of a patch
+
+
+@dataclass(frozen=True)
+class Register2d(Conv2d):
+    """conv2d_register_2d: the weights lie in constant memory, maps innermost."""
+
+    arranged: ClassVar[bool] = True
+
+    def options(self, shape: ConvShape) -> list[str]:
+        layer = {
+            "CHANNELS": shape.C,
+            "OUTPUT_MAPS": shape.M,
+            "HEIGHT": shape.H,
+            "WIDTH": shape.W,
+            "STORE": next(n for n in (4, 2, 1) if shape.out_w % n == 0),
+        }
+        return [*super().options(shape), *(f"-D{name}={value}" for name, value in layer.items())]
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x
+
+    def arrange(self, filter: np.ndarray) -> np.ndarray:
+        """Return the weights as (C, K, K, M); zeros fill M up to whole patches."""
+        spare = -filter.shape[0] % self.tile[2]
+        return np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, spare),))
+
+    def constant_bytes(self, shape: ConvShape) -> int:
+        maps = self.tile[2]
+        return 4 * shape.terms * maps * ceil_div(shape.M, maps)
+
+
+def tile_bytes(spec: Register2d, shape: ConvShape) -> int:
+    """Return the bytes of the tile: rows of whole vectors of 16 bytes."""
+    columns, rows, _ = spec.tile
+    return 4 * (rows + shape.K - 1) * 4 * ceil_div(columns + shape.K - 1, 4)
+
+
+def register_2d(across: int = 20, down: int = 8, maps: int = 4, unroll: int = 7) -> Register2d:
+    """The record of conv2d_register_2d.
+
+    across, down: threads of a block. maps: of a patch. unroll: filter rows in a round of the loop.
+    """
+    return Register2d(
+        "conv2d_register_2d",
+        block=(across, down),
+        tile=(COLUMNS * across, ROWS * down, maps),
+        filter_in="constant",
+        width_in="constant",
+        constants=(("BLOCK_X", across), ("BLOCK_Y", down), ("UNROLL", unroll)),
+        static=tile_bytes,
+        largest_width=15,
+    )

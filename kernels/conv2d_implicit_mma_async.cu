@@ -1,0 +1,113 @@
+// conv2d_implicit_mma_async.cu -- the implicit product, the next cells and weights under way
+//
+// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, not flipped
+// Idea       conv2d_implicit_mma waits for every chunk. Here a block takes tile after tile, and the
+//            next chunk is under way during the products of this one. The weights come as they are
+//            needed: cp.async copies them in the background, all of them once, or the next chunk's
+//            into a second buffer. The cells must change on the way, NCHW floats into octets of
+//            halves, which no copy does: they wait in registers.
+// Arrays     x: float32, or half (HALF_IO), (B, C, H, W), |x| < 65,504; y: alike, (B, M, out_h,
+//            out_w), aligned to 8 bytes; must not alias. filter: fragments of B as halves, times a
+//            power of two, then its inverse.
+// Launch     block = 32 * WARPS_DOWN * WARPS_ACROSS; grid = (blocks, groups of maps): block i takes
+//            tiles i, i + gridDim.x, ...
+// Sizes      any; gridDim.x <= tiles. Chunks of cells and weights must fit into shared memory.
+// Memory     shared, dynamic: CELL_BUFFERS * CELLS * 16 + WEIGHT_BUFFERS * WEIGHTS * 8 bytes.
+// Constants  in implicit.cuh, and CELL_BUFFERS (1: a second barrier in each round; 2),
+//            WEIGHT_BUFFERS (C / CHUNK: all weights stay; 2), UNROLL (steps); PARTS = 1.
+// Reference  helpers.reference.conv2d of the rounded arrays
+
+#ifndef PARTS
+#define PARTS 1
+#endif
+#ifndef CELL_BUFFERS
+#define CELL_BUFFERS 1
+#endif
+#ifndef WEIGHT_BUFFERS
+#define WEIGHT_BUFFERS 1
+#endif
+#ifndef UNROLL
+#define UNROLL 28
+#endif
+#include "implicit.cuh"
+static_assert(PARTS == 1, "conv2d_implicit_mma_async needs PARTS = 1; use _split");
+static_assert(WEIGHT_BUFFERS == CHUNKS || WEIGHT_BUFFERS == 2, "weights: all chunks, or 2 buffers");
+
+constexpr int UNROLLED = UNROLL;   // #pragma unroll takes no macro
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
+{
+    extern __shared__ __align__(128) uint4 memory[];
+    uint4* all_cells = memory;   // [buffer][octet][image][row][column]
+    uint2* all_weights = reinterpret_cast<uint2*>(memory + CELL_BUFFERS * CELLS);   // [buffer]
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    const int first_row = warp % WARPS_DOWN * ROW_TILES * 16;     // of A
+    const int first_fragment = warp / WARPS_DOWN * MAP_TILES;     // of B, in the block
+    const int first_map = (blockIdx.y * BLOCK_FRAGMENTS + first_fragment) * 8;
+    const int tiles = tiles_of(B);
+    const uint2* block_filter = filter + blockIdx.y * CHUNKS * WEIGHTS;
+    const float scale = inverse_scale();
+
+    int corner[ROW_TILES];
+    find_corners(corner, first_row);
+
+    // Ask for the first cells, and for the weights: all, or the first chunk's.
+    RawOctet raw[ROUNDS];
+    load_cells(raw, x, place_of(blockIdx.x), 0, B);
+    copy_async<(WEIGHT_BUFFERS == CHUNKS ? CHUNKS : 1) * WEIGHTS / 2, THREADS>(
+        reinterpret_cast<uint4*>(all_weights), reinterpret_cast<const uint4*>(block_filter));
+
+    int buffer = 0;   // [0, 2)
+    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        Sums sum = {};
+        for (int chunk = 0; chunk < CHUNKS; ++chunk) {
+            // Store the cells that have arrived. All threads must see them, and the weights.
+            uint4* cells = all_cells + (CELL_BUFFERS == 2 ? buffer : 0) * CELLS;
+            store_cells(cells, raw);
+            wait_for_copies();
+            __syncthreads();
+
+            // Ask for the next chunk, of this tile or of the next one.
+            const bool last = chunk == CHUNKS - 1;
+            const int next_tile = last ? tile + gridDim.x : tile;
+            const int next_chunk = last ? 0 : chunk + 1;
+            if (next_tile < tiles) {
+                load_cells(raw, x, place_of(next_tile), next_chunk, B);
+                if (WEIGHT_BUFFERS != CHUNKS) {
+                    copy_async<WEIGHTS / 2, THREADS>(
+                        reinterpret_cast<uint4*>(all_weights + (buffer ^ 1) * WEIGHTS),
+                        reinterpret_cast<const uint4*>(block_filter + next_chunk * WEIGHTS));
+                }
+            }
+
+            // Multiply.
+            const uint2* weights = all_weights + first_fragment * 32 + lane
+                + (WEIGHT_BUFFERS == CHUNKS ? chunk : buffer) * WEIGHTS;
+            #pragma unroll UNROLLED
+            for (int step = 0; step < STEPS; ++step) {
+                uint2 b[MAP_TILES];
+                #pragma unroll
+                for (int n = 0; n < MAP_TILES; ++n) {
+                    b[n] = weights[(step * BLOCK_FRAGMENTS + n) * 32];
+                }
+                const int lane_octet = lane_offset(step);
+                const uint4* first = cells + slice_offset(2 * step, false);
+                #pragma unroll
+                for (int m = 0; m < ROW_TILES; ++m) {
+                    const uint4 a = load_fragment(first + (corner[m] + lane_octet));
+                    #pragma unroll
+                    for (int n = 0; n < MAP_TILES; ++n) {
+                        multiply(sum[m][n], a, b[n].x, b[n].y);
+                    }
+                }
+            }
+            buffer ^= 1;
+            if (CELL_BUFFERS == 1) {
+                __syncthreads();   // not before all have read what is stored next
+            }
+        }
+        store_sums(y, sum, place_of(tile), first_row, first_map, scale, B);
+    }
+}

@@ -1,0 +1,316 @@
+"""The implicit product on tensor cores: any shape, in each of its three kernels and three ways."""
+
+import itertools
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers import checking, device, kernels, launch, reference, simulator
+from helpers.limits import ConvShape
+from helpers.problems import conv2d
+from helpers.problems.conv2d import IMPLICIT, ImplicitSizes, LayerError, implicit_mma
+from helpers.problems.conv2d.implicit import Staging
+from helpers.simulator import assembly
+from helpers.simulator.compiler import compile_source
+from tests.support import mutants, require_named
+
+pytestmark = pytest.mark.long
+
+FIRST, ASYNC, SPLIT = IMPLICIT
+NAMES = tuple(spec.name for spec in IMPLICIT)
+# Filters of every width from 1 to 11, both strides, images of odd sizes, layers of one channel and
+# of several octets, maps that fill no group; the sizes are those that `fitted` chooses.
+SHAPES = (
+    ConvShape(3, 5, 3, 9, 7, 1),
+    ConvShape(2, 3, 9, 8, 13, 2, 2),
+    ConvShape(2, 17, 24, 13, 11, 3),
+    ConvShape(1, 4, 5, 17, 14, 4, 2),
+    ConvShape(3, 8, 8, 9, 10, 5),
+    ConvShape(2, 1, 4, 21, 22, 6),
+    ConvShape(5, 12, 24, 11, 11, 7),
+    ConvShape(1, 3, 17, 23, 25, 7, 2),
+    ConvShape(1, 2, 1, 8, 8, 8),
+    ConvShape(1, 9, 2, 18, 15, 9, 2),
+    ConvShape(2, 1, 3, 10, 31, 10),
+    ConvShape(1, 6, 4, 13, 24, 11),
+)
+# (shape, sizes): tiles that overhang on both sides, rows in pairs and not, several chunks of
+# channels with weights that stay or pass, several warps along outputs and maps, an odd number of
+# slices.
+TILED = (
+    (ConvShape(2, 12, 24, 11, 11, 7), ImplicitSizes((2, 5, 5), 2, (2, 1), (2, 3))),
+    (ConvShape(3, 1, 12, 28, 28, 7), ImplicitSizes((1, 4, 22), 1, (2, 1), (3, 2))),
+    (ConvShape(3, 3, 5, 19, 21, 7, 2), ImplicitSizes((1, 4, 8), 1, (2, 1), (1, 1))),
+    (ConvShape(2, 20, 17, 9, 10, 3), ImplicitSizes((1, 3, 8), 1, (1, 2), (2, 1), (2, 2))),
+    (ConvShape(2, 20, 17, 9, 10, 3), ImplicitSizes((1, 3, 4), 1, (1, 1), (1, 2), (1, 3))),
+    (ConvShape(3, 9, 8, 13, 11, 4, 2), ImplicitSizes((2, 5, 4), 2, (4, 1), (1, 1), (2, 1))),
+)
+
+
+def problem(shape: ConvShape, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Random x and filter: float32, the filter up to ``size``."""
+    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
+    x, filter = (
+        rng.uniform(-1, 1, array).astype(np.float32)
+        for array in (shape.x_shape, shape.filter_shape)
+    )
+    return x, filter * np.float32(size)
+
+
+def run(spec, shape, x, filter):
+    y, (findings,) = conv2d.simulate(spec, x, filter, shape.stride, entry=simulator.check)
+    assert not findings, "\n".join(map(str, findings))
+    return y
+
+
+def require_right(spec, shape):
+    x, filter = problem(shape)
+    few = replace(spec, blocks=2)  # blocks take several tiles, one by one
+    y, name = run(few, shape, x, filter), f"{spec.name}, {shape}"
+    conv2d.check(y, x, filter, name, shape.stride, precision=spec.precision)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_any_shape(shape):
+    # The kernels have the same cells and indices: each takes some shapes, and all take those below.
+    require_right(IMPLICIT[SHAPES.index(shape) % 3], shape)
+
+
+@pytest.mark.parametrize(
+    ("spec", "case"),
+    list(itertools.product(IMPLICIT, TILED)),
+    ids=lambda one: getattr(one, "name", str(one[0]) if isinstance(one, tuple) else None),
+)
+def test_tiles(spec, case):
+    shape, sizes = case
+    require_right(replace(spec, sizes=sizes), shape)
+
+
+@st.composite
+def layers(draw):
+    """A kernel and a layer of any sizes."""
+    K, stride = draw(st.integers(1, 11)), draw(st.integers(1, 2))
+    H, W = (K + draw(st.integers(0, most)) for most in (7, 20))
+    C, M = draw(st.integers(1, 20)), draw(st.integers(1, 20))
+    shape = ConvShape(draw(st.integers(1, 3)), C, M, H, W, K, stride)
+    return draw(st.sampled_from(IMPLICIT)), shape
+
+
+@settings(max_examples=5)
+@given(layer=layers())
+def test_layers_beyond_the_table(layer):
+    require_right(*layer)
+
+
+@pytest.mark.parametrize("name", [FIRST.name, ASYNC.name])
+@pytest.mark.parametrize("shape", [ConvShape(3, 1, 5, 11, 13, 5), ConvShape(2, 9, 6, 9, 10, 3, 2)])
+def test_halves_in_and_out(name, shape):
+    """The outputs of an image need not be whole vectors: here they are 63 and 16."""
+    spec = replace(implicit_mma(1, half_io=True, name=name), blocks=2)
+    x, filter = problem(shape)
+    y, halves = np.full(shape.y_shape, np.nan, np.float16), x.astype(np.float16)
+    arrays = {"y": y, "x": halves, "filter": filter}
+    (findings,) = launch.simulate(spec.plan(shape), arrays, simulator.check)
+    assert not findings, findings[0]
+    rounded = spec.precision.rounded(filter)
+    want = reference.conv2d(halves.astype(np.float32), rounded, shape.stride)
+    atol = spec.precision.sum_atol(x, filter)
+    checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=atol, name=spec.name)
+
+
+@pytest.mark.parametrize("size", [1e-6, 300.0])
+def test_small_and_large_weights_are_as_exact(size):
+    shape = ConvShape(1, 9, 4, 10, 14, 7)
+    x, filter = problem(shape, size)
+    y, want = run(SPLIT, shape, x, filter), reference.conv2d(x, filter)
+    assert np.abs(y - want).max() <= 1e-6 * np.abs(want).max()
+
+
+def test_one_part_does_not_pass_for_float32():
+    shape = ConvShape(1, 1, 4, 10, 14, 7)
+    x, filter = problem(shape)
+    y = run(ASYNC, shape, x, filter)
+    conv2d.check(y, x, filter, precision=ASYNC.precision)
+    with pytest.raises(checking.CheckError):
+        conv2d.check(y, x, filter)
+
+
+def test_a_fragment_by_hand():
+    # 9 channels are two octets; K K = 4 taps of two octets are 8 slices, 4 steps.
+    filter = np.arange(1, 1 + 9 * 9 * 2 * 2, dtype=np.float32).reshape(9, 9, 2, 2)
+    shape = ConvShape(1, 9, 9, 5, 5, 2)
+    spec = replace(ASYNC, sizes=ImplicitSizes((1, 4, 4), 2, (1, 1), (1, 1)))
+    packed, scale = spec.arrange(filter), conv2d.power_of_two(filter)
+    # Group of maps, chunk, step, part, 8 maps, lane, register, half.
+    cells = packed[:-16].view(np.float16).reshape(2, 1, 4, 1, 1, 32, 2, 2) / np.float16(scale)
+    want = filter.astype(np.float16)
+    lane = 4 * 3 + 1  # map 3 of the group; terms 2 and 3 of a slice: channels 2 and 3
+    # Step 1 is column 1 of row 0: register 0 has the first octet, register 1 the second.
+    assert cells[0, 0, 1, 0, 0, lane, 0].tolist() == want[3, 2:4, 0, 1].tolist()
+    assert cells[0, 0, 1, 0, 0, lane, 1].tolist() == [0, 0]  # channels 10 and 11
+    assert cells[0, 0, 2, 0, 0, 4 * 3, 1].tolist() == [want[3, 8, 1, 0], 0]  # channels 8 and 9
+    assert cells[1, 0, 3, 0, 0, 0, 0].tolist() == want[8, 0:2, 1, 1].tolist()  # map 8: group 1
+    assert not cells[1, 0, :, 0, 0, 4:].any()  # maps 9 to 15
+    assert Staging.of(shape, spec.sizes).steps == 4
+
+
+def test_the_columns_of_a_row_fill_an_octet_of_few_channels():
+    # One channel: an octet is 8 columns. Three: an octet is 4 channels of 2 columns.
+    one = np.arange(1, 1 + 9, dtype=np.float32).reshape(1, 1, 3, 3)
+    sizes = ImplicitSizes((1, 1, 1), 1, (1, 1), (1, 1))
+    packed = replace(ASYNC, sizes=sizes).arrange(one)[:-16].view(np.float16)
+    rows = packed.reshape(2, 8, 4, 2, 2).transpose(0, 3, 1, 2, 4).reshape(4, 8, 8)[:, 0]
+    scale = conv2d.power_of_two(one)
+    assert (rows[:3, :3] / np.float16(scale)).tolist() == one[0, 0].tolist()
+    assert not rows[3].any() and not rows[:, 3:].any()
+    three = np.arange(1, 1 + 27, dtype=np.float32).reshape(1, 3, 3, 3)
+    packed = replace(ASYNC, sizes=sizes).arrange(three)[:-16].view(np.float16)
+    rows = packed.reshape(3, 8, 4, 2, 2).transpose(0, 3, 1, 2, 4).reshape(6, 8, 8)[:, 0]
+    scale = conv2d.power_of_two(three)
+    first = rows[0] / np.float16(scale)  # columns 0 and 1 of row 0, each with a spare channel
+    assert first.tolist() == [*three[0, :, 0, 0], 0, *three[0, :, 0, 1], 0]
+    assert (rows[1] / np.float16(scale)).tolist() == [*three[0, :, 0, 2], 0, 0, 0, 0, 0]
+
+
+REFUSED = [
+    (replace(SPLIT, parts=1), {}, "takes parts = 2, got 1"),
+    (replace(ASYNC, parts=2), {}, "takes parts = 1, got 2"),
+    (replace(SPLIT, half_io=True), {}, "reads and writes float32; use conv2d_implicit_mma_async"),
+    (
+        replace(FIRST, sizes=ImplicitSizes((1, 5, 5), 1, (1, 1), (1, 1))),
+        {},
+        "a tile has 25 outputs, and the warps take 16",
+    ),
+    (
+        replace(FIRST, sizes=ImplicitSizes((1, 2, 2), 2, (1, 1), (1, 1))),
+        {"C": 3},
+        "3 channels are one octet, got octets = 2",
+    ),
+    (
+        replace(ASYNC, sizes=ImplicitSizes((1, 2, 2), 1, (1, 1), (1, 1), (1, 1))),
+        {},
+        "the weights have 3 chunks: take as many buffers, or 2",
+    ),
+    (
+        replace(ASYNC, sizes=ImplicitSizes((4, 11, 11), 3, (8, 1), (4, 1), (2, 1))),
+        {"W": 200, "H": 200, "K": 190},
+        "bytes of shared memory, and one of a Hopper GPU has 232,448",
+    ),
+    (replace(ASYNC, sizes=ImplicitSizes((1, 2, 2), 3, (8, 5), (1, 1))), {}, "has 1,280 threads"),
+]
+
+
+@pytest.mark.parametrize(("spec", "sizes", "message"), REFUSED)
+def test_what_they_do_not_take_is_refused(spec, sizes, message):
+    shape = replace(ConvShape(4, 24, 16, 15, 15, 3), **sizes)
+    with pytest.raises(LayerError, match=message):
+        spec.require(shape)
+
+
+@pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
+def test_every_layer_of_the_labs_is_taken(spec):
+    for name in conv2d.LAYERS:
+        for batch in (1, 100, 10_000):
+            spec.require(conv2d.shape_of(name, batch))
+
+
+@pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
+def test_launches_are_the_defaults_of_the_sources(spec):
+    """Each source compiles alone, and means what its constants say."""
+    compiled = compile_source(kernels.source(spec.name), [f"-I{kernels.FOLDER}"], f"{spec.name}.cu")
+    assert compiled.warnings == ""
+    declared = kernels.source(spec.name) + (kernels.FOLDER / "implicit.cuh").read_text()
+    for option in spec.options(conv2d.shape_of("layer E2", 10))[1:]:
+        assert f"#ifndef {option[2:].partition('=')[0]}\n" in declared
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
+def test_sanitize_implicit_products(spec):
+    """For compute-sanitizer: chunks of weights that pass, whole images, tiles that overhang."""
+    for shape, sizes in TILED[:4]:
+        x, filter = problem(shape)
+        y = conv2d.convolve(replace(spec, sizes=sizes, blocks=2), x, filter, shape.stride)
+        conv2d.check(y, x, filter, spec.name, shape.stride, precision=spec.precision)
+
+
+TILES_OF = {  # of whole images with rows of 5 outputs; of rows in pairs
+    "layer E1": ImplicitSizes((1, 11, 22), 1, (4, 1), (4, 2)),
+    "layer E2": ImplicitSizes((3, 5, 5), 2, (5, 1), (1, 3)),
+}
+
+
+@pytest.mark.parametrize("spec", [ASYNC, SPLIT, implicit_mma(1, True)], ids=lambda s: s.name)
+@pytest.mark.parametrize("name", TILES_OF)
+def test_fragments_are_read_without_conflicts(spec, name):
+    """Octets of 8 rows of A lie in 8 different slots, and so do the weights of 16 lanes."""
+    shape, spec = conv2d.shape_of(name, 3), replace(spec, sizes=TILES_OF[name])
+    x, filter = problem(shape)
+    arrays = {"y": np.zeros(shape.y_shape, np.float32), "x": x, "filter": filter}
+    if spec.half_io:
+        arrays |= {"y": arrays["y"].astype(np.float16), "x": x.astype(np.float16)}
+    (seen,) = launch.simulate(replace(spec, blocks=1).plan(shape), arrays, simulator.profile)
+    assert seen.shared_load_conflicts == 0
+
+
+@pytest.mark.parametrize("spec", [ASYNC, SPLIT], ids=[ASYNC.name, SPLIT.name])
+def test_blocks_have_registers_enough(spec):
+    shape = conv2d.shape_of("layer E2", 10_000)
+    chosen = spec.fitted(shape)
+    source = kernels.source(spec.name)
+    compiled = compile_source(source, chosen.options(shape), str(kernels.path(spec.name)))
+    (needed,) = assembly.resources(compiled).values()
+    assert needed.registers * chosen.sizes.threads * chosen.sizes.resident <= 65536
+    assert needed.spill_load_bytes <= 128
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
+def test_compute_capability_8_is_enough(spec, tmp_path):
+    options = spec.options(conv2d.shape_of("layer E2", 100))
+    for architecture, expected in (("sm_80", 0), ("sm_75", 1)):
+        command = ["nvcc", "-cubin", f"-arch={architecture}", *options]
+        command += ["-o", str(tmp_path / "out.cubin"), str(kernels.path(spec.name))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert bool(done.returncode) == bool(expected), done.stderr
+    assert "supports compute capability 8.0 and later" in done.stderr
+    older = replace(device.select(), compute_capability=(7, 5))
+    with pytest.raises(LayerError, match=r"needs compute capability 8\.0, and .* has 7\.5"):
+        spec.require(conv2d.shape_of("layer E2", 1), older)
+
+
+# --------------------------------------------------------------------------------------------------
+# Mutants
+
+
+MUTANTS = mutants("conv2d_implicit_mma_")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_are_rejected(mutant):
+    spec = next(spec for spec in IMPLICIT if spec.name == mutant.original)
+    # Three chunks of one octet, the weights of two at a time, and a tile that overhangs.
+    buffers = (1, 2) if spec is not FIRST else (1, 1)
+    sizes = ImplicitSizes((1, 3, 8), 1, (2, 1), (1, 2), buffers)
+    spec = replace(spec, sizes=sizes, blocks=1)
+    shape = ConvShape(2, 20, 16, 12, 14, 5)
+    x, filter = problem(shape)
+    y, (findings,) = conv2d.simulate(
+        spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)}
+    )
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    assert not findings, findings[0]
+    with pytest.raises(checking.CheckError) as error:
+        conv2d.check(y, x, filter, mutant.name, precision=spec.precision)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+
+
+def test_each_kernel_has_mutants():
+    assert {mutant.original for mutant in MUTANTS} == set(NAMES)
