@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from dataclasses import replace
@@ -393,6 +394,27 @@ def test_release_has_no_line_of_a_solution(tmp_path):
     assert place == PLACE
     with pytest.raises(release.ReleaseError, match="no lab '77'"):
         release.release(["77"], tmp_path)
+
+
+def test_every_link_of_a_release_leads_somewhere(tmp_path):
+    labs_asked = ["100", "101", "104"]
+    release.release(labs_asked, tmp_path)
+    count = 0
+    for path in [*tmp_path.rglob("*.ipynb"), tmp_path / "README.md"]:
+        cells = submissions.notebook(path) if path.suffix == ".ipynb" else []
+        texts_of = [submissions.source(c) for c in cells if c["cell_type"] == "markdown"]
+        for text in texts_of or [path.read_text()]:
+            for target in re.findall(r"\]\(([^)\s]+)\)", text):
+                place = target.partition("#")[0]
+                if place and "://" not in target:
+                    assert (path.parent / place).exists(), (path.name, target)
+                    count += 1
+    assert count > 5
+    readme = (tmp_path / "README.md").read_text()
+    assert "conv1d_edge" in readme and "conv2d_same" not in readme
+    assert {p.name for p in tmp_path.iterdir() if p.is_dir()} - {"kernels"} == {
+        p.stem for p in tmp_path.rglob("*.ipynb")
+    }
 
 
 def test_nbgrader_metadata(tmp_path):
