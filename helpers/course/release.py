@@ -73,7 +73,7 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     ReleaseError.
     """
     chosen, written = _chosen(wanted), []
-    links = _Links({path.stem for path in chosen}, to)
+    links = _Links({path.stem for path in chosen}, None if nbgrader else to)
     for path in chosen:
         made = student_copy(path)
         links.mend(made)
@@ -97,10 +97,11 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
 
 class _Links:
     """Links of notebooks that leave the repository: to labs of the same release, and to kernels and
-    the glossary, which are copied. Of all others the words stay.
+    the glossary, which are copied (to: None where nothing can be, as nbgrader gives out folders of
+    labs alone). Of all others the words stay.
     """
 
-    def __init__(self, released: set[str], to: Path):
+    def __init__(self, released: set[str], to: Path | None):
         self._released, self._to = released, to
 
     def mend(self, book: dict[str, Any]) -> None:
@@ -119,7 +120,10 @@ class _Links:
         if name.endswith(".ipynb") and name.removesuffix(".ipynb") in self._released:
             stem = name.removesuffix(".ipynb")
             return f"[{words}](../{stem}/{name}{'#' * bool(part)}{part})"
+        if self._to is None:
+            return words
         if target == "README.md#glossary":
+            self._to.mkdir(parents=True, exist_ok=True)
             (self._to / GLOSSARY).write_text(_glossary(), encoding="utf-8")
             return f"[{words}](../{GLOSSARY})"
         kernel = ROOT / "kernels" / name
