@@ -363,6 +363,13 @@ std::uintptr_t halo_add_variable(std::size_t bytes, std::uint64_t align, int con
     region->owned = true;
     return region->start;
 }
+// Makes host memory an array of the device, until halo_remove_global; all of it counts as written.
+// Returns 0 if an array of the device lies there already.
+int halo_adopt(std::uintptr_t start, std::size_t bytes) {
+    if (memory.find(start) != nullptr || memory.find(start + bytes - 1) != nullptr) return 0;
+    memory.add(start, bytes, GLOBAL)->mark_initialised(start, bytes);
+    return 1;
+}
 void halo_remove_global(std::uintptr_t start) {
     if (const Region* region = memory.find(start)) memory.remove(region);
 }
