@@ -44,7 +44,8 @@ class Parameter:
     """One parameter of a kernel: bytes and offset in the packed argument buffer.
 
     is_const: it points to elements that the kernel may not write; element_bytes: bytes of such an
-    element, 0 if unknown.
+    element, 0 if unknown; used: for each byte of such an element the bits that belong to its
+    members, in hexadecimal, "" if it has no gaps.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Parameter:
     is_floating: bool
     is_const: bool = False
     element_bytes: int = 0
+    used: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class Variable:
     space: str
     function: str = ""
     size: int = 0
+    used: str = ""  # as of a Parameter
 
     @property
     def nbytes(self) -> int:
@@ -297,6 +300,7 @@ def _parameter(
         is_floating=kind.floating or text in _HALVES if known else floating,
         is_const=target is not None and target.is_const,
         element_bytes=target.total if target is not None else 0,
+        used=target.used.hex() if target is not None else "",
     )
 
 
@@ -384,7 +388,10 @@ def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str)
     if kind.text and kind.nbytes:
         text = kind.text if kind.target is not None else _QUALIFIERS.sub("", kind.text)
         size = symbol.nbytes
-        return Variable(name, symbol.name, text, kind.nbytes, kind.extents, space, function, size)
+        used = kind.used.hex()
+        return Variable(
+            name, symbol.name, text, kind.nbytes, kind.extents, space, function, size, used
+        )
     # The PTX declares every array and structure as bytes. The alignment then tells most about it.
     width = symbol.declared if symbol.declared > 1 else symbol.align
     if symbol.count is None:

@@ -53,6 +53,7 @@ class Global:
     element: str = ""
     element_bytes: int = 1
     extents: tuple[int, ...] = ()
+    used: str = ""  # as of debug_info.Parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,6 +404,7 @@ class Module:
             known.element,
             known.element_bytes,
             known.extents,
+            known.used,
         )
 
     def _kernel(self, info: KernelInfo) -> Kernel:
