@@ -362,11 +362,7 @@ def _draw_floor(ax: Axes, sizes: Sequence, floor: Callable, bytes_of: Callable |
     limit = (
         [s * 1e3 for s in seconds] if bytes_of is None else _throughputs(sizes, seconds, bytes_of)
     )
-    label = (
-        f"{ROOFLINE} floor (nothing is faster)"
-        if bytes_of is None
-        else f"{ROOFLINE} limit (nothing is above)"
-    )
+    label = f"{ROOFLINE} floor" if bytes_of is None else f"{ROOFLINE} limit"
     ax.plot(sizes, limit, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
 
 
