@@ -18,8 +18,9 @@ import numpy as np
 
 from helpers import checking, device, launch, limits, plotting, simulator, tables
 from helpers.bench import results, timing
+from helpers.bench.ratios import Ratio
+from helpers.bench.sources import Changes, changed
 from helpers.experiments import layer_counters, layer_tiles, ncu, sass
-from helpers.experiments.layer_tiles import Changes, changed, in_words
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -309,7 +310,7 @@ def steps_table(record: Record) -> str:
                     f"{layer}, {_with_maps(kernel)}",
                     f"{timed[kernel, layer, BATCH]['median_ms']:.2f}",
                     f"{share_of_roof(record, layer, kernel):.0%}",
-                    in_words(ratio) if ratio else "",
+                    Ratio.of_row(ratio).words() if ratio else "",
                 )
             )
     return tables.text(head, rows, left=(0, 3))
@@ -321,7 +322,8 @@ def constant_words(record: Record) -> str:
     if not rows:
         return f"{PATCH}, its filter in constant memory: this record has no time of it"
     return "\n".join(
-        f"{row['layer']}, {PATCH}, its filter in constant memory: {in_words(row)}" for row in rows
+        f"{row['layer']}, {PATCH}, its filter in constant memory: {Ratio.of_row(row).words()}"
+        for row in rows
     )
 
 

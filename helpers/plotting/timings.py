@@ -362,7 +362,11 @@ def _draw_floor(ax: Axes, sizes: Sequence, floor: Callable, bytes_of: Callable |
     limit = (
         [s * 1e3 for s in seconds] if bytes_of is None else _throughputs(sizes, seconds, bytes_of)
     )
-    label = f"{ROOFLINE} floor" if bytes_of is None else f"{ROOFLINE} limit"
+    label = (
+        f"{ROOFLINE} floor (these bytes and operations at the peaks)"
+        if bytes_of is None
+        else f"{ROOFLINE} limit (these bytes and operations at the peaks)"
+    )
     ax.plot(sizes, limit, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
 
 

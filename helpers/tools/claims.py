@@ -116,9 +116,12 @@ def _value_of_term(term: re.Match[str]) -> float:
 @lru_cache(maxsize=64)
 def _rows(record: str) -> list[dict[str, Any]]:
     try:
-        return results.load(results.MEASURED / f"{record}.json").rows()
+        one = results.load(results.MEASURED / f"{record}.json")
     except results.RecordError as error:
         raise ClaimError(str(error)) from None
+    rows = one.rows()
+    # Rows of an earlier form can be named in either form.
+    return rows + [row for row in one.comparable() if row not in rows]
 
 
 def written(value: float, like: str) -> str:
