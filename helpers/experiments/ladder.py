@@ -50,7 +50,6 @@ BUILDS_ON = {
     "conv2d_implicit_gemm": ("im2col_gemm", "203"),
     "conv2d_implicit_gemm_fast": ("conv2d_implicit_gemm", "203"),
     "conv2d_register": ("conv2d_unrolled", "110"),
-    "conv2d_register_2d": ("conv2d_register", "110"),
     "conv2d_register_tiled": ("conv2d_register", "110"),
     "conv2d_channels_atomics": ("conv2d_basic", "401"),
     "conv2d_channels_tree": ("conv2d_basic", "401"),
