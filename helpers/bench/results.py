@@ -77,7 +77,7 @@ class Record:
     created: UTC, ISO 8601. sources: for each measured kernel, the sha256 of its code with its
     headers, and for programs of the CPU that of their file in helpers/problems/cpu/. software:
     versions by name, None for software that was not used. recalled: whether it was read from
-    data/measured/ because there is no GPU here.
+    data/measured/ because there is no GPU here. committed: whether it was read from there at all.
     """
 
     name: str
@@ -89,15 +89,14 @@ class Record:
     measurements: tuple[Measurement, ...]
     schema: int = SCHEMA
     recalled: bool = field(default=False, compare=False)
+    committed: bool = field(default=False, compare=False)
 
     def caption(self) -> str:
-        """Return "Measured on <device>, <date>", or "Recorded on ..." for a recalled record."""
-        where, day = self._where(), self.created[:10]
-        return (
-            f"Recorded on {where}, {day} (no GPU here)"
-            if self.recalled
-            else f"Measured on {where}, {day}"
-        )
+        """Return "Measured on <device>, <date>", or "Recorded on ..." for one of data/measured/."""
+        where = f"{self._where()}, {self.created[:10]}"
+        if self.recalled:
+            return f"Recorded on {where} (no GPU here)"
+        return f"{'Recorded' if self.committed else 'Measured'} on {where}"
 
     def _where(self) -> str:
         timed_on = sorted({m.timing.device for m in self.measurements if m.timing is not None})
@@ -332,7 +331,8 @@ def load(path: Path | str) -> Record:
         raise RecordError(f"there is no record {path}; run its lab first") from None
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"{path} cannot be read ({error}); measure again") from error
-    return _parse(text, str(path))
+    committed = path.resolve().parent == MEASURED.resolve()
+    return dataclasses.replace(_parse(text, str(path)), committed=committed)
 
 
 def recall(name: str) -> Record:
