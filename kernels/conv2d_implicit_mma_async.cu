@@ -54,7 +54,7 @@ conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
     find_corners(corner, first_row);
 
     // Ask for the first cells, and for the weights: all, or the first chunk's.
-    RawOctet raw[ROUNDS];
+    RawOctets raw[ROUNDS];
     load_cells(raw, x, place_of(blockIdx.x), 0, B);
     copy_async<(WEIGHT_BUFFERS == CHUNKS ? CHUNKS : 1) * WEIGHTS / 2, THREADS>(
         reinterpret_cast<uint4*>(all_weights), reinterpret_cast<const uint4*>(block_filter));

@@ -264,8 +264,8 @@ def _registers(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> int
     """Estimate the registers of a thread: sums, fragments, cells on their way, and the rest."""
     down, across = sizes.fragments
     staging = Staging.of(shape, sizes)
-    rounds = ceil_div(sizes.octets * staging.places, sizes.threads)
-    waiting = 32 if spec.name == FIRST else 8 * rounds
+    rounds = ceil_div(staging.places, sizes.threads)
+    waiting = 8 * sizes.octets * (1 if spec.name == FIRST else rounds)
     sums = 4 * down * across * spec.parts
     return sums + spec.parts * (4 * down + 2 * across) + down + waiting + 40
 
@@ -294,8 +294,8 @@ def cost(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> float:
     warps = math.prod(sizes.warps) * staging.steps
     products = 1.55 * warps * down * across * (3 if spec.parts == 2 else 1)
     shared = warps * spec.parts * (4 * down + 2 * across)
-    cells = sizes.octets * staging.places
-    staged = cells * (0.6 + 0.125 * spec.parts)
+    rounds = ceil_div(staging.places, sizes.threads)
+    staged = rounds * sizes.threads * (0.3 + sizes.octets * (0.5 + 0.125 * spec.parts))
     of_chunk = max(products, shared) + 0.3 * min(products, shared) + staged
     blocks = _tiles(sizes, shape) * ceil_div(shape.M, sizes.maps)
     rounds = ceil_div(blocks, MULTIPROCESSORS * sizes.resident)
