@@ -74,8 +74,7 @@ conv2d_implicit_mma_split(Cell* y, const Cell* __restrict__ x, int B)
     // Ask for the first cells, and for the weights: all, or the first chunk's.
     RawOctets raw[ROUNDS];
     load_cells(raw, x, place_of(blockIdx.x), 0, B);
-    copy_async<(WEIGHT_BUFFERS == CHUNKS ? CHUNKS : 1) * WEIGHTS / 2, THREADS>(
-        reinterpret_cast<uint4*>(all_weights), reinterpret_cast<const uint4*>(block_filter));
+    copy_weights<WEIGHT_BUFFERS == CHUNKS ? CHUNKS : 1>(all_weights, block_filter);
 
     int buffer = 0;   // [0, 2)
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -94,9 +93,8 @@ conv2d_implicit_mma_split(Cell* y, const Cell* __restrict__ x, int B)
             if (next_tile < tiles) {
                 load_cells(raw, x, place_of(next_tile), next_chunk, B);
                 if (WEIGHT_BUFFERS != CHUNKS) {
-                    copy_async<WEIGHTS / 2, THREADS>(
-                        reinterpret_cast<uint4*>(all_weights + (buffer ^ 1) * WEIGHTS),
-                        reinterpret_cast<const uint4*>(block_filter + next_chunk * WEIGHTS));
+                    copy_weights<1>(
+                        all_weights + (buffer ^ 1) * WEIGHTS, block_filter + next_chunk * WEIGHTS);
                 }
             }
 

@@ -160,6 +160,24 @@ __device__ __forceinline__ float inverse_scale()
     return __uint_as_float(filter[MAP_GROUPS * CHUNKS * WEIGHTS].x);
 }
 
+// Starts the copies of `count` chunks of weights to shared memory. The address there is computed
+// once: nvcc would convert that of each vector.
+template <int count>
+__device__ __forceinline__ void copy_weights(uint2* to, const uint2* from)
+{
+    constexpr int VECTORS = count * WEIGHTS / 2;   // of 16 bytes
+    const unsigned address = (unsigned)__cvta_generic_to_shared(to) + threadIdx.x * 16;
+    const uint4* vector = reinterpret_cast<const uint4*>(from) + threadIdx.x;
+    #pragma unroll
+    for (int first = 0; first < VECTORS; first += THREADS) {
+        if (first + THREADS <= VECTORS || first + threadIdx.x < VECTORS) {
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                         :: "r"(address + first * 16), "l"(vector + first));
+        }
+    }
+    asm volatile("cp.async.commit_group;");
+}
+
 // ------------------------------------------------------------------------------------------------
 // Cells
 
