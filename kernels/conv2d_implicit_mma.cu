@@ -52,7 +52,7 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
         // Multiply, 16 terms at a time. A lane's part of the weights is 8 bytes in global memory.
         const uint2* weights =
             filter + (blockIdx.y * CHUNKS + chunk) * WEIGHTS + first_fragment * 32 + lane;
-        #pragma unroll 4
+        #pragma unroll UNROLLED
         for (int step = 0; step < STEPS; ++step) {
             uint2 b[MAP_TILES];
             #pragma unroll

@@ -14,8 +14,8 @@
 // Sizes      any; gridDim.x <= tiles. Chunks of cells and weights must fit into shared memory.
 // Memory     shared, dynamic: CELL_BUFFERS * 2 * CELLS * 16 + WEIGHT_BUFFERS * WEIGHTS * 8 bytes.
 // Constants  in implicit.cuh, and CELL_BUFFERS (1: a second barrier in each round; 2),
-//            WEIGHT_BUFFERS (C / CHUNK: all weights stay; 2), UNROLL (steps), SHORT (steps of a
-//            short sum); PARTS = 2, HALF_IO = 0.
+//            WEIGHT_BUFFERS (CHUNKS: all weights stay; 2), SHORT (steps of a short sum);
+//            PARTS = 2, HALF_IO = 0.
 // Reference  helpers.reference.conv2d
 
 #ifndef PARTS
@@ -27,9 +27,6 @@
 #ifndef WEIGHT_BUFFERS
 #define WEIGHT_BUFFERS 1
 #endif
-#ifndef UNROLL
-#define UNROLL 28
-#endif
 #ifndef SHORT
 #define SHORT 7
 #endif
@@ -37,8 +34,6 @@
 static_assert(PARTS == 2 && !HALF_IO,
               "conv2d_implicit_mma_split needs PARTS = 2 and HALF_IO = 0; use conv2d_implicit_mma_async");
 static_assert(WEIGHT_BUFFERS == CHUNKS || WEIGHT_BUFFERS == 2, "weights: all chunks, or 2 buffers");
-
-constexpr int UNROLLED = UNROLL;   // #pragma unroll takes no macro
 
 // total += sum, in FP32, and the sum begins again at 0.
 __device__ __forceinline__ void add_and_clear(Sums& total, Sums& sum)

@@ -101,6 +101,9 @@ static_assert(OCTET_CHANNELS == 8 || OCTETS == 1, "fewer than 5 channels are one
 constexpr int SLICES = K * OCTETS_ACROSS * OCTETS;   // of a chunk
 constexpr int STEPS = ceil_div(SLICES, 2);           // the weights of a spare slice are 0
 
+// Unrolled, a step knows where its octets lie; in a loop it must compute that.
+constexpr int UNROLLED = STEPS <= 64 ? STEPS : 4;
+
 // The tile: its outputs, and the tiles of a map.
 constexpr int OUTPUTS = IMAGES * TILE_H * TILE_W;
 constexpr int ROWS = WARPS_DOWN * ROW_TILES * 16;   // of A, in a block
@@ -353,16 +356,17 @@ __host__ __device__ constexpr int slice_offset(int slice, bool odd)
 }
 
 // The octet that the lane names for ldmatrix in a step, counted from that of lane 0. Lanes 0 to 15
-// name the first slice, the others the second; with PAIRED, rows 8 to 15 are odd outputs. Few
-// values occur, the same ones in many steps.
+// name the first slice, the others the second; with PAIRED, rows 8 to 15 are odd outputs. It is a
+// sum of products, and no choice between constants: so the same few values serve all steps.
 __device__ __forceinline__ int lane_offset(int step)
 {
+    const int odd = threadIdx.x / 8 % 2;
+    const int second = threadIdx.x / 16 % 2;
     const int first = slice_offset(2 * step, false);
-    const bool odd = threadIdx.x % 16 >= 8;
-    const int low = odd ? slice_offset(2 * step, true) - first : 0;
-    const int high = odd ? slice_offset(2 * step + 1, true) - first
-                         : slice_offset(2 * step + 1, false) - first;
-    return threadIdx.x % 32 < 16 ? low : high;
+    const int of_odd = slice_offset(2 * step, true) - first;
+    const int of_second = slice_offset(2 * step + 1, false) - first;
+    const int of_both = slice_offset(2 * step + 1, true) - first;
+    return odd * of_odd + second * of_second + odd * second * (of_both - of_odd - of_second);
 }
 
 // A fragment of A: the warp's lanes name its 32 octets.
