@@ -7,14 +7,14 @@ whose bits differ between runs. `counter_table` and `access_figure` count in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import checking, kernels, plotting, simulator, tables
-from helpers.bench import results, timing
+from helpers.bench import layers, results
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
@@ -184,45 +184,19 @@ def repeats(name: str, images: int, runs: int) -> dict[str, Any]:
 # Measuring
 
 
-def _ready(
-    spec: conv2d.Conv2d, problem: conv2d.Problem
-) -> tuple[Callable[[Any], None], checking.Verdict]:
-    """A launch that has passed its check, on a stream, and its verdict."""
-    run = conv2d.compile(spec, problem.shape)
-
-    def launch(stream: Any) -> None:
-        run.launch(problem.y, problem.x, problem.filter, stream)
-
-    problem.poison()
-    launch(None)
-    return launch, problem.check(spec.name)
-
-
-def _time_layer(layer: str, x: np.ndarray, filter: np.ndarray) -> Iterator[Row]:
-    with conv2d.Problem(conv2d.shape_of(layer, len(x)), x, filter) as problem:
+def _time_layer(layer: str, batch: int) -> Iterator[Row]:
+    with layers.layer(layer, batch).on_device() as there:
         for name in KERNELS:
-            launch, verdict = _ready(conv2d.conv2d_named(name), problem)
-            timed = timing.time_gpu(launch, verdict=verdict, name=name, budget_s=0.3)
-            yield {"series": name, "layer": layer, "batch": len(x), "timing": timed}
+            timed = there.ready(name).time(0.3)
+            yield {"series": name, "layer": layer, "batch": batch, "timing": timed}
 
 
 def _time_channels(C: int) -> Iterator[Row]:
-    shape = small_shape(C)
-    arrays = random_layer(1, C, MAPS, SIDE, SIDE, WIDTH)
-    with conv2d.Problem(shape, *arrays) as problem:
-        plain, right = _ready(fitted(PLAIN, C), problem)
-        timed = timing.time_gpu(plain, verdict=right, name=PLAIN, cache="hot", budget_s=0.2)
-        yield {"series": PLAIN, "channels": C, "timing": timed}
+    with layers.layer(shape=small_shape(C), images=1).on_device() as there:
+        plain = there.ready(fitted(PLAIN, C))
+        yield {"series": PLAIN, "channels": C, "timing": plain.time(0.2, cache="hot")}
         for name in SPLIT:
-            launch, also = _ready(fitted(name, C), problem)
-            pair = timing.compare(
-                launch,
-                plain,
-                verdicts=(also, right),
-                names=(name, PLAIN),
-                cache="hot",
-                budget_s=0.4,
-            )
+            pair = there.ready(fitted(name, C)).beside(plain, 0.4, cache="hot")
             yield {"series": name, "channels": C, "timing": pair.a}
             ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
             where = {"series": f"{name} over {PLAIN}", "kernel": name, "channels": C}
@@ -237,9 +211,8 @@ def measure() -> Iterator[Row]:
     outputs whose bits differ between runs, by kernel.
     """
     for layer in LAYERS:
-        x, filter = conv2d.inputs(layer, BATCH)
         for batch in COUNTS:
-            yield from _time_layer(layer, x[:batch], filter)
+            yield from _time_layer(layer, batch)
     for C in CHANNELS:
         yield from _time_channels(C)
     for name in KERNELS:

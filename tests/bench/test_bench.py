@@ -482,3 +482,18 @@ def test_findings_of_all_launches_are_there(small):
     seen = small.count(TILED, racing)
     assert {found.kind for found in seen.findings} == {"race"} and not seen[0].findings
     assert isinstance(seen.findings[0], simulator.Finding)
+
+
+def test_a_part_of_a_kernel_has_passed_with_the_whole():
+    with bench.layer(images=2, shape=SMALL).on_device() as there:
+        whole = there.ready("conv2d_half")
+        part = whole.only("to_half")
+        assert part.verdict == whole.verdict
+        there.poison()
+        part.run()
+        with pytest.raises(checking.CheckError):  # the conversion alone writes no output
+            there.verdict(whole.kernel)
+        whole.run()
+        assert there.verdict(whole.kernel)
+        fitted = conv2d.conv2d_named(TILED).with_tile(8)
+        assert there.ready(fitted).kernel.spec is fitted
