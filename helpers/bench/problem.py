@@ -508,13 +508,13 @@ def _check(problem: Problem, kernel: Kernel) -> Check:
 
 def _count(problem: Problem, kernel: Kernel, watch: Any) -> Count:
     if kernel.is_missing:
-        return Count(kernel, problem.title, None, problem.outputs, problem.outputs, False)
+        return Count(kernel, problem.title, (), problem.outputs, problem.outputs, False)
     try:
         profiles, arrays = _profiled(problem, kernel, watch)
     except simulator.CompileFailed:
         if not kernel.yours:
             raise
-        return Count(kernel, problem.title, None, problem.outputs, problem.outputs, False)
+        return Count(kernel, problem.title, (), problem.outputs, problem.outputs, False)
     right = not _faults(profiles)
     if right and kernel.yours:
         try:
@@ -522,7 +522,7 @@ def _count(problem: Problem, kernel: Kernel, watch: Any) -> Count:
         except checking.CheckError:
             right = False
     covered = problem.covered(kernel)
-    return Count(kernel, problem.title, profiles[-1], problem.outputs, covered, right)
+    return Count(kernel, problem.title, tuple(profiles), problem.outputs, covered, right)
 
 
 def _faults(profiles: Sequence[simulator.Profile]) -> list[simulator.Finding]:

@@ -497,3 +497,27 @@ def test_a_part_of_a_kernel_has_passed_with_the_whole():
         assert there.verdict(whole.kernel)
         fitted = conv2d.conv2d_named(TILED).with_tile(8)
         assert there.ready(fitted).kernel.spec is fitted
+
+
+def test_a_kernel_of_several_launches_is_counted_whole(small):
+    seen = small.count("im2col_gemm")[0]
+    x, filter = small.one.inputs()
+    _, profiles = conv2d.simulate("im2col_gemm", x, filter)
+    assert len(seen.profiles) == len(profiles) == 2
+    want = sum(32 * one.global_load_sectors for one in profiles) / seen.outputs
+    assert seen.per(32, "global_load_sectors") == want
+    assert seen.total("sectors", "global", "load") == sum(p.global_load_sectors for p in profiles)
+
+
+def test_the_network_is_checked_stage_by_stage():
+    net = bench.network(50)
+    mixed = net.kernel("conv2d_basic", second="conv2d_register")
+    assert all(net.check("fused", mixed))
+    wrong = net.check(net.kernel("conv2d_basic").changed("p < K; ++p", "p < K - 1; ++p"))
+    assert not wrong and "LeNet, 2 images, pool 1" in str(wrong)
+    with bench.network(3).on_device() as there:
+        assert there.ready("fused").verdict.count == 3
+        with pytest.raises(bench.KernelError, match="time it on its layer"):
+            there.ready(net.kernel("conv2d_basic").changed("p < K", "K > p"))
+    with pytest.raises(bench.KernelError, match="there is no form 'fusedd' of the network"):
+        net.kernel("fusedd")
