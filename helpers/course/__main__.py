@@ -60,7 +60,7 @@ def _check(commands) -> None:
 
 def _run_check(given) -> int:
     from helpers.course import grading, submissions
-    from helpers.exercises.exercise import NOTEBOOK_SEED
+    from helpers.exercises.base import NOTEBOOK_SEED
 
     mine = submissions.of_notebook(given.notebook)
     plan = grading.Plan(NOTEBOOK_SEED, _level(given))

@@ -147,7 +147,9 @@ def _tasks(answers: Iterable[Answer], plan: Plan) -> tuple[list[Task], dict[int,
 def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict[str, Any]:
     """The result of one student's answer."""
     if found is None:
-        found = verdicts.plain(answer.maximum, "refused", f"no answer: {answer.missing}")
+        exercise = exercises.find(answer.exercise)
+        graded = verdicts.without_run(exercise, "refused", f"no answer: {answer.missing}")
+        found = {**graded.to_dict(), "maximum": answer.maximum}
         found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
     own = {
         "schema": grades.SCHEMA, "student": answer.student, "lab": answer.lab,
@@ -186,20 +188,12 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
 
 
 def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[dict[str, Any]]]:
-    """The cost of the course's own kernels for each exercise, which a class is drawn against."""
+    """The cost of the course's own kernel for each exercise, which a class is drawn against."""
     ladders: dict[str, list[dict[str, Any]]] = {}
     texts: list[tuple[str, str, str]] = []
     for name in dict.fromkeys(answer.exercise for answer in answers):
         if name not in python_answers.TASKS:
-            exercise = exercises.find(name)
-            texts += [
-                (
-                    name,
-                    "the course's solution" if a.file == "solution.cu" else a.what,
-                    exercise.text_of(a),
-                )
-                for a in exercise.right
-            ]
+            texts.append((name, "the course's solution", exercises.find(name).solution))
     tasks = {(n, w): Task(grades.key(t, n, plan.seed, plan.how), n, t) for n, w, t in texts}
     store = to / ".results"
     known = {key: grades.load(store / f"{key}.json") for key in {t.key for t in tasks.values()}}
@@ -277,7 +271,7 @@ def close() -> None:
 
 
 def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
-    maximum = exercises.find(exercise).points
+    graded = verdicts.without_run(exercises.find(exercise), "not_graded", why[:2_000])
     more = {
         "seconds": 0.0,
         "memory": 0,
@@ -285,7 +279,7 @@ def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
         "box": plan.level,
         "versions": judge.versions(),
     }
-    return {**verdicts.plain(maximum, "not_graded", why[:2_000]), "points": None, **more}
+    return {**graded.to_dict(), **more}
 
 
 def _by_dask(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:

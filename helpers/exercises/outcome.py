@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from helpers import simulator
-from helpers.exercises.cases import Case, Step, is_unwritten
+from helpers.exercises.cases import LIMIT_S, Case, Step, is_unwritten
 from helpers.kernel_cells import KernelCell
 from helpers.simulator import Finding, Profile
 from helpers.simulator.compiler import compile_source
@@ -29,7 +30,6 @@ from helpers.simulator.faults import LaunchRefused
 from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.simulator.toolchain import CompileFailed
 
-LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
 # Outputs that one launch must write whole: none, because several launches may fill one together.
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()
@@ -114,12 +114,14 @@ class Counts:
 @dataclass(frozen=True)
 class Spread:
     """How the work of a launch lies: values of the outputs that blocks 0, 2, 4 ... change, those
-    that the others change, and those that warp 0 of block 0 stores, -1 where that is not known.
+    that the others change, those that warp 0 of block 0 stores, and those that the busiest warp of
+    block 0 stores; -1 where that is not known.
     """
 
     even: int
     odd: int
     first_warp: int
+    busiest_warp: int = -1
 
 
 @dataclass(frozen=True)
@@ -291,7 +293,8 @@ def _run(
         return Outcome(outputs, tuple(counts))
     with contextlib.redirect_stdout(None):
         even = _even_blocks(cell, case, limit_s)
-    lies = Spread(even, max(all_blocks - even, 0), first_warp)
+        others = _other_warps(cell, case, limit_s)
+    lies = Spread(even, max(all_blocks - even, 0), first_warp, max(first_warp, *others, -1))
     return Outcome(outputs, tuple(counts), spread=lies)
 
 
@@ -365,8 +368,28 @@ def _even_blocks(cell: KernelCell, case: Case, limit_s: float) -> int:
     return _changed(case, arrays)
 
 
+def _other_warps(cell: KernelCell, case: Case, limit_s: float) -> list[int]:
+    """How many values of the outputs each warp of block 0 stores, from warp 1 on."""
+    step = case.steps[0]
+    found = []
+    for warp in range(1, -(-math.prod(step.block) // 32)):
+        arrays, _ = _copies(case)
+        seen = simulator.profile(
+            cell.source,
+            cell.kernel,
+            *_given(arrays, step),
+            **_where(cell, step),
+            sample_every=math.prod(step.grid),  # block 0 alone
+            watch=((0, 0, 0), warp),
+            time_limit=limit_s,
+            checks=False,
+        )
+        found.append(_stored(case, seen, _names(cell, step)))
+    return found
+
+
 def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
-    """How many values of the outputs the watched warp stores, the first one of block 0."""
+    """How many values of the outputs the watched warp stores."""
     if len(seen.requests) >= WATCHED_REQUESTS:
         return -1
     return sum(

@@ -320,14 +320,14 @@ def constant_counters_table(counters: Record) -> str:
 
     counters: "110_constant_filter".
     """
-    head = ("filter of conv2d_register", "instructions\n(millions)", "slots\nused",
+    head = ("filter of conv2d_register", "instructions\n(millions)",
             "longest waits, in warps for an instruction that starts")  # fmt: skip
     rows = []
     for row in counters.rows():
         waits = ", ".join(f"{why} {warps:.1f}" for why, warps in layer_counters.stalls(row, 2))
-        cells = (f"{row['instructions'] / 1e6:,.0f}", f"{row['issue_slots_busy']:.0f} %", waits)
-        rows.append((f"{row['layer']}, in {row['filter']} memory", *cells))
-    return tables.text(head, rows, left=(0, 3))
+        count = f"{row['instructions'] / 1e6:,.0f}"
+        rows.append((f"{row['layer']}, in {row['filter']} memory", count, waits))
+    return tables.text(head, rows, left=(0, 2))
 
 
 def sizes_measured_table(record: Record) -> str:

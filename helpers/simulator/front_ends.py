@@ -39,6 +39,8 @@ _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]", re.MU
 _NEEDS_ALL_NAMES = re.compile(r"#\s*include|%:|\?\?=|cuda|CUDA|tex|surf|<<<")
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
+# The careful translation. --Ofast-compile=max would still join the stores of two conditions.
+_UNOPTIMISED = "-Xnvvm=-opt=0"
 _AS_DEVICE = "--device-as-default-execution-space"
 _NO_JIT = re.compile(
     r" in JIT mode\. Consider using -default-device flag to process unannotated "
@@ -158,7 +160,7 @@ def careful(text: Text, compiler: str, needed: tuple[str, ...] = ()) -> str:
     """
     if compiler == "nvcc":
         return _carefully_by_nvcc(text)
-    flags = [*_flags(text), "-lineinfo", "--disable-warnings", "--Ofast-compile=max", *needed]
+    flags = [*_flags(text), "-lineinfo", "--disable-warnings", _UNOPTIMISED, *needed]
     whole = text.whole(standard_headers.PRELUDE)
     try:
         ptx, _ = _nvrtc(whole, flags, text.file, text.folders)
@@ -364,7 +366,7 @@ def _nvcc_command(text: Text, folder: Path) -> list[str]:
 
 def _carefully_by_nvcc(text: Text) -> str:
     with toolkit.scratch() as folder:
-        command = [*_nvcc_command(text, folder), "-lineinfo", "-w", "--Ofast-compile=max"]
+        command = [*_nvcc_command(text, folder), "-lineinfo", "-w", "-Xcicc", "-O0"]
         done = toolkit.run([*command, "-o", "careful.ptx"], folder)
         if done.returncode:
             raise CompileFailed(f"nvcc ended with status {done.returncode}")

@@ -78,7 +78,7 @@ class LaunchRequest(ctypes.Structure):
         ("shared_count", c_uint32), ("shared_arrays", ctypes.POINTER(SharedArray)),
         ("observe", c_uint32), ("sample_every", c_uint32), ("workers", c_uint32), ("watched_warp",
         c_uint32),
-        ("watched_block", c_uint64), ("rehearsal", c_uint32), ("block_count", c_uint32), ("blocks",
+        ("watched_block", c_uint64), ("undo", c_uint32), ("block_count", c_uint32), ("blocks",
         c_void_p),
         ("step_limit", c_uint64),
     ]  # fmt: skip
@@ -158,6 +158,9 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_start": (c_int, [ctypes.POINTER(LaunchRequest)]),
     "halo_wait": (c_int, [c_int]),
     "halo_stop": (None, []),
+    "halo_blocks_done": (c_uint64, []),
+    "halo_exchange": (None, []),
+    "halo_forget_before": (None, []),
     "halo_finish": (None, []),
     "halo_workers_used": (c_int, []),
     "halo_aborted": (c_int, []),

@@ -29,7 +29,7 @@ from helpers.course import (
     texts,
 )  # fmt: skip
 from helpers.course.benches import Benches
-from helpers.exercises.exercise import NOTEBOOK_SEED
+from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.simulator import library, toolchain, toolkit
 
 NAME, LAB = "conv1d_edge", "101_conv1d_blocks_and_halos"

@@ -200,6 +200,7 @@ def test_times_taken_one_after_the_other_are_not_told_apart_below_five_percent(
     ("ms", "pair", "verdict"),
     [
         (5.05, (0.99, 0.985, 0.995), "1.01x slower"),  # of the pair, however small
+        (5.05, (0.996, 0.995, 0.997), "1.004x slower"),
         (5.05, (1.02, 1.01, 1.03), "1.02x faster"),
         (5.05, (0.99, 0.97, 1.01), ladder.SAME),
         (5.4, (1.02, 1.01, 1.03), "1.02x faster"),

@@ -48,6 +48,15 @@ def test_the_tree_has_every_kernel_once_below_what_it_builds_on():
     assert all(depth[name] == depth[on] + 1 for name, (on, _) in ladder.BUILDS_ON.items() if on)
 
 
+def test_every_kernel_of_the_layer_is_on_the_ladder_or_named_as_left_out():
+    words = ladder_steps.left_out().replace(",", "").split()
+    listed = {word for word in words if word.startswith("conv2d_")}
+    there = {name for name in kernels.names() if name.startswith("conv2d_")}
+    assert listed | (set(ladder_steps.NAMES) & there) == there
+    assert not listed & set(ladder_steps.NAMES)
+    assert "conv2d_mma_pairs" in listed
+
+
 def test_the_inner_loop_is_shown_to_its_closing_brace():
     first, last = ladder_steps.inner_loop()
     text = "\n".join(kernels.source(ladder_steps.BEST).splitlines()[first - 1 : last])

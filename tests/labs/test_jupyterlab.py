@@ -16,16 +16,12 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import jupyterlab
 from helpers.jupyterlab import __main__ as launcher
-from tests.labs.browser import cell, open_file, prompt
+from tests.labs.browser import KERNELSPEC, cell, open_file, prompt
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WRITTEN = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
+    "kernelspec": KERNELSPEC,
     "language_info": {
         "codemirror_mode": {"name": "ipython", "version": 3},
         "file_extension": ".py",
