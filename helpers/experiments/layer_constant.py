@@ -17,7 +17,7 @@ import numpy as np
 
 from helpers import device, plotting, tables
 from helpers.bench import results, timing
-from helpers.experiments import ncu
+from helpers.experiments import ncu, sass
 from helpers.limits import CONSTANT_BYTES, ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -345,6 +345,15 @@ def held_table(record: Record, counted: Record) -> str:
         interval = f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
         rows.append((layer, str(blocks), warps, *ms, f"{row['ratio']:.3f}", interval))
     return tables.text(head, rows, left=(0,))
+
+
+def code_table(layer: str = "layer 1") -> str:
+    """Return what the machine code of both kernels has."""
+    codes = {}
+    for kernel in (BASIC, CONSTANT):
+        (one,) = conv2d.conv2d_named(kernel).plan(conv2d.shape_of(layer, 1))
+        codes[kernel] = sass.assembled(one.name, one.options, source=one.source)
+    return sass.table(codes, ("LDG", "LDC", "FFMA", "IMAD", "IADD3", "LEA"))
 
 
 def caches_table(record: Record) -> str:
