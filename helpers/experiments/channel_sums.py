@@ -198,7 +198,7 @@ def _time_channels(C: int) -> Iterator[Row]:
         for name in SPLIT:
             pair = there.ready(fitted(name, C)).beside(plain, 0.4, cache="hot")
             yield {"series": name, "channels": C, "timing": pair.a}
-            ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+            ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
             where = {"series": f"{name} over {PLAIN}", "kernel": name, "channels": C}
             yield {**where, **ratio, "timing": None}
 
@@ -207,7 +207,7 @@ def measure() -> Iterator[Row]:
     """Yield the rows of the record "401_channels", measured on the selected GPU.
 
     Series by kernel: op times by layer and batch (cold), or by channels of the small image (warm
-    caches). "KERNEL over conv2d_basic": ratio, ratio_low, ratio_high by channels. "differ": the
+    caches). "KERNEL over conv2d_basic": ratio, low, high by channels. "differ": the
     outputs whose bits differ between runs, by kernel.
     """
     for layer in LAYERS:
@@ -255,7 +255,7 @@ def wins_from(record: Record) -> int | None:
     ratios = ratio_rows(record)
     first = None
     for C in sorted({C for C, _ in ratios if C > 1}, reverse=True):
-        if any(ratios[C, name]["ratio_high"] >= 1 for name in SPLIT):
+        if any(ratios[C, name]["high"] >= 1 for name in SPLIT):
             break
         first = C
     return first
@@ -292,7 +292,7 @@ def channels_table(record: Record) -> str:
         cells = []
         for name in SPLIT:
             row = ratios[C, name]
-            same = row["ratio_low"] <= 1 <= row["ratio_high"]
+            same = row["low"] <= 1 <= row["high"]
             cells.append("no difference" if same else f"{1 / row['ratio']:.2f}")
         rows.append((str(C), *cells))
     head = ("channels", *(name.removeprefix("conv2d_channels_") for name in SPLIT))

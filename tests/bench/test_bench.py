@@ -367,7 +367,7 @@ def test_the_record_with_ratio_low_and_the_other_direction_is_read():
             if row["series"] == series and all(row.get(key) == v for key, v in where.items())
         )
         ratio = times.ratio(label)
-        assert (ratio.value, ratio.low) == (1 / old["ratio"], 1 / old["ratio_high"])
+        assert (ratio.value, ratio.low) == (1 / old["ratio"], 1 / old["high"])
 
 
 def test_series_of_the_form_a_over_b_are_read():
@@ -396,6 +396,11 @@ RECORDS = [
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_every_ratio_of_every_record_has_one_schema(path):
+    raw = json.loads(path.read_text())["measurements"]
+    for row, old in zip(results.load(path).rows(), raw, strict=True):
+        for end in ("low", "high"):
+            if f"ratio_{end}" in old["parameters"]:
+                assert row[end] == old["parameters"][f"ratio_{end}"]
     for row in results.load(path).comparable():
         assert "ratio_low" not in row and "ratio_high" not in row
         if row.get("ratio") is not None and "low" in row:
