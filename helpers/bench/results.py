@@ -377,7 +377,11 @@ def _parse(text: str, where: str) -> Record:
         )
     try:
         measurements = tuple(
-            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"]))
+            Measurement(
+                m["series"],
+                _one_schema(m["parameters"]),
+                m["timing"] and Timing.from_dict(m["timing"]),
+            )
             for m in data["measurements"]
         )
         kept = {key: data[key] for key in ("name", "lab", "created", "software", "sources")}
@@ -394,7 +398,7 @@ def _require_name(name: str) -> None:
 
 
 def _measurement(row: Mapping[str, Any]) -> Measurement:
-    parameters = dict(row)
+    parameters = _one_schema(row)
     series, timing = parameters.pop("series", None), parameters.pop("timing", None)
     if not isinstance(series, str) or not series:
         raise ValueError(
@@ -413,6 +417,15 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
     return Measurement(
         series, {key: _scalar(value, series, key) for key, value in parameters.items()}, timing
     )
+
+
+def _one_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a row; the ends of a ratio's interval are "low" and "high".
+
+    Earlier records call them "ratio_low" and "ratio_high".
+    """
+    ends = {"ratio_low": "low", "ratio_high": "high"}
+    return {ends.get(key, key): value for key, value in parameters.items()}
 
 
 def _scalar(value: Any, series: str, key: str) -> Any:
