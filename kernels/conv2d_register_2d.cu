@@ -4,27 +4,37 @@
 //            innermost)
 // Idea       A thread computes a patch: 4 neighbouring columns of 2 rows, of MAPS output maps. It
 //            reads 2 * (4 + K - 1) cells of the tile into registers, and these serve 4 * 2 * MAPS *
-//            K multiply-adds. conv2d_register_tiled is the same with patches of any size.
+//            K multiply-adds. The sizes are constants of the compilation, so that offsets are part
+//            of the instructions. conv2d_register_tiled is the same with patches of any size.
 // Arrays     x: float32, (B, C, H, W); y: float32, (B, M, H - K + 1, W - K + 1), aligned to 16
 //            bytes; must not alias.
 // Launch     block = (BLOCK_X, BLOCK_Y), each thread a patch: a tile is 4 BLOCK_X columns and 2
 //            BLOCK_Y rows; grid = (tiles along columns * tiles along rows, ceil(M / MAPS), B)
 // Sizes      any C, H, W; K <= H, W; M, B <= 65,535; C * H * W < 2^31.
-// Memory     shared: (2 BLOCK_Y + K - 1) * (4 BLOCK_X + K - 1, rounded up to 4) * 4 bytes, static.
-//            constant: FILTER_WORDS * 4 bytes in `filter`, at most 65,536.
-// Constants  FILTER_WIDTH = K, MAPS, FILTER_WORDS = C * K * K * (M, rounded up to MAPS), BLOCK_X,
-//            BLOCK_Y, STORE (4, 2 or 1, a divisor of W - K + 1) by -D (defaults below: layer 1 of
-//            the network).
+// Memory     shared: ROWS * PITCH * 4 bytes, static. constant: C * K * K * PADDED_MAPS * 4 bytes in
+//            `filter`, at most 65,536.
+// Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K, MAPS, BLOCK_X,
+//            BLOCK_Y, UNROLL (filter rows in one round of the loop), STORE (4, 2 or 1, a divisor
+//            of W - K + 1) by -D (defaults below: layer 1 of the network).
 // Reference  helpers.reference.conv2d
 
+#ifndef CHANNELS
+#define CHANNELS 1
+#endif
+#ifndef OUTPUT_MAPS
+#define OUTPUT_MAPS 4
+#endif
+#ifndef HEIGHT
+#define HEIGHT 86
+#endif
+#ifndef WIDTH
+#define WIDTH 86
+#endif
 #ifndef FILTER_WIDTH
 #define FILTER_WIDTH 7
 #endif
 #ifndef MAPS
 #define MAPS 4
-#endif
-#ifndef FILTER_WORDS
-#define FILTER_WORDS 196
 #endif
 #ifndef BLOCK_X
 #define BLOCK_X 20
@@ -32,37 +42,43 @@
 #ifndef BLOCK_Y
 #define BLOCK_Y 8
 #endif
+#ifndef UNROLL
+#define UNROLL 7
+#endif
 #ifndef STORE
 #define STORE 4
 #endif
 
 constexpr int K = FILTER_WIDTH;
+constexpr int OUT_H = HEIGHT - K + 1;
+constexpr int OUT_W = WIDTH - K + 1;
+constexpr int TILES_ACROSS = (OUT_W + 4 * BLOCK_X - 1) / (4 * BLOCK_X);
+constexpr int PADDED_MAPS = (OUTPUT_MAPS + MAPS - 1) / MAPS * MAPS;
+constexpr int FILTER_ROWS = UNROLL;          // #pragma unroll takes no macro
 constexpr int CELLS = 4 + K - 1;             // of a row, that a patch needs
 constexpr int ROWS = 2 * BLOCK_Y + K - 1;    // of the tile, halo included
-constexpr int PITCH = (4 * BLOCK_X + K - 1 + 3) / 4 * 4;   // whole vectors of 16 bytes
+constexpr int PITCH = (4 * BLOCK_X + K - 1 + 3) / 4 * 4;   // floats of a row, in whole 16 bytes
 
 struct __align__(4 * STORE) Outputs { float output[STORE]; };   // what one store moves
 
-__constant__ float filter[FILTER_WORDS];   // shape (C, K, K, M), spare maps 0
+__constant__ float filter[CHANNELS * K * K * PADDED_MAPS];   // shape (C, K, K, M), spare maps 0
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
-conv2d_register_2d(float* y, const float* __restrict__ x, int B, int C, int M, int H, int W)
+conv2d_register_2d(float* y, const float* __restrict__ x)
 {
     __shared__ __align__(16) float tile[ROWS][PITCH];
-    const int out_h = H - K + 1;
-    const int out_w = W - K + 1;
-    const int across = (out_w + 4 * BLOCK_X - 1) / (4 * BLOCK_X);
-    const int top = blockIdx.x / across * 2 * BLOCK_Y;      // the block's first row, column,
-    const int left = blockIdx.x % across * 4 * BLOCK_X;
-    const int map = blockIdx.y * MAPS;                      // map and image
+    const int top = blockIdx.x / TILES_ACROSS * 2 * BLOCK_Y;    // the block's first row, column,
+    const int left = blockIdx.x % TILES_ACROSS * 4 * BLOCK_X;
+    const int map = blockIdx.y * MAPS;                          // map and image
     const int b = blockIdx.z;
-    const int maps = gridDim.y * MAPS;                      // M, rounded up
     __align__(16) float sum[MAPS][2][4] = {};
 
-    for (int c = 0; c < C; ++c) {
+    for (int c = 0; c < CHANNELS; ++c) {
+        if (c > 0) __syncthreads();   // not before all have read what is now overwritten
+
         // Load. Cells beyond the edges of x become 0: only outputs beyond the edges need them.
-        const float* channel = x + ((size_t)b * C + c) * H * W;
-        // Both loops are unrolled, so that a thread asks for many cells before it stores the first.
+        // Unrolled, a thread asks for many cells before it stores the first.
+        const float* channel = x + ((size_t)b * CHANNELS + c) * HEIGHT * WIDTH;
         #pragma unroll
         for (int first_r = 0; first_r < ROWS; first_r += BLOCK_Y) {
             #pragma unroll
@@ -70,8 +86,8 @@ conv2d_register_2d(float* y, const float* __restrict__ x, int B, int C, int M, i
                 const int r = first_r + threadIdx.y;
                 const int s = first_s + threadIdx.x;
                 if (r < ROWS && s < PITCH) {
-                    const bool inside = top + r < H && left + s < W;
-                    tile[r][s] = inside ? channel[(top + r) * W + left + s] : 0.0f;
+                    const bool inside = top + r < HEIGHT && left + s < WIDTH;
+                    tile[r][s] = inside ? channel[(top + r) * WIDTH + left + s] : 0.0f;
                 }
             }
         }
@@ -79,7 +95,7 @@ conv2d_register_2d(float* y, const float* __restrict__ x, int B, int C, int M, i
 
         // Compute, one row of the filter at a time. Unrolled, every index of `cell` and `sum` is a
         // constant: only then are both registers.
-        #pragma unroll
+        #pragma unroll FILTER_ROWS
         for (int p = 0; p < K; ++p) {
             float cell[2][CELLS];
             for (int h = 0; h < 2; ++h) {
@@ -87,11 +103,11 @@ conv2d_register_2d(float* y, const float* __restrict__ x, int B, int C, int M, i
                     cell[h][i] = tile[2 * threadIdx.y + h + p][4 * threadIdx.x + i];
                 }
             }
-            const float* weights = filter + (c * K + p) * K * maps + map;
             #pragma unroll
             for (int q = 0; q < K; ++q) {
                 for (int m = 0; m < MAPS; ++m) {
-                    const float weight = weights[q * maps + m];   // the same for all lanes
+                    // All lanes want the same weight.
+                    const float weight = filter[((c * K + p) * K + q) * PADDED_MAPS + map + m];
                     for (int h = 0; h < 2; ++h) {
                         for (int w = 0; w < 4; ++w) {
                             sum[m][h][w] += cell[h][w + q] * weight;
@@ -100,18 +116,17 @@ conv2d_register_2d(float* y, const float* __restrict__ x, int B, int C, int M, i
                 }
             }
         }
-        __syncthreads();   // the next channel overwrites the tile: not before all have read it
     }
 
     // Store, STORE neighbours at a time.
     const int first_h = top + 2 * threadIdx.y;
     const int first_w = left + 4 * threadIdx.x;
+    float* to = y + (((size_t)b * OUTPUT_MAPS + map) * OUT_H + first_h) * OUT_W + first_w;
     for (int m = 0; m < MAPS; ++m) {
         for (int h = 0; h < 2; ++h) {
             for (int w = 0; w < 4; w += STORE) {
-                if (map + m < M && first_h + h < out_h && first_w + w < out_w) {
-                    const size_t row = (((size_t)b * M + map + m) * out_h + first_h + h) * out_w;
-                    *reinterpret_cast<Outputs*>(y + row + first_w + w) =
+                if (map + m < OUTPUT_MAPS && first_h + h < OUT_H && first_w + w < OUT_W) {
+                    *reinterpret_cast<Outputs*>(to + (m * OUT_H + h) * OUT_W + w) =
                         *reinterpret_cast<Outputs*>(&sum[m][h][w]);
                 }
             }

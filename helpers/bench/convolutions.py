@@ -154,5 +154,6 @@ class ConvolutionOnDevice(OnDevice):
         return self._checker.everywhere(self._output, self.problem.filter, kernel.title)
 
     def free(self) -> None:
+        super().free()
         for array in (*self._memory, self._filter):
             array.free()

@@ -28,7 +28,7 @@ SECTOR_BYTES = 32
 
 @dataclass(frozen=True)
 class Count:
-    """The counters of one kernel on one problem.
+    """The counters of one kernel on one problem, whose title is `problem`.
 
     profile: the simulator's; None for a student's kernel that does not compile. outputs: how many
     the launch computed. covered: outputs for which the launch has threads, idle ones included.
@@ -36,6 +36,7 @@ class Count:
     """
 
     kernel: Kernel
+    problem: str
     profile: Any
     outputs: int
     covered: int
@@ -55,12 +56,21 @@ class Count:
         """Return a counter for so many outputs, such as per(32, "global_load_requests")."""
         return outputs * counted(self, counter) / self.outputs
 
-    def sectors(self, array: str, kind: str = "load") -> tuple[int, int]:
-        """Return the sectors that the watched warp asks for, and how many different ones."""
+    def over(self, other: Count, counter: str) -> float:
+        """Return a counter of this kernel over the other's."""
+        return counted(self, counter) / counted(other, counter)
+
+    def sectors(
+        self, array: str, kind: str = "load", first: int | None = None
+    ) -> tuple[int, int]:
+        """Return the sectors that the watched warp asks for, and how many different ones.
+
+        first: by so many requests only.
+        """
+        requests = [r for r in self.profile.requests if (r.array, r.kind) == (array, kind)]
         asked = [
             sector
-            for request in self.profile.requests
-            if (request.array, request.kind) == (array, kind)
+            for request in requests[:first]
             for sector in {offset // SECTOR_BYTES for offset in request.offsets}
         ]
         return len(asked), len(set(asked))
@@ -116,8 +126,8 @@ def _shuffles(one: Count) -> int:
 class Counts(Sequence[Count]):
     """The counters of several kernels. By place or label: seen[0], seen["conv2d_tiled"]."""
 
-    def __init__(self, problem: str, counts: Sequence[Count]):
-        self.problem, self._counts = problem, tuple(counts)
+    def __init__(self, counts: Sequence[Count]):
+        self._counts = tuple(counts)
 
     def __len__(self) -> int:
         return len(self._counts)
@@ -135,9 +145,15 @@ class Counts(Sequence[Count]):
         return iter(self._counts)
 
     def __add__(self, other: Counts) -> Counts:
-        """Return both in one table, each with the name of its problem."""
-        same = self.problem == other.problem
-        return Counts(self.problem if same else "", (*self, *other))
+        """Return both, for one table."""
+        return Counts((*self, *other))
+
+    @property
+    def labels(self) -> list[str]:
+        """The kernels' titles, with that of the problem where there are several."""
+        if len({one.problem for one in self}) == 1:
+            return [one.kernel.title for one in self]
+        return [f"{one.kernel.title}, {one.problem}" for one in self]
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -154,7 +170,7 @@ class Counts(Sequence[Count]):
         no counters yet. Raises KeyError for another column.
         """
         chosen = [COLUMNS.get(name) or (name, _of(name)) for name in columns or USUAL]
-        names = labels or [one.kernel.title for one in self]
+        names = labels or self.labels
         rows = []
         for name, one in zip(names, self, strict=True):
             if one.kernel.yours and not one.passed:
@@ -185,27 +201,38 @@ class Counts(Sequence[Count]):
         from helpers import plotting
 
         spaces = [_space(one.profile, array, kind) for one in self]
-        drawn = [(one, space) for one, space in zip(self, spaces, strict=True) if space]
+        drawn = [
+            (one, space, label)
+            for one, space, label in zip(self, spaces, self.labels, strict=True)
+            if space
+        ]
         if not drawn:
             raise ValueError(f"no warp that was watched makes a {kind} of {array!r}")
         size = (6.5 * len(drawn), 6 if drawn[0][1] == "shared" else 4.2)
         figure, axes = plt.subplots(
             1, len(drawn), figsize=size, layout="constrained", squeeze=False
         )
-        for ax, (one, space) in zip(axes[0], drawn, strict=True):
+        for ax, (one, space, label) in zip(axes[0], drawn, strict=True):
             if space == "shared":
-                title = f"{one.kernel.title}: {_waves(one, array, kind)}"
+                title = f"{label}: {_waves(one, array, kind)}"
                 plotting.bank_conflicts(
                     ax, one.profile, array=array, kind=kind, request=request, title=title
                 )
                 continue
-            title = one.kernel.title
+            title = label
             if space == "global":
-                asked, different = one.sectors(array, kind)
+                asked, different = one.sectors(array, kind, first)
                 title += f": asks for {asked} sectors of {array}, {different} different ones"
+                if first == 1:
+                    title = f"{label}: a {kind} of {array} moves {asked} sectors"
+            if space == "constant":
+                title += f": a {kind} of {array} asks for {_words(one, array, kind)}"
             plotting.access_map(
                 ax, one.profile, array=array, kind=kind, space=space, first=first, title=title
             )
+            legend = ax.get_legend()
+            if first == 1 and legend is not None:
+                legend.remove()  # of one request
         return figure
 
 
@@ -215,6 +242,13 @@ def _space(profile: Profile | None, array: str, kind: str) -> str:
         if (request.array, request.kind) == (array, kind):
             return str(request.space)
     return ""
+
+
+def _words(one: Count, array: str, kind: str) -> str:
+    """How many different words the first request for an array asks for."""
+    requests = (r for r in one.profile.requests if (r.array, r.kind) == (array, kind))
+    words = len(set(next(requests).offsets))
+    return f"{words} word{'s' * (words > 1)}"
 
 
 def _waves(one: Count, array: str, kind: str) -> str:

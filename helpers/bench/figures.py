@@ -35,7 +35,7 @@ def bars(times: Data, *, title: str = "", labels: Sequence[str] | None = None) -
 def curve(
     times: Data | Sequence[Times], by: str, *, title: str = "", xlabel: str = "", ylabel: str = ""
 ) -> Figure:
-    """Draw a line for each kernel over one of its sizes, such as by="tile_width".
+    """Draw the points of each kernel over one of its sizes, such as by="tile_width".
 
     The vertical axis is the time over the baseline's; without a baseline, the time in ms. times: of
     one problem, or of several by name, which get a picture each and share the vertical axis if it
@@ -54,17 +54,19 @@ def curve(
         for number, (label, points) in enumerate(lines.items()):
             middle, low, high = (np.array(column) for column in zip(*points.values(), strict=True))
             ax.errorbar(
-                list(map(str, points)),
+                [_place(size, over) for size in points],
                 middle,
                 [middle - low, high - middle],
                 color=styles.COLOURS[number],
                 marker=styles.MARKERS[number],
-                linestyle=styles.LINES[number] if over is None else "none",
+                linestyle="none",  # there is nothing to read off between the sizes
                 capsize=4,
                 label=label,
             )
         if over is not None:
             ax.axhline(1, color=styles.INK, linestyle=":")
+        if all(isinstance(_place(size, over), int) for points in lines.values() for size in points):
+            ax.set_xticks(sorted({size for points in lines.values() for size in points}))
         ax.set_xlabel(xlabel or by.replace("_", " "))
         if len(lines) > 1:
             ax.legend(frameon=False, loc="upper left")
@@ -170,9 +172,9 @@ def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
 def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, float]]]:
     """Return the points of each kernel's line, by the value of a size."""
     lines: dict[str, dict[Any, tuple[float, float, float]]] = {}
-    for one in times:
+    for one in times:  # a size that a kernel does not name is that of its record
         settings = dict(one.kernel.settings)
-        size = settings.pop(by, None)
+        size = settings.pop(by, times.problem.facts(one.kernel.spec).get(by))
         points = _points(one, ratio=times.over is not None)
         if size is None or points is None:
             continue
@@ -180,6 +182,11 @@ def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, flo
         label = ", ".join(filter(None, [one.kernel.label, rest]))
         lines.setdefault(label, {})[size] = points
     return lines
+
+
+def _place(size: Any, over: Any) -> Any:
+    """Where a size stands: times at their number, ratios and words one after the other."""
+    return size if over is None and isinstance(size, int) else str(size)
 
 
 def _points(one: Time, *, ratio: bool) -> tuple[float, float, float] | None:

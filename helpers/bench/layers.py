@@ -210,4 +210,5 @@ class LayerOnDevice(OnDevice):
         return self.layer.relative_error(kernel.title, kernel.spec.precision)
 
     def free(self) -> None:
+        super().free()
         self.layer.free()

@@ -60,12 +60,9 @@ def _constant_2d(row: Row) -> Row:
 
 
 def _coalescing(row: Row) -> Row:
-    series = str(row["series"])
     if row.get("block_width"):
         width = row["block_width"]
         return row | {"series": row["kernel"], "block": f"{width} x {256 // width}"}
-    if ", 32 x 8" in series:
-        return row | {"series": series.replace(", 32 x 8", ""), "block": "32 x 8"}
     return row
 
 
@@ -75,6 +72,7 @@ def _reported(row: Row) -> Row:
 
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "102_constant": _constant_1d,
+    "102_unrolled": _constant_1d,
     "108_coalescing": _coalescing,
     "109_reported": _reported,
     "200_constant": _constant_2d,

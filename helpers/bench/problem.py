@@ -124,6 +124,7 @@ class OnDevice:
         self.problem = problem
         self._host: dict[str, np.ndarray] = {}
         self._there: dict[str, Any] = {}
+        self._programs: list[Program] = []
 
     @property
     def arrays(self) -> Mapping[str, Any]:
@@ -152,7 +153,9 @@ class OnDevice:
         return self.problem.verdict(back, kernel, kernel.title)
 
     def free(self) -> None:
-        """Free the device's memory."""
+        """Free the device's memory, and what the kernels took beside the arrays."""
+        for program in self._programs:
+            program.free()
         for array in self._there.values():
             array.free()
         self._there = {}
@@ -175,13 +178,13 @@ class OnDevice:
             )
         self.problem.require(one)
         program = Program(self.problem.plan(one))
+        self._programs.append(program)
         run = launcher(program, self.arrays)
         self.poison()
         run()
         try:
             verdict = self.verdict(one)
         except checking.CheckError as error:
-            program.free()
             raise NotReadyError(
                 f"{one.title} is wrong on this GPU, so it is not timed:\n{error}"
             ) from None
@@ -349,7 +352,7 @@ class Problem(abc.ABC):
         watch: the block and the number of the warp whose requests are kept one by one.
         """
         counts = [_count(self.one, self.kernel(one), watch) for one in kernels]
-        return Counts(self.title, counts)
+        return Counts(counts)
 
     def compare(
         self,
@@ -487,20 +490,21 @@ def _check(problem: Problem, kernel: Kernel) -> Check:
 
 def _count(problem: Problem, kernel: Kernel, watch: Any) -> Count:
     if kernel.is_missing:
-        return Count(kernel, None, problem.outputs, problem.outputs, False)
+        return Count(kernel, problem.title, None, problem.outputs, problem.outputs, False)
     try:
         profiles, arrays = _profiled(problem, kernel, watch)
     except simulator.CompileFailed:
         if not kernel.yours:
             raise
-        return Count(kernel, None, problem.outputs, problem.outputs, False)
+        return Count(kernel, problem.title, None, problem.outputs, problem.outputs, False)
     right = not _faults(profiles)
     if right and kernel.yours:
         try:
             problem.verdict(arrays, kernel, kernel.title)
         except checking.CheckError:
             right = False
-    return Count(kernel, profiles[-1], problem.outputs, problem.covered(kernel), right)
+    covered = problem.covered(kernel)
+    return Count(kernel, problem.title, profiles[-1], problem.outputs, covered, right)
 
 
 def _faults(profiles: Sequence[simulator.Profile]) -> list[simulator.Finding]:

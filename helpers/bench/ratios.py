@@ -38,6 +38,16 @@ class Ratio:
         """Return the ratio of a comparison whose second timing is that of the baseline."""
         return cls(pair.a.name, pair.b.name, pair.ratio, pair.low, pair.high, where or {})
 
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any], kernel: str = "", over: str = "") -> Ratio:
+        """Return the ratio of a record's row, whose interval is "low" and "high".
+
+        kernel, over: where the row does not name them. Raises KeyError for a row without a ratio.
+        """
+        kernel = kernel or str(row.get("kernel") or row.get("series", ""))
+        over = over or str(row.get("over") or "")
+        return cls(kernel, over, row["ratio"], row["low"], row["high"])
+
     @property
     def different(self) -> bool:
         """Whether the interval leaves 1 out."""
@@ -55,13 +65,20 @@ class Ratio:
         """How many times as fast as the baseline the kernel is."""
         return 1 / self.value
 
+    @property
+    def swapped(self) -> Ratio:
+        """The baseline's time over the kernel's, for a text that counts how many times as fast."""
+        return Ratio(self.over, self.kernel, 1 / self.value, 1 / self.high, 1 / self.low)
+
     def words(self, digits: int = 2) -> str:
         """Return "1.27 x as fast", "1.05 x the time", or "no measurable difference"."""
         if not self.different:
             return NO_DIFFERENCE
-        if self.value > 1:
-            return f"{self.value:.{digits}f} x the time"
-        return f"{self.speedup:.{digits}f} x as fast"
+        times, what = (self.value, "the time") if self.value > 1 else (self.speedup, "as fast")
+        shown = f"{times:.{digits}f}"
+        if float(shown) == 1:  # a small difference, and yet one
+            shown = f"{times:.{digits + 1}f}"
+        return f"{shown} x {what}"
 
     def row(self, digits: int = 3) -> tuple[str, str, str]:
         """Return the cells of a table: the kernel, the ratio with its interval, and the words."""

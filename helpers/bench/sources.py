@@ -12,6 +12,8 @@ from helpers import kernels
 from helpers.launch import Plan
 from helpers.simulator.includes import without_comments
 
+Changes = tuple[tuple[str, str], ...]  # pairs of the old text of a source and the new
+
 
 class KernelError(ValueError):
     """A kernel that an experiment cannot use; the message says why, and what to give."""
@@ -75,21 +77,14 @@ class Kernel:
         own one; give one where the change is timed. Raises KernelError where the source has no such
         text.
         """
-        pairs = _pairs(changes)
-        text = self.source
-        for old, new in pairs:
-            if old not in text:
-                raise KernelError(
-                    f"{self.label} has no {old!r} to replace: copy the text from "
-                    f"kernels.show({self.name!r})"
-                )
-            text = text.replace(old, new)
+        text = changed(self.source, *_pairs(changes), name=self.label)
         function = self.function or self.sources[-1]
-        return dataclasses.replace(self, label=label or self.label, text=text, function=function)
+        new = dataclasses.replace(self, text=text, function=function)
+        return new.named(label) if label else new
 
     def named(self, label: str) -> Kernel:
-        """Return the kernel under another name."""
-        return dataclasses.replace(self, label=label)
+        """Return the kernel under another name, which says all: without the settings."""
+        return dataclasses.replace(self, label=label, settings=())
 
     def compiled_with(self, *options: str) -> Kernel:
         """Return the kernel with more options for nvcc, such as "--maxrregcount=32"."""
@@ -114,6 +109,17 @@ class Kernel:
                 )
             changes["arguments"] = tuple(values[name] for name in self.arguments)
         return (*plan[:-1], dataclasses.replace(one, **changes))
+
+
+def changed(source: str, *changes: tuple[str, str], name: str = "the kernel") -> str:
+    """Return a source with each (old, new) replaced. Raises KernelError where an old is missing."""
+    for old, new in changes:
+        if old not in source:
+            raise KernelError(
+                f"{name} has no {old!r} to replace: copy the text from the source, with its spaces"
+            )
+        source = source.replace(old, new)
+    return source
 
 
 MISSING = "FAIL yours: its %%kernel cell has not run, or it does not compile. Run that cell first."
@@ -185,7 +191,7 @@ def sized(
     return dataclasses.replace(spec, **changes), settings
 
 
-def _pairs(changes: tuple) -> tuple[tuple[str, str], ...]:
+def _pairs(changes: tuple) -> Changes:
     if len(changes) == 2 and all(isinstance(one, str) for one in changes):
         return (changes,)
     if not changes or not all(isinstance(one, tuple) and len(one) == 2 for one in changes):

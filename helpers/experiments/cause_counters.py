@@ -36,13 +36,14 @@ METRICS = {
     "tensor_pipe_active": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
     "scheduler_busy": "smsp__issue_active.avg.pct_of_peak_sustained_active",
 }
-# Column of a row -> what warps wait for, in the tables.
+# Column of a row -> what warps wait for, in the tables. "Fixed": the latency of an instruction that
+# is always the same, such as an addition's.
 WAITS = {
     "stalled_barrier": "barrier",
-    "stalled_math_pipe_throttle": "arithmetic\nunits",
-    "stalled_long_scoreboard": "global\nmemory",
-    "stalled_short_scoreboard": "shared\nmemory",
-    "stalled_wait": "result of\nfixed latency",
+    "stalled_math_pipe_throttle": "units",
+    "stalled_long_scoreboard": "global",
+    "stalled_short_scoreboard": "shared",
+    "stalled_wait": "fixed",
 }
 
 
@@ -130,7 +131,7 @@ def measure(record: str) -> list[dict[str, Any]]:
     )
     last = {case.what + case.spec.name: (case, row) for case, row in zip(every, read, strict=True)}
     return [
-        {"series": case.spec.name, "what": case.what}
+        {"series": case.spec.name, "case": case.what}
         | {column: row.get(metric) for column, metric in METRICS.items()}
         for case, row in last.values()
     ]
@@ -144,7 +145,7 @@ def recorded(record: str) -> results.Record:
 def row(data: results.Record, kernel: str, what: str) -> Mapping[str, Any]:
     """Return the row of a kernel. Raises ValueError if it was not counted."""
     for one in data.rows():
-        if (one["series"], one["what"]) == (kernel, what):
+        if (one["series"], one["case"]) == (kernel, what):
             return one
     raise ValueError(f"the record {data.name} has no {kernel}, {what}")
 
@@ -167,7 +168,7 @@ def stores_table(data: results.Record) -> str:
 
 
 def waits_table(data: results.Record, of: Sequence[tuple[str, str]]) -> str:
-    """Return the warps that wait, on average, when an instruction starts, and for what.
+    """Return the cycles that a warp waits, on average, for each of its instructions, by reason.
 
     of: (kernel, what) of each line.
     """
@@ -179,7 +180,7 @@ def waits_table(data: results.Record, of: Sequence[tuple[str, str]]) -> str:
         lines.append((f"{kernel}, {what}", *counts, f"{one['tensor_pipe_active']:.0f} %", *waits))
     head = (
         "", "instructions,\nmillions", "schedulers\nbusy", "tensor\ncores busy",
-        *(f"waits:\n{name}" if "\n" not in name else name for name in WAITS.values()),
+        *(f"cycles,\n{name}" for name in WAITS.values()),
     )  # fmt: skip
     return tables.text(head, lines)
 

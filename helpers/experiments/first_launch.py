@@ -271,26 +271,27 @@ def figure_of_ways(record: Record) -> Figure:
     return figure
 
 
-def figure_of_baselines(record: Record) -> Figure:
+def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     """Draw how many times faster than a Python loop the other programs are."""
     import matplotlib.pyplot as plt
 
-    ms = medians(record)
+    ms = medians(record) | medians(pinned)
     names = {
         PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
-        COPIES: "GPU, with copies", EVENTS: "GPU, kernel only",
+        COPIES: "GPU, with copies", PINNED: "GPU, with copies, pinned", EVENTS: "GPU, kernel only",
     }  # fmt: skip
     rows = [
         row | {"series": names[row["series"]]}
-        for row in record.rows()
+        for row in (*record.rows(), *pinned.rows())
         if row["n"] == TIMED and row["series"] in names
     ]
     rows.sort(key=lambda row: list(names.values()).index(row["series"]))
     title = (
         f"Against one core in C++ the kernel alone is {_times(ms[CPP, TIMED], ms[EVENTS, TIMED])}, "
-        f"with its copies {_times(ms[CPP, TIMED], ms[COPIES, TIMED])}"
+        f"with its copies {_times(ms[CPP, TIMED], ms[COPIES, TIMED])}, "
+        f"with pinned memory {_times(ms[CPP, TIMED], ms[PINNED, TIMED])}"
     )
-    figure, ax = plt.subplots(figsize=(9, 3.2), layout="constrained")
+    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
     timings.speedup(ax, rows, baseline=PYTHON, title=title)
     styles.caption(ax, record)
     return figure

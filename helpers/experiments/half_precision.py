@@ -15,8 +15,9 @@ import numpy as np
 
 from helpers import checking, kernels, plotting, simulator, tables
 from helpers.bench import results, timing
+from helpers.bench.ratios import Ratio
+from helpers.bench.sources import changed
 from helpers.experiments import layer_counters, layer_times
-from helpers.experiments.layer_tiles import changed, in_words
 from helpers.plotting import styles
 from helpers.problems import conv2d, datasets, precision, resizing
 from helpers.problems.lenet import network, trained_weights
@@ -283,7 +284,7 @@ def _draw_times(ax: Axes, record: Record, layer: str) -> None:
     styles.name_bars(ax, KERNELS)
     ax.set_xlabel(f"op time (ms), cold caches, {BATCH:,} images")
     words = [
-        f"{what} {in_words(ratio_row(record, kernel, 'whole', layer))}"
+        f"{what} {Ratio.of_row(ratio_row(record, kernel, 'whole', layer)).words()}"
         for what, kernel in (("converting inside", INSIDE), ("before", HALF), ("pairs", PAIRS))
     ]
     plotting.style(ax, f"{layer}, beside float32: {'; '.join(words)}")

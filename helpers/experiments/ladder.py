@@ -50,7 +50,6 @@ BUILDS_ON = {
     "conv2d_implicit_gemm": ("im2col_gemm", "203"),
     "conv2d_implicit_gemm_fast": ("conv2d_implicit_gemm", "203"),
     "conv2d_register": ("conv2d_unrolled", "110"),
-    "conv2d_register_2d": ("conv2d_register", "110"),
     "conv2d_register_tiled": ("conv2d_register", "110"),
     "conv2d_channels_atomics": ("conv2d_basic", "401"),
     "conv2d_channels_tree": ("conv2d_basic", "401"),
@@ -124,7 +123,8 @@ class Step:
         faster = ratio if ratio > 1 else 1 / ratio
         if low <= 1 <= high or (self.paired is None and faster < DRIFT):
             return SAME
-        shown = f"{faster:.2f}x" if faster < 1.095 else traffic.times(faster)
+        digits = 3 if faster < 1.01 else 2
+        shown = f"{faster:.{digits}f}x" if faster < 1.095 else traffic.times(faster)
         return f"{shown} {'faster' if ratio > 1 else 'slower'}"
 
     @property

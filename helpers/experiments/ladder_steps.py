@@ -60,6 +60,12 @@ def tree(before: str = "", depth: int = 0) -> str:
     return "\n".join(line for line in lines if line)
 
 
+def left_out() -> str:
+    """Return the names of the layer's kernels that are no rung, in a sentence."""
+    others = [name for name in kernels.names() if name.startswith("conv2d_") and name not in NAMES]
+    return _wrapped([f"not on the ladder, {len(others)} kernels: {', '.join(others)}"])
+
+
 def inner_loop(head: str = "for (int s = 0; s < STAGED") -> tuple[int, int]:
     """Return the first and last line of the best kernel's inner loop, for kernels.show.
 

@@ -1,14 +1,15 @@
 """The layer's filter in constant memory: what fits, times, and two suspects for a layer that loses.
 
 `measure` yields the rows of the record "200_constant": conv2d_basic and conv2d_constant in turns on
-four layers, on filters of several sizes, and once with the registers of conv2d_constant held down.
+four layers, and on filters of several sizes. "200_blocks" has both with equally many blocks on a
+multiprocessor, and "200_counters" what Nsight Compute counts.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ import numpy as np
 from helpers import device, plotting, tables
 from helpers.bench import results, timing
 from helpers.experiments import ncu
-from helpers.launch import Plan
 from helpers.limits import CONSTANT_BYTES, ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from helpers.simulator import Profile
 
 BASIC, CONSTANT = "conv2d_basic", "conv2d_constant"
-TILE = 16
 BATCHES = (100, 1_000, 10_000)  # images
 MANY = BATCHES[-1]
 LENET = ("layer 1", "layer 2")
@@ -40,15 +39,14 @@ LAYERS = (*LENET, *REPORT_E)
 SWEEPS = {(40, 16): (1, 4, 8, 12, 16, 20), (11, 24): (1, 2, 4, 8, 12)}
 SWEEP_BATCH = 1_000
 FLOAT_BYTES = 4
-HELD = 32  # registers of a thread: as many as conv2d_basic takes
-# Shared memory that a kernel does not use holds its blocks: of 16 KiB on a multiprocessor, six
-# blocks can have 2.5 KiB and eight 2 KiB, with 1 KiB that the driver takes for each. Both leave the
-# L1 cache as much. CARVEOUT: these 16 of the 228 KiB, in percent.
-SHARED_BYTES = {8: 1024, 6: 1536}
-CARVEOUT = 7
+# Shared memory that a kernel does not use holds its blocks down, and leaves its code as it is. All
+# blocks on a multiprocessor share HOLDING bytes of it; the L1 cache keeps the rest, whatever the
+# number of blocks. CARVEOUT: for the driver, in percent; it takes the next larger of its sizes.
+HOLDING, CARVEOUT = 64 * 1024, 25
+DRIVER_BYTES, SHARED_UNIT = 1024, 128  # of each block; shared memory is given out in such units
+HELD_BLOCKS = (24, 16, 14, 13, 12, 10, 8, 6)
+HELD_LAYERS = ("layer 2", "layer E2")
 
-# One multiprocessor of an H200.
-MOST_WARPS, REGISTERS, REGISTERS_AT_A_TIME, LANES = 64, 65_536, 8, 32
 
 
 # --------------------------------------------------------------------------------------------------
@@ -120,11 +118,7 @@ def measure() -> Iterator[Mapping[str, Any]]:
         x, filter = conv2d.inputs(layer, MANY)
         for batch in BATCHES:
             with conv2d.Problem(conv2d.shape_of(layer, batch), x[:batch], filter) as problem:
-                where = {"layer": layer, "batch": batch}
-                yield from _time_both("ratio", problem, **where)
-                if (layer, batch) == ("layer E2", MANY):
-                    held = f"--maxrregcount={HELD}"
-                    yield from _time_both(f"{HELD} registers", problem, held, **where)
+                yield from _time_both("ratio", problem, layer=layer, batch=batch)
     random = np.random.default_rng(8)
     for (width, maps), sizes in SWEEPS.items():
         for channels in sizes:
@@ -133,45 +127,35 @@ def measure() -> Iterator[Mapping[str, Any]]:
                 random.uniform(-1, 1, size).astype(np.float32)
                 for size in (shape.x_shape, shape.filter_shape)
             )
-            where = {"width": width, "channels": channels}
+            where: dict[str, Any] = {"width": width, "channels": channels}
             where["filter_bytes"] = FLOAT_BYTES * maps * shape.terms
             with conv2d.Problem(shape, x, filter) as problem:
                 yield from _time_both("sweep", problem, **where)
 
 
+def shared_bytes(blocks: int) -> int:
+    """Return the dynamic shared memory with which so many blocks fit into HOLDING, and no more."""
+    return HOLDING // blocks // SHARED_UNIT * SHARED_UNIT - DRIVER_BYTES
+
+
 def measure_blocks() -> Iterator[Mapping[str, Any]]:
     """Yield the rows of the record "200_blocks", measured on the selected GPU.
 
-    conv2d_basic with eight and with six blocks on a multiprocessor, and conv2d_constant, whose
-    registers allow six: shared memory that nobody uses holds the blocks, and the code stays.
+    Both kernels in turns, with at most HELD_BLOCKS blocks on a multiprocessor.
     """
-    for layer in LAYERS:
+    for layer in HELD_LAYERS:
         with conv2d.Problem(conv2d.shape_of(layer, MANY), *conv2d.inputs(layer, MANY)) as problem:
-            launches = {
-                (kernel, blocks): _prepared(problem, kernel, shared=SHARED_BYTES[blocks])
-                for kernel, blocks in ((BASIC, 8), (BASIC, 6), (CONSTANT, 6))
-            }
-            for first, second in (((BASIC, 8), (BASIC, 6)), ((BASIC, 6), (CONSTANT, 6))):
-                pair = timing.compare(
-                    launches[first][0], launches[second][0],
-                    verdicts=(launches[first][1], launches[second][1]),
-                    names=(f"{first[0]}, {first[1]} blocks", f"{second[0]}, {second[1]} blocks"),
-                    budget_s=0.8, precision=0.002,
-                )  # fmt: skip
-                common = {"layer": layer, "batch": MANY}
-                for (kernel, blocks), timed in ((first, pair.a), (second, pair.b)):
-                    where = {"kernel": kernel, "blocks": blocks, **common}
-                    yield {"series": f"{kernel}, {blocks} blocks", **where, "timing": timed}
-                name = f"{first[0]}, {first[1]} over {second[0]}, {second[1]}"
-                ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
-                yield {"series": name, **ratio, **common}
+            for blocks in HELD_BLOCKS:
+                shared = shared_bytes(blocks)
+                where: dict[str, Any] = {"layer": layer, "batch": MANY, "blocks": blocks}
+                yield from _time_both("held", problem, shared=shared, **where)
 
 
 def _time_both(
-    series: str, problem: conv2d.Problem, *options: str, **parameters: Any
+    series: str, problem: conv2d.Problem, shared: int = 0, **parameters: Any
 ) -> Iterator[dict[str, Any]]:
-    first, first_verdict, first_registers = _prepared(problem, BASIC)
-    second, second_verdict, second_registers = _prepared(problem, CONSTANT, *options)
+    first, first_verdict, first_registers = _prepared(problem, BASIC, shared=shared)
+    second, second_verdict, second_registers = _prepared(problem, CONSTANT, shared=shared)
     pair = timing.compare(
         first, second, verdicts=(first_verdict, second_verdict), names=(BASIC, CONSTANT),
         budget_s=0.5, precision=0.002,
@@ -186,13 +170,9 @@ def _time_both(
     yield {"series": series, **ratio, **parameters}
 
 
-def _plan(shape: ConvShape, kernel: str, *options: str, shared: int = 0) -> Plan:
+def _compiled(shape: ConvShape, kernel: str, shared: int) -> conv2d.Compiled:
     plan = conv2d.conv2d_named(kernel).plan(shape)
-    return tuple(replace(one, options=(*one.options, *options), shared=shared) for one in plan)
-
-
-def _compiled(shape: ConvShape, kernel: str, *options: str, shared: int = 0) -> conv2d.Compiled:
-    run = conv2d.compile(kernel, shape, _plan(shape, kernel, *options, shared=shared))
+    run = conv2d.compile(kernel, shape, tuple(replace(one, shared=shared) for one in plan))
     if shared:
         import pycuda.driver as cuda
 
@@ -202,13 +182,13 @@ def _compiled(shape: ConvShape, kernel: str, *options: str, shared: int = 0) -> 
 
 
 def _prepared(
-    problem: conv2d.Problem, kernel: str, *options: str, shared: int = 0
+    problem: conv2d.Problem, kernel: str, shared: int
 ) -> tuple[Callable[[Any], None], Verdict, int]:
     """Return the launch of a kernel that has passed its check, its verdict and its registers.
 
     shared: bytes of dynamic shared memory of a block.
     """
-    run = _compiled(problem.shape, kernel, *options, shared=shared)
+    run = _compiled(problem.shape, kernel, shared)
 
     def launch(stream: Any = None) -> None:
         run.launch(problem.y, problem.x, problem.filter, stream)
@@ -223,11 +203,15 @@ def _prepared(
 
 COUNTERS = "200_counters"
 COUNTED_BATCH = 1_000
-# (kernel, blocks that shared memory holds or 0, layer)
-COUNTED = tuple(
-    (kernel, blocks, layer)
-    for layer in LAYERS
-    for kernel, blocks in ((BASIC, 0), (CONSTANT, 0), (BASIC, 8), (BASIC, 6), (CONSTANT, 6))
+# (kernel, blocks at most or 0, layer)
+COUNTED = (
+    *((kernel, 0, layer) for layer in LAYERS for kernel in (BASIC, CONSTANT)),
+    *(
+        (kernel, blocks, layer)
+        for layer in HELD_LAYERS
+        for blocks in HELD_BLOCKS
+        for kernel in (BASIC, CONSTANT)
+    ),
 )
 
 
@@ -237,18 +221,16 @@ def launch_counted() -> None:
     import pycuda.driver as cuda
 
     rng = np.random.default_rng(9)  # no counter depends on the values
-    for layer in LAYERS:
+    for kernel, blocks, layer in COUNTED:
         shape = conv2d.shape_of(layer, COUNTED_BATCH)
         x, filter = (
             rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
         )
         there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
         y_there, x_there, filter_there = map(int, there)
-        for kernel, blocks, of in COUNTED:
-            if of == layer:
-                run = _compiled(shape, kernel, shared=SHARED_BYTES.get(blocks, 0))
-                run.launch(y_there, x_there, filter_there)
-                cuda.Context.synchronize()
+        run = _compiled(shape, kernel, shared=shared_bytes(blocks) if blocks else 0)
+        run.launch(y_there, x_there, filter_there)
+        cuda.Context.synchronize()
         for array in there:
             array.free()
 
@@ -267,7 +249,7 @@ def count() -> Iterator[Mapping[str, Any]]:
     for (kernel, blocks, layer), one in zip(COUNTED, readings, strict=True):
         values = {column: one.get(metric) for column, metric in metrics.items()}
         common = {"kernel": kernel, "blocks": blocks, "layer": layer, "batch": COUNTED_BATCH}
-        yield {"series": f"{kernel}, {blocks} blocks", **common, **values}
+        yield {"series": kernel, **common, **values}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -277,12 +259,6 @@ def count() -> Iterator[Mapping[str, Any]]:
 def ratios_of(record: Record) -> dict[tuple[str, int], dict[str, Any]]:
     """Return the rows of the ratio (global over constant) by layer and number of images."""
     return {(row["layer"], row["batch"]): row for row in _rows(record, "ratio")}
-
-
-def held_row(record: Record) -> dict[str, Any]:
-    """Return the row of the ratio on layer E2 with the registers held down."""
-    (row,) = _rows(record, f"{HELD} registers")
-    return row
 
 
 def swept(record: Record, width: int) -> list[dict[str, Any]]:
@@ -325,49 +301,50 @@ def ratio_table(record: Record) -> str:
     return tables.text(head, rows, left=(0, 6))
 
 
-@dataclass(frozen=True)
-class Situation:
-    """What one multiprocessor of an H200 holds of a kernel on a layer."""
-
-    registers: int
-    blocks: int
-    warps_at_work: int  # with outputs, on average
-    block_bytes: int  # weights that one block reads
-    multiprocessor_bytes: int  # weights that its blocks read, if they have different maps
-
-
-def situation(shape: ConvShape, registers: int) -> Situation:
-    """Return what fits on a multiprocessor, by the registers of a thread and blocks of 16 x 16."""
-    warps = TILE * TILE // LANES
-    rounded = -(-registers // REGISTERS_AT_A_TIME) * REGISTERS_AT_A_TIME
-    blocks = min(MOST_WARPS // warps, REGISTERS // (LANES * warps * rounded))
-    rows = [min(TILE, shape.out_h - top) for top in range(0, shape.out_h, TILE)]
-    busy = sum(-(-one // (LANES // TILE)) for one in rows) / len(rows)
-    weights = FLOAT_BYTES * shape.terms
-    return Situation(
-        registers, blocks, round(blocks * busy), weights, weights * min(blocks, shape.M)
-    )
-
-
-def situation_table(record: Record) -> str:
-    """Return the situation of both kernels on each layer, and of the held kernel on layer E2."""
-    kernels = [(layer, kernel, "ratio") for layer in LAYERS for kernel in (BASIC, CONSTANT)]
-    kernels.append(("layer E2", CONSTANT, f"{HELD} registers"))
-    rows = []
-    for layer, kernel, series in kernels:
-        row = timed(record, kernel, layer, MANY, series)
-        one = situation(conv2d.shape_of(layer, 1), row["registers"])
-        name = f"{layer}, {kernel}" + (", held" if series != "ratio" else "")
-        cells = (
-            one.registers, one.blocks, one.warps_at_work, one.block_bytes,
-            one.multiprocessor_bytes,
-        )  # fmt: skip
-        rows.append((name, *(f"{cell:,}" for cell in cells), f"{row['median_ms']:.2f}"))
+def situation_table(counted: Record) -> str:
+    """Return what Nsight Compute counted for both kernels on all layers, from "200_counters"."""
     head = (
-        "", "registers", "blocks", "warps\nat work", "weights of\na block", "of all\nits blocks",
-        "ms",
+        "1,000 images", "registers", "warps\npresent", "constant reads\nthat missed",
+        "schedulers\nbusy",
     )  # fmt: skip
+    rows = []
+    for row in counted.rows():
+        if not row["blocks"]:
+            missed = row["constant_misses"] / (row["constant_hits"] + row["constant_misses"])
+            name = f"{row['layer']}, {row['kernel']}"
+            cells = (
+                f"{row['warps_active']:.0f} %", f"{missed:.2%}", f"{row['issue_slots_busy']:.0f} %",
+            )  # fmt: skip
+            rows.append((name, str(row["registers"]), *cells))
     return tables.text(head, rows)
+
+
+def held_table(record: Record, counted: Record) -> str:
+    """Return times with the same number of blocks for both kernels, from "200_blocks".
+
+    counted: "200_counters", for the warps that were present.
+    """
+    present = {
+        (row["kernel"], row["layer"], row["blocks"]): f"{row['warps_active']:.0f} %"
+        for row in counted.rows()
+    }
+    head = (
+        "10,000 images", "blocks\nat most", "warps present,\nglobal / constant", "global\nms",
+        "constant\nms", "times\nas fast", "95 % interval",
+    )  # fmt: skip
+    rows = []
+    for row in _rows(record, "held"):
+        layer, blocks = row["layer"], row["blocks"]
+        warps = " / ".join(present[kernel, layer, blocks] for kernel in (BASIC, CONSTANT))
+        ms = [
+            f"{one['median_ms']:.2f}"
+            for kernel in (BASIC, CONSTANT)
+            for one in _rows(record, f"held, {kernel}")
+            if (one["layer"], one["blocks"]) == (layer, blocks)
+        ]
+        interval = f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
+        rows.append((layer, str(blocks), warps, *ms, f"{row['ratio']:.3f}", interval))
+    return tables.text(head, rows, left=(0,))
 
 
 def caches_table(record: Record) -> str:

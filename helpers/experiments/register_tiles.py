@@ -18,8 +18,9 @@ import numpy as np
 
 from helpers import checking, device, launch, limits, plotting, simulator, tables
 from helpers.bench import results, timing
-from helpers.experiments import layer_counters, ncu
-from helpers.experiments.layer_tiles import Changes, changed, in_words
+from helpers.bench.ratios import Ratio
+from helpers.bench.sources import Changes, changed
+from helpers.experiments import layer_counters, layer_tiles, ncu, sass
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -287,6 +288,12 @@ def share_of_roof(record: Record, layer: str, kernel: str = BEST, batch: int = B
     return floor_ms(record, layer, batch) / times(record)[kernel, layer, batch]["median_ms"]
 
 
+def _with_maps(kernel: str) -> str:
+    """Return the name of a kernel in a table, with the maps of the one that lab 109 leaves open."""
+    maps = conv2d.conv2d_named(MAPPED).tile[2]
+    return f"{kernel}, {maps} maps" if kernel == MAPPED else kernel
+
+
 def steps_table(record: Record) -> str:
     """Return the four kernels' times on the two layers, and each step's gain."""
     timed = times(record)
@@ -300,10 +307,10 @@ def steps_table(record: Record) -> str:
             ratio = ratios.get((kernel, layer))
             rows.append(
                 (
-                    f"{layer}, {kernel}",
+                    f"{layer}, {_with_maps(kernel)}",
                     f"{timed[kernel, layer, BATCH]['median_ms']:.2f}",
                     f"{share_of_roof(record, layer, kernel):.0%}",
-                    in_words(ratio) if ratio else "",
+                    Ratio.of_row(ratio).words() if ratio else "",
                 )
             )
     return tables.text(head, rows, left=(0, 3))
@@ -315,8 +322,38 @@ def constant_words(record: Record) -> str:
     if not rows:
         return f"{PATCH}, its filter in constant memory: this record has no time of it"
     return "\n".join(
-        f"{row['layer']}, {PATCH}, its filter in constant memory: {in_words(row)}" for row in rows
+        f"{row['layer']}, {PATCH}, its filter in constant memory: {Ratio.of_row(row).words()}"
+        for row in rows
     )
+
+
+def constant_code_table(layer: str = LAYERS[0]) -> str:
+    """Return what the machine code of conv2d_register has, with its filter in either memory."""
+    shape = conv2d.shape_of(layer, 1)
+    plans = {
+        "filter in global memory": conv2d.conv2d_named(PATCH).plan(shape),
+        "in constant memory": constant_plan(shape),
+    }
+    codes = {
+        name: sass.assembled(one.name, one.options, source=one.source)
+        for name, (one,) in plans.items()
+    }
+    return sass.table(codes, ("LDG", "ULDC", "FFMA"))
+
+
+def constant_counters_table(counters: Record) -> str:
+    """Return what Nsight Compute counted of conv2d_register, with its filter in either memory.
+
+    counters: "110_constant_filter".
+    """
+    head = ("filter of conv2d_register", "instructions\n(millions)",
+            "longest waits, in warps for an instruction that starts")  # fmt: skip
+    rows = []
+    for row in counters.rows():
+        waits = ", ".join(f"{why} {warps:.1f}" for why, warps in layer_counters.stalls(row, 2))
+        count = f"{row['instructions'] / 1e6:,.0f}"
+        rows.append((f"{row['layer']}, in {row['filter']} memory", count, waits))
+    return tables.text(head, rows, left=(0, 2))
 
 
 def sizes_measured_table(record: Record) -> str:
@@ -385,7 +422,7 @@ def reported_table(record: Record) -> str:
     timed = times(record)
     for kernel in KERNELS:
         ours = sum(timed[kernel, layer, BATCH]["median_ms"] for layer in LAYERS)
-        rows.append((f"ours: {kernel}", f"{ours:.1f}"))
+        rows.append((f"ours: {_with_maps(kernel)}", f"{ours:.1f}"))
     floor = sum(floor_ms(record, layer) for layer in LAYERS)
     rows.append((f"roofline floor, {record.device.name}", f"{floor:.1f}"))
     return tables.text((f"both layers, {BATCH:,} images", "ms"), rows)
@@ -467,11 +504,14 @@ def ladder_figure(record: Record) -> Figure:
     import matplotlib.pyplot as plt
 
     timed = times(record)
+    tiles = results.load(results.MEASURED / "109_tiles.json")
     figure, axes = plt.subplots(2, 1, figsize=(10, 7), layout="constrained")
     for ax, layer in zip(axes, LAYERS, strict=True):
-        gain = timed[MAPPED, layer, BATCH]["median_ms"] / timed[BEST, layer, BATCH]["median_ms"]
+        maps, ms = layer_tiles.fastest(tiles, layer)
+        gain = ms / timed[BEST, layer, BATCH]["median_ms"]
         title = (
-            f"{layer}: registers and tile together make lab 109's kernel {gain:.1f} times as fast"
+            f"{layer}: registers and tile together are {gain:.1f} times as fast as "
+            f"lab 109's best tile, shared by {maps} maps"
         )
         rows = [timed[kernel, layer, BATCH] for kernel in KERNELS]
         plotting.ladder(ax, rows, floor_ms=floor_ms(record, layer), title=title)

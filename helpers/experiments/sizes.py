@@ -10,6 +10,7 @@ in C++ on one core and on all cores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,8 +185,16 @@ def cpu_name(record: Record, program: str) -> str:
     return next(row["series"] for row in record.rows() if row.get("program") == program)
 
 
+def with_pinned(record: Record, pinned: Record) -> Record:
+    """Return the rows of "101_sizes" with those of "101_pinned"."""
+    return replace(record, measurements=(*record.measurements, *pinned.measurements))
+
+
 def figure_of_times(record: Record) -> Figure:
-    """Draw the time of each way to compute the convolution over the number of cells."""
+    """Draw the time of each way to compute the convolution over the number of cells.
+
+    record: of `with_pinned`.
+    """
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
@@ -193,14 +202,18 @@ def figure_of_times(record: Record) -> Figure:
         KERNEL_ONLY,
         WAITED,
         COPIES,
-        ONE_BLOCK,
+        PINNED,
         cpu_name(record, SWAPPED),
         cpu_name(record, "all_cores"),
     )
     rows = [row for name in drawn for row in record.rows() if row["series"] == name]
     largest = max(medians(record, COPIES))
     ratio = medians(record, COPIES)[largest] / medians(record, KERNEL_ONLY)[largest]
-    title = f"At {largest:,} cells the copies make it {ratio:,.0f} times as long as the kernel"
+    better = medians(record, PINNED)[largest] / medians(record, KERNEL_ONLY)[largest]
+    title = (
+        f"At {largest:,} cells the copies make it {ratio:,.0f} times as long as the kernel, "
+        f"from pinned memory {better:,.0f} times"
+    )
 
     def floor(n: int) -> float:
         return limits.floor(limits.conv1d(n, FILTER_WIDTH), record.device).seconds
@@ -212,7 +225,7 @@ def figure_of_times(record: Record) -> Figure:
 
 def table_of_wins(record: Record) -> str:
     """Return a table: from which number of cells on the GPU is faster than each CPU program."""
-    ways = (KERNEL_ONLY, WAITED, COPIES)
+    ways = (KERNEL_ONLY, WAITED, COPIES, PINNED)
     rows = []
     for program in (PLAIN, SWAPPED, "all_cores"):
         cpu = medians(record, cpu_name(record, program))
@@ -236,12 +249,14 @@ def table_of_reports(record: Record) -> str:
     """Return a table: the published speedups over one CPU core beside those of this record."""
     plain, swapped = (medians(record, cpu_name(record, key)) for key in (PLAIN, SWAPPED))
     copies, waited = medians(record, COPIES), medians(record, WAITED)
+    pinned = medians(record, PINNED)
     rows = [
         (
             f"{row['n']:,}",
             f"{row['speedup']:.2f}x",
             f"{plain[row['n']] / copies[row['n']]:.2f}x",
             f"{swapped[row['n']] / copies[row['n']]:.2f}x",
+            f"{swapped[row['n']] / pinned[row['n']]:.2f}x",
             f"{swapped[row['n']] / waited[row['n']]:.2f}x",
         )
         for row in results.reported("conv1d_report")
@@ -252,6 +267,7 @@ def table_of_reports(record: Record) -> str:
         "report D,\nwith copies,\nits own loop",
         "ours,\nwith copies,\nplain loop",
         "ours,\nwith copies,\nloops swapped",
+        "ours,\npinned,\nloops swapped",
         "ours,\nwaited for,\nloops swapped",
     )
     return tables.text(head, rows, left=())

@@ -22,7 +22,7 @@ from helpers.bench import cudnn, timing
 from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.problems.conv2d import Conv2d, LayerError, Problem, TensorLayer
+from helpers.problems.conv2d import Conv2d, ImplicitMma, LayerError, Problem, TensorLayer
 from helpers.problems.lenet import network
 
 NAME = "benchmark_tensor"
@@ -53,15 +53,19 @@ def ways(layer: str) -> dict[str, tuple[Conv2d, ...]]:
     if conv2d.LAYERS[layer].C == 1:
         return {
             UNITS: units,
-            SPLIT: (conv2d.mma_quads(),),
-            HALVES: (conv2d.mma_quads(1),),
-            HALF_IO: (conv2d.mma_quads(1, True),),
+            SPLIT: (conv2d.mma_quads(), conv2d.implicit_mma(2)),
+            HALVES: (conv2d.mma_quads(1), conv2d.implicit_mma()),
+            HALF_IO: (conv2d.mma_quads(1, True), conv2d.implicit_mma(1, True)),
         }
     return {
         UNITS: units,
-        SPLIT: (conv2d.mma_wgmma(), conv2d.mma_pairs()),
-        HALVES: (conv2d.mma_wgmma(1), conv2d.mma_halves(), conv2d.wmma()),
-        HALF_IO: (conv2d.mma_wgmma(1, True), conv2d.mma_halves(True)),
+        SPLIT: (conv2d.mma_wgmma(), conv2d.mma_pairs(), conv2d.implicit_mma(2)),
+        HALVES: (conv2d.mma_wgmma(1), conv2d.mma_halves(), conv2d.wmma(), conv2d.implicit_mma()),
+        HALF_IO: (
+            conv2d.mma_wgmma(1, True),
+            conv2d.mma_halves(True),
+            conv2d.implicit_mma(1, True),
+        ),
     }
 
 
@@ -90,6 +94,10 @@ class TensorBenchmark(BenchmarkBase):
         for name, problem, x in self.problems():
             yield from self._problem(name, problem, x)
 
+    def ways(self, layer: str) -> dict[str, tuple[Conv2d, ...]]:
+        """Return the kernels of each way for a layer."""
+        return ways(layer)
+
     def _problem(self, name: str, problem: Problem, x: np.ndarray) -> Iterator[Row]:
         told = {"layer": name, "batch": problem.shape.B}
         copies = {halves: self.copy(problem.shape, halves) for halves in (False, True)}
@@ -103,7 +111,7 @@ class TensorBenchmark(BenchmarkBase):
                     yield told | row
                     if row["timing"].median < fastest:
                         fastest, vendors[mode] = row["timing"].median, one
-            for way, specs in ways(name).items():
+            for way, specs in self.ways(name).items():
                 yield from (
                     told | row for row in self._way(way, specs, problem, x, copies, vendors)
                 )
@@ -191,7 +199,7 @@ class TensorBenchmark(BenchmarkBase):
             if spec.resident:
                 name = f"{spec.name}, {spec.resident} blocks, {way}"
         run = conv2d.compile(spec, problem.shape)
-        if isinstance(spec, TensorLayer) and spec.half_io:
+        if isinstance(spec, (TensorLayer, ImplicitMma)) and spec.half_io:
             return self._halves(spec, run, problem, x, row)
 
         def launch(stream: Any) -> None:
@@ -204,7 +212,12 @@ class TensorBenchmark(BenchmarkBase):
         return Contender(name, launch, verdict, run.free, row)
 
     def _halves(
-        self, spec: TensorLayer, run: conv2d.Compiled, problem: Problem, x: np.ndarray, row: Row
+        self,
+        spec: TensorLayer | ImplicitMma,
+        run: conv2d.Compiled,
+        problem: Problem,
+        x: np.ndarray,
+        row: Row,
     ) -> Contender:
         """A kernel with halves in and out, on arrays of its own; the oracle checks some images."""
         shape, images = problem.shape, conv2d.some_images(problem.shape.B)
@@ -223,7 +236,7 @@ class TensorBenchmark(BenchmarkBase):
         for place, image in zip(got, images, strict=True):
             self._cuda.memcpy_dtoh(place, int(y) + image * place.nbytes)
         some = np.ascontiguousarray(x[list(images)])
-        want = reference.conv2d(some, problem.filter_on_host)
+        want = reference.conv2d(some, problem.filter_on_host, shape.stride)
         largest = np.full((1, 1, 1, 1), np.abs(x).max())
         # y is rounded, too.
         atol = spec.precision.atol(largest, problem.filter_on_host) + 2.0**-11 * float(

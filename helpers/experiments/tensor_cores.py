@@ -16,8 +16,9 @@ import numpy as np
 
 from helpers import checking, kernels, limits, plotting, simulator, tables
 from helpers.bench import results, timing
+from helpers.bench.ratios import Ratio
+from helpers.bench.sources import changed
 from helpers.experiments import bound_ratios
-from helpers.experiments.layer_tiles import changed, in_words
 from helpers.plotting import styles
 from helpers.problems import conv2d, precision
 from helpers.simulator import bounds
@@ -277,7 +278,7 @@ def ratio_table(record: Record) -> str:
         for variant in (*CHANGED, OTHER[layer]):
             row = ratio_row(record, variant, layer)
             interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
-            lines.append((f"{layer}, {variant}", interval, in_words(row)))
+            lines.append((f"{layer}, {variant}", interval, Ratio.of_row(row).words()))
     return tables.text((f"over {HALVES}", "time (95 % interval)", ""), lines, left=(0, 2))
 
 
@@ -287,7 +288,8 @@ def batch_table(record: Record) -> str:
     for layer in LAYERS:
         for batch in (*COUNTS, BATCH):
             row = halves_over_float(record, layer, batch)
-            lines.append((f"{layer}, {batch:,} images", f"{row['ratio']:.2f}", in_words(row)))
+            ratio = Ratio.of_row(row)
+            lines.append((f"{layer}, {batch:,} images", f"{ratio.value:.2f}", ratio.words()))
     return tables.text(("half over float32", "time", ""), lines, left=(0, 2))
 
 
@@ -382,7 +384,7 @@ def _draw_times(ax: Axes, record: Record, layer: str) -> None:
     styles.name_bars(ax, names)
     ax.set_xlim(0)
     ax.set_xlabel(f"op time (ms), cold caches, {BATCH:,} images")
-    words = in_words(halves_over_float(record, layer))
+    words = Ratio.of_row(halves_over_float(record, layer)).words()
     plotting.style(ax, f"{layer}: tensor cores with halves, beside lab 110's kernel: {words}")
 
 

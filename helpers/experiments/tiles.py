@@ -1,8 +1,9 @@
 """Tiles of a 1D convolution: how long they take, and pictures of it.
 
-    record = tiles.record(gpu, lab)       # on the GPU, or the recorded run
-    tiles.widths_figure(record)           # the times over the width of the filter
-    print(tiles.ratios_table(record))     # every tile over the kernel without one
+    as_is, changed = tiles.records(gpu, lab)     # on the GPU, or the recorded runs
+    record = tiles.straight_times(as_is, changed)
+    tiles.widths_figure(record)                  # the times over the width of the filter
+    print(tiles.ratios_table(record))            # every tile over the kernel without one
 
 The record is "104_tiles". All kernels run at the largest size, and the plain and the best one at
 the others. "104_unrolled" has two changes of their loops at the largest size, and the tiles beside
@@ -20,7 +21,9 @@ import numpy as np
 
 from helpers import limits, plotting, tables
 from helpers.bench import results, timing
+from helpers.bench.results import Measurement
 from helpers.device import Device
+from helpers.experiments import sass
 from helpers.experiments.tile_counts import COUNTED_CELLS, instructions
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, LINES, MARKERS, Look
@@ -38,6 +41,7 @@ TILED = ("conv1d_tiled_steps", "conv1d_tiled_cached_halo", "conv1d_tiled_input")
 KERNELS = (PLAIN, *TILED, "conv1d_outputs", BEST)
 WIDTHS = (3, 7, 15, 31)
 STEPS, CACHED, INPUT = TILED
+STEPS_IF, UNROLL = f"{STEPS}, if", ", unrolled"  # changed kernels in the record "104_unrolled"
 # The widths at which nvcc keeps a loop over the weights, by kernel.
 ROLLED_WIDTHS = {PLAIN: (31,), CACHED: (15, 31)}
 # The loop that fills the tile: all threads go once, and the first ones a second time.
@@ -78,9 +82,9 @@ def instructions_table(
     times = medians(data)
     body = []
     for width, filter in weights.items():
-        base = instructions(conv1d.conv1d_named(PLAIN), cells, filter)
+        base = instructions(straight(PLAIN, width), cells, filter)
         for name in names:
-            count = instructions(conv1d.conv1d_named(name), cells, filter)
+            count = instructions(straight(name, width), cells, filter)
             taken = times[name, LARGE, width] / times[PLAIN, LARGE, width]
             ratio = f"{count / base:.2f}"
             body.append((name, str(width), f"{count:.1f}", ratio, f"{taken:.2f}"))
@@ -153,7 +157,12 @@ def _timing(name: str, launch: Any, verdict: Verdict) -> timing.Timing:
 
 
 def straight(name: str, width: int) -> conv1d.Conv1d:
-    """Return a kernel of PLAIN and TILED without a loop over the weights in its machine code."""
+    """Return a kernel of the lab without a loop over the weights in its machine code.
+
+    name: of KERNELS, or STEPS_IF.
+    """
+    if name == STEPS_IF:
+        return filled_by_if()
     spec = conv1d.conv1d_named(name)
     return conv1d.unrolled(spec) if width in ROLLED_WIDTHS.get(name, ()) else spec
 
@@ -181,10 +190,10 @@ def measure_unrolled() -> Iterator[dict[str, Any]]:
     checker = conv1d.Checker(cuda, data, want)
     for width, filter in filters().items():
         named = {name: conv1d.conv1d_named(name) for name in (PLAIN, *TILED)}
-        named[f"{STEPS}, if"] = filled_by_if()
+        named[STEPS_IF] = filled_by_if()
         for name, widths in ROLLED_WIDTHS.items():
             if width in widths:
-                named[f"{name}, unrolled"] = straight(name, width)
+                named[name + UNROLL] = straight(name, width)
         ready = {}
         for name, spec in named.items():
             # The plainest kernel comes first: the others are compared with its outputs.
@@ -194,11 +203,12 @@ def measure_unrolled() -> Iterator[dict[str, Any]]:
             launch(None)
             label = f"{name}, n = {LARGE:,}, filter of {width}"
             ready[name] = launch, checker.everywhere(target, filter, label)
-        plain = f"{PLAIN}, unrolled" if f"{PLAIN}, unrolled" in named else PLAIN
-        cached = f"{CACHED}, unrolled" if f"{CACHED}, unrolled" in named else CACHED
-        pairs = [(STEPS, plain), (cached, plain), (INPUT, plain), (f"{STEPS}, if", plain)]
-        pairs += [(f"{STEPS}, if", STEPS)]
-        pairs += [(name, name.partition(",")[0]) for name in (plain, cached) if "," in name]
+        plain, cached = (
+            name + UNROLL if name + UNROLL in named else name for name in (PLAIN, CACHED)
+        )
+        pairs = [(STEPS, plain), (cached, plain), (INPUT, plain), (STEPS_IF, plain)]
+        pairs += [(STEPS_IF, STEPS)]
+        pairs += [(n, n.removesuffix(UNROLL)) for n in (plain, cached) if n.endswith(UNROLL)]
         for pair in pairs:
             launches, verdicts = zip(*(ready[name] for name in pair), strict=True)
             found = timing.compare(*launches, verdicts=verdicts, names=pair, budget_s=0.6)
@@ -209,9 +219,36 @@ def measure_unrolled() -> Iterator[dict[str, Any]]:
             yield {"series": " over ".join(pair), **common, **ratio, "timing": None}
 
 
-def record(gpu: Device, lab: str) -> Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(NAME, measure, device=gpu, lab=lab)
+def records(gpu: Device, lab: str) -> tuple[Record, Record]:
+    """Measure on the GPU, or return the recorded runs: the kernels as they are, and changed."""
+    return (
+        results.record(NAME, measure, device=gpu, lab=lab),
+        results.record(UNROLLED, measure_unrolled, device=gpu, lab=lab),
+    )
+
+
+def straight_times(as_is: Record, changed: Record) -> Record:
+    """Return the rows of kernels without a loop over the weights, and those of STEPS_IF.
+
+    At the largest size these are the rows of `as_is`, but where nvcc keeps a loop, and all ratios,
+    which are those of `changed`.
+    """
+    rolled = {(name, width) for name, widths in ROLLED_WIDTHS.items() for width in widths}
+    rows: dict[tuple[str, int, Any], Measurement] = {}
+    for m in as_is.measurements:
+        width, n = m.parameters.get("filter_width"), m.parameters["n"]
+        if "ratio" not in m.parameters and not (n == LARGE and (m.series, width) in rolled):
+            rows[m.series, n, width] = m
+    for m in changed.measurements:
+        first, _, second = (part.removesuffix(UNROLL) for part in m.series.partition(" over "))
+        key, width = (first, LARGE, m.parameters["filter_width"]), m.parameters["filter_width"]
+        if second == PLAIN and first != PLAIN:
+            name = f"{first} over {PLAIN}"
+            parameters = {**m.parameters, "kernel": first}
+            rows[name, LARGE, width] = replace(m, series=name, parameters=parameters)
+        elif not second and (first == STEPS_IF or m.series.endswith(UNROLL)):
+            rows.setdefault(key, replace(m, series=first))
+    return replace(as_is, measurements=tuple(rows.values()))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -266,6 +303,32 @@ def ratios_table(data: Record) -> str:
             body.append((name, str(width), *numbers, verdict(low, high)))
     head = ("", "width", f"time over\n{PLAIN}'s", "95 % interval", "")
     return tables.text(head, body, left=(0, 4))
+
+
+def changes_table(changed: Record) -> str:
+    """Return the times of the changed kernels over those of the kernels as they are."""
+    rows = {(row["series"], row["filter_width"]): row for row in changed.rows() if "ratio" in row}
+    body = []
+    for new, old in ((PLAIN + UNROLL, PLAIN), (CACHED + UNROLL, CACHED), (STEPS_IF, STEPS)):
+        for width in WIDTHS:
+            if row := rows.get((f"{new} over {old}", width)):
+                interval = f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
+                body.append((new, str(width), f"{row['ratio']:.3f}", interval))
+    return tables.text(("", "width", "time over the\nkernel's as it is", "95 % interval"), body)
+
+
+def code_table() -> str:
+    """Return what the machine code of the kernels has, as they are and changed."""
+    forms = [(PLAIN, conv1d.conv1d_named(PLAIN), width) for width in (3, 15, 31)]
+    forms += [(PLAIN + UNROLL, straight(PLAIN, 31), 31)]
+    forms += [(name, conv1d.conv1d_named(name), 31) for name in TILED]
+    forms += [(STEPS, conv1d.conv1d_named(STEPS), 3), (STEPS_IF, filled_by_if(), 3)]
+    codes = {}
+    for name, spec, width in forms:
+        (one,) = spec.plan(1, width)
+        code = sass.assembled(one.name, one.options, source=one.source)
+        codes[f"{name}, width {width}"] = code
+    return sass.table(codes, ("LDG", "LDS", "STS", "FFMA"))
 
 
 def reported_table() -> str:

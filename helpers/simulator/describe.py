@@ -13,6 +13,7 @@ from .arrays import ArrayName
 from .finding_facts import FindingFacts, Kind, Scene
 from .findings import Finding, finding_of_launch
 from .library import RawFinding
+from .progress import waits_for_others
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED)
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
@@ -477,8 +478,38 @@ class _Describer(FindingFacts):
     # ---- what ends a launch ----
 
     def runaway(self) -> _Words:
-        message = f"{self.who(self.raw.here)} was still running when the launch was stopped"
-        return None, None, message, "Does this loop end for every thread?"
+        who, progress = self.who(self.raw.here), self.scene.progress
+        if progress is None:
+            message = f"{who} was still running when the launch was stopped"
+            return None, None, message, "Does this loop end for every thread?"
+        how_far = progress.words()
+        if progress.is_slow:
+            message = (
+                f"the launch was stopped at its time limit {how_far}; nothing says that it would "
+                f"not end. {who} was running"
+            )
+            cause = (
+                f"The simulator needs longer for all blocks: give time_limit={progress.needed} "
+                "(--time-limit in a shell), a smaller size, or sample_every to a profile."
+            )
+            return None, None, message, cause
+        if waits_for_others(self.kernel, self.raw.here.pc):
+            message = f"{who} still waited in this loop for another thread, {how_far}"
+            later = progress.blocks - progress.done - 1
+            cause = "Does a thread write the value that ends this loop, and does this one read it?"
+            if later > 0:
+                cause = (
+                    "Blocks run one after another here, and a GPU, too, begins a block only when "
+                    f"there is room: a wait for one of the {later:,} blocks that have not ended "
+                    "may last for ever. Let a block wait for earlier ones only, or use two kernels."
+                )
+            return None, None, message, cause
+        message = f"{who} was still running when the launch was stopped {how_far}"
+        cause = (
+            "Does this loop end for every thread? If it does and only takes long, give a larger "
+            "time_limit (--time-limit in a shell) or a smaller size."
+        )
+        return None, None, message, cause
 
     def assertion(self) -> _Words:
         message = f"{self.who(self.raw.here)} found this to be false: {self.machine_text()}"

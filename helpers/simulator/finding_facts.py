@@ -14,6 +14,7 @@ from . import memory
 from .arrays import ArrayName
 from .library import Place, RawFinding
 from .module import Kernel
+from .progress import Progress
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
 _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
@@ -61,7 +62,8 @@ class Scene:
     """The parts of a launch that a description needs.
 
     arrays: by the machine's numbers; block: threads along x, y, z; pointers: addresses by parameter
-    name; dynamic_names: the kernel's names for its dynamic shared memory.
+    name; dynamic_names: the kernel's names for its dynamic shared memory; progress: how far the
+    launch came.
     """
 
     kernel: Kernel
@@ -69,6 +71,7 @@ class Scene:
     block: tuple[int, int, int]
     pointers: Mapping[str, int] = field(default_factory=dict)
     dynamic_names: tuple[str, ...] = ()
+    progress: Progress | None = None
 
 
 class FindingFacts:

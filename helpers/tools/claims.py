@@ -8,7 +8,7 @@ A number in a text of Markdown, or in a text cell of a lab, has an invisible mar
     conv2d_basic takes 6.13<!-- = 107_layer(op time; layer=layer 1; batch=10000) --> ms
 
 Between "= " and the end stands what the number is: a field of a row of a record in data/measured/,
-a number, or several of these joined by * / + -, from left to right.
+a number, or several of these joined by * / + - in the usual order.
 
     107_layer(op time; layer=layer 1; batch=10000)          the row's median_ms
     110_register(ratio; layer=layer 1).high                  another field of a row
@@ -25,10 +25,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import operator
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -43,12 +42,6 @@ _TERM = re.compile(
     r"|(?:(?P<of_several>min|max) )?(?P<record>[\w-]+)\((?P<row>(?:[^()]|\([^()]*\))*)\)"
     r"(?:\.(?P<field>\w+))?)\s*"
 )
-_OPERATORS: dict[str, Callable[[float, float], float]] = {
-    "*": operator.mul,
-    "/": operator.truediv,
-    "+": operator.add,
-    "-": operator.sub,
-}
 _FIELD = "median_ms"
 
 
@@ -74,17 +67,21 @@ class Claim:
 
 def value_of(what: str) -> float:
     """Return what a mark stands for. Raises ClaimError."""
-    total, join, at = 0.0, operator.add, 0
+    total, product, join, at = 0.0, 0.0, "+", 0
     while True:
         term = _TERM.match(what, at)
         if term is None:
             raise ClaimError(f"{what!r} cannot be read from {what[at:]!r} on")
-        total, at = join(total, _value_of_term(term)), term.end()
+        value, at = _value_of_term(term), term.end()
+        if join in "+-":
+            total, product = total + product, value if join == "+" else -value
+        else:
+            product = product * value if join == "*" else product / value
         if at == len(what):
-            return total
-        if what[at] not in _OPERATORS:
-            raise ClaimError(f"{what!r} needs one of * / + - before {what[at:]!r}")
-        join, at = _OPERATORS[what[at]], at + 1
+            return total + product
+        join, at = what[at], at + 1
+        if join not in "*/+-":
+            raise ClaimError(f"{what!r} needs one of * / + - before {what[at - 1 :]!r}")
 
 
 def _value_of_term(term: re.Match[str]) -> float:
@@ -119,9 +116,12 @@ def _value_of_term(term: re.Match[str]) -> float:
 @lru_cache(maxsize=64)
 def _rows(record: str) -> list[dict[str, Any]]:
     try:
-        return results.load(results.MEASURED / f"{record}.json").rows()
+        one = results.load(results.MEASURED / f"{record}.json")
     except results.RecordError as error:
         raise ClaimError(str(error)) from None
+    rows = one.rows()
+    # Rows of an earlier form can be named in either form.
+    return rows + [row for row in one.comparable() if row not in rows]
 
 
 def written(value: float, like: str) -> str:

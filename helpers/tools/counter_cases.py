@@ -25,6 +25,7 @@ from helpers.problems import (
     fft,
     fft_conv1d,
     fft_conv2d,
+    gemm,
     resizing,
     tensor_product,
 )
@@ -531,6 +532,7 @@ def _tensor() -> Iterable[Case]:
             except conv2d.LayerError:
                 continue
             yield Case.of(what, spec.plan(shape)[-1], partial(_layer_arrays, shape))
+    yield from _implicit()
     shape = conv2d.shape_of("layer E2", 3)
     small = conv2d.register_images().plan(shape)[-1]
     yield Case.of("layer E2", small, partial(_layer_arrays, shape))
@@ -545,6 +547,36 @@ def _tensor() -> Iterable[Case]:
                 return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
 
             yield Case.of(fused.layer, one, arrays)
+
+
+def _implicit() -> Iterable[Case]:
+    """The kernels of implicit.cuh and conv2d_register_2d, with sizes of their own.
+
+    Two chunks of channels, whose weights pass through two buffers; whole images; tiles that
+    overhang, with both strides.
+    """
+    many = ConvShape(2, C=20, M=17, H=13, W=14, K=3)
+    cases = (
+        ("20 channels", many, conv2d.ImplicitSizes((1, 4, 8), 1, (2, 1), (1, 3), (2, 2))),
+        (
+            "layer E2",
+            conv2d.shape_of("layer E2", 3),
+            conv2d.ImplicitSizes((3, 5, 5), 2, (5, 1), (1, 3)),
+        ),
+        ("ragged", LAYERS["ragged"], conv2d.ImplicitSizes((1, 4, 32), 1, (4, 1), (2, 1))),
+        (
+            "ragged, stride 2",
+            LAYERS["ragged, stride 2"],
+            conv2d.ImplicitSizes((1, 4, 8), 1, (2, 1), (1, 1)),
+        ),
+    )
+    for spec in conv2d.IMPLICIT:
+        for what, shape, sizes in cases:
+            sized = dataclasses.replace(spec, sizes=sizes, blocks=1)
+            yield Case.of(what, sized.plan(shape)[-1], partial(_layer_arrays, shape))
+    for what in ("layer 1", "ragged"):
+        (one,) = conv2d.register_2d().plan(LAYERS[what])
+        yield Case.of(what, one, partial(_layer_arrays, LAYERS[what]))
 
 
 def _background_copies() -> Iterable[Case]:
@@ -575,6 +607,19 @@ def _one_warp() -> Iterable[Case]:
     for products, short in ((1, 0), (3, 0), (3, 4)):
         (one,) = tensor_product.Split(products, short).plan(batch=3, steps=10)
         yield Case.of(f"{products} products, short sums of {short} steps", one, matrices)
+
+
+def _matrix_products() -> Iterable[Case]:
+    for rows, cols, inner in ((130, 200, 45), (264, 136, 72)):
+
+        def arrays(rows: int = rows, cols: int = cols, inner: int = inner) -> dict[str, np.ndarray]:
+            A, X = _cells(rows * inner), _cells(inner * cols)
+            Y = np.zeros((rows, cols), np.float32)
+            return {"Y": Y, "A": A.reshape(rows, inner), "X": X.reshape(inner, cols)}
+
+        for spec in gemm.GEMM:
+            (one,) = spec.plan(rows, cols, inner)
+            yield Case.of(f"{rows} x {inner} by {inner} x {cols}", one, arrays)
 
 
 def _fourier() -> Iterable[Case]:
@@ -694,6 +739,7 @@ _PARTS = (
     _reduced,
     _tensor,
     _one_warp,
+    _matrix_products,
     _background_copies,
     _fourier,
     _lenet,

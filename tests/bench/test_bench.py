@@ -372,13 +372,19 @@ def test_the_record_with_ratio_low_and_the_other_direction_is_read():
 
 def test_series_of_the_form_a_over_b_are_read():
     layer = bench.layer("layer 1", images=100)
-    wide = layer.kernel("conv2d_basic", block=(32, 8))
+    wide = layer.kernel("conv2d_basic", block=(32, 8), label="conv2d_basic, 32 x 8")
     times = layer.compare("conv2d_basic", "conv2d_uncoalesced", wide, record="108_coalescing")
     old = results.load(results.MEASURED / "108_coalescing.json").series(
         "conv2d_basic, 32 x 8 over conv2d_basic"
     )
     row = next(m.row() for m in old if m.parameters["layer"] == "layer 1")
-    assert row["batch"] == 100 and times.ratio("conv2d_basic", block="32 x 8").value == row["ratio"]
+    assert row["batch"] == 100 and times.ratio("conv2d_basic, 32 x 8").value == row["ratio"]
+    shapes = bench.layer("layer 1").sweep(
+        "conv2d_basic", block=[(8, 32), (16, 16)], record="108_coalescing"
+    )
+    rows = results.load(results.MEASURED / "108_coalescing.json").series("block shapes")
+    (square,) = (m.row() for m in rows if m.parameters["block_width"] == 16)
+    assert shapes.ms("conv2d_basic", block="16 x 16") == square["median_ms"]
 
 
 RECORDS = [
@@ -431,6 +437,7 @@ def test_one_and_by_name_what_is_ambiguous():
         ((1.0, 0.99, 1.01), "no measurable difference", "no measurable difference"),
         ((0.5, 0.49, 0.51), "2.00 x as fast", "faster"),
         ((1.5, 1.49, 1.51), "1.50 x the time", "slower"),
+        ((1.003, 1.002, 1.004), "1.003 x the time", "slower"),
         ((1.01, 1.0, 1.02), "no measurable difference", "no measurable difference"),
     ],
 )

@@ -43,6 +43,7 @@ def test_every_number_of_the_repository_agrees_with_its_record():
         ("made(k (a, b); n=20) / made(k (a, b); n=10)", 3.125),
         ("100 * made(k (a, b); n=10) / made(copy)", 200 / 1234.5),
         ("made(copy) - 0.5 + 1", 1235.0),
+        ("100 - 100 * made(k (a, b); n=10).share", 50.0),
     ],
 )
 def test_a_mark_is_a_row_or_several_joined(rows, what, value):

@@ -4,7 +4,7 @@ import pytest
 
 from helpers import checking, device, kernels
 from helpers.bench import results, timing
-from helpers.experiments import network_benchmark, tensor_benchmark
+from helpers.experiments import known_layers, network_benchmark, tensor_benchmark
 from helpers.experiments.network_benchmark import NetworkBenchmark
 from helpers.experiments.tensor_benchmark import (
     COPY,
@@ -16,6 +16,7 @@ from helpers.experiments.tensor_benchmark import (
     UNITS,
     TensorBenchmark,
 )
+from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.lenet import network_plan, pooled
 
@@ -65,11 +66,14 @@ def test_every_way_of_a_layer_is_checked_and_timed(cuda):
     assert [row["series"] for row in one] == [
         *COPY.values(),
         *("conv2d_register_tiled", "conv2d_register_images", RATIO),
-        *(2 * ["conv2d_mma_quads", RATIO]),
-        "conv2d_mma_quads",
+        *("conv2d_mma_quads", "conv2d_implicit_mma_split", RATIO),
+        *("conv2d_mma_quads", "conv2d_implicit_mma_async", RATIO),
+        *("conv2d_mma_quads", "conv2d_implicit_mma_async", RATIO),
     ]
-    assert [row["of"] for row in one if row["series"] == RATIO] == 3 * [COPY[False]]
-    assert "484 outputs are no multiple of 8" in one[-1]["left_out"]
+    floats, halves = 3 * [COPY[False]], [COPY[True]]
+    assert [row["of"] for row in one if row["series"] == RATIO] == floats + halves
+    (left_out,) = (row["left_out"] for row in one if "left_out" in row)
+    assert "484 outputs are no multiple of 8" in left_out
     errors = {row["way"]: row["relative_error"] for row in one if "relative_error" in row}
     assert errors["FP32 units"] < 1e-6 and errors["FP32 accuracy"] < 1e-6 < errors["halves"] < 2e-3
     table = tensor_benchmark.table(flat(rows))
@@ -83,8 +87,9 @@ def test_halves_in_and_out_are_measured_on_arrays_of_their_own(cuda, monkeypatch
     rows = list(TensorBenchmark(("layer 1",), (1,), budget_s=0.0).measure())
     assert cuda.mem_get_info()[0] == free
     assert [row["of"] for row in rows if row["series"] == RATIO][-1] == COPY[True]
-    (last,) = (row for row in rows if row.get("way") == "FP16 in and out" and row["timing"])
-    assert 1e-6 < last["relative_error"] < 2e-3
+    found = [row for row in rows if row.get("way") == HALF_IO and row["timing"]]
+    assert [row["series"] for row in found] == ["conv2d_mma_quads", "conv2d_implicit_mma_async"]
+    assert all(1e-6 < row["relative_error"] < 2e-3 for row in found)
 
 
 def test_what_refuses_a_layer_is_said(cuda, monkeypatch):
@@ -93,7 +98,7 @@ def test_what_refuses_a_layer_is_said(cuda, monkeypatch):
     left_out = {row["series"]: row["left_out"] for row in rows if "left_out" in row}
     assert set(left_out) == {"conv2d_wgmma", "conv2d_mma_pairs", "conv2d_mma_halves"}
     assert left_out["conv2d_wgmma"].startswith("conv2d_wgmma is made for layer 2")
-    assert [row["way"] for row in rows if row["series"] == RATIO] == ["FP32 units", "halves"]
+    assert [row["way"] for row in rows if row["series"] == RATIO] == list(MODES)
 
 
 def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
@@ -107,6 +112,29 @@ def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
     only(monkeypatch, "layer 1", (SPLIT, 0))
     with pytest.raises(checking.CheckError, match="FAIL conv2d_mma_quads"):
         list(TensorBenchmark(("layer 1",), (1,), budget_s=0.0).measure())
+
+
+def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
+    layers = {"tiny": ConvShape(2, C=3, M=4, H=9, W=10, K=3, stride=2)}
+    monkeypatch.setattr(known_layers, "LAYERS", layers)
+    rows = list(known_layers.KnownLayers(("tiny",), budget_s=0.0).measure())
+    timed = [row["series"] for row in rows if row["timing"] and "way" in row]
+    assert timed == ["conv2d_implicit_mma_split", *(2 * ["conv2d_implicit_mma_async"])]
+    assert rows[-1]["layer"] == "tiny" and rows[-1]["batch"] == 2
+    ratio = {"series": RATIO, "layer": "tiny"}
+    ours = [
+        ratio | {"way": HALVES, "of": "cuDNN (PyTorch, TF32), NCHW", "ratio": 0.75},
+        ratio | {"way": HALVES, "of": "cuDNN (PyTorch, FP16), NCHW", "ratio": 0.5},
+        ratio | {"way": HALF_IO, "of": "cuDNN (PyTorch, FP16), channels_last", "ratio": 0.625},
+    ]
+    assert known_layers.shares(ours).splitlines()[-1].split() == ["tiny", "-", "0.75", "0.62"]
+
+
+def test_the_layers_of_networks_are_taken():
+    for shape in known_layers.LAYERS.values():
+        for spec in (*conv2d.IMPLICIT, conv2d.implicit_mma(1, True)):
+            spec.require(shape)
+    assert {shape.stride for shape in known_layers.LAYERS.values()} == {1, 2}
 
 
 def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):

@@ -101,10 +101,11 @@ def test_a_ratio_is_turned_with_its_interval(times):
 
 
 def test_titles_follow_the_record(times):
+    around_one = {"low": 0.9, "ratio": 1.0, "high": 1.1}
     changed = dataclasses.replace(
         times,
         measurements=tuple(
-            dataclasses.replace(one, parameters={**one.parameters, "low": 0.9, "high": 1.1})
+            dataclasses.replace(one, parameters=one.parameters | around_one)
             if one.parameters.get("variant") == "float32" and "ratio" in one.parameters else one
             for one in times.measurements
         ),

@@ -14,7 +14,7 @@ from helpers import checking, device, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import IMPLICIT, ImplicitSizes, LayerError, implicit_mma
-from helpers.problems.conv2d.implicit_mma import Staging
+from helpers.problems.conv2d.implicit import Staging
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
 from tests.support import mutants, require_named
@@ -227,6 +227,16 @@ def test_launches_are_the_defaults_of_the_sources(spec):
     declared = kernels.source(spec.name) + (kernels.FOLDER / "implicit.cuh").read_text()
     for option in spec.options(conv2d.shape_of("layer E2", 10))[1:]:
         assert f"#ifndef {option[2:].partition('=')[0]}\n" in declared
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
+def test_sanitize_implicit_products(spec):
+    """For compute-sanitizer: chunks of weights that pass, whole images, tiles that overhang."""
+    for shape, sizes in TILED[:4]:
+        x, filter = problem(shape)
+        y = conv2d.convolve(replace(spec, sizes=sizes, blocks=2), x, filter, shape.stride)
+        conv2d.check(y, x, filter, spec.name, shape.stride, precision=spec.precision)
 
 
 TILES_OF = {  # of whole images with rows of 5 outputs; of rows in pairs

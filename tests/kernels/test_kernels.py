@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from helpers import checking, kernels, launch, reference, simulator
 from helpers.experiments import waiting
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, copies, fft, fft_conv1d, fft_conv2d, tensor_product
+from helpers.problems import conv2d, copies, fft, fft_conv1d, fft_conv2d, gemm, tensor_product
 from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pooled
@@ -109,7 +109,7 @@ REDUCED_SMALL = (
     conv2d.wmma(warps=2, rows=8),
     conv2d.wmma(warps=3, tf32=True),
 )
-LAYER_TABLE = (*LAYER_SMALL, *CONV2D, *REDUCED_SMALL, *REDUCED)
+LAYER_TABLE = (*LAYER_SMALL, *CONV2D, *conv2d.TAUGHT, *REDUCED_SMALL, *REDUCED)
 
 
 def layer_label(spec: Conv2d) -> str:
@@ -281,6 +281,7 @@ def test_every_kernel_is_in_the_table():
     elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.IMPLICIT, *conv2d.WARPGROUPS)}
     elsewhere |= {fft.TRANSFORM, fft_conv1d.OVERLAP_ADD, fft_conv2d.TILES}
     elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
+    elsewhere |= {spec.name for spec in (*gemm.GEMM, gemm.WGMMA)}
     elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}
     assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *elsewhere} == set(
         kernels.names()
@@ -319,7 +320,7 @@ def test_layer_table(run, spec):
 
 @pytest.mark.parametrize(
     "spec",
-    [spec for spec in (*CONV2D, *REDUCED) if spec.precision.chain == "none"],
+    [spec for spec in (*CONV2D, *conv2d.TAUGHT, *REDUCED) if spec.precision.chain == "none"],
     ids=layer_label,
 )
 def test_a_layer_by_hand(run, spec):
@@ -633,7 +634,7 @@ def test_benchmarked_launches_are_the_defaults_of_the_sources():
 
 def test_launches_of_the_layer_are_the_defaults_of_the_sources():
     """Without -D a source means layer 1, launched as the table says."""
-    for spec in (*CONV2D, *REDUCED):
+    for spec in (*CONV2D, *conv2d.TAUGHT, *REDUCED):
         for name in spec.sources:
             source = kernels.source(name)
             headers = re.findall(r'^#include "(.+)"', source, re.MULTILINE)
@@ -671,7 +672,14 @@ def takes(spec: Conv2d, shape: ConvShape) -> bool:
 
 def options_of(name: str) -> list[list[str]]:
     """The options of a kernel: of each record and layer that it takes, or two filters."""
-    beside = (*conv2d.SMALL, *conv2d.FASTEST, *conv2d.WARPGROUPS, *pooled.POOLED)
+    beside = (
+        *conv2d.TAUGHT,
+        *conv2d.SMALL,
+        *conv2d.IMPLICIT,
+        *conv2d.FASTEST,
+        *conv2d.WARPGROUPS,
+        *pooled.POOLED,
+    )
     specs = [spec for spec in (*CONV2D, *REDUCED, *beside) if name in spec.sources]
     shapes = [conv2d.shape_of(layer, 1) for layer in ("layer 1", "layer 2")]
     cases = [list(spec.options(shape)) for spec in specs for shape in shapes if takes(spec, shape)]

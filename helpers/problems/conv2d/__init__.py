@@ -25,7 +25,7 @@ from .checks import Problem, check, conv2d_atol, some_images, suspects
 from .data import inputs
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
-from .implicit_mma import IMPLICIT, ImplicitMma, ImplicitSizes, implicit_mma
+from .implicit import IMPLICIT, ImplicitMma, ImplicitSizes, implicit_mma
 from .mma import (
     ARCHITECTURE,
     FASTEST,
@@ -51,7 +51,7 @@ from .register_images import RegisterImages, register_images
 from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
 from .shapes import LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
-from .table import CONV2D, REDUCED, SMALL, channels_shuffle, channels_tree, conv2d_named
+from .table import CONV2D, REDUCED, SMALL, TAUGHT, channels_shuffle, channels_tree, conv2d_named
 from .wmma import Wmma, wmma
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "SMALL",
     "SPARE",
     "STATIC_SHARED_BYTES",
+    "TAUGHT",
     "WARPGROUPS",
     "Compiled",
     "Conv2d",

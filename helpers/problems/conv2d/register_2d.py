@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,10 +22,17 @@ class Register2d(Conv2d):
     arranged: ClassVar[bool] = True
 
     def options(self, shape: ConvShape) -> list[str]:
-        store = next(n for n in (4, 2, 1) if shape.out_w % n == 0)
-        known = {"FILTER_WORDS": self.constant_bytes(shape) // 4, "STORE": store}
-        others = (one for one in super().options(shape) if not one.startswith("-DFILTER_WORDS"))
-        return [*others, *(f"-D{name}={value}" for name, value in known.items())]
+        layer = {
+            "CHANNELS": shape.C,
+            "OUTPUT_MAPS": shape.M,
+            "HEIGHT": shape.H,
+            "WIDTH": shape.W,
+            "STORE": next(n for n in (4, 2, 1) if shape.out_w % n == 0),
+        }
+        return [*super().options(shape), *(f"-D{name}={value}" for name, value in layer.items())]
+
+    def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
+        return y, x
 
     def arrange(self, filter: np.ndarray) -> np.ndarray:
         """Return the weights as (C, K, K, M); zeros fill M up to whole patches."""
@@ -43,15 +50,18 @@ def tile_bytes(spec: Register2d, shape: ConvShape) -> int:
     return 4 * (rows + shape.K - 1) * 4 * ceil_div(columns + shape.K - 1, 4)
 
 
-def register_2d(across: int = 20, down: int = 8, maps: int = 4) -> Register2d:
-    """The record of conv2d_register_2d. across, down: threads of a block. maps: of a patch."""
+def register_2d(across: int = 20, down: int = 8, maps: int = 4, unroll: int = 7) -> Register2d:
+    """The record of conv2d_register_2d.
+
+    across, down: threads of a block. maps: of a patch. unroll: filter rows in a round of the loop.
+    """
     return Register2d(
         "conv2d_register_2d",
         block=(across, down),
         tile=(COLUMNS * across, ROWS * down, maps),
         filter_in="constant",
         width_in="constant",
-        constants=(("BLOCK_X", across), ("BLOCK_Y", down)),
+        constants=(("BLOCK_X", across), ("BLOCK_Y", down), ("UNROLL", unroll)),
         static=tile_bytes,
         largest_width=15,
     )

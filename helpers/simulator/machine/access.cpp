@@ -209,11 +209,11 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
         refuse_access(w, warp, lane, READ_ONLY, &region, addresses[lane], size, pc, access);
         return false;
     }
-    if (access != LOAD && UNLIKELY(w.launch.rehearsal != 0) && !region.is_shared() &&
-        !region.fleeting) {
+    // Several workers save the arrays before they start.
+    if (access != LOAD && UNLIKELY(w.launch.undo != NEVER) && !w.one_of_many &&
+        !region.is_shared() && !region.fleeting) {
         if (region.saved == nullptr) region.saved = &w.saved.emplace_back(region);
-        for (std::uint32_t left = lanes; left != 0; left &= left - 1)
-            region.saved->keep(addresses[__builtin_ctz(left)] - region.start, size);
+        region.saved->keep(addresses, lanes, size, shapes.warp == CONTIGUOUS);
     }
     if (UNLIKELY(w.async.in_flight != 0) && region.is_shared())
         watch_copies_in_flight(w, warp, lanes, addresses, size, pc, access);

@@ -302,9 +302,9 @@ bool refuse_parameter(Worker& w, Warp& warp, int lane, std::int32_t pc, std::uin
 
 // Whether an access is to a flag between threads, which does not race with other such accesses. A
 // volatile variable is a flag if the kernel has fences and waits for it in a loop.
-bool is_flag(const Worker& w, const Instruction& i, std::int32_t pc) {
+bool is_flag(const Worker& w, const Instruction& i, std::int32_t pc, std::uint64_t address) {
     if (i.flags & (ACQUIRE | RELEASE)) return true;
-    if (i.space == SHARED_SPACE) return false;
+    if (i.space == SHARED_SPACE || address - window_of(w) < w.launch.shared_bytes) return false;
     if (i.flags & RELAXED) return true;
     if (!(i.flags & VOLATILE) || !w.has_fences || !w.has_polls) return false;
     return w.decoded[pc].machine == run_store || w.decoded[pc].detail != 0;
@@ -388,7 +388,7 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         rest &= ~(own | parameter_lanes(w, lanes, addresses, size));
     }
     if (rest != 0) {
-        const bool flag = is_flag(w, i, pc);
+        const bool flag = is_flag(w, i, pc, addresses[__builtin_ctz(rest)]);
         if (!observe_moved(w, warp, i, pc, rest, addresses, size, LOAD, flag,
                            rest == lanes ? shapes : Shapes()))
             return false;
@@ -425,7 +425,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
         rest &= ~own;
     }
     if (rest != 0) {
-        const bool flag = is_flag(w, i, pc);
+        const bool flag = is_flag(w, i, pc, addresses[__builtin_ctz(rest)]);
         if (flag)    // the observer of initialisation must see a store
             for (std::uint32_t left = rest; left != 0; left &= left - 1) {
                 const std::uint64_t address = addresses[__builtin_ctz(left)];

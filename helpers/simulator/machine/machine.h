@@ -46,6 +46,10 @@ struct SharedArray {
     std::uint64_t offset, bytes;
 };
 
+// Whether what a launch writes is undone: at its end (a rehearsal), or when library.py asks for the
+// arrays as they were before it.
+enum Undo : std::uint32_t { NEVER = 0, AT_END = 1, ON_REQUEST = 2 };
+
 // One launch, as library.py declares it.
 struct LaunchRequest {
     Program program;
@@ -58,14 +62,12 @@ struct LaunchRequest {
     const SharedArray* shared_arrays;
     std::uint32_t observe, sample_every, workers, watched_warp;
     std::uint64_t watched_block;
-    std::uint32_t rehearsal,
-        block_count;    // rehearsal: what the launch writes is undone at its end
+    std::uint32_t undo, block_count;
     const std::uint64_t* blocks;    // those to run, where block_count is not 0
     std::uint64_t step_limit;    // turns of `fuel_of_a_turn` backward branches; 0: none
 };
 
-// The content of an array before a rehearsal, or before several workers run a launch. It restores
-// the array afterwards.
+// The content of an array before a launch that may be undone. It restores the array afterwards.
 struct Saved {
     explicit Saved(Region& region);
     void keep_all() { add(0, region_->bytes()); }
@@ -75,7 +77,11 @@ struct Saved {
              ++page)
             if (!kept_[page]) keep_page(page);
     }
+    // Saves the pages that an access of several lanes will change.
+    void keep(const std::uint64_t* addresses, std::uint32_t lanes, std::uint32_t size,
+              bool contiguous);
     void restore() const;
+    void exchange();    // the array's content with that before the launch
 
 private:
     static constexpr std::uint64_t page_bytes = 4096;
@@ -220,7 +226,7 @@ struct Worker {
     std::vector<Region*> shared;    // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;    // what the kernel itself has allocated
-    std::deque<Saved> saved;    // of a rehearsal: the arrays that it has written to
+    std::deque<Saved> saved;    // of a launch that may be undone: the arrays that it has written to
     std::uint64_t steps = 0;    // backward branches and calls of the turns that have ended
     Dim block_index{};
     std::uint64_t block_linear = 0;
@@ -241,7 +247,8 @@ struct Worker {
     Traffic traffic;
     Order order;
     std::unordered_map<const RaceCell*, Earlier>
-        plain_before;    // plain writes that atomics have covered
+        plain_before,    // plain writes that atomics have covered
+        equal_before;    // the first of several writes of one value
     std::unordered_map<std::uint32_t, std::uint32_t> arrived;    // bar.arrive: threads by barrier
     AsyncBarriers async;
     std::string printed;

@@ -140,7 +140,7 @@ struct Region {
     bool shadowed = false;    // an argument or a global of this launch: several workers may access
                               // it at a time
     bool writable = false;    // shadowed, and saved before the workers start
-    Saved* saved = nullptr;    // the pages that a running rehearsal has saved
+    Saved* saved = nullptr;    // the pages that a launch has saved, to be undone
     std::uint32_t updated_by = 0;    // several workers update it by atomics of this kind alone; 0:
                                      // by none yet
     std::uint8_t grain = 2;    // a race cell stands for 1 << grain bytes
