@@ -124,8 +124,8 @@ def read(options: Sequence[object]) -> Options:
 
 
 def require_folders(options: Sequence[object]) -> None:
-    """Raises ValueError if a folder of -I is missing. A compiler says nothing of it, and then misses
-    the headers. Raises CompileFailed as `read` does.
+    """Raises ValueError if a folder of -I is missing: a compiler says nothing of it, and misses the
+    headers. Raises CompileFailed as `read` does.
     """
     for path in read(options).include_paths:
         if not os.path.isdir(path):
