@@ -76,7 +76,8 @@ class Ready:
     """A kernel that was compiled for the device and has passed its check there.
 
     Only `OnDevice.ready` makes one, and only a Ready can be timed. run: `run(stream)` enqueues it.
-    registers: of a thread. error: the largest relative error of its outputs.
+    registers: of a thread. error: the largest relative error of its outputs. program, arrays: what
+    it launches, and on which addresses.
     """
 
     kernel: Kernel
@@ -84,6 +85,14 @@ class Ready:
     verdict: checking.Verdict
     registers: int
     error: float
+    program: Program | None = field(default=None, repr=False, compare=False)
+    arrays: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def only(self, *names: str) -> Ready:
+        """Return a part of it: its kernels of these names, which has passed with the whole."""
+        if self.program is None:
+            raise ValueError(f"{self.kernel.title} has no program to take a part of")
+        return dataclasses.replace(self, run=launcher(self.program, self.arrays, names))
 
     def time(self, budget_s: float = SWEEP_S, cache: str = "cold") -> timing.Timing:
         """Return its time, as timing.time_gpu measures it."""
@@ -96,7 +105,11 @@ class Ready:
         )
 
     def beside(
-        self, other: Ready, budget_s: float = COMPARE_S, precision: float = 0.01
+        self,
+        other: Ready,
+        budget_s: float = COMPARE_S,
+        precision: float = 0.01,
+        cache: str = "cold",
     ) -> timing.Comparison:
         """Return its time over that of another kernel, sample by sample in turns."""
         return timing.compare(
@@ -106,6 +119,7 @@ class Ready:
             names=(self.kernel.title, other.kernel.title),
             budget_s=budget_s,
             precision=precision,
+            cache=cache,
         )
 
     def over(self, other: Ready, budget_s: float = COMPARE_S) -> Ratio:
@@ -188,7 +202,8 @@ class OnDevice:
             raise NotReadyError(
                 f"{one.title} is wrong on this GPU, so it is not timed:\n{error}"
             ) from None
-        return Ready(one, run, verdict, program.kernel().function.num_regs, self.error(one))
+        registers = program.kernel().function.num_regs
+        return Ready(one, run, verdict, registers, self.error(one), program, self.arrays)
 
     def __enter__(self) -> OnDevice:
         return self
@@ -311,14 +326,17 @@ class Problem(abc.ABC):
     ) -> Kernel:
         """Return a kernel of this problem.
 
-        kernel: a name of kernels/; what a %%kernel cell binds; or a Kernel, which stays what it
-        is. like: for a cell, the kernel whose launch it has; without it, the one of its name.
+        kernel: a name of kernels/; a record of the problem; what a %%kernel cell binds; or a
+        Kernel, which stays what it is. like: for a cell, the kernel whose launch it has; without
+        it, the one of its name.
         arguments: for a cell with other parameters, their names in order, such as "y x H W".
         sizes: -D constants of the source (TILE_WIDTH=20), or fields of the record (block=(32, 8)).
         Raises KernelError for what is no kernel, and for a size that the record does not have.
         """
         if isinstance(kernel, Kernel):
             found = kernel
+        elif hasattr(kernel, "plan"):
+            found = Kernel(kernel.name, kernel)
         elif isinstance(kernel, str):
             found = Kernel(kernel, self.named(kernel))
         elif sources.is_cell(kernel):
@@ -408,8 +426,8 @@ class Problem(abc.ABC):
                 if is_first:
                     yield self.row(first) | {"timing": pair.b}
                     is_first = False
-                ratio = {"over": base.title, "ratio": pair.ratio, "low": pair.low}
-                yield self.row(ready) | ratio | {"high": pair.high, "timing": pair.a}
+                ratio = {"over": base.title, **Ratio.of(pair).to_row()}
+                yield self.row(ready) | ratio | {"timing": pair.a}
             if is_first:
                 yield self.row(first) | {"timing": first.time(budget_s)}
 
@@ -490,13 +508,13 @@ def _check(problem: Problem, kernel: Kernel) -> Check:
 
 def _count(problem: Problem, kernel: Kernel, watch: Any) -> Count:
     if kernel.is_missing:
-        return Count(kernel, problem.title, None, problem.outputs, problem.outputs, False)
+        return Count(kernel, problem.title, (), problem.outputs, problem.outputs, False)
     try:
         profiles, arrays = _profiled(problem, kernel, watch)
     except simulator.CompileFailed:
         if not kernel.yours:
             raise
-        return Count(kernel, problem.title, None, problem.outputs, problem.outputs, False)
+        return Count(kernel, problem.title, (), problem.outputs, problem.outputs, False)
     right = not _faults(profiles)
     if right and kernel.yours:
         try:
@@ -504,7 +522,7 @@ def _count(problem: Problem, kernel: Kernel, watch: Any) -> Count:
         except checking.CheckError:
             right = False
     covered = problem.covered(kernel)
-    return Count(kernel, problem.title, profiles[-1], problem.outputs, covered, right)
+    return Count(kernel, problem.title, tuple(profiles), problem.outputs, covered, right)
 
 
 def _faults(profiles: Sequence[simulator.Profile]) -> list[simulator.Finding]:

@@ -30,6 +30,7 @@ from helpers import kernels, tables
 from helpers.bench import old_records
 from helpers.bench.timing import Timing
 from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
+from helpers.simulator import notices
 
 if TYPE_CHECKING:
     from helpers.device import Device
@@ -268,7 +269,8 @@ def record(
     if device.kind != "gpu" and needs_gpu:
         return recall(name)
     _writable_folder()
-    measurements = tuple(_measurement(row) for row in measure())
+    rows = notices.counted(f"Measuring {name}", measure())
+    measurements = tuple(_measurement(row) for row in rows)
     if not measurements:
         raise ValueError(f"record {name}: measure() returned no measurements")
     return _written(name, lab, device, measurements)
@@ -289,7 +291,7 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Recor
     _require_name(name)
     _writable_folder()
     begun = _begun.setdefault(name, {})
-    for row in rows:
+    for row in notices.counted(f"Measuring {name}", rows):
         one = _measurement(row)
         named = {key: value for key, value in one.parameters.items() if key not in _FOUND}
         begun[one.series, tuple(sorted(named.items(), key=str))] = one
@@ -375,7 +377,11 @@ def _parse(text: str, where: str) -> Record:
         )
     try:
         measurements = tuple(
-            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"]))
+            Measurement(
+                m["series"],
+                _one_schema(m["parameters"]),
+                m["timing"] and Timing.from_dict(m["timing"]),
+            )
             for m in data["measurements"]
         )
         kept = {key: data[key] for key in ("name", "lab", "created", "software", "sources")}
@@ -392,7 +398,7 @@ def _require_name(name: str) -> None:
 
 
 def _measurement(row: Mapping[str, Any]) -> Measurement:
-    parameters = dict(row)
+    parameters = _one_schema(row)
     series, timing = parameters.pop("series", None), parameters.pop("timing", None)
     if not isinstance(series, str) or not series:
         raise ValueError(
@@ -411,6 +417,15 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
     return Measurement(
         series, {key: _scalar(value, series, key) for key, value in parameters.items()}, timing
     )
+
+
+def _one_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a row; the ends of a ratio's interval are "low" and "high".
+
+    Earlier records call them "ratio_low" and "ratio_high".
+    """
+    ends = {"ratio_low": "low", "ratio_high": "high"}
+    return {ends.get(key, key): value for key, value in parameters.items()}
 
 
 def _scalar(value: Any, series: str, key: str) -> Any:
