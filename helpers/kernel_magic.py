@@ -21,6 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
 from . import device, kernel_cells, tracebacks
+from .jupyterlab import cell_marks
 from .kernel_cells import USAGE, with_c_linkage
 from .kernel_cells import CellError as KernelError
 from .simulator.toolchain import CompilerMissingError
@@ -54,6 +55,8 @@ class KernelMagics(Magics):
         self._session = shell
         self.unbound: dict[str, str] = {}
         self._running: Any = None
+        self._texts: dict[str, str] = {}  # of the cells that were compiled, by name
+        self._compiling = ""  # the name of the latest
         self._cells: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def watch(self, info: Any) -> None:
@@ -77,6 +80,15 @@ class KernelMagics(Magics):
             others[place] = mine
         return readable, twice
 
+    def mark(self, error: BaseException, text: str) -> None:
+        """Mark in the cells the lines that an error is about; text: the error as it is shown."""
+        if isinstance(error, KernelError):
+            if cell := self._texts.get(self._compiling):
+                cell_marks.show(self._compiling, cell_marks.marks_of_compiler(text, cell))
+        else:
+            for name, marks in cell_marks.marks_of(text, self._texts).items():
+                cell_marks.show(name, marks)
+
     # A grader cannot know the variables of a session, so that IPython must not insert them.
     @no_var_expand
     @cell_magic
@@ -93,7 +105,9 @@ class KernelMagics(Magics):
         self.unbound[name] = UNBOUND
         one = kernel_cells.parts(line, cell)
         device.select()
-        function, module = _compile(one)
+        self._texts[name], self._compiling = f"%%kernel {line}\n{cell}", name
+        function, module, said = _compile(one)
+        cell_marks.show(name, cell_marks.marks_of_compiler(said, self._texts[name]))
         function.source, function.name, function.module = one.source, one.kernel, module
         function.options, function.cell = list(one.options), one
         function.readable, function.twice = self._notes(one)
@@ -106,7 +120,7 @@ def load_ipython_extension(shell) -> None:
     magics = KernelMagics(shell)
     shell.register_magics(magics)
     shell.events.register("pre_run_cell", magics.watch)
-    tracebacks.install(shell, magics.unbound)
+    tracebacks.install(shell, magics.unbound, magics.mark)
     _describe_figures(shell)
 
 
@@ -121,7 +135,7 @@ def _describe_figures(shell) -> None:
     """
 
     def bundle(figure, include=None, exclude=None) -> tuple[dict, dict]:
-        from .descriptions import description
+        from .plotting.descriptions import description
 
         words = description(figure)
         return {"text/plain": words}, {"image/png": {"alt": words}}
@@ -131,7 +145,10 @@ def _describe_figures(shell) -> None:
 
 
 def _compile(cell: kernel_cells.KernelCell):
-    """Return the function and its module. Raises KernelError with the compiler's message."""
+    """Return the function, its module, and the compiler's remarks, which are printed.
+
+    Raises KernelError with the compiler's message.
+    """
     from pycuda.compiler import SourceModule
     from pycuda.driver import CompileError
 
@@ -146,9 +163,9 @@ def _compile(cell: kernel_cells.KernelCell):
         ) from None
     except (CompilerMissingError, ToolkitMissingError) as error:
         raise KernelError(str(error)) from None
-    for one in said:
-        print(remarks(str(one.message)), end="")
-    return function, module
+    text = "".join(remarks(str(one.message)) for one in said)
+    print(text, end="")
+    return function, module, text
 
 
 def remarks(message: str) -> str:

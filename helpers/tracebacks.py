@@ -5,8 +5,8 @@ PyCUDA, that is half a screen with the cell again and with lines of this package
 a student. `install(shell)` shortens these errors:
 
 - an AssertionError with a message, or one that an assert of the notebook raised;
-- every error of PyCUDA and of this package, and a TypeError or a ValueError that PyCUDA raises for
-  a wrong argument;
+- every error of PyCUDA and of this package, and a TypeError or a ValueError that PyCUDA or this
+  package raises for a wrong argument;
 - a NameError: its %%kernel cell failed, or the cell above that defines the name was not run, as
   after a restart;
 - KeyboardInterrupt, which is one line.
@@ -20,7 +20,8 @@ from __future__ import annotations
 import re
 import textwrap
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import TracebackType
 
 LINE = 100  # characters in a line
@@ -33,14 +34,20 @@ _FOLDER = re.compile(r"(?:[^\s\"'()]*[/\\])(?=kernel\.cu\b)")
 _PYCUDA = ("pycuda", "helpers.simulator.pycuda_api")
 
 
-def install(shell, unbound: Mapping[str, str]) -> None:
+def install(
+    shell, unbound: Mapping[str, str], mark: Callable[[BaseException, str], None] | None = None
+) -> None:
     """Shorten errors in the IPython `shell`.
 
-    unbound: for a name without a kernel, the reason; it may change later.
+    unbound: for a name without a kernel, the reason; it may change later. mark: called with each
+    error and its text; what it raises is ignored, so that the error itself is shown.
     """
 
     def show(shell, etype, value, tb, tb_offset=None) -> None:
         lines = short(shell, value, tb, unbound)
+        if mark is not None:
+            with suppress(Exception):
+                mark(value, "\n".join(lines or [str(value)]))
         if lines is None:
             shell.showtraceback((etype, value, tb), tb_offset=tb_offset, running_compiled_code=True)
             return
@@ -91,7 +98,15 @@ def _is_plain(error: BaseException, tb: TracebackType | None, in_notebook: bool)
         return bool(str(error)) or (in_notebook and raised_in == "__main__")
     if _is_of(type(error).__module__, ("helpers", *_PYCUDA)):
         return True
-    return isinstance(error, TypeError | ValueError) and _is_of(raised_in, _PYCUDA)
+    if not isinstance(error, TypeError | ValueError):
+        return False
+    return _is_of(raised_in, _PYCUDA) or (_is_of(raised_in, ("helpers",)) and _is_raised(tb))
+
+
+def _is_raised(tb: TracebackType | None) -> bool:
+    """Return whether a `raise` ended in this error: it is meant for the reader, and no bug."""
+    frames = traceback.extract_tb(tb)
+    return bool(frames) and (frames[-1].line or "").startswith("raise ")
 
 
 def _is_of(module: str, packages: tuple[str, ...]) -> bool:

@@ -14,8 +14,8 @@
 //            steps, and M to ROWS, by zeros.
 // Memory     shared, dynamic: ROWS * FILTER_PITCH + WARPS * WARP_ELEMENTS + CELLS elements.
 // Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K, TF32 (0: half,
-//            1), ROWS (maps of a fragment: 8 or 16; TF32: 16), WARPS, BUFFERS (2: a step is
-//            gathered while another is multiplied; or 1), SKEW_BYTES (16: neighbouring rows begin
+//            1), ROWS (maps of a fragment: 8 or 16; TF32: 16), WARPS, BUFFERS (for gathered cells:
+//            1; or 2, which saves a wait in each step), SKEW_BYTES (16: neighbouring rows begin
 //            in other banks; 0 shows the conflicts) by -D (defaults below: layer 1 of the network).
 // Reference  helpers.reference.conv2d of the rounded arrays; tolerance:
 //            helpers.problems.precision.HALF_TENSOR, TF32_TENSOR

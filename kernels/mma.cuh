@@ -9,8 +9,8 @@
 // A kernel sets these before it includes this file, by -D or by its own defaults:
 //   PARTS = 1     A cell or a weight is rounded to half.
 //   PARTS = 2     A cell or a weight is the sum of two halves: the number rounded to half, and the
-//                 residual that this rounding left, rounded to half itself. Both together have 22
-//                 significant bits, FP32 has 24.
+//                 residual, rounded to half. Both have 22 significant bits (FP32: 24), if the
+//                 largest numbers lie from 1/8 to 65,504; below, bits are lost; above, all is NaN.
 //   HALF_IO = 1   x and y hold halves; 0: float32.
 //
 // It needs compute capability 8.0, for its products and for copies in the background.

@@ -20,6 +20,8 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from helpers import checking, device
 from helpers.bench import timing
 from helpers.limits import ConvShape
@@ -159,23 +161,23 @@ def require(mode: str = "FP32") -> Any:
 
 
 class _Borrowed:
-    """float32 in memory of another owner on the device, by the CUDA array interface."""
+    """An array in memory of another owner on the device, by the CUDA array interface."""
 
-    def __init__(self, address: int, shape: Sequence[int]):
+    def __init__(self, address: int, shape: Sequence[int], dtype: Any):
         self.__cuda_array_interface__ = {
             "data": (int(address), False),
             "shape": tuple(shape),
-            "typestr": "<f4",
+            "typestr": np.dtype(dtype).str,
             "strides": None,
             "version": 3,
         }
 
 
-def borrowed(address: int, shape: Sequence[int]) -> Any:
-    """PyTorch's view of float32 on the device that somebody else owns."""
+def borrowed(address: int, shape: Sequence[int], dtype: Any = np.float32) -> Any:
+    """Return PyTorch's view of an array on the device that somebody else owns."""
     import torch
 
-    return torch.as_tensor(_Borrowed(address, shape), device="cuda")
+    return torch.as_tensor(_Borrowed(address, shape, dtype), device="cuda")
 
 
 class Convolution:

@@ -27,8 +27,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, tables
+from helpers.bench import old_records
 from helpers.bench.timing import Timing
-from helpers.problems.measured import MEASURED, ROOT
+from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
+from helpers.simulator import notices
 
 if TYPE_CHECKING:
     from helpers.device import Device
@@ -38,6 +40,11 @@ REPORTED = ROOT / "data" / "reported"
 PNG_KEY = "halo-labs-record"
 
 _FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
+
+
+# What a measurement finds, beside the entries that name it.
+_FOUND = ("ratio", "low", "high", "registers", "relative_error")
+_NUMBERS = {*_FOUND, *_FROM_TIMING}
 
 
 class RecordError(RuntimeError):
@@ -68,8 +75,9 @@ class Record:
     """Measurements with their provenance.
 
     created: UTC, ISO 8601. sources: for each measured kernel, the sha256 of its code with its
-    headers. software: versions by name, None for software that was not used. recalled: whether it
-    was read from data/measured/ because there is no GPU here.
+    headers, and for programs of the CPU that of their file in helpers/problems/cpu/. software:
+    versions by name, None for software that was not used. recalled: whether it was read from
+    data/measured/ because there is no GPU here. committed: whether it was read from there at all.
     """
 
     name: str
@@ -81,15 +89,14 @@ class Record:
     measurements: tuple[Measurement, ...]
     schema: int = SCHEMA
     recalled: bool = field(default=False, compare=False)
+    committed: bool = field(default=False, compare=False)
 
     def caption(self) -> str:
-        """Return "Measured on <device>, <date>", or "Recorded on ..." for a recalled record."""
-        where, day = self._where(), self.created[:10]
-        return (
-            f"Recorded on {where}, {day} (no GPU here)"
-            if self.recalled
-            else f"Measured on {where}, {day}"
-        )
+        """Return "Measured on <device>, <date>", or "Recorded on ..." for one of data/measured/."""
+        where = f"{self._where()}, {self.created[:10]}"
+        if self.recalled:
+            return f"Recorded on {where} (no GPU here)"
+        return f"{'Recorded' if self.committed else 'Measured'} on {where}"
 
     def _where(self) -> str:
         timed_on = sorted({m.timing.device for m in self.measurements if m.timing is not None})
@@ -110,9 +117,64 @@ class Record:
         """Return one flat dict for each measurement (see :meth:`Measurement.row`)."""
         return [m.row() for m in self.measurements]
 
+    def comparable(self) -> list[dict[str, Any]]:
+        """Return the rows in the form of the bench, also those of earlier versions of a lab.
+
+        A ratio is then the time over the baseline's ("over"), with "low" and "high".
+        """
+        return [old_records.comparable(self.name, row) for row in self.rows()]
+
+    def select(self, **where: Any) -> list[dict[str, Any]]:
+        """Return the comparable rows that have all these entries, such as layer="layer 1"."""
+        return [
+            row
+            for row in self.comparable()
+            if all(key in row and row[key] == value for key, value in where.items())
+        ]
+
+    def one(self, **where: Any) -> dict[str, Any]:
+        """Return the only comparable row with these entries.
+
+        Raises KeyError for no such row, and for several.
+        """
+        rows = self.select(**where)
+        if not rows:
+            known = {
+                key: sorted({str(row.get(key)) for row in self.comparable()})
+                for key in ("series", *where)
+            }
+            there = "; ".join(f"{key}: {', '.join(values)}" for key, values in known.items())
+            raise KeyError(f"record {self.name} has no row with {where}; there is {there}")
+        if len(rows) > 1:
+            keys = dict.fromkeys(key for row in rows for key in row if key not in _NUMBERS)
+            apart = [key for key in keys if len({str(row.get(key)) for row in rows}) > 1]
+            raise KeyError(
+                f"record {self.name} has {len(rows)} rows with {where}: name more entries, of "
+                f"{', '.join(apart) or 'nothing that differs'}"
+            )
+        return rows[0]
+
+    def by(self, key: str, **where: Any) -> dict[Any, dict[str, Any]]:
+        """Return the comparable rows with these entries, by the value of another entry.
+
+        Rows without the entry are left out. Raises KeyError for several rows of one value.
+        """
+        rows: dict[Any, dict[str, Any]] = {}
+        for row in self.select(**where):
+            if row.get(key) is None:
+                continue
+            if row[key] in rows:
+                raise KeyError(
+                    f"record {self.name} has several rows with {where} and {key} {row[key]!r}: "
+                    "name more entries"
+                )
+            rows[row[key]] = row
+        return rows
+
     def changed_sources(self) -> tuple[str, ...]:
-        """Return the kernels whose source has changed since the measurement, or is gone."""
-        known = set(kernels.names())
+        """Return the kernels whose source has changed since the measurement, or is gone; likewise
+        the files of programs of the CPU."""
+        known = set(kernels.names()) | {path.name for path in CPU_SOURCES.glob("*.cpp")}
         return tuple(
             k for k, sha in sorted(self.sources.items()) if k not in known or _sha256(k) != sha
         )
@@ -195,20 +257,57 @@ def record(
 
     measure: a function that returns dicts such as {"series": "conv1d_basic", "n": 1000000,
     "timing": Timing or None}; other entries are plain scalars, of NumPy, too. If a series, or an
-    entry "kernel", is the name of a kernel, the record has the hash of its source. In the
-    simulator, the function returns the repository's record and does not measure, unless
-    ``needs_gpu=False`` (host measurements).
+    entry "kernel", is the name of a kernel, the record has the hash of its source; an entry
+    "cpu_source" names a file of helpers/problems/cpu/ in the same way. In the simulator, the
+    function returns the repository's record and does not measure, unless ``needs_gpu=False`` (host
+    measurements).
 
     Raises RecordError, before it measures, if the results folder cannot be written, and if there is
     no recorded measurement; ValueError or TypeError for a malformed measurement or name.
     """
     _require_name(name)
     if device.kind != "gpu" and needs_gpu:
-        return _recall(name)
-    folder = _writable_folder()
-    measurements = tuple(_measurement(row) for row in measure())
+        return recall(name)
+    _writable_folder()
+    rows = notices.counted(f"Measuring {name}", measure())
+    measurements = tuple(_measurement(row) for row in rows)
     if not measurements:
         raise ValueError(f"record {name}: measure() returned no measurements")
+    return _written(name, lab, device, measurements)
+
+
+# The records that `extend` has begun in this process.
+_begun: dict[str, dict[Any, Measurement]] = {}
+
+def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Record:
+    """Add rows to a record, write ``results/<name>.json`` and return the whole record.
+
+    The first call of a process begins a new record. A row with the entries of an earlier one takes
+    its place, so that a cell may run again. lab: by default the notebook with the number in front
+    of ``name``. rows and errors: as for `record`; the device is the selected one.
+    """
+    from helpers.device import select
+
+    _require_name(name)
+    _writable_folder()
+    begun = _begun.setdefault(name, {})
+    for row in notices.counted(f"Measuring {name}", rows):
+        one = _measurement(row)
+        named = {key: value for key, value in one.parameters.items() if key not in _FOUND}
+        begun[one.series, tuple(sorted(named.items(), key=str))] = one
+    if not begun:
+        raise ValueError(f"record {name}: nothing was measured")
+    return _written(name, lab or _lab_of(name), select(), tuple(begun.values()))
+
+
+def _lab_of(record: str) -> str:
+    number = record.partition("_")[0]
+    return next((path.stem for path in (ROOT / "labs").glob(f"{number}_*.ipynb")), record)
+
+
+def _written(
+    name: str, lab: str, device: Device, measurements: tuple[Measurement, ...]
+) -> Record:
     new = Record(
         name=name,
         lab=lab,
@@ -218,7 +317,7 @@ def record(
         sources=_sources(measurements),
         measurements=measurements,
     )
-    with _replacing(folder / f"{name}.json") as file:
+    with _replacing(_writable_folder() / f"{name}.json") as file:
         file.write(new.to_json().encode())
     return new
 
@@ -232,10 +331,15 @@ def load(path: Path | str) -> Record:
         raise RecordError(f"there is no record {path}; run its lab first") from None
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"{path} cannot be read ({error}); measure again") from error
-    return _parse(text, str(path))
+    committed = path.resolve().parent == MEASURED.resolve()
+    return dataclasses.replace(_parse(text, str(path)), committed=committed)
 
 
-def _recall(name: str) -> Record:
+def recall(name: str) -> Record:
+    """Return the repository's record of this name, for where there is no GPU.
+
+    Raises RecordError if there is none.
+    """
     path = MEASURED / f"{name}.json"
     if not path.exists():
         raise RecordError(
@@ -273,7 +377,11 @@ def _parse(text: str, where: str) -> Record:
         )
     try:
         measurements = tuple(
-            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"]))
+            Measurement(
+                m["series"],
+                _one_schema(m["parameters"]),
+                m["timing"] and Timing.from_dict(m["timing"]),
+            )
             for m in data["measurements"]
         )
         kept = {key: data[key] for key in ("name", "lab", "created", "software", "sources")}
@@ -290,7 +398,7 @@ def _require_name(name: str) -> None:
 
 
 def _measurement(row: Mapping[str, Any]) -> Measurement:
-    parameters = dict(row)
+    parameters = _one_schema(row)
     series, timing = parameters.pop("series", None), parameters.pop("timing", None)
     if not isinstance(series, str) or not series:
         raise ValueError(
@@ -311,6 +419,15 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
     )
 
 
+def _one_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a row; the ends of a ratio's interval are "low" and "high".
+
+    Earlier records call them "ratio_low" and "ratio_high".
+    """
+    ends = {"ratio_low": "low", "ratio_high": "high"}
+    return {ends.get(key, key): value for key, value in parameters.items()}
+
+
 def _scalar(value: Any, series: str, key: str) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if not (value is None or isinstance(value, str | bool | int | float)):
@@ -324,16 +441,23 @@ def _scalar(value: Any, series: str, key: str) -> Any:
 
 
 def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
+    measurements = tuple(measurements)
     named = {str(name) for m in measurements for name in (m.series, m.parameters.get("kernel"))}
-    return {name: _sha256(name) for name in sorted(named & set(kernels.names()))}
+    named &= set(kernels.names())
+    named |= {m.parameters["cpu_source"] for m in measurements if "cpu_source" in m.parameters}
+    return {name: _sha256(name) for name in sorted(named)}
 
 
-def _sha256(kernel: str) -> str:
-    """Return the sha256 of a kernel's code and of the headers in kernels/ that it includes.
+def _sha256(name: str) -> str:
+    """Return the sha256 of a kernel's code and of the headers in kernels/ that it includes, or of
+    a file of helpers/problems/cpu/.
 
     Comments and line breaks do not count, because they do not change the measured code.
     """
-    text = kernels.source(kernel)
+    if name.endswith(".cpp"):
+        text = (CPU_SOURCES / name).read_text(encoding="utf-8")
+        return hashlib.sha256(kernels.code(text).encode()).hexdigest()
+    text = kernels.source(name)
     headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
     sources = (text, *((kernels.FOLDER / name).read_text(encoding="utf-8") for name in headers))
     return hashlib.sha256("\n".join(map(kernels.code, sources)).encode()).hexdigest()

@@ -20,7 +20,7 @@ from helpers.course.errors import CourseError
 
 MOST_FILE = 32 << 20
 MOST_TEXT = 4 << 20
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 class ClaimError(CourseError, ValueError):
@@ -51,9 +51,9 @@ def claimed(path: Path) -> dict[str, Any]:
 
 
 def _text(data: bytes, key: str) -> str | None:
-    if not data.startswith(_SIGNATURE):
+    if not data.startswith(SIGNATURE):
         return None
-    at = len(_SIGNATURE)
+    at = len(SIGNATURE)
     while at + 12 <= len(data):
         length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
         body = data[at + 8 : at + 8 + length]

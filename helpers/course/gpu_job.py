@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from helpers import device, exercises, kernel_cells
+from helpers.exercises.exercise import Exercise
 
 
 def main() -> None:
@@ -30,6 +31,7 @@ def main() -> None:
 
 def _timed(name: str, text: str, seed: int, out: int) -> dict[str, Any]:
     exercise = exercises.find(name)
+    assert isinstance(exercise, Exercise)
     cell = kernel_cells.parse(text)
     selected = device.select()
     from pycuda import driver as cuda

@@ -20,9 +20,10 @@ from helpers.bench.cost import cycles
 from helpers.course import python_answers, texts, wire
 from helpers.course.benches import Benches
 from helpers.course.box import Ended
-from helpers.course.verdicts import NOT_BEGUN, SENTENCES, plain
+from helpers.course.verdicts import SENTENCES, Graded, not_begun, without_run
 from helpers.exercises import gate
 from helpers.exercises.cases import Case
+from helpers.exercises.exercise import Exercise
 from helpers.exercises.outcome import Counts, Outcome, Spread, Traffic
 from helpers.kernel_cells import CellError
 from helpers.simulator import Finding, toolkit
@@ -35,7 +36,7 @@ def grade(name: str, text: str, seed: int, benches: Benches) -> dict[str, Any]:
     began = time.monotonic()
     found, ended = _judged(name, text, seed, benches)
     return {
-        **found,
+        **found.to_dict(),
         "seconds": round(time.monotonic() - began, 3),
         "memory": ended.peak if ended else 0,
         "limits": dict(vars(benches.limits)),
@@ -53,23 +54,22 @@ def versions() -> dict[str, str]:
     }
 
 
-def _judged(
-    name: str, text: str, seed: int, benches: Benches
-) -> tuple[dict[str, Any], Ended | None]:
+def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, Ended | None]:
     if name in python_answers.TASKS:
         return python_answers.judged(python_answers.TASKS[name], text, seed, benches)
     exercise = exercises.find(name)
+    assert isinstance(exercise, Exercise)
     try:
         gate.check(text)
         gate.check_includes(text)
     except gate.Refused as refusal:
-        return plain(exercise.points, "refused", str(refusal)), None
+        return without_run(exercise, "refused", str(refusal)), None
     if exercise.is_stub(text):
-        return plain(exercise.points, "not_begun", NOT_BEGUN.format(name)), None
+        return not_begun(exercise), None
     try:
         cases = exercise.fitted(kernel_cells.head(text), seed)
     except (CellError, ValueError, ArithmeticError, TypeError) as error:
-        return plain(exercise.points, "refused", f"the %%kernel line: {error}"[:2_000]), None
+        return without_run(exercise, "refused", f"the %%kernel line: {error}"[:2_000]), None
     expected = [
         (case.arrays[n].dtype, case.arrays[n].shape) for case in cases for n in case.outputs
     ]
@@ -81,7 +81,7 @@ def _judged(
     with_counts = benches.of("kernel").run(job(text, cases, how), wire.size(expected))
     if with_counts.status != "done":
         sentence = SENTENCES[with_counts.status].format(with_counts.said)
-        return plain(exercise.points, with_counts.status, sentence), with_counts
+        return without_run(exercise, with_counts.status, sentence), with_counts
     try:
         found = _of_answer(exercise, cases, with_counts.answer, seed)
     except (
@@ -93,15 +93,15 @@ def _judged(
         OverflowError,
         RecursionError,
     ) as error:
-        found = plain(
-            exercise.points,
+        found = without_run(
+            exercise,
             "crash",
             f"the box gave no answer that can be read: {type(error).__name__}: {error}"[:500],
         )
     return found, with_counts
 
 
-def _of_answer(exercise: Any, cases: Sequence[Case], answer: bytes, seed: int) -> dict[str, Any]:
+def _of_answer(exercise: Exercise, cases: Sequence[Case], answer: bytes, seed: int) -> Graded:
     notes, start = wire.content(answer)
     notes = texts.clean(notes)
     if stopped := notes.get("stopped"):
@@ -114,23 +114,17 @@ def _of_answer(exercise: Any, cases: Sequence[Case], answer: bytes, seed: int) -
             if status == "compile"
             else said
         )
-        return plain(exercise.points, status, message)
+        return without_run(exercise, status, message)
     outcomes = _outcomes(notes["outcomes"], cases, answer, start)
     verdict = exercise.verdict(outcomes, seed)
     findings = [f for one in outcomes for f in one.findings]
-    return {
-        "status": verdict.status,
-        "points": verdict.points,
-        "maximum": verdict.maximum,
-        "messages": [verdict.message],
-        "hint": verdict.hint,
-        "counters": {what: [float(v) for v in pair] for what, pair in verdict.counters.items()},
-        "findings": [_plain_finding(f) for f in findings[:5]],
-        "cost": cost(cases, outcomes)
-        if len(outcomes) == len(cases) and verdict.status in ("pass", "budget")
-        else None,
-        "totals": totals(outcomes),
-    }
+    whole = len(outcomes) == len(cases) and verdict.status in ("pass", "budget")
+    return Graded(
+        verdict,
+        tuple(_plain_finding(f) for f in findings[:5]),
+        cost(cases, outcomes) if whole else None,
+        totals(outcomes),
+    )
 
 
 def _plain_finding(finding: Finding) -> dict[str, Any]:
@@ -227,8 +221,8 @@ def _outcomes(
         )
         spread = None
         if note["spread"] is not None:
-            even, odd, first_warp = map(int, note["spread"])
-            spread = Spread(_count(even), _count(odd), max(first_warp, -1))
+            even, odd, first, busiest = map(int, note["spread"])
+            spread = Spread(_count(even), _count(odd), max(first, -1), max(busiest, -1))
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
         if not stopped and len(counts) != len(case.steps):

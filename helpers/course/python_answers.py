@@ -19,9 +19,10 @@ import numpy as np
 
 from helpers import exercises
 from helpers.course import texts, wire
-from helpers.course.verdicts import NOT_BEGUN, SENTENCES, plain
+from helpers.course.verdicts import SENTENCES, Graded, not_begun, without_run
 from helpers.exercises import gate
 from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.exercises.verdict import Verdict
 
 if TYPE_CHECKING:
     from helpers.course.benches import Benches
@@ -55,23 +56,20 @@ class Task:
         return self.exercise.stub.partition("\n")[0]
 
 
-def judged(
-    task: Task, text: str, seed: int, benches: Benches
-) -> tuple[dict[str, Any], Ended | None]:
-    """Grade an answer: plain values as verdicts.plain makes them, and how the box ended."""
-
-    points = task.exercise.points
+def judged(task: Task, text: str, seed: int, benches: Benches) -> tuple[Graded, Ended | None]:
+    """Grade an answer; also how the box ended."""
+    exercise = task.exercise
     try:
         gate.check(text)
-        if task.exercise.is_stub(text):
-            return plain(points, "not_begun", NOT_BEGUN.format(task.exercise.name)), None
+        if exercise.is_stub(text):
+            return not_begun(exercise), None
         text = task.text(text)
     except gate.Refused as refusal:
-        return plain(points, "refused", str(refusal)), None
+        return without_run(exercise, "refused", str(refusal)), None
     job = wire.pack(
         {
             "text": text,
-            "function": task.exercise.answer,
+            "function": exercise.answer,
             "driver": task.driver,
             "calls": task.calls(seed),
         }
@@ -79,21 +77,7 @@ def judged(
     with benches.of("python") as bench:
         ended = bench.run(job, _MOST)
     try:
-        if ended.status == "crash" and task.crashed is not None:
-            made = task.crashed
-        elif ended.status != "done":
-            return plain(points, ended.status, SENTENCES[ended.status].format(ended.said)), ended
-        else:
-            notes = texts.clean(wire.content(ended.answer)[0])
-            if "made" not in notes:
-                status = (
-                    notes.get("kind") if notes.get("kind") in ("compile", "refused") else "refused"
-                )
-                return plain(
-                    points, str(status), f"FAIL {task.name}: {str(notes.get('said', ''))[:5_000]}"
-                ), ended
-            made = task.made(notes["made"], seed)
-        verdict = task.exercise.verdict(made, seed)
+        return _of_ended(task, ended, seed), ended
     except (
         wire.MessageError,
         KeyError,
@@ -105,8 +89,21 @@ def judged(
         AttributeError,
     ) as error:
         message = f"the box gave no answer that can be read: {type(error).__name__}: {error}"[:500]
-        return plain(points, "crash", message), ended
-    return plain(points, verdict.status, verdict.message, verdict.points, hint=verdict.hint), ended
+        return without_run(exercise, "crash", message), ended
+
+
+def _of_ended(task: Task, ended: Ended, seed: int) -> Graded:
+    """What a box has found of an answer. Raises many errors for what no job of ours answers."""
+    if ended.status == "crash" and task.crashed is not None:
+        return Graded(task.exercise.verdict(task.crashed, seed))
+    if ended.status != "done":
+        return without_run(task.exercise, ended.status, SENTENCES[ended.status].format(ended.said))
+    notes = texts.clean(wire.content(ended.answer)[0])
+    if "made" in notes:
+        return Graded(task.exercise.verdict(task.made(notes["made"], seed), seed))
+    status = "compile" if notes.get("kind") == "compile" else "refused"
+    said = str(notes.get("said", ""))[:5_000]
+    return Graded(Verdict.of(task.exercise.name, status, said, task.exercise.points))
 
 
 # ---- lab 400: C++ with the loops swapped ----

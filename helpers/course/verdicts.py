@@ -1,8 +1,13 @@
-"""Verdicts as plain values: what a grader writes of an answer that has no outcomes to judge."""
+"""What a grader finds of an answer: the exercise's verdict, and what a report shows beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+from helpers.exercises.base import BaseExercise
+from helpers.exercises.verdict import Verdict
 
 SENTENCES = {
     "time": "it took too long: {}",
@@ -12,16 +17,39 @@ SENTENCES = {
 NOT_BEGUN = "NOT BEGUN {}: the cell is still as it was given."
 
 
-def plain(
-    maximum: float, status: str, message: str, points: float = 0.0, **more: Any
-) -> dict[str, Any]:
-    """A verdict without outcomes."""
-    empty: dict[str, Any] = {"hint": "", "counters": {}, "findings": [], "cost": None}
-    return {
-        "status": status,
-        "points": points,
-        "maximum": maximum,
-        "messages": [message],
-        **empty,
-        **more,
-    }
+@dataclass(frozen=True)
+class Graded:
+    """verdict: of the exercise; its status may also be "memory", "crash" or "not_graded"; findings:
+    plain values of the first ones; cost: estimated cycles of a multiprocessor for each value;
+    totals: counters of all launches.
+    """
+
+    verdict: Verdict
+    findings: tuple[Mapping[str, Any], ...] = ()
+    cost: float | None = None
+    totals: Mapping[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        one = self.verdict
+        return {
+            "status": one.status,
+            "points": None if one.status == "not_graded" else one.points,
+            "maximum": one.maximum,
+            "messages": [one.message],
+            "hint": one.hint,
+            "counters": {what: [float(v) for v in pair] for what, pair in one.counters.items()},
+            "findings": [dict(finding) for finding in self.findings],
+            "cost": self.cost,
+            "totals": dict(self.totals),
+        }
+
+
+def without_run(exercise: BaseExercise, status: str, message: str) -> Graded:
+    """What a grader finds of an answer that has no outcomes to judge: it is worth nothing."""
+    return Graded(Verdict(exercise.name, status, message, 0.0, exercise.points))
+
+
+def not_begun(exercise: BaseExercise) -> Graded:
+    """What a grader finds of an untouched stub."""
+    return without_run(exercise, "not_begun", NOT_BEGUN.format(exercise.name))

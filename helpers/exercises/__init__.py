@@ -4,8 +4,8 @@
     exercise.check(conv1d_edge)
     exercise.hint()
 
-A module in here is data: title, cases, reference, budgets, hints, and answers that a test holds to
-their verdicts. Beside it lie stub.cu (the notebook's cell), solution.cu and further answers. The
+A module in here is data: title, cases, reference, budgets and hints. Beside it lie stub.cu (the
+notebook's cell) and solution.cu; further answers, right and wrong, are those of the tests. The
 notebook's check and a grader call the same module. The modules of a lab with several exercises lie
 in a folder of their own (puzzles/).
 """
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from helpers.exercises import labs
 
 if TYPE_CHECKING:
-    from helpers.exercises.exercise import Exercise
+    from helpers.exercises.base import BaseExercise
 
 __all__ = ["find", "names", "of_lab"]
 
@@ -35,7 +35,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_folders(), key=lambda name: (_module(name).lab, _module(name).place)))
 
 
-def find(name: str) -> Exercise:
+def find(name: str) -> BaseExercise:
     """The exercise of a name ("conv1d_edge"), or of the number of a lab that has one ("101"). In a
     notebook, errors then are a few lines long.
 
@@ -56,7 +56,7 @@ def find(name: str) -> Exercise:
     return _module(mine[0])
 
 
-def of_lab(number: str) -> tuple[Exercise, ...]:
+def of_lab(number: str) -> tuple[BaseExercise, ...]:
     """All exercises of a lab ("103"), in their order; none for a lab without any."""
     return tuple(_module(name) for name in _by_lab().get(number, ()))
 
@@ -78,7 +78,7 @@ def _folders() -> dict[str, str]:
     return {folder.name: ".".join((__name__, *folder.parts)) for folder in folders}
 
 
-def _module(name: str) -> Exercise:
+def _module(name: str) -> BaseExercise:
     return importlib.import_module(_folders()[name]).EXERCISE
 
 

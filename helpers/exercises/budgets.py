@@ -116,6 +116,29 @@ def unused(what: str, hint: str, *names: str) -> Budget:
     return Budget(what, amount, 0, hint, quiet=True, status="wrong")
 
 
+def _ends(end: str) -> Amount:
+    return lambda case, one: sum(
+        n for counts in one.counts for name, n in counts.instructions.items() if name.endswith(end)
+    )
+
+
+def elsewhere(integers: float) -> tuple[Budget, ...]:
+    """Products by other units than the tensor cores: doubles, and integers beyond what indices
+    need.
+    """
+    hint = "The tensor cores should make all products."
+    return (
+        Budget("operations on doubles, by warps", _ends(".f64"), 0, hint, quiet=True),
+        Budget(
+            "products of integers, by warps",
+            executed("mul.lo", "mul.hi", "mad.lo", "mad.hi", "dp4a", "dp2a", per="launch"),
+            integers,
+            hint,
+            quiet=True,
+        ),
+    )
+
+
 NO_ACTIVEMASK = unused(
     "reads of __activemask()",
     "__activemask() names the lanes that happen to march together, and these may be fewer than you "

@@ -8,11 +8,12 @@ kernel runs where no expected output is.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+LIMIT_S = 5.0  # of one run: each case takes a fraction of a second
 # The bits of what an output holds before a launch: a NaN that no arithmetic of a GPU makes (that
 # makes 0x7fffffff).
 UNWRITTEN = 0x7FC0DEAD
@@ -63,6 +64,15 @@ def unwritten(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarr
     a = np.empty(shape, dtype)
     a.reshape(-1).view(np.uint32)[:] = UNWRITTEN
     return a
+
+
+# More than 16 bits can count: an index of a smaller type fails, and a kernel for small sizes alone.
+MANY, MANY_ROWS = 70_001, (270, 263)
+
+
+def without_budgets(case: Case) -> Case:
+    """The case, for right or wrong alone."""
+    return replace(case, budgeted=False)
 
 
 def is_unwritten(a: np.ndarray) -> np.ndarray:

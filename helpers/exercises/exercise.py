@@ -10,82 +10,57 @@ exercise.hint()                   the next hint
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from helpers import checking, kernel_cells
 from helpers.exercises import gate, work
 from helpers.exercises import outcome as outcomes_of
-from helpers.exercises.answers import Answer
+from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
-from helpers.exercises.hints import next_hint
 from helpers.exercises.mistakes import FindingHint, Mistake, real_pairs, untouched
 from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import CellError, KernelCell
 
-NOTEBOOK_SEED = 1  # of the cases in a notebook; a grader takes another
-
 Arrays = np.ndarray | Mapping[str, np.ndarray]
 
 
-@dataclass(frozen=True)
-class Exercise:
+@dataclass(frozen=True, kw_only=True)
+class Exercise(BaseExercise):
     """An exercise whose answer is a %%kernel cell.
 
-    folder: of the module, with stub.cu, solution.cu and other answers; cases: a function of a
-    generator of random numbers; reference: what should come out of a case, an array, or arrays by
-    output; rtol, atol: of a comparison with it; budgets, mistakes, findings, hints: as their
-    classes say; right, wrong: answers that a test holds to a verdict; counts: how a verdict counts
-    Case.kinds ("size", "sizes"); fit: a case with the grid that the -D options of a cell ask for
-    (raises CellError); most_of_a_block: values that one block of a case may write; turns:
-    whether loops are counted; timed: a large case to time on a GPU, else the largest of the others;
-    reads_outputs: whether an answer may read what the launch before it left in an output; place:
-    among the exercises of its lab.
+    cases: a function of a generator of random numbers; reference: what should come out of a case,
+    an array, or arrays by output; rtol, atol: of a comparison with it; budgets, mistakes, findings:
+    as their classes say; counts: how a verdict counts Case.kinds ("size", "sizes"); fit: a case
+    with the grid that the -D options of a cell ask for (raises CellError); most_of_a_block: values
+    that one block of a case may write; turns: whether loops are counted; timed: a large case to
+    time on a GPU, else the largest of the others; reads_outputs: whether an answer may read what
+    the launch before it left in an output.
     """
 
-    name: str
-    lab: str
-    title: str
-    folder: Path
     cases: Callable[[np.random.Generator], Iterator[Case]]
     reference: Callable[[Case], Arrays]
-    hints: tuple[str, ...]
-    right: tuple[Answer, ...]
-    wrong: tuple[Answer, ...]
     budgets: tuple[Budget, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     findings: tuple[FindingHint, ...] = ()
-    points: int = 10
     rtol: float = 0.0
     atol: float | Callable[[Case], float] = 0.0
     counts: Mapping[str, str] = field(default_factory=lambda: {"size": "sizes"})
     most_of_a_block: Callable[[Case], int] | None = None
     turns: bool = False
-    limit_s: float = outcomes_of.LIMIT_S
     timed: Callable[[np.random.Generator], Case] | None = None
     fit: Callable[[Case, KernelCell], Case] | None = None
     reads_outputs: bool = False
-    place: int = 1
+
+    suffix: ClassVar[str] = ".cu"
 
     # ---- the texts ----
-
-    @cached_property
-    def stub(self) -> str:
-        """The text of the notebook's cell."""
-        return self.text("stub.cu")
-
-    @cached_property
-    def solution(self) -> str:
-        """The text of a cell that is right."""
-        return self.text("solution.cu")
 
     @cached_property
     def cell_name(self) -> str:
@@ -102,34 +77,21 @@ class Exercise:
             _options(text) == _options(self.stub)
         )
 
-    def text(self, file: str) -> str:
-        """The text of a cell that lies beside the module: its first line begins with %%kernel."""
-        return re.sub(r"\A// %%", "%%", (self.folder / file).read_text(encoding="utf-8"))
-
-    def text_of(self, answer: Answer) -> str:
-        """The text of an answer: a file's, or the solution (another file) with edits."""
-        return answer.applied(self.text)
-
     # ---- for a notebook ----
 
-    def check(self, kernel: Any) -> Verdict:
-        """Judge a %%kernel function on the notebook's cases. Raises ExerciseError until it is right
-        and within its budget.
-        """
-        cell = _cell_of(kernel)
-        verdict = self._as_graded(self._of_cell(cell, NOTEBOOK_SEED), kernel, cell)
-        _latest[self.name] = verdict
-        if not verdict.passed:
-            raise ExerciseError(verdict)
-        if _on_gpu():
-            from helpers.exercises import on_gpu
+    def check(self, answer: Any) -> Verdict:
+        """Judge a %%kernel function, as BaseExercise.check says; on a GPU, time it as well."""
+        cell = _cell_of(answer)
+        verdict = self._as_graded(self._of_cell(cell, NOTEBOOK_SEED), answer, cell)
+        self._said(verdict)
+        if not _on_gpu():
+            return verdict
+        from helpers.exercises import on_gpu
 
-            try:
-                return on_gpu.timed(self, kernel, verdict, NOTEBOOK_SEED)
-            except ExerciseError as error:
-                _latest[self.name] = error.verdict
-                raise
-        return verdict
+        try:
+            return on_gpu.timed(self, answer, verdict, NOTEBOOK_SEED)
+        except ExerciseError as error:
+            return self._said(error.verdict)
 
     def _as_graded(self, verdict: Verdict, kernel: Any, cell: KernelCell) -> Verdict:
         """The verdict that a grader would give, who reads the cell in the notebook's file."""
@@ -146,15 +108,6 @@ class Exercise:
             )
             return self._verdict("refused", words)
         return verdict.with_note(_TWICE) if getattr(kernel, "twice", False) else verdict
-
-    @property
-    def latest(self) -> Verdict | None:
-        """The verdict of the latest check in this session; None before the first one."""
-        return _latest.get(self.name)
-
-    def hint(self) -> None:
-        """Print the next hint; after the last one, all of them again."""
-        print(next_hint(self.name, self.hints))
 
     # ---- for a grader ----
 
@@ -286,9 +239,9 @@ class Exercise:
 
     def _of_stop(self, case: Case, one: Outcome) -> Verdict:
         if one.stopped == "refused":
-            return self._verdict(
-                "refused", one.said, "Keep the parameters of the stub, in their order."
-            )
+            keep = "Keep the parameters of the stub, in their order."
+            is_memory = one.said.startswith("cannot allocate")
+            return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
         known = next(
             (h.hint for h in self.findings if h.kind == finding.kind and h.when(finding)), None
@@ -443,12 +396,10 @@ class Exercise:
             yield from work.of_warps(self.most_of_a_block)
         yield Budget(
             "accesses to global memory beside the arguments",
-            lambda case, one: sum(
-                one.total("requests", "global", access, outcomes_of.OWN) for access in _ACCESSES
-            ),
+            _own_traffic,
             0,
             "A __device__ variable is global memory, too: keep sums in registers, and what threads "
-            "share in __shared__ memory.",
+            "share in __shared__ memory. (A table that is only read is free.)",
             quiet=True,
         )
         if not self.reads_outputs:
@@ -596,6 +547,14 @@ def _number(value: float) -> str:
     )
 
 
+def _own_traffic(case: Case, one: Outcome) -> float:
+    """Requests of a kernel's own variables in global memory; none where they are only read."""
+    loads, *others = (
+        one.total("requests", "global", access, outcomes_of.OWN) for access in _ACCESSES
+    )
+    return loads + sum(others) if any(others) else 0
+
+
 def _cell_of(kernel: Any) -> KernelCell:
     if isinstance(cell := getattr(kernel, "cell", None), KernelCell):
         return cell
@@ -640,6 +599,3 @@ def _on_gpu() -> bool:
 
     selected = device.selected()
     return selected is not None and selected.kind == "gpu"
-
-
-_latest: dict[str, Verdict] = {}  # of `check`, by exercise

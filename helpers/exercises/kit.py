@@ -1,12 +1,12 @@
 """What a module of an exercise is made of, in one place."""
 
-from helpers.exercises.answers import right, wrong
 from helpers.exercises.budgets import (
     NO_ACTIVEMASK,
     NO_DETOURS,
     ONE_STORE,
     Budget,
     all_of,
+    elsewhere,
     executed,
     none_of,
     per_block,
@@ -16,6 +16,8 @@ from helpers.exercises.budgets import (
     warps,
 )  # fmt: skip
 from helpers.exercises.cases import (
+    MANY,
+    MANY_ROWS,
     Case,
     Step,
     ceil_div,
@@ -23,12 +25,15 @@ from helpers.exercises.cases import (
     unwritten,
     warp_product,
     whole_numbers,
+    without_budgets,
 )
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.mistakes import FindingHint, Mistake, within_warp
 from helpers.exercises.outcome import Outcome
 
 __all__ = [
+    "MANY",
+    "MANY_ROWS",
     "NO_ACTIVEMASK",
     "NO_DETOURS",
     "ONE_STORE",
@@ -42,17 +47,17 @@ __all__ = [
     "all_of",
     "ceil_div",
     "cells",
+    "elsewhere",
     "executed",
     "none_of",
     "per_block",
     "per_output",
     "per_request",
-    "right",
     "shuffles",
     "unwritten",
     "warp_product",
     "warps",
     "whole_numbers",
     "within_warp",
-    "wrong",
+    "without_budgets",
 ]  # fmt: skip

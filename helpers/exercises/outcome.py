@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,15 +22,14 @@ from typing import Any
 import numpy as np
 
 from helpers import simulator
-from helpers.exercises.cases import Case, Step, is_unwritten
+from helpers.exercises.cases import LIMIT_S, Case, Step, is_unwritten
 from helpers.kernel_cells import KernelCell
 from helpers.simulator import Finding, Profile
 from helpers.simulator.compiler import compile_source
-from helpers.simulator.faults import LaunchRefused
+from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
 from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.simulator.toolchain import CompileFailed
 
-LIMIT_S = 5.0  # of one launch: each case takes a fraction of a second
 # Outputs that one launch must write whole: none, because several launches may fill one together.
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()
@@ -114,12 +114,14 @@ class Counts:
 @dataclass(frozen=True)
 class Spread:
     """How the work of a launch lies: values of the outputs that blocks 0, 2, 4 ... change, those
-    that the others change, and those that warp 0 of block 0 stores, -1 where that is not known.
+    that the others change, those that warp 0 of block 0 stores, and those that the busiest warp of
+    block 0 stores; -1 where that is not known.
     """
 
     even: int
     odd: int
     first_warp: int
+    busiest_warp: int = -1
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,10 @@ def _up_to_a_stop(
     return tuple(outcomes)
 
 
+# The kernel asks for what no launch can give it: other arguments, or more memory than there is.
+_NO_LAUNCH = (TypeError, ValueError, OutOfMemory, MemoryFault)
+
+
 def _placed(cell: KernelCell, case: Case) -> KernelCell:
     """The cell as a case launches it: in a kernel of the case's own, whose name begins with the
     word behind `void`, the answer's is a function. The lines stay where they are.
@@ -243,7 +249,7 @@ def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
                 outputs=_WRITTEN_WHOLE,
                 time_limit=limit_s,
             )
-        except (TypeError, ValueError) as error:
+        except _NO_LAUNCH as error:
             return Outcome(outputs, (), (), "refused", str(error))
         if findings:
             return Outcome(outputs, (), findings, _why(findings))
@@ -271,7 +277,7 @@ def _run(
             )
         except LaunchRefused as refusal:
             return Outcome(outputs, tuple(counts), (refusal.finding,), "finding")
-        except (TypeError, ValueError) as error:
+        except _NO_LAUNCH as error:
             return Outcome(outputs, tuple(counts), (), "refused", str(error))
         seen_turns = 0
         if turns and not seen.findings:
@@ -291,7 +297,8 @@ def _run(
         return Outcome(outputs, tuple(counts))
     with contextlib.redirect_stdout(None):
         even = _even_blocks(cell, case, limit_s)
-    lies = Spread(even, max(all_blocks - even, 0), first_warp)
+        others = _other_warps(cell, case, limit_s)
+    lies = Spread(even, max(all_blocks - even, 0), first_warp, max(first_warp, *others, -1))
     return Outcome(outputs, tuple(counts), spread=lies)
 
 
@@ -365,8 +372,28 @@ def _even_blocks(cell: KernelCell, case: Case, limit_s: float) -> int:
     return _changed(case, arrays)
 
 
+def _other_warps(cell: KernelCell, case: Case, limit_s: float) -> list[int]:
+    """How many values of the outputs each warp of block 0 stores, from warp 1 on."""
+    step = case.steps[0]
+    found = []
+    for warp in range(1, -(-math.prod(step.block) // 32)):
+        arrays, _ = _copies(case)
+        seen = simulator.profile(
+            cell.source,
+            cell.kernel,
+            *_given(arrays, step),
+            **_where(cell, step),
+            sample_every=math.prod(step.grid),  # block 0 alone
+            watch=((0, 0, 0), warp),
+            time_limit=limit_s,
+            checks=False,
+        )
+        found.append(_stored(case, seen, _names(cell, step)))
+    return found
+
+
 def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
-    """How many values of the outputs the watched warp stores, the first one of block 0."""
+    """How many values of the outputs the watched warp stores."""
     if len(seen.requests) >= WATCHED_REQUESTS:
         return -1
     return sum(

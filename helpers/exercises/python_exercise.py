@@ -17,20 +17,14 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from helpers import kernel_cells
 from helpers.exercises import gate
-from helpers.exercises.answers import Answer
-from helpers.exercises.exercise import NOTEBOOK_SEED
-from helpers.exercises.hints import next_hint
-from helpers.exercises.verdict import ExerciseError, Verdict
-
-LIMIT_S = 5.0
+from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
+from helpers.exercises.verdict import Verdict
 
 
 class StoppedError(Exception):
@@ -52,52 +46,26 @@ def of_findings(words: str, findings: Sequence[str], hint: str) -> Found:
     return Found("finding", f"{words}, {len(findings)} findings; the first\n{findings[0]}", hint)
 
 
-@dataclass(frozen=True)
-class PythonExercise:
+@dataclass(frozen=True, kw_only=True)
+class PythonExercise(BaseExercise):
     """An exercise whose answer is Python.
 
     answer: the name that an answer must bind; made: a function of what it binds and a seed: what it
-    made, plain values and arrays; judged: a function of that and the seed. folder: of the module,
-    with stub.py, solution.py and other answers; is_text: the answer is a text, which is read from
-    the cell and not executed there.
+    made, plain values and arrays; judged: a function of that and the seed; more: what a notebook
+    prints below a pass, which differs from run to run and is no part of the verdict; is_text: the
+    answer is a text, which is read from the cell and not executed there.
     """
 
-    name: str
-    lab: str
-    title: str
-    folder: Path
     answer: str
     made: Callable[[Any, int], Any]
     judged: Callable[[Any, int], Found]
-    hints: tuple[str, ...]
-    right: tuple[Answer, ...]
-    wrong: tuple[Answer, ...]
-    points: int = 10
-    limit_s: float = LIMIT_S
     more: Callable[[Any], str] | None = None
-    place: int = 1
     is_text: bool = False
 
-    @cached_property
-    def stub(self) -> str:
-        """The text of the notebook's cell."""
-        return self.text("stub.py")
-
-    @cached_property
-    def solution(self) -> str:
-        """The text of a cell that is right."""
-        return self.text("solution.py")
-
-    def text(self, file: str) -> str:
-        """The text of an answer beside the module."""
-        return (self.folder / file).read_text(encoding="utf-8")
-
-    def text_of(self, answer: Answer) -> str:
-        """The text of an answer: a file's, or the solution (another file) with edits."""
-        return answer.applied(self.text)
+    suffix: ClassVar[str] = ".py"
 
     def check(self, answer: Any) -> Verdict:
-        """Judge what a notebook's cell has bound. Raises ExerciseError until it is right.
+        """Judge what a notebook's cell has bound, as BaseExercise.check says.
 
         A grader has the text of the cell alone, so that this text must be right, too.
         """
@@ -112,11 +80,8 @@ class PythonExercise:
                 verdict = self._verdict(Found(alone.status, words, alone.hint or _ALONE))
         elif text is not None and self.is_stub(text):
             verdict = verdict.not_begun()
-        if not verdict.passed:
-            raise ExerciseError(verdict)
-        if (
-            self.more is not None
-        ):  # what differs from run to run is shown, and no part of the verdict
+        self._said(verdict)
+        if self.more is not None:
             print(self.more(answer))
         return verdict
 
@@ -149,10 +114,6 @@ class PythonExercise:
     def verdict(self, made: Any, seed: int) -> Verdict:
         """Judge what an answer has made."""
         return self._verdict(self.judged(made, seed))
-
-    def hint(self) -> None:
-        """Print the next hint; after the last one, all of them again."""
-        print(next_hint(self.name, self.hints))
 
     def bound(self, text: str) -> Any:
         """What the text of a cell binds to the answer's name. Raises NameError where it does not

@@ -62,8 +62,8 @@ def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
 def of_warps(most: MostOfABlock) -> Iterator[Budget]:
     """The warps of a block share its work. most: values that the block may write."""
     yield Budget(
-        "values that the first warp of block 0 writes",
-        lambda case, one: max(one.spread.first_warp, 0) if one.spread else 0,
+        "values that one warp of block 0 writes",
+        lambda case, one: max(one.spread.busiest_warp, 0) if one.spread else 0,
         lambda case: 1.5 * _of_a_warp(case, most),
         WARPS,
         quiet=True,

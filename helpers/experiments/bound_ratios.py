@@ -239,14 +239,16 @@ def _fastest(record: str, rows: list[dict]) -> Iterator[Timed]:
     pairs, halves = conv2d.mma_pairs(), conv2d.mma_halves
     quads = conv2d.mma_quads
     ways = {
-        ("FP32 units", "layer 1"): tiled, ("FP32 units", "layer 2"): tiled,
         ("split halves", "layer 1"): quads(), ("split halves", "layer 2"): pairs,
         ("halves", "layer 1"): quads(1), ("halves", "layer 2"): halves(),
         ("FP16 in and out", "layer 1"): quads(1, True),
         ("FP16 in and out", "layer 2"): halves(True),
     }  # fmt: skip
     for row in rows:
-        spec = ways.get((row.get("way", ""), row["layer"]))
+        spec: conv2d.Conv2d | None = ways.get((row.get("way", ""), row["layer"]))
+        if row.get("way") == "FP32 units":
+            form = {key: row[key] for key in ("resident", "weights_shared")}
+            spec = dataclasses.replace(tiled, **form)
         if spec is not None and spec.name == row["series"]:
             shape = conv2d.shape_of(row["layer"], row["batch"])
             yield _of_layer(record, spec, shape, row, f", {row['way']}")

@@ -1,95 +1,88 @@
-"""A filter in constant memory and in global memory: counters, times, and pictures of both.
+"""Lab 102: weights in constant memory, where the text counts global memory over constant memory.
 
-    record = constant_memory.record(gpu, lab)     # on the GPU, or the recorded run
-    constant_memory.ratio_figure(record)          # with constant memory beside without it
-
-The record is "102_constant": three kernels at six widths, and the ratio of the first two, measured
-in turns. Every output is checked before anything is timed; caches are cold.
+What the lab compares and counts stands in its notebook: three kernels at six widths. At the widths
+of `ROLLED_WIDTHS`, nvcc keeps a loop of four weights, and the lab times straight code, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers import checking, limits, plotting, reference, tables
-from helpers.bench import results, timing
-from helpers.checking import diagnosis
-from helpers.device import Device
-from helpers.experiments import ncu
+from helpers import plotting, tables
+from helpers.bench import results
+from helpers.bench.counts import Count, Counts
+from helpers.bench.ratios import Ratio
+from helpers.bench.times import Times
+from helpers.experiments import ncu, sass
 from helpers.problems import conv1d
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.simulator.profile import Profile
 
-NAME = "102_constant"
 GLOBAL, CONSTANT, DIVERGENT = "conv1d_basic", "conv1d_constant", "conv1d_constant_divergent"
 KERNELS = (GLOBAL, CONSTANT, DIVERGENT)
-WIDTHS = (3, 7, 15, 31, 63, 255)
-LARGE = 10**8
-# The input repeats after so many cells. It is a multiple of 32, because the order in which the
-# divergent kernel sums depends on the lane: so the outputs repeat, too, to the last bit.
-PERIOD = 800
-NAN_BITS = 0x7FC00000
-RTOL = 1e-5
+ROLLED_WIDTHS = (31, 63, 255)  # of which nvcc keeps a loop
+COUNTED_CELLS = 10_007  # the n of the launches that data/measured/counters.json has
 SEED = 3
+
+ByWidth = Mapping[int, Times]  # by the number of weights
 
 
 # --------------------------------------------------------------------------------------------------
-# What the simulator counts
+# What the simulator and the compiler say
 
 
-def profile(name: str, cells: np.ndarray, filter: np.ndarray) -> Profile:
-    """Return the counters of one launch over `cells`; warp 0 of block 1 is watched."""
-    return conv1d.conv1d_profile(conv1d.conv1d_named(name), cells, filter)
-
-
-def words_in_a_request(name: str, cells: np.ndarray, width: int) -> int:
+def words_in_a_request(one: Count) -> int:
     """Return the most different weights that one request of the watched warp asks for."""
-    requests = profile(name, cells, np.ones(width, np.float32)).requests
+    requests = one.profile.requests
     return max(len(set(r.offsets)) for r in requests if r.array == "filter")
 
 
-def words_table(cells: np.ndarray) -> str:
-    """Return a table of the different weights in a request, by width."""
+def words_table(counts: Mapping[int, Counts]) -> str:
+    """Return a table of the different weights in a request, by width and kernel."""
     body = [
-        (str(width), *(str(words_in_a_request(name, cells, width)) for name in KERNELS[1:]))
-        for width in WIDTHS
+        (str(width), *(str(words_in_a_request(one)) for one in each))
+        for width, each in counts.items()
     ]
-    return tables.text(("weights", *KERNELS[1:]), body)
+    (first, *_) = counts.values()
+    return tables.text(("weights", *first.labels), body)
 
 
-def instructions(cells: np.ndarray, width: int) -> dict[str, float]:
-    """Return the PTX instructions for 32 outputs, with the filter in either memory."""
-    filter = np.ones(width, np.float32)
-    return {
-        name: sum(profile(name, cells, filter).instructions.values()) / (cells.size / 32)
-        for name in (GLOBAL, CONSTANT)
-    }
+def code_table(widths: Sequence[int]) -> str:
+    """Return what the machine code of conv1d_constant has, by width, as it is and unrolled."""
+    plain, straight = conv1d.conv1d_named(CONSTANT), conv1d.unrolled(conv1d.conv1d_named(CONSTANT))
+    forms = [(f"{width} weights", plain, width) for width in widths]
+    forms += [
+        (f"{width} weights, #pragma unroll", straight, width)
+        for width in widths
+        if width in ROLLED_WIDTHS
+    ]
+    codes = {}
+    for name, spec, width in forms:
+        (one,) = spec.plan(1, width)
+        codes[name] = sass.assembled(one.name, one.options, source=one.source)
+    return sass.table(codes, ("LDG", "LDC", "FFMA"))
 
 
-COUNTED_CELLS = 10_007  # the n of the launches that data/measured/counters.json has
-
-
-def beside_ncu(cells: np.ndarray) -> str:
+def beside_ncu(counts: Mapping[int, Counts]) -> str:
     """Return a table of the look-ups in constant memory, ours beside Nsight Compute's.
 
-    cells: `COUNTED_CELLS` of them. Ours: requests for weights, and those beyond the first of each
-    request with several words. Nsight Compute's idc__requests has the look-ups of a kernel's
-    arguments, too.
+    counts: by width, of `COUNTED_CELLS` cells. Ours: requests for weights, and those beyond the
+    first of each request with several words. Nsight Compute's idc__requests has the look-ups of a
+    kernel's arguments, too.
     """
     launches, _ = ncu.recorded()
     body = []
-    for width in (3, 31):
-        for name in KERNELS:
-            seen = profile(name, cells, np.ones(width, np.float32))
-            there = launches[f"{name}, n = {cells.size}, filter of {width}"]
+    for width, each in counts.items():
+        for one in each:
+            name, seen = one.kernel.name, one.profile
+            there = launches[f"{name}, n = {one.outputs}, filter of {width}"]
             counted = (seen.constant_load_requests, seen.constant_load_replays)
             numbers = (*counted, sum(counted), there["idc__requests.sum"])
             body.append((name, str(width), *(f"{number:,}" for number in numbers)))
@@ -98,126 +91,76 @@ def beside_ncu(cells: np.ndarray) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# What a GPU measures
+# What the times say
 
 
-def measure() -> Iterator[dict[str, Any]]:
-    """Yield the rows of the record."""
-    import pycuda.driver as cuda
-
-    rng = np.random.default_rng(SEED)
-    period = rng.uniform(0.5, 1.5, PERIOD).astype(np.float32)
-    cells, output = cuda.to_device(np.tile(period, LARGE // PERIOD)), cuda.mem_alloc(4 * LARGE)
-    for width in WIDTHS:
-        filter = (rng.uniform(0.5, 1.5, width) / width).astype(np.float32)
-        launches = {
-            name: conv1d.conv1d_launch(
-                conv1d.conv1d_named(name), LARGE, int(cells), int(output), filter
-            )
-            for name in KERNELS
-        }
-        verdicts = {
-            name: _checked(cuda, launch, output, period, filter, name)
-            for name, launch in launches.items()
-        }
-        for name in KERNELS:
-            timed = timing.time_gpu(launches[name], verdict=verdicts[name], name=name, budget_s=0.3)
-            yield {"series": name, "filter_width": width, "n": LARGE, "timing": timed}
-        found = timing.compare(
-            launches[GLOBAL],
-            launches[CONSTANT],
-            verdicts=(verdicts[GLOBAL], verdicts[CONSTANT]),
-            names=(GLOBAL, CONSTANT),
-            budget_s=1.5,
-            precision=0.002,
-        )
-        ratio = {"ratio": found.ratio, "ratio_low": found.low, "ratio_high": found.high}
-        yield {"series": "ratio", "filter_width": width, "n": LARGE, **ratio, "timing": None}
+def straight(as_is: ByWidth, unrolled: ByWidth) -> Record:
+    """Return the rows of kernels without a loop over the weights, of all widths."""
+    whole = _record(as_is)
+    rolled = set(unrolled)
+    narrow = (m for m in whole.measurements if m.parameters["filter_width"] not in rolled)
+    return replace(whole, measurements=(*narrow, *_record(unrolled).measurements))
 
 
-def _checked(
-    cuda: Any, launch: Any, output: Any, period: np.ndarray, filter: np.ndarray, name: str
-) -> checking.Verdict:
-    """Launch once, and check all outputs: the first, second and last period, and the rest alike."""
-    cuda.memset_d32(output, NAN_BITS, LARGE)
-    launch(None)
-    rows = cuda.from_device(output, (LARGE // PERIOD, PERIOD), np.float32)
-    label = f"{name}, filter of {filter.size}"
-    alike = rows[1:-1] == rows[1]
-    if not alike.all():
-        text = f"the input repeats after {PERIOD} cells, and the output does not"
-        raise checking.CheckError(
-            f"FAIL {label}: {text}",
-            name=label,
-            wrong=int(alike.size - alike.sum()),
-            diagnosis=diagnosis.Diagnosis("repeated rows", text),
-        )
-    want = reference.conv1d(np.tile(period, 3), filter)
-    return checking.check(rows[[0, 1, -1]].ravel(), want, rtol=RTOL, name=label)
+def _record(times: ByWidth) -> Record:
+    return list(times.values())[-1].record
 
 
-def record(gpu: Device, lab: str) -> Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(NAME, measure, device=gpu, lab=lab)
+def _cells(times: ByWidth) -> int:
+    return int(next(iter(times.values())).problem.where["n"])
 
 
-# --------------------------------------------------------------------------------------------------
-# What a record says
-
-
-def medians(data: Record) -> dict[tuple[str, int], float]:
-    """Return the median times in ms by kernel and width."""
-    rows = [row for row in data.rows() if row["series"] in KERNELS]
-    return {(row["series"], row["filter_width"]): row["median_ms"] for row in rows}
-
-
-def slowdown(data: Record, width: int) -> float:
+def slowdown(one: Times) -> float:
     """Return how many times as long lanes on different words take as lanes on one."""
-    times = medians(data)
-    return times[DIVERGENT, width] / times[CONSTANT, width]
+    return one.ms(DIVERGENT) / one.ms(CONSTANT)
 
 
-def ratio_of(data: Record, width: int) -> tuple[float, float, float]:
-    """Return the time in global memory over that in constant memory, and its 95 % interval."""
-    rows = [row for row in data.rows() if row["series"] == "ratio"]
-    (row,) = (row for row in rows if row["filter_width"] == width)
-    return row["ratio"], row["ratio_low"], row["ratio_high"]
-
-
-def said(ratio: float, low: float, high: float) -> str:
+def said(ratio: Ratio) -> str:
     """Return in words what constant memory changed."""
-    if low <= 1 <= high:
-        return "no measurable difference"
-    return f"{ratio:.3f}x as fast as in global memory"
+    if not ratio.different:
+        return ratio.words()
+    return f"{ratio.speedup:.3f}x as fast as in global memory"
 
 
-def floor_ms(data: Record, width: int) -> float:
+def floor_ms(one: Times) -> float:
     """Return the least time of a direct sum: its bytes or its operations, whichever take longer."""
-    return 1e3 * limits.floor(limits.conv1d(LARGE, width), data.device).seconds
+    return one.problem.floor_ms(one.record.device)
 
 
-def ratios_table(data: Record) -> str:
+def ratios_table(times: ByWidth) -> str:
     """Return a table of the ratios, and of the distance to the floor, by width."""
-    times, body = medians(data), []
-    for width in WIDTHS:
-        ratio, low, high = ratio_of(data, width)
-        far = times[CONSTANT, width] / floor_ms(data, width)
-        interval = f"{low:.3f} to {high:.3f}"
-        known = "no measurable difference" if low <= 1 <= high else ""
-        body.append((str(width), f"{ratio:.3f}", interval, f"{far:.1f}", known))
+    body = []
+    for width, one in times.items():
+        ratio = one.ratio(CONSTANT)
+        over, far = ratio.swapped, one.ms(CONSTANT) / floor_ms(one)
+        known = "" if ratio.different else ratio.words()
+        interval = f"{over.low:.3f} to {over.high:.3f}"
+        body.append((str(width), f"{over.value:.3f}", interval, f"{far:.1f}", known))
     head = ("weights", "global over\nconstant", "95 % interval", f"{CONSTANT}\nover the floor", "")
     return tables.text(head, body, left=(0, 4))
 
 
-def slowdowns_table(data: Record, cells: np.ndarray) -> str:
+def loops_table(as_is: ByWidth, unrolled: ByWidth) -> str:
+    """Return a table of wide filters: what the loop that nvcc keeps costs, and what it hides."""
+    body = []
+    for width, one in unrolled.items():
+        longer = as_is[width].ms(CONSTANT) / one.ms(CONSTANT)
+        cells = (both.ratio(CONSTANT).swapped.row()[1] for both in (as_is[width], one))
+        body.append((str(width), *cells, f"{longer:.2f}"))
+    head = (
+        "weights",
+        "global over constant,\nwith nvcc's loop",
+        "global over constant,\nunrolled",
+        f"{CONSTANT}:\nloop over unrolled",
+    )
+    return tables.text(head, body, left=())
+
+
+def slowdowns_table(times: ByWidth, counts: Mapping[int, Counts]) -> str:
     """Return a table of the words in a request and of the slowdown, by width."""
     body = [
-        (
-            str(width),
-            str(words_in_a_request(DIVERGENT, cells, width)),
-            f"{slowdown(data, width):.1f}",
-        )
-        for width in WIDTHS
+        (str(width), str(words_in_a_request(counts[width][DIVERGENT])), f"{slowdown(one):.1f}")
+        for width, one in times.items()
     ]
     return tables.text(("weights", "words in a\nrequest", "times as long\nas one word"), body)
 
@@ -245,64 +188,48 @@ def reported_table() -> str:
 # Figures
 
 
-def requests_figure(cells: np.ndarray, width: int = 31) -> Figure:
-    """Draw the first three requests for weights of one warp, in both kernels."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 1, figsize=(9, 6.5), sharex=True, layout="constrained")
-    titles = (
-        f"{CONSTANT}: a request is a column, 32 lanes on one word",
-        f"{DIVERGENT}: a request is a staircase, each lane on the next word",
-    )
-    for ax, name, title in zip(axes, KERNELS[1:], titles, strict=True):
-        wide = profile(name, cells, np.ones(width, np.float32))
-        narrow = replace(wide, requests=wide.requests.of(array="filter")[:3])
-        plotting.access_map(ax, narrow, array="filter", space="constant", title=title)
-        ax.tick_params(labelbottom=True)
-    return figure
-
-
-def times_figure(data: Record) -> Figure:
+def times_figure(times: ByWidth) -> Figure:
     """Draw the times of the three kernels and the floor over the width."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
-    rows = [row for row in data.rows() if row["series"] in KERNELS]
-    worst = max(slowdown(data, width) for width in WIDTHS)
+    worst = max(map(slowdown, times.values()))
     plotting.scaling(
         ax,
-        rows,
+        [row for one in times.values() for row in one.rows()],
         x="filter_width",
-        floor=lambda width: 1e-3 * floor_ms(data, width),
-        xlabel=f"weights (n = {LARGE:,}; both axes are logarithmic)",
+        floor=lambda width: 1e-3 * floor_ms(times[width]),
+        xlabel=f"weights (n = {_cells(times):,}; both axes are logarithmic)",
         title=f"Lanes that read different words: up to {worst:.0f} times as slow as lanes on one",
     )
-    ax.set_xticks(WIDTHS, [str(width) for width in WIDTHS])
+    ax.set_xticks(list(times), [str(width) for width in times])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_locator(FixedLocator([0.1, 0.3, 1, 3, 10, 30, 100]))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.yaxis.set_minor_locator(NullLocator())
-    plotting.caption(ax, data)
+    plotting.caption(ax, _record(times))
     return figure
 
 
-def ratio_figure(data: Record) -> Figure:
+def ratio_figure(times: ByWidth) -> Figure:
     """Draw the time in global memory over that in constant memory, with intervals."""
     import matplotlib.pyplot as plt
 
-    ratios = [ratio_of(data, width) for width in WIDTHS]
-    middle, low, high = (np.array(column) for column in zip(*ratios, strict=True))
+    ratios = [one.ratio(CONSTANT).swapped for one in times.values()]
+    middle, low, high = (
+        np.array([getattr(ratio, part) for ratio in ratios]) for part in ("value", "low", "high")
+    )
     figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
     counts = f"faster at {(low > 1).sum()} of {low.size} widths, slower at {(high < 1).sum()}"
     plotting.style(ax, f"Constant memory is measurably {counts}")
-    names = [str(width) for width in WIDTHS]
+    names = [str(width) for width in times]
     ax.errorbar(names, middle, [middle - low, high - middle], fmt="o", capsize=5, color="black")
     ax.axhline(1, color="black", linestyle=":", label="no difference")
     ax.set_xlabel("weights")
     ax.set_ylabel("time in global memory over\ntime in constant memory")
     ax.legend(frameon=False)
-    plotting.caption(ax, data)
+    plotting.caption(ax, _record(times))
     return figure
 
 

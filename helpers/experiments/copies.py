@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from helpers import checking, limits, programs
+from helpers import checking, kernels, limits, programs, tables
 from helpers.bench import results, timing
 from helpers.checking import device_counter, diagnosis
 from helpers.device import Device
@@ -32,6 +32,27 @@ TILES = (1024, 4096)
 BLOCKS = (1, 2, 4, 8)  # of a multiprocessor
 THREADS = 256
 PLAIN = NAMES[0]
+# copy_plain, but a thread asks for all its vectors of a tile before it stores the first one. nvcc
+# makes of the loop in copy_plain.cu a program that asks for the vectors left over by fours, stores
+# them, and only then asks for the others: two trips to memory, one after the other.
+FIRST = "copy_plain, loads first"
+_LOADS_FIRST = (
+    """        for (int v = t; v < vectors; v += THREADS) {
+            tile[v] = source[v];
+        }
+""",
+    """        constexpr int TURNS = (VECTORS + THREADS - 1) / THREADS;
+        float4 held[TURNS];
+        #pragma unroll
+        for (int turn = 0; turn < TURNS; ++turn) {
+            if (turn * THREADS + t < vectors) held[turn] = source[turn * THREADS + t];
+        }
+        #pragma unroll
+        for (int turn = 0; turn < TURNS; ++turn) {
+            if (turn * THREADS + t < vectors) tile[turn * THREADS + t] = held[turn];
+        }
+""",
+)
 STYLES = dict(zip(NAMES, ("o-", "s--", "^:"), strict=True))
 
 
@@ -49,6 +70,11 @@ def configurations(
         for tile in tiles:
             most = min(blocks_that_fit(Copies(name, tile, THREADS), width) for name in NAMES)
             yield from ((width, tile, per) for per in blocks if per <= most)
+
+
+def instead(series: str) -> dict[str, tuple[str, str]] | None:
+    """Return the source in place of copy_plain's own for FIRST, None for NAMES."""
+    return {PLAIN: (PLAIN, kernels.changed(PLAIN, _LOADS_FIRST))} if series == FIRST else None
 
 
 def measure(
@@ -84,13 +110,15 @@ def measure(
             for _, tile, per in (case for case in cases if case[0] == width):
                 common = {"n": n, "filter_width": width, "tile": tile, "blocks": per}
                 ready = {}
-                for name in NAMES:
-                    spec = Copies(name, tile, THREADS)
-                    start = launch_on(spec, n, per * multiprocessors, source, output, filter)
+                for name in (*NAMES, FIRST):
+                    spec = Copies(PLAIN if name == FIRST else name, tile, THREADS)
+                    start = launch_on(
+                        spec, n, per * multiprocessors, source, output, filter, instead(name)
+                    )
                     device_counter.DeviceCounter().poison(output, n)
                     start(None)
                     ready[name] = start, _checked(cuda, name, output, data, filter, want)
-                for name in NAMES[1:]:
+                for name in (*NAMES[1:], FIRST):
                     (start, verdict), (plain, right) = ready[name], ready[PLAIN]
                     found = timing.compare(
                         start,
@@ -200,8 +228,30 @@ def _percent(values: Sequence[float]) -> str:
     return f"{100 * min(values):.0f} to {100 * max(values):.0f} %"
 
 
+def ratio_table(
+    data: results.Record, widths: Sequence[int] = (3, 15), blocks: Sequence[int] = (1, 4)
+) -> str:
+    """Return each kernel's ratio to the plain copy, with its interval and what it says."""
+    lines = []
+    for name in (*NAMES[1:], FIRST):
+        for tile in TILES:
+            for per in blocks:
+                for width, row in ratios(data, name, tile, per).items():
+                    if width in widths:
+                        interval = f"{100 * row['low']:.1f} to {100 * row['high']:.1f}"
+                        ratio = f"{100 * row['ratio']:.1f} %"
+                        told = f"{tile:,}", f"{per}", f"{width}", ratio, interval, verdict(row)
+                        lines.append((name, *told))
+    head = ("", "tile", "blocks", "width", "of the\nplain time", "95 %\ninterval", "")
+    return tables.text(head, lines, left=(0, 6))
+
+
 def flights(data: results.Record, name: str, width: int) -> list[tuple[int, float]]:
-    """Return (bytes of the tiles that one multiprocessor copies at a time, bytes read a second)."""
+    """Return (bytes of a tile for each block of a multiprocessor, bytes read a second).
+
+    Up to twice as many bytes are on their way: a block asks for its next tile before it waits for
+    this one.
+    """
     rows = [row for row in data.rows() if row["series"] == name and row["filter_width"] == width]
     return sorted(
         (4 * row["tile"] * row["blocks"], 4 * row["n"] / (1e-3 * row["median_ms"])) for row in rows
@@ -232,15 +282,17 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = WIDT
         label="loads of threads (lab 106)",
     )
     for number, name in enumerate(NAMES[1:], 1):
-        points = flights(data, name, width)
-        ax.plot(
-            [size / 1024 for size, _ in points],
-            [100 * speed / full for _, speed in points],
-            color=COLOURS[number],
-            marker=styles.MARKERS[number],
-            linestyle="none",
-            label=f"tiles of {name}",
-        )
+        for size, speed in flights(data, name, width):
+            label = f"one to two tiles of {name}"
+            ax.plot(
+                [size / 1024, 2 * size / 1024],
+                [100 * speed / full] * 2,
+                color=COLOURS[number],
+                marker=styles.MARKERS[number],
+                markersize=5,
+                linewidth=1.2,
+                label=label if label not in ax.get_legend_handles_labels()[1] else None,
+            )
     ax.axhline(100, color=styles.INK, linestyle=":")
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -251,7 +303,7 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = WIDT
     size, speed = flights(data, NAMES[1], width)[0]
     style(
         ax,
-        f"One tile of {size / 1024:.0f} KiB in flight on each multiprocessor reaches "
+        f"One to two tiles of {size / 1024:.0f} KiB in flight on each multiprocessor reach "
         f"{100 * speed / full:.0f} % of the copy's speed (filter of {width})",
     )
     caption(ax, data)

@@ -10,7 +10,9 @@ in their names always measure this machine.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +61,13 @@ def measure_convolutions(budget_s: float = 1.0) -> Iterator[dict[str, Any]]:
     for key, program in baselines.conv1d().items():
         call = partial(program.call, cells, weights, out)
         timed = timing.time_cpu(call, name=program.name, budget_s=budget_s)
-        common = {"key": key, "n": N_CELLS, "filter_width": WIDTH}
+        common = {"key": key, "n": N_CELLS, "filter_width": WIDTH, **_made_by(key)}
         yield {"series": program.name, **common, "timing": timed}
+
+
+def _made_by(key: str) -> dict[str, str]:
+    """Return the source, compiler and flags of a program, for its row; nothing for NumPy's."""
+    return {} if key == "numpy" else baselines.provenance("conv1d", baselines.openmp_flags())
 
 
 def measure_widths() -> Iterator[dict[str, Any]]:
@@ -72,7 +79,7 @@ def measure_widths() -> Iterator[dict[str, Any]]:
         for key in SWEPT:
             call = partial(programs[key].call, cells, weights, out)
             timed = timing.time_cpu(call, name=key, budget_s=0.2)
-            common = {"key": key, "filter_width": width}
+            common = {"key": key, "filter_width": width, **_made_by(key)}
             yield {"series": programs[key].name, **common, "timing": timed}
 
 
@@ -93,52 +100,126 @@ def by_key(data: Record) -> dict[str, float]:
 
 def here_table(data: Record, budget_s: float = 0.3) -> str:
     """Time all programs on this machine, and return a table beside the record `data`."""
-    here = {row["key"]: row["timing"].median for row in measure_convolutions(budget_s)}
+    rows = {row["key"]: row for row in measure_convolutions(budget_s)}
+    here = {key: row["timing"].median for key, row in rows.items()}
     there, body = by_key(data), []
-    names = {row["key"]: row["series"] for row in data.rows()}
     for key, ms in here.items():
         numbers = (f"{ms:.2f}", f"{here[PLAIN] / ms:.2f}", f"{there[PLAIN] / there[key]:.2f}")
-        body.append((names.get(key, key), *numbers))
+        body.append((rows[key]["series"], *numbers))
     head = ("", "this machine,\nnow (ms)", f"speedup over\n{PLAIN}", "in the figure\nabove")
     return tables.text(head, body)
 
 
-_CHAIN = r"""
+# --------------------------------------------------------------------------------------------------
+# What the compiler made, and how long its chains are
+
+LOOPS = {PLAIN: 1, "unrolled_2": 2, "unrolled_4": 4, "unrolled_8": 8}  # program -> partial sums
+_LABEL = re.compile(r"^(\.?L\w+):")
+_JUMP = re.compile(r"^\s*(?:j[a-z]+|b\.?[a-z]+|cbn?z)\s+.*?(\.?L\w+)\s*$")
+
+
+def inner_loop(key: str) -> list[str]:
+    """Return the instructions of a program's first innermost loop that multiplies, in assembly.
+
+    They are those of the compiler and the processor of this machine.
+    """
+    text = baselines.assembly(baselines.cpu_source("conv1d"), baselines.openmp_flags())
+    return first_loop(text, f"conv1d_{key}")
+
+
+def first_loop(assembly: str, function: str) -> list[str]:
+    """Return the first innermost loop of a function that multiplies, without comments.
+
+    Raises LookupError if the assembly has no such function, or the function no such loop.
+    """
+    lines = [re.sub(r"\s*(#|//).*", "", line).rstrip() for line in assembly.splitlines()]
+    heads = [f"{function}:", f"_{function}:"]
+    begin = next((number for number, line in enumerate(lines) if line in heads), None)
+    if begin is None:
+        raise LookupError(f"the assembly has no function {function}")
+    labels: dict[str, int] = {}
+    for number in range(begin, len(lines)):
+        line = lines[number]
+        if ".cfi_endproc" in line:
+            break
+        if label := _LABEL.match(line):
+            labels[label[1]] = number
+        jump = _JUMP.match(line)
+        if jump and jump[1] in labels:
+            inside = lines[labels[jump[1]] + 1 : number + 1]
+            code = [one.strip() for one in inside if one.strip() and not _LABEL.match(one)]
+            code = [" ".join(one.split()) for one in code if not one.startswith(".")]
+            if any("mul" in one or "madd" in one or "fmla" in one for one in code):
+                return code
+            labels.clear()  # a loop around this one is not an innermost loop
+    raise LookupError(f"{function} has no loop that multiplies")
+
+
+_CHAINS = r"""
 #include <chrono>
 static volatile float kept;   // the compiler must not delete the sum
-extern "C" double additions(const float* terms, long long n) {
+template <class Step>
+static double nanoseconds(const float* terms, long long n, Step step) {
     const auto begin = std::chrono::steady_clock::now();
     float sum = 0;
-    for (long long i = 0; i < n; ++i) sum += terms[i];
+    for (long long i = 0; i < n; ++i) sum = step(sum, terms[i]);
     kept = sum;
     const auto end = std::chrono::steady_clock::now();
     return std::chrono::duration<double, std::nano>(end - begin).count() / n;
 }
+extern "C" double additions(const float* terms, long long n) {
+    return nanoseconds(terms, n, [](float sum, float term) { return sum + term; });
+}
+extern "C" double multiply_adds(const float* terms, long long n) {
+    return nanoseconds(terms, n, [](float sum, float term) {
+        return __builtin_fmaf(term, term, sum);
+    });
+}
 """
 
 
-def chain_ns_here() -> float:
-    """Return the nanoseconds of one addition that waits for the one before it, on this machine."""
-    additions = baselines.load_cpp("additions", _CHAIN).additions
-    additions.restype, additions.argtypes = ctypes.c_double, [ctypes.c_void_p, ctypes.c_longlong]
+@dataclass(frozen=True)
+class Chain:
+    """Nanoseconds of one step of a chain, in which each step waits for the one before it."""
+
+    addition: float
+    multiply_add: float
+
+    def of(self, key: str) -> float:
+        """Return the nanoseconds for a weight of one of LOOPS, if chains alone decide.
+
+        The plain loop adds its products one by one; an unrolled one has a chain of multiply-adds
+        for each partial sum, and these run side by side.
+        """
+        return self.addition if key == PLAIN else self.multiply_add / LOOPS[key]
+
+
+def chain_here() -> Chain:
+    """Measure both chains on this machine."""
+    library = baselines.load_cpp("chains", _CHAINS)
     terms = np.random.default_rng(SEED).random(4096, dtype=np.float32)  # they fit into the L1 cache
-    return min(additions(terms.ctypes.data, terms.size) for _ in range(100))
+    found = []
+    for name in ("additions", "multiply_adds"):
+        chain = getattr(library, name)
+        chain.restype, chain.argtypes = ctypes.c_double, [ctypes.c_void_p, ctypes.c_longlong]
+        found.append(min(chain(terms.ctypes.data, terms.size) for _ in range(100)))
+    return Chain(*found)
 
 
-def chain_table_here(widths: Sequence[int] = (7, 31, 127, 511, 2047)) -> str:
-    """Time the plain and the unrolled loop on this machine; return nanoseconds for each weight."""
+def chain_table_here(chain: Chain, widths: Sequence[int] = (7, 31, 127, 511, 2047)) -> str:
+    """Time LOOPS here; return nanoseconds for each weight beside what the chains predict."""
     programs, body = baselines.conv1d(), []
-    for width in widths:
-        cells, weights = arrays(20_000, width)
-        out, numbers = np.empty_like(cells), []
-        for key in (PLAIN, "unrolled_8"):
+    for key in LOOPS:
+        numbers = [f"{chain.of(key):.2f}"]
+        for width in widths:
+            cells, weights = arrays(20_000, width)
+            out = np.empty_like(cells)
             call = partial(programs[key].call, cells, weights, out)
-            ms = timing.time_cpu(call, name=key, budget_s=0.2).median
+            ms = timing.time_cpu(call, name=key, budget_s=0.1).median
             numbers.append(f"{1e6 * ms / cells.size / width:.2f}")
-        body.append((str(width), *numbers))
-    return tables.text(
-        ("weights", "plain loop\n(ns a weight)", "unrolled by 8\n(ns a weight)"), body
-    )
+        body.append((programs[key].name, *numbers))
+    head = ("ns a weight", "chains\npredict", *(f"{width} weights" for width in widths))
+    return tables.text(head, body)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -151,6 +232,8 @@ def measure_network() -> Iterator[dict[str, Any]]:
     samples = data.train_x, data.train_y
     plain = partial(mlp.train, *samples, epochs=EPOCHS)
 
+    made_by = baselines.provenance("mlp")
+
     def row(series: str, threads: int, train: Callable[[], np.ndarray]) -> dict[str, Any]:
         against = timing.compare_cpu(plain, train, names=("plain", series), budget_s=1)
         right = mlp.confusion(mlp.predict(train(), data.test_x), data.test_y).accuracy
@@ -161,6 +244,7 @@ def measure_network() -> Iterator[dict[str, Any]]:
             "speedup_low": against.low,
             "speedup_high": against.high,
             "accuracy": right,
+            **made_by,
             "timing": against.b,
         }
 
@@ -174,7 +258,7 @@ def measure_network() -> Iterator[dict[str, Any]]:
             yield row(series, t, train)
         start = partial(mlp.launch_threads, threads=t, rounds=EPOCHS)
         idle = timing.time_cpu(start, name="idle", budget_s=0.5)
-        yield {"series": IDLE, "threads": t, "timing": idle}
+        yield {"series": IDLE, "threads": t, **made_by, "timing": idle}
 
 
 def network(gpu: Device, lab: str) -> Record:
@@ -225,10 +309,12 @@ def reported() -> dict[str, float]:
 
 
 def cpu_of(data: Record) -> str:
-    """Return the CPU of a record and when it was measured."""
+    """Return the CPU of a record, when it was measured, and the compiler with its flags."""
     when = f"{'recorded' if data.recalled else 'measured'} {data.created[:10]}"
     timings = (m.timing for m in data.measurements if m.timing is not None)
-    return f"{next(timings).device}, {when}"
+    made = {(row["compiler"], row["flags"]) for row in data.rows() if "compiler" in row}
+    with_flags = "".join(f"; {compiler}, {flags}" for compiler, flags in sorted(made))
+    return f"{next(timings).device}, {when}{with_flags}"
 
 
 def convolutions_figure(data: Record) -> Figure:

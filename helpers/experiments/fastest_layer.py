@@ -5,22 +5,35 @@
     fastest_layer.batches_figure(fastest_layer.benchmark())
 
 `record` times the kernels of `WAYS`, cuDNN and copies for layers 1 and 2, and the kernels of
-`TAKEN_BACK`, in each of which one step is undone. `benchmark` is the record of tensor_benchmark:
-all layers and batches, with the kernels for an H100 or H200.
+`TAKEN_BACK`, in each of which one step is undone. `IN_TURN` is not among them: the compiler undoes
+its change, as `distances` reads off the machine code. `benchmark` is the record of
+tensor_benchmark: all layers and batches, with the kernels for an H100 or H200.
 """
 
 from __future__ import annotations
 
 import functools
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, launch, limits, plotting, simulator, tables
+from helpers import (
+    checking,
+    device,
+    kernels,
+    launch,
+    limits,
+    plotting,
+    reference,
+    simulator,
+    tables,
+)
 from helpers.bench import cudnn, lenet_times, results, timing
-from helpers.experiments import bound_ratios, tensor_benchmark
+from helpers.experiments import bound_ratios, loop_code, tensor_benchmark
 from helpers.plotting import styles
 from helpers.problems import conv2d, datasets, tensor_product
 from helpers.problems.lenet import trained_weights
@@ -114,13 +127,53 @@ _LONG = (
 TAKEN_BACK = {
     "layer 2": TakenBack("layer 2", SPLIT, kernels.source(PAIRS)),
     "sums stored at once": TakenBack("layer 2", SPLIT, kernels.changed(PAIRS, *_AT_ONCE)),
-    "a sum's products in turn": TakenBack(
-        "layer 2", SPLIT, kernels.changed(PAIRS, ('#include "mma.cuh"\n', _products_in_turn()))
-    ),
     "layer 1": TakenBack("layer 1", HALVES, kernels.source(QUADS)),
     "pieces 16 bytes off": TakenBack("layer 1", HALVES, kernels.changed(QUADS, _OFF)),
 }
 LONG_SUMS = TakenBack("layer 2", SPLIT, kernels.changed(PAIRS, _LONG))
+IN_TURN = TakenBack(
+    "layer 2", SPLIT, kernels.changed(PAIRS, ('#include "mma.cuh"\n', _products_in_turn()))
+)
+
+
+@functools.cache
+def distances(one: TakenBack) -> Counter[int]:
+    """Return how often a sum's next product is so many `mma` further on in the machine code.
+
+    1: the two follow each other. The code is that of the installed ptxas, without a GPU.
+    """
+    x, filter = conv2d.inputs(one.layer, 1)
+    _, (seen,) = conv2d.simulate(one.spec, x, filter, instead=one.instead, checks=False)
+    last: dict[str, int] = {}  # register of the sums -> number of their last product
+    found: Counter[int] = Counter()
+    products = (
+        instruction
+        for block in loop_code.code_of(seen).blocks
+        for instruction in block.instructions
+        if instruction.root == "HMMA"
+    )
+    for number, product in enumerate(products):
+        to, *_, added = re.findall(r"\bR(?:\d+|Z)\b", product.operands)
+        if added in last:
+            found[number - last[added]] += 1
+        last[to] = number
+    return found
+
+
+def distances_table() -> str:
+    """Return `distances` of the kernel of layer 2 and of IN_TURN as a table."""
+    lines = []
+    for order, one in (("as it is", TAKEN_BACK["layer 2"]), ("a sum's products in turn", IN_TURN)):
+        found = distances(one)
+        (often, _), shortest = found.most_common(1)[0], min(found)
+        lines.append([order, f"{shortest}", f"{often}", f"{max(found)}"])
+    head = ["order in the source", "shortest", "most often", "longest"]
+    return tables.text(head, lines)
+
+
+def _titled(what: str, one: TakenBack) -> str:
+    """Return the name of a step, and of a kernel as it is with what it multiplies."""
+    return f"{what}, {one.way}" if what == one.layer else what
 
 
 def stores_table(data: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> tuple[str, float]:
@@ -137,7 +190,7 @@ def stores_table(data: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> tuple[str
         times = seen.global_store_sectors / (y.nbytes / 32)
         often = max(often, times)
         counts = seen.global_store_requests, seen.global_store_sectors
-        lines.append([what, *(f"{n:,}" for n in counts), f"{times:.1f}"])
+        lines.append([_titled(what, one), *(f"{n:,}" for n in counts), f"{times:.1f}"])
     head = ["one image", "store requests", "sectors", "times each sector of y"]
     return tables.text(head, lines), often
 
@@ -178,6 +231,38 @@ def errors(
     y, _ = conv2d.simulate(one.spec, x, filter, instead=one.instead)
     error = (y - exact) / size
     return float(np.sqrt(np.mean(error**2))), float(error.mean())
+
+
+POWERS = (-20, -12, -8, -5, -3, 0, 8, 15, 17)  # of two, by which cells of 0 to 1 are multiplied
+_NARROW = {  # small layers of one image
+    "layer 1": limits.ConvShape(B=1, C=1, M=4, H=14, W=20, K=7),
+    "layer 2": limits.ConvShape(B=1, C=4, M=16, H=14, W=20, K=7),
+}
+
+
+@functools.cache
+def error_at(layer: str, power: int) -> float:
+    """Return the largest error over the largest output of split halves, in the simulator.
+
+    The cells are random numbers of 0 to 1, multiplied by 2 to the `power`. NaN for outputs of NaN.
+    """
+    shape, random = _NARROW[layer], np.random.default_rng(5)
+    x = random.uniform(0, 1, shape.x_shape).astype(np.float32) * np.float32(2.0**power)
+    filter = random.uniform(-1, 1, shape.filter_shape).astype(np.float32)
+    y, _ = conv2d.simulate(WAYS[SPLIT][layer], x, filter, checks=False)
+    exact = reference.conv2d(x, filter)
+    return float(np.abs(y - exact).max() / np.abs(exact).max())
+
+
+def range_table() -> str:
+    """Return `error_at` for POWERS, both layers."""
+    lines = []
+    for power in POWERS:
+        errors = (error_at(layer, power) for layer in LAYERS)
+        cells = ("NaN" if np.isnan(error) else f"{error:.0e}" for error in errors)
+        lines.append([f"{2.0**power:.2g}", *cells])
+    errors_of = (f"largest error /\nlargest output, {name}" for name in LAYERS)
+    return tables.text(["largest cell,\nabout", *errors_of], lines)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -248,9 +333,14 @@ def _layer(bench: tensor_benchmark.TensorBenchmark, name: str, batch: int) -> It
             yield from (row | told | {"way": mode} for row in found)
 
 
+def units(layer: str) -> conv2d.Conv2d:
+    """Return the fastest form of PORTABLE for 10,000 images of a layer, by the benchmark."""
+    return replace(conv2d.conv2d_named(PORTABLE), **conv2d.OCCUPANCY[layer])
+
+
 def specs(layer: str, gpu: Device) -> dict[str, conv2d.Conv2d]:
     """Return the kernels of a layer that this GPU can run, by way."""
-    found: dict[str, conv2d.Conv2d] = {UNITS: conv2d.conv2d_named(PORTABLE)}
+    found: dict[str, conv2d.Conv2d] = {UNITS: units(layer)}
     found |= {way: by_layer[layer] for way, by_layer in WAYS.items()}
     if layer == "layer 2" and gpu.kind == "gpu" and gpu.compute_capability == (9, 0):
         found |= WARPGROUPS
@@ -324,7 +414,10 @@ def taken_back_table(data: Record) -> str:
     """Return `taken_back` and the times as a table."""
     ratios = taken_back(data)
     ms = {row["step"]: row["median_ms"] for row in data.rows() if row["series"] == TAKEN}
-    lines = [[what, f"{ms[what]:.3f}", f"{ratio:.2f}"] for what, ratio in ratios.items()]
+    lines = [
+        [_titled(what, TAKEN_BACK[what]), f"{ms[what]:.3f}", f"{ratio:.2f}"]
+        for what, ratio in ratios.items()
+    ]
     return tables.text(["10,000 images", "ms", "times the kernel as it is"], lines)
 
 
@@ -421,7 +514,7 @@ def layers_figure(data: Record) -> Figure:
         floor = limits.floor(limits.conv2d(conv2d.shape_of(name, LARGE)), data.device)
         for seconds, line, label in (
             (floor.memory_s, ":", "DRAM floor, FP32 in and out"),
-            (floor.compute_s, "--", "floor of the FP32 units"),
+            (floor.compute_s, "--", "floor of the FP32 units, direct sums"),
         ):
             text = f"{label}: {1e3 * seconds:.2f} ms"
             ax.axvline(1e3 * seconds, color=styles.INK, linestyle=line, zorder=0.5, label=text)
@@ -439,8 +532,8 @@ def layers_figure(data: Record) -> Figure:
 # Of the benchmark's layer 2: name -> (series, way), each with a look that is readable in grey.
 _SHOWN = {
     "FP32 units": (PORTABLE, tensor_benchmark.UNITS, "s--"),
-    "FP32 accuracy, mma": (PAIRS, tensor_benchmark.SPLIT, "^-"),
-    "FP32 accuracy, wgmma": (WGMMA, tensor_benchmark.SPLIT, "o-"),
+    "split halves, mma": (PAIRS, tensor_benchmark.SPLIT, "^-"),
+    "split halves, wgmma": (WGMMA, tensor_benchmark.SPLIT, "o-"),
     "cuDNN, FP32": (cudnn.NAMES["FP32"], "", "x:"),
     "cuDNN, TF32": (cudnn.NAMES["TF32"], "", "D:"),
     "cuDNN, FP16": (cudnn.NAMES["FP16"], "", "v:"),
@@ -470,7 +563,7 @@ def batches_figure(data: Record) -> Figure:
         colour = "#4a4a4a" if label.startswith("cuDNN") else styles.COLOURS[number]
         ax.plot(BATCHES, shares, look, color=colour, label=label, markersize=7)
     gain = wgmma_gain(data)
-    title = f"Layer 2, 10,000 images: wgmma is {gain:.2f} times as fast as mma, in FP32's accuracy"
+    title = f"Layer 2, 10,000 images, split halves: wgmma is {gain:.2f} times as fast as mma"
     plotting.style(ax, title)
     ax.set(xscale="log", yscale="log", ylabel="time / time of a copy of its bytes")
     ax.set_xlabel("images (both axes logarithmic)")

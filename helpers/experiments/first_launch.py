@@ -60,6 +60,7 @@ NOBODY_WAITS = "host clock, nobody waits"
 WAITED = "host clock, waited for"
 EVENTS = "events on the stream (right)"
 COPIES = "copies counted"
+PINNED = "copies counted, pinned"
 CACHED = "first launch, nvcc's work cached"
 NVCC = "first launch, nvcc counted"
 PYTHON, NUMPY, CPP = "Python loop", "NumPy", "C++, one core"
@@ -182,6 +183,33 @@ def _ways(
     yield stopwatch(NVCC, partial(first, cache_dir=False), 3, gpu)
 
 
+def measure_pinned() -> Iterator[Mapping[str, Any]]:
+    """Yield the row of the record "100_pinned": the copies from and to page-locked memory.
+
+    All arrays, on the host and on the device, exist before the clock starts.
+    """
+    import pycuda.driver as cuda
+    import pycuda.gpuarray as gpuarray
+
+    random = np.random.default_rng(0)
+    x, y, out = (cuda.pagelocked_empty(TIMED, np.float32) for _ in range(3))
+    x[:], y[:] = (random.uniform(0.5, 1.5, TIMED).astype(np.float32) for _ in range(2))
+    d_x, d_y = gpuarray.empty(TIMED, np.float32), gpuarray.empty(TIMED, np.float32)
+    launch, stream = launcher(variant(NEIGHBOURS), d_x, d_y), cuda.Stream()
+
+    def with_copies() -> None:
+        cuda.memcpy_htod_async(d_x.gpudata, x, stream)
+        cuda.memcpy_htod_async(d_y.gpudata, y, stream)
+        launch(stream)
+        cuda.memcpy_dtoh_async(out, d_y.gpudata, stream)
+
+    with_copies()
+    stream.synchronize()
+    verdict = checking.check(out, axpy(A, x, y), rtol=RTOL, name=PINNED)
+    timed = timing.time_end_to_end(with_copies, verdict=verdict, name=PINNED, budget_s=0.5)
+    yield {"series": PINNED, "kernel": KERNEL, "n": TIMED, "timing": timed}
+
+
 def _cpu_programs(x: np.ndarray, y: np.ndarray, want: np.ndarray) -> Iterator[timing.Timing]:
     cpp, spare = baselines.load_cpp("axpy", CPP_TEXT).axpy, np.empty_like(x)
     cpp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_float]
@@ -243,26 +271,27 @@ def figure_of_ways(record: Record) -> Figure:
     return figure
 
 
-def figure_of_baselines(record: Record) -> Figure:
+def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     """Draw how many times faster than a Python loop the other programs are."""
     import matplotlib.pyplot as plt
 
-    ms = medians(record)
+    ms = medians(record) | medians(pinned)
     names = {
         PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
-        COPIES: "GPU, with copies", EVENTS: "GPU, kernel only",
+        COPIES: "GPU, with copies", PINNED: "GPU, with copies, pinned", EVENTS: "GPU, kernel only",
     }  # fmt: skip
     rows = [
         row | {"series": names[row["series"]]}
-        for row in record.rows()
+        for row in (*record.rows(), *pinned.rows())
         if row["n"] == TIMED and row["series"] in names
     ]
     rows.sort(key=lambda row: list(names.values()).index(row["series"]))
     title = (
         f"Against one core in C++ the kernel alone is {_times(ms[CPP, TIMED], ms[EVENTS, TIMED])}, "
-        f"with its copies {_times(ms[CPP, TIMED], ms[COPIES, TIMED])}"
+        f"with its copies {_times(ms[CPP, TIMED], ms[COPIES, TIMED])}, "
+        f"with pinned memory {_times(ms[CPP, TIMED], ms[PINNED, TIMED])}"
     )
-    figure, ax = plt.subplots(figsize=(9, 3.2), layout="constrained")
+    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
     timings.speedup(ax, rows, baseline=PYTHON, title=title)
     styles.caption(ax, record)
     return figure

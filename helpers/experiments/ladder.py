@@ -8,6 +8,7 @@ that changed most against the kernel that it builds on. `ladder_report` draws an
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +30,10 @@ BATCH = 10_000
 YARDSTICK = "cuDNN, best FP32"
 AGAIN = "make a whole one on a machine with a GPU: python -m helpers.tools.benchmarks conv2d"
 SAME = "no measurable difference"
-# The times of a record are measured minutes apart, so that a smaller ratio of two means nothing.
-DRIFT = 1.01
+# The times of a record are measured minutes apart, and a kernel's time in two records differs by up
+# to a few percent. So a smaller ratio of two says nothing, unless both were timed in turns.
+DRIFT = 1.05
+CLOSE = 1.1  # steps that are nearer than this to the one that they build on are timed in turns
 
 FP32_LANES = 128  # multiply-adds a clock cycle of a multiprocessor, compute capability 9.0
 
@@ -54,6 +57,9 @@ BUILDS_ON = {
 }
 
 
+Gain = tuple[float, float, float]  # how many times as fast, and the ends of the interval
+
+
 class LadderError(ValueError):
     """A record without the rows of a ladder. The message says what is missing, and what to run."""
 
@@ -67,7 +73,7 @@ class Step:
     """One kernel on one layer.
 
     row: its row of the record (median_ms, low_ms, high_ms, relative_error). before: the step that
-    it builds on.
+    it builds on. paired: the gain over it with its interval, if both were timed in turns.
     """
 
     name: str
@@ -75,6 +81,7 @@ class Step:
     lab: str
     row: Mapping[str, Any]
     before: Step | None = None
+    paired: Gain | None = None
 
     @property
     def counters(self) -> traffic.Counters:
@@ -86,13 +93,16 @@ class Step:
         return self.row["median_ms"]
 
     @property
-    def gain(self) -> tuple[float, float, float] | None:
+    def gain(self) -> Gain | None:
         """How many times faster than ``before`` the step is, and the ends of an interval.
 
-        The interval comes from the 95 % intervals of both medians. None without ``before``.
+        It is `paired` where the two were timed in turns. Else the interval comes from the 95 %
+        intervals of both medians. None without ``before``.
         """
         if self.before is None:
             return None
+        if self.paired is not None:
+            return self.paired
         old, new = self.before.row, self.row
         return (
             old["median_ms"] / new["median_ms"],
@@ -102,17 +112,19 @@ class Step:
 
     @property
     def verdict(self) -> str:
-        """The gain in words: "2.1x faster", "1.3x slower", "no measurable difference" (see DRIFT).
+        """The gain in words: "2.1x faster", "1.3x slower", "no measurable difference".
 
-        It is "" for the kernel that builds on no other.
+        The interval decides where the kernels were timed in turns; else it must be above DRIFT,
+        too. It is "" for the kernel that builds on no other.
         """
         if self.gain is None:
             return ""
         ratio, low, high = self.gain
         faster = ratio if ratio > 1 else 1 / ratio
-        if low <= 1 <= high or faster < DRIFT:
+        if low <= 1 <= high or (self.paired is None and faster < DRIFT):
             return SAME
-        shown = f"{faster:.2f}x" if faster < 1.095 else traffic.times(faster)
+        digits = 3 if faster < 1.01 else 2
+        shown = f"{faster:.{digits}f}x" if faster < 1.095 else traffic.times(faster)
         return f"{shown} {'faster' if ratio > 1 else 'slower'}"
 
     @property
@@ -199,11 +211,14 @@ class Ladder:
         )
 
 
-def build(record: Record, which: str, batch: int = BATCH) -> Ladder:
+def build(
+    record: Record, which: str, batch: int = BATCH, pairs: Mapping[str, Gain] | None = None
+) -> Ladder:
     """Return the ladder of a layer of `conv2d.LAYERS` for ``batch`` images.
 
-    record: of `layer_benchmark`. Raises LadderError for another record, and for a record without a
-    kernel, a time, or the layer and batch.
+    record: of `layer_benchmark`. pairs: for kernels that were timed in turns with the one that they
+    build on, the gain. It counts where the times of the record are CLOSE. Raises LadderError for
+    another record, and for a record without a kernel, a time, or the layer and batch.
     """
     if record.name != layer_benchmark.NAME:
         raise LadderError(
@@ -235,11 +250,16 @@ def build(record: Record, which: str, batch: int = BATCH) -> Ladder:
             f"the record has {len(copies)} times of the {layer_benchmark.COPY} for {which}, "
             f"not one: {AGAIN}"
         )
-    steps = _steps(timed, which)
+    steps = [_paired(step, pairs or {}) for step in _steps(timed, which)]
     yardstick = cudnn.best([row for row in rows if "median_ms" in row])
     shape = conv2d.shape_of(which, batch)
     order = tuple(sorted(steps, key=lambda step: -step.ms))
     return Ladder(which, shape, record.device, order, yardstick, copies[0], left_out)
+
+
+def _paired(step: Step, pairs: Mapping[str, Gain]) -> Step:
+    close = step.gain is not None and 1 / CLOSE < step.gain[0] < CLOSE
+    return dataclasses.replace(step, paired=pairs.get(step.name)) if close else step
 
 
 def _kernels(

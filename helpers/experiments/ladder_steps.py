@@ -2,14 +2,14 @@
 
 `helpers.experiments.ladder` builds the ladder of one layer. This module sets the ladders of both
 layers of the network beside each other (`Steps`): which steps paid where, and whether the passes
-through L1 and shared memory changed the same way as the time. `measure` compares the two best
-kernels of each layer (record "500_best_two").
+through L1 and shared memory changed the same way as the time. `measure` times in turns the two best
+kernels of each layer, and every step that is close to the one that it builds on (record
+"500_best_two").
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, plotting, simulator, tables
-from helpers.bench import results, timing
-from helpers.experiments import ladder, ladder_report, layer_benchmark, traffic
+from helpers.bench import layers, results
+from helpers.experiments import ladder, ladder_report, layer_benchmark, tensor_benchmark, traffic
 from helpers.experiments.ladder import BATCH, LENET, Ladder, Step
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from helpers.simulator import Profile
 
 BEST = "conv2d_register_tiled"
+TURNS = "500_best_two"  # the record of `measure`
 NAMES = tuple(spec.name for spec in conv2d.CONV2D)
 IN_ROOFS = (
     "conv2d_uncoalesced",
@@ -56,6 +57,12 @@ def tree(before: str = "", depth: int = 0) -> str:
             lines.append(f"{'    ' * depth}{kernel} (lab {lab})")
             lines.append(tree(kernel, depth + 1))
     return "\n".join(line for line in lines if line)
+
+
+def left_out() -> str:
+    """Return the names of the layer's kernels that are no rung, in a sentence."""
+    others = [name for name in kernels.names() if name.startswith("conv2d_") and name not in NAMES]
+    return _wrapped([f"not on the ladder, {len(others)} kernels: {', '.join(others)}"])
 
 
 def inner_loop(head: str = "for (int s = 0; s < STAGED") -> tuple[int, int]:
@@ -139,9 +146,13 @@ class Steps:
     ladders: tuple[Ladder, Ladder]
 
     @classmethod
-    def of(cls, record: Record) -> Steps:
-        """Return the steps of a record of the benchmark. Raises ladder.LadderError as `build`."""
-        one, two = (ladder.build(record, which) for which in LENET)
+    def of(cls, record: Record, turns: Record | None = None) -> Steps:
+        """Return the steps of a record of the benchmark. Raises ladder.LadderError as `build`.
+
+        turns: the record of `measure`, by default the repository's.
+        """
+        turns = turns or results.load(results.MEASURED / f"{TURNS}.json")
+        one, two = (ladder.build(record, which, pairs=gains(turns, which)) for which in LENET)
         return cls(record, (one, two))
 
     def pairs(self) -> list[tuple[Step, Step]]:
@@ -195,6 +206,15 @@ class Steps:
         one, two = self.ladders
         names = (name for name in NAMES if name not in {**one.left_out, **two.left_out})
         return {name: one.step(name).ms + two.step(name).ms for name in names}
+
+
+def gains(turns: Record, which: str) -> dict[str, ladder.Gain]:
+    """Return the gains of a record of `measure` over what each kernel builds on, by kernel."""
+    return {
+        row["kernel"]: (row["ratio"], row["low"], row["high"])
+        for row in turns.rows()
+        if row["layer"] == which and ladder.BUILDS_ON[row["kernel"]][0] == row["over"]
+    }
 
 
 def outcome_table(steps: Steps) -> str:
@@ -372,12 +392,31 @@ def roofs_figure(steps: Steps, which: str) -> Figure:
     return figure
 
 
+def fastest_form(built: Ladder) -> float:
+    """Return the shortest time (ms) of BEST on record for a layer, over all of its forms.
+
+    `tensor_benchmark` times it with its weights in constant and in shared memory, too.
+    """
+    data = results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json")
+    wanted = {"series": BEST, "layer": built.which, "batch": built.shape.B}
+    times = [
+        row["median_ms"]
+        for row in data.rows()
+        if all(row.get(key) == value for key, value in wanted.items()) and "median_ms" in row
+    ]
+    return min(built.step(BEST).ms, *times)
+
+
 def roof_words(built: Ladder) -> str:
-    """Return the best kernel's share of the floor's speed, and what its passes would allow."""
+    """Return the best kernel's share of the floor's speed, that of its fastest form, and what its
+    passes would allow."""
     room, share = BALANCE / built.best.counters.passes, 100 * built.floor_ms / built.best.ms
+    fastest = fastest_form(built)
     return (
         f"{built.which}: {built.best.name} has {share:.0f} % of the floor's speed "
-        f"({built.floor.bound} bound); by its passes, L1 would allow {room:.1f} times the peak"
+        f"({built.floor.bound} bound); by its passes, L1 would allow {room:.1f} times the peak.\n"
+        f"    Its fastest form on record: {fastest:.3f} ms, {100 * built.floor_ms / fastest:.0f} % "
+        "of the floor's speed"
     )
 
 
@@ -385,41 +424,32 @@ def roof_words(built: Ladder) -> str:
 # Measuring, and the published numbers
 
 
-@functools.cache
-def inputs(which: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return BATCH images of a layer and its filter; they take a while to make."""
-    return conv2d.inputs(which, BATCH)
-
-
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "500_best_two", measured on the selected GPU.
+    """Yield the rows of the record TURNS, measured on the selected GPU.
 
-    Series "ratio", for each layer: kernel (the best) over the second best, ratio, low, high, and
-    `told`, the comparison in words.
+    Series "ratio", for each layer the best kernel over the second best, and each step that is CLOSE
+    over the one that it builds on: kernel, over, ratio (the time of `over` over that of `kernel`),
+    low, high, and `told`, the comparison in words.
     """
     steps = Steps.of(ladder.load())
     for built in steps.ladders:
-        pair = [step.name for step in built.steps[-2:]]
-        with conv2d.Problem(built.shape, *inputs(built.which)) as problem:
-            launches, verdicts = zip(*(_ready(problem, name) for name in pair), strict=True)
-            found = timing.compare(
-                *launches, verdicts=verdicts, names=(pair[0], pair[1]), budget_s=1.0
-            )
-        ratio = {"ratio": found.ratio, "low": found.low, "high": found.high, "told": str(found)}
-        where = {"layer": built.which, "kernel": pair[1], "over": pair[0]}
-        yield {"series": "ratio", **where, **ratio, "timing": None}
+        wanted = {(built.steps[-1].name, built.steps[-2].name): 1.0}
+        wanted |= {pair: 0.4 for pair in close_steps(built) if pair not in wanted}
+        with layers.layer(built.which, built.shape.B).on_device() as there:
+            for (kernel, over), budget_s in wanted.items():
+                found = there.ready(over).beside(there.ready(kernel), budget_s)
+                ratio = {"ratio": found.ratio, "low": found.low, "high": found.high}
+                where = {"layer": built.which, "kernel": kernel, "over": over}
+                yield {"series": "ratio", **where, **ratio, "told": str(found), "timing": None}
 
 
-def _ready(problem: conv2d.Problem, name: str) -> tuple[Any, Any]:
-    """A launch of a kernel that has passed its check, and the verdict."""
-    run = conv2d.compile(name, problem.shape)
-
-    def launch(stream: Any) -> None:
-        run.launch(problem.y, problem.x, problem.filter, stream)
-
-    problem.poison()
-    launch(None)
-    return launch, problem.check(name)
+def close_steps(built: Ladder) -> list[tuple[str, str]]:
+    """Return the steps whose time is close to that of the kernel that they build on, and these."""
+    found = []
+    for step in built.steps:
+        if step.before and 1 / ladder.CLOSE < step.before.ms / step.ms < ladder.CLOSE:
+            found.append((step.name, step.before.name))
+    return found
 
 
 def reported_table(steps: Steps) -> str:

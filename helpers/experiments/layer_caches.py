@@ -13,20 +13,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from helpers import device, tables
-from helpers.bench import results
-from helpers.experiments import layer_counters, layer_tiles, ncu
+from helpers.bench import results, sources
+from helpers.experiments import layer_counters, ncu
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
 RECORD = "109_caches"
 LAB = "109_conv2d_tiles"
+LAYERS = ("layer 1", "layer 2")
+MAPS = (2, 4, 8, 16)  # output maps that share a tile
+# Variants of a kernel's source, as lab 109 makes them: pairs of the old text and the new.
+VARIANTS: Mapping[str, tuple[str, str]] = {
+    "uniform": (" + threadIdx.z", ""),
+    "tile not used": (
+        "tile[(threadIdx.y + p) * span + threadIdx.x + q]",
+        "channel[(h + p) * W + w + q]",
+    ),
+}
 BATCH = 1_000  # enough blocks to fill the GPU many times
 
 # Column of the record -> metric of Nsight Compute. Percentages are shares of the hardware's peak.
@@ -65,7 +75,9 @@ class CountedLaunch:
 
     def plan(self, shape: ConvShape) -> Plan:
         """Return the launch, with the variant's source."""
-        return layer_tiles.variant_plan(self.spec, shape, self.variant)
+        (one,) = self.spec.plan(shape)
+        changes = [VARIANTS[self.variant]] if self.variant else []
+        return (replace(one, source=sources.changed(one.source, *changes)),)
 
     def compile(self, images: int) -> conv2d.Compiled:
         """Return the kernel compiled for so many images on the selected GPU."""
@@ -75,14 +87,15 @@ class CountedLaunch:
 
 def launches() -> Iterator[CountedLaunch]:
     """Yield what is counted: kernels without and with tiles, on both layers."""
-    for layer in layer_tiles.LAYERS:
+    for layer in LAYERS:
         for name in ("conv2d_basic", "conv2d_uncoalesced", "conv2d_constant", "conv2d_tiled"):
             yield CountedLaunch(conv2d.conv2d_named(name), layer)
-        for maps, spec in layer_tiles.MAPPED_SPECS.items():
+        tiled, mapped = map(conv2d.conv2d_named, ("conv2d_tiled", "conv2d_tiled_maps"))
+        for maps in MAPS:
             if maps <= conv2d.shape_of(layer, BATCH).M:
-                yield CountedLaunch(spec, layer)
-        yield CountedLaunch(layer_tiles.MAPPED_SPECS[4], layer, "uniform")
-        yield CountedLaunch(layer_tiles.TILED_SPEC, layer, "tile not used")
+                yield CountedLaunch(mapped.with_tile(16, maps), layer)
+        yield CountedLaunch(mapped.with_tile(16, 4), layer, "uniform")
+        yield CountedLaunch(tiled, layer, "tile not used")
 
 
 def launch_all(images: int = BATCH) -> None:
@@ -91,7 +104,7 @@ def launch_all(images: int = BATCH) -> None:
     import pycuda.driver as cuda
 
     rng = np.random.default_rng(9)
-    for layer in layer_tiles.LAYERS:
+    for layer in LAYERS:
         shape = conv2d.shape_of(layer, images)
         x, filter = (
             rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
@@ -196,7 +209,7 @@ def cache_table(record: results.Record, keys: Sequence[Key]) -> str:
         "MB read\nfrom DRAM",
     )  # fmt: skip
     lines = []
-    for layer in layer_tiles.LAYERS:
+    for layer in LAYERS:
         for key in keys:
             one = row(record, layer, key)
             lines.append(
@@ -218,7 +231,7 @@ def issue_table(record: results.Record, keys: Sequence[Key]) -> str:
         "warps\npresent", "cycles over those of\nmultiply-adds alone",
     )  # fmt: skip
     lines = []
-    for layer in layer_tiles.LAYERS:
+    for layer in LAYERS:
         for key in keys:
             one = row(record, layer, key)
             lines.append(

@@ -1,20 +1,23 @@
 """The layer's filter in constant memory: what fits, times, and two suspects for a layer that loses.
 
 `measure` yields the rows of the record "200_constant": conv2d_basic and conv2d_constant in turns on
-four layers, on filters of several sizes, and once with the registers of conv2d_constant held down.
+four layers, and on filters of several sizes. "200_blocks" has both with equally many blocks on a
+multiprocessor, and "200_counters" what Nsight Compute counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import plotting, tables
+from helpers import device, plotting, tables
 from helpers.bench import results, timing
+from helpers.experiments import ncu, sass
 from helpers.limits import CONSTANT_BYTES, ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from helpers.simulator import Profile
 
 BASIC, CONSTANT = "conv2d_basic", "conv2d_constant"
-TILE = 16
 BATCHES = (100, 1_000, 10_000)  # images
 MANY = BATCHES[-1]
 LENET = ("layer 1", "layer 2")
@@ -37,10 +39,14 @@ LAYERS = (*LENET, *REPORT_E)
 SWEEPS = {(40, 16): (1, 4, 8, 12, 16, 20), (11, 24): (1, 2, 4, 8, 12)}
 SWEEP_BATCH = 1_000
 FLOAT_BYTES = 4
-HELD = 32  # registers of a thread: as many as conv2d_basic takes
+# Shared memory that a kernel does not use holds its blocks down, and leaves its code as it is. All
+# blocks on a multiprocessor share HOLDING bytes of it; the L1 cache keeps the rest, whatever the
+# number of blocks. CARVEOUT: for the driver, in percent; it takes the next larger of its sizes.
+HOLDING, CARVEOUT = 64 * 1024, 25
+DRIVER_BYTES, SHARED_UNIT = 1024, 128  # of each block; shared memory is given out in such units
+HELD_BLOCKS = (24, 16, 14, 13, 12, 10, 8, 6)
+HELD_LAYERS = ("layer 2", "layer E2")
 
-# One multiprocessor of an H200.
-MOST_WARPS, REGISTERS, REGISTERS_AT_A_TIME, LANES = 64, 65_536, 8, 32
 
 
 # --------------------------------------------------------------------------------------------------
@@ -112,11 +118,7 @@ def measure() -> Iterator[Mapping[str, Any]]:
         x, filter = conv2d.inputs(layer, MANY)
         for batch in BATCHES:
             with conv2d.Problem(conv2d.shape_of(layer, batch), x[:batch], filter) as problem:
-                where = {"layer": layer, "batch": batch}
-                yield from _time_both("ratio", problem, **where)
-                if (layer, batch) == ("layer E2", MANY):
-                    held = f"--maxrregcount={HELD}"
-                    yield from _time_both(f"{HELD} registers", problem, held, **where)
+                yield from _time_both("ratio", problem, layer=layer, batch=batch)
     random = np.random.default_rng(8)
     for (width, maps), sizes in SWEEPS.items():
         for channels in sizes:
@@ -125,17 +127,35 @@ def measure() -> Iterator[Mapping[str, Any]]:
                 random.uniform(-1, 1, size).astype(np.float32)
                 for size in (shape.x_shape, shape.filter_shape)
             )
-            where = {"width": width, "channels": channels}
+            where: dict[str, Any] = {"width": width, "channels": channels}
             where["filter_bytes"] = FLOAT_BYTES * maps * shape.terms
             with conv2d.Problem(shape, x, filter) as problem:
                 yield from _time_both("sweep", problem, **where)
 
 
+def shared_bytes(blocks: int) -> int:
+    """Return the dynamic shared memory with which so many blocks fit into HOLDING, and no more."""
+    return HOLDING // blocks // SHARED_UNIT * SHARED_UNIT - DRIVER_BYTES
+
+
+def measure_blocks() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "200_blocks", measured on the selected GPU.
+
+    Both kernels in turns, with at most HELD_BLOCKS blocks on a multiprocessor.
+    """
+    for layer in HELD_LAYERS:
+        with conv2d.Problem(conv2d.shape_of(layer, MANY), *conv2d.inputs(layer, MANY)) as problem:
+            for blocks in HELD_BLOCKS:
+                shared = shared_bytes(blocks)
+                where: dict[str, Any] = {"layer": layer, "batch": MANY, "blocks": blocks}
+                yield from _time_both("held", problem, shared=shared, **where)
+
+
 def _time_both(
-    series: str, problem: conv2d.Problem, *options: str, **parameters: Any
+    series: str, problem: conv2d.Problem, shared: int = 0, **parameters: Any
 ) -> Iterator[dict[str, Any]]:
-    first, first_verdict, first_registers = _prepared(problem, BASIC)
-    second, second_verdict, second_registers = _prepared(problem, CONSTANT, *options)
+    first, first_verdict, first_registers = _prepared(problem, BASIC, shared=shared)
+    second, second_verdict, second_registers = _prepared(problem, CONSTANT, shared=shared)
     pair = timing.compare(
         first, second, verdicts=(first_verdict, second_verdict), names=(BASIC, CONSTANT),
         budget_s=0.5, precision=0.002,
@@ -146,17 +166,29 @@ def _time_both(
     ):
         facts = {"kernel": kernel, **parameters, "registers": registers, "timing": timed}
         yield {"series": f"{series}, {kernel}", **facts}
-    ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+    ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
     yield {"series": series, **ratio, **parameters}
 
 
+def _compiled(shape: ConvShape, kernel: str, shared: int) -> conv2d.Compiled:
+    plan = conv2d.conv2d_named(kernel).plan(shape)
+    run = conv2d.compile(kernel, shape, tuple(replace(one, shared=shared) for one in plan))
+    if shared:
+        import pycuda.driver as cuda
+
+        carveout = cuda.function_attribute.PREFERRED_SHARED_MEMORY_CARVEOUT
+        run.function.set_attribute(carveout, CARVEOUT)
+    return run
+
+
 def _prepared(
-    problem: conv2d.Problem, kernel: str, *options: str
+    problem: conv2d.Problem, kernel: str, shared: int
 ) -> tuple[Callable[[Any], None], Verdict, int]:
-    """Return the launch of a kernel that has passed its check, its verdict and its registers."""
-    plan = conv2d.conv2d_named(kernel).plan(problem.shape)
-    plan = tuple(replace(one, options=(*one.options, *options)) for one in plan)
-    run = conv2d.compile(kernel, problem.shape, plan)
+    """Return the launch of a kernel that has passed its check, its verdict and its registers.
+
+    shared: bytes of dynamic shared memory of a block.
+    """
+    run = _compiled(problem.shape, kernel, shared)
 
     def launch(stream: Any = None) -> None:
         run.launch(problem.y, problem.x, problem.filter, stream)
@@ -167,18 +199,66 @@ def _prepared(
 
 
 # --------------------------------------------------------------------------------------------------
+# Nsight Compute
+
+COUNTERS = "200_counters"
+COUNTED_BATCH = 1_000
+# (kernel, blocks at most or 0, layer)
+COUNTED = (
+    *((kernel, 0, layer) for layer in LAYERS for kernel in (BASIC, CONSTANT)),
+    *(
+        (kernel, blocks, layer)
+        for layer in HELD_LAYERS
+        for blocks in HELD_BLOCKS
+        for kernel in (BASIC, CONSTANT)
+    ),
+)
+
+
+def launch_counted() -> None:
+    """Launch all of COUNTED once on the GPU; ncu runs this in a process of its own."""
+    device.select()
+    import pycuda.driver as cuda
+
+    rng = np.random.default_rng(9)  # no counter depends on the values
+    for kernel, blocks, layer in COUNTED:
+        shape = conv2d.shape_of(layer, COUNTED_BATCH)
+        x, filter = (
+            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
+        )
+        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
+        y_there, x_there, filter_there = map(int, there)
+        run = _compiled(shape, kernel, shared=shared_bytes(blocks) if blocks else 0)
+        run.launch(y_there, x_there, filter_there)
+        cuda.Context.synchronize()
+        for array in there:
+            array.free()
+
+
+def count() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "200_counters": `layer_caches.METRICS` for each of COUNTED.
+
+    Raises NcuError.
+    """
+    from helpers.experiments.layer_caches import METRICS
+
+    launch_counted()  # Compile first: ncu would also follow the compiler's processes.
+    metrics = METRICS | {"shared_of_a_multiprocessor": "launch__shared_mem_config_size"}
+    command = [sys.executable, "-m", "helpers.experiments.layer_constant", "--launch"]
+    readings = ncu.read(command, tuple(metrics.values()), [kernel for kernel, *_ in COUNTED])
+    for (kernel, blocks, layer), one in zip(COUNTED, readings, strict=True):
+        values = {column: one.get(metric) for column, metric in metrics.items()}
+        common = {"kernel": kernel, "blocks": blocks, "layer": layer, "batch": COUNTED_BATCH}
+        yield {"series": kernel, **common, **values}
+
+
+# --------------------------------------------------------------------------------------------------
 # Reading the record
 
 
 def ratios_of(record: Record) -> dict[tuple[str, int], dict[str, Any]]:
     """Return the rows of the ratio (global over constant) by layer and number of images."""
     return {(row["layer"], row["batch"]): row for row in _rows(record, "ratio")}
-
-
-def held_row(record: Record) -> dict[str, Any]:
-    """Return the row of the ratio on layer E2 with the registers held down."""
-    (row,) = _rows(record, f"{HELD} registers")
-    return row
 
 
 def swept(record: Record, width: int) -> list[dict[str, Any]]:
@@ -198,7 +278,7 @@ def timed(record: Record, kernel: str, layer: str, batch: int, series: str = "ra
 
 def verdict(row: Mapping[str, Any]) -> str:
     """Return "faster", "slower", or "no measurable difference" where the interval contains 1."""
-    if row["ratio_low"] <= 1 <= row["ratio_high"]:
+    if row["low"] <= 1 <= row["high"]:
         return "no measurable difference"
     return "faster" if row["ratio"] > 1 else "slower"
 
@@ -215,55 +295,65 @@ def ratio_table(record: Record) -> str:
     rows = []
     for (layer, batch), row in ratios_of(record).items():
         ms = [timed(record, one, layer, batch)["median_ms"] for one in (BASIC, CONSTANT)]
-        interval = f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
         cells = *(f"{one:.3f}" for one in ms), f"{row['ratio']:.3f}", interval, verdict(row)
         rows.append((layer, f"{batch:,}", *cells))
     return tables.text(head, rows, left=(0, 6))
 
 
-@dataclass(frozen=True)
-class Situation:
-    """What one multiprocessor of an H200 holds of a kernel on a layer."""
-
-    registers: int
-    blocks: int
-    warps_at_work: int  # with outputs, on average
-    block_bytes: int  # weights that one block reads
-    multiprocessor_bytes: int  # weights that its blocks read, if they have different maps
-
-
-def situation(shape: ConvShape, registers: int) -> Situation:
-    """Return what fits on a multiprocessor, by the registers of a thread and blocks of 16 x 16."""
-    warps = TILE * TILE // LANES
-    rounded = -(-registers // REGISTERS_AT_A_TIME) * REGISTERS_AT_A_TIME
-    blocks = min(MOST_WARPS // warps, REGISTERS // (LANES * warps * rounded))
-    rows = [min(TILE, shape.out_h - top) for top in range(0, shape.out_h, TILE)]
-    busy = sum(-(-one // (LANES // TILE)) for one in rows) / len(rows)
-    weights = FLOAT_BYTES * shape.terms
-    return Situation(
-        registers, blocks, round(blocks * busy), weights, weights * min(blocks, shape.M)
-    )
-
-
-def situation_table(record: Record) -> str:
-    """Return the situation of both kernels on each layer, and of the held kernel on layer E2."""
-    kernels = [(layer, kernel, "ratio") for layer in LAYERS for kernel in (BASIC, CONSTANT)]
-    kernels.append(("layer E2", CONSTANT, f"{HELD} registers"))
-    rows = []
-    for layer, kernel, series in kernels:
-        row = timed(record, kernel, layer, MANY, series)
-        one = situation(conv2d.shape_of(layer, 1), row["registers"])
-        name = f"{layer}, {kernel}" + (", held" if series != "ratio" else "")
-        cells = (
-            one.registers, one.blocks, one.warps_at_work, one.block_bytes,
-            one.multiprocessor_bytes,
-        )  # fmt: skip
-        rows.append((name, *(f"{cell:,}" for cell in cells), f"{row['median_ms']:.2f}"))
+def situation_table(counted: Record) -> str:
+    """Return what Nsight Compute counted for both kernels on all layers, from "200_counters"."""
     head = (
-        "", "registers", "blocks", "warps\nat work", "weights of\na block", "of all\nits blocks",
-        "ms",
+        "1,000 images", "registers", "warps\npresent", "constant reads\nthat missed",
+        "schedulers\nbusy",
     )  # fmt: skip
+    rows = []
+    for row in counted.rows():
+        if not row["blocks"]:
+            missed = row["constant_misses"] / (row["constant_hits"] + row["constant_misses"])
+            name = f"{row['layer']}, {row['kernel']}"
+            cells = (
+                f"{row['warps_active']:.0f} %", f"{missed:.2%}", f"{row['issue_slots_busy']:.0f} %",
+            )  # fmt: skip
+            rows.append((name, str(row["registers"]), *cells))
     return tables.text(head, rows)
+
+
+def held_table(record: Record, counted: Record) -> str:
+    """Return times with the same number of blocks for both kernels, from "200_blocks".
+
+    counted: "200_counters", for the warps that were present.
+    """
+    present = {
+        (row["kernel"], row["layer"], row["blocks"]): f"{row['warps_active']:.0f} %"
+        for row in counted.rows()
+    }
+    head = (
+        "10,000 images", "blocks\nat most", "warps present,\nglobal / constant", "global\nms",
+        "constant\nms", "times\nas fast", "95 % interval",
+    )  # fmt: skip
+    rows = []
+    for row in _rows(record, "held"):
+        layer, blocks = row["layer"], row["blocks"]
+        warps = " / ".join(present[kernel, layer, blocks] for kernel in (BASIC, CONSTANT))
+        ms = [
+            f"{one['median_ms']:.2f}"
+            for kernel in (BASIC, CONSTANT)
+            for one in _rows(record, f"held, {kernel}")
+            if (one["layer"], one["blocks"]) == (layer, blocks)
+        ]
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
+        rows.append((layer, str(blocks), warps, *ms, f"{row['ratio']:.3f}", interval))
+    return tables.text(head, rows, left=(0,))
+
+
+def code_table(layer: str = "layer 1") -> str:
+    """Return what the machine code of both kernels has."""
+    codes = {}
+    for kernel in (BASIC, CONSTANT):
+        (one,) = conv2d.conv2d_named(kernel).plan(conv2d.shape_of(layer, 1))
+        codes[kernel] = sass.assembled(one.name, one.options, source=one.source)
+    return sass.table(codes, ("LDG", "LDC", "FFMA", "IMAD", "IADD3", "LEA"))
 
 
 def caches_table(record: Record) -> str:
@@ -322,7 +412,7 @@ def reported_table(record: Record) -> str:
 
 def _draw(ax: Any, at: Any, rows: list[dict[str, Any]], **look: Any) -> str:
     low, middle, high = (
-        np.array([row[key] for row in rows]) for key in ("ratio_low", "ratio", "ratio_high")
+        np.array([row[key] for row in rows]) for key in ("low", "ratio", "high")
     )
     ax.errorbar(at, middle, [middle - low, high - middle], capsize=5, **look)
     return f"faster in {(low > 1).sum()} of {len(rows)}, slower in {(high < 1).sum()}"
@@ -391,3 +481,15 @@ def sweep_figure(record: Record) -> Figure:
     ax.legend(frameon=False)
     _finish(ax, record)
     return figure
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the counters and write the record "200_counters"; return the exit status."""
+    if list(sys.argv[1:] if argv is None else argv) == ["--launch"]:
+        launch_counted()
+        return 0
+    return ncu.record_here(COUNTERS, count, "200_conv2d_constant_memory")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

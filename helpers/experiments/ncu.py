@@ -42,16 +42,18 @@ def environment() -> dict[str, str]:
 
 
 def read(
-    command: Sequence[str], metrics: Sequence[str], launches: Sequence[str]
+    command: Sequence[str], metrics: Sequence[str], launches: Sequence[str], *, cold: bool = True
 ) -> list[dict[str, float | int | None]]:
     """Run `command` under ncu; return the metrics of each of its launches.
 
-    launches: the names of the kernels that the command launches, in order. A metric that this chip
-    or ncu does not know is None. Raises NcuError if ncu is missing, or for other launches.
+    launches: the names of the kernels that the command launches, in order. cold: ncu empties the
+    caches before each of them. A metric that this chip or ncu does not know is None. Raises
+    NcuError if ncu is missing, or for other launches.
     """
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "ncu.csv"
         how = ["--clock-control", "none", "--csv", "--print-units", "base", "--log-file", str(log)]
+        how += ["--cache-control", "all" if cold else "none"]
         done = subprocess.run(
             [program(), *how, "--metrics", ",".join(metrics), *command],
             check=False,

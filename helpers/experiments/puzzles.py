@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from helpers import exercises, plotting, simulator, tables
 from helpers.exercises import labs
+from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case
-from helpers.exercises.exercise import NOTEBOOK_SEED
 from helpers.exercises.puzzles import LAB, Puzzle
 from helpers.simulator import Profile, Request
 from helpers.simulator.faults import LaunchRefused

@@ -104,6 +104,15 @@ def swept(layer: str) -> tuple[Swept, ...]:
     return tuple(found)
 
 
+def best_ms(layer: str) -> float:
+    """Return the recorded time of the faster form of conv2d_register_tiled on a layer, in ms."""
+    rows = results.load(results.MEASURED / "benchmark_tensor.json").rows()
+    wanted = BEST, layer, BATCH
+    return min(
+        row["median_ms"] for row in rows if (row["series"], row["layer"], row["batch"]) == wanted
+    )
+
+
 def fittings_table() -> str:
     """Return the recorded times of two forms of conv2d_register_tiled with the same patches.
 

@@ -8,6 +8,7 @@ same kernels, and `register_sizes` what their sizes take of a multiprocessor.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, launch, limits, plotting, simulator, tables
-from helpers.bench import results, timing
-from helpers.experiments import layer_counters
-from helpers.experiments.layer_tiles import Changes, changed, in_words
+from helpers import checking, device, launch, limits, plotting, simulator, tables
+from helpers.bench import layers, results
+from helpers.bench.ratios import Ratio
+from helpers.bench.sources import Changes, changed
+from helpers.experiments import layer_counters, layer_tiles, ncu, sass
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -60,32 +62,6 @@ def constant_plan(shape: ConvShape) -> Plan:
 # Measuring
 
 
-class _Ready:
-    """A kernel that has passed its check on a problem."""
-
-    def __init__(self, problem: conv2d.Problem, kernel: str, plan: Plan | None = None):
-        self.problem = problem
-        spec: str | conv2d.Conv2d = kernel
-        if plan is not None:
-            spec = replace(conv2d.conv2d_named(kernel), filter_in="constant")
-        self.run = conv2d.compile(spec, problem.shape, plan)
-        problem.poison()
-        self.launch()
-        self.verdict = problem.check(kernel)
-        self.error = problem.relative_error(kernel)
-
-    def launch(self, stream: Any = None) -> None:
-        self.run.launch(self.problem.y, self.problem.x, self.problem.filter, stream)
-
-    def over(self, other: _Ready, names: tuple[str, str]) -> dict[str, float]:
-        """Return the ratio of the times, this kernel's over the other's, with its interval."""
-        verdicts = self.verdict, other.verdict
-        pair = timing.compare(
-            self.launch, other.launch, verdicts=verdicts, names=names, budget_s=0.6
-        )
-        return {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
-
-
 def measure() -> Iterator[Mapping[str, Any]]:
     """Yield the rows of the record "110_register", measured on the selected GPU.
 
@@ -103,21 +79,60 @@ def measure() -> Iterator[Mapping[str, Any]]:
 
 def _measure_layer(layer: str, batch: int, wanted: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     where = {"layer": layer, "batch": batch}
-    shape = conv2d.shape_of(layer, batch)
-    with conv2d.Problem(shape, *conv2d.inputs(layer, batch)) as problem:
+    problem = layers.layer(layer, batch)
+    with problem.on_device() as there:
         ready = {}
         for kernel in wanted:
-            one = ready[kernel] = _Ready(problem, kernel)
-            timed = timing.time_gpu(one.launch, verdict=one.verdict, name=kernel, budget_s=0.4)
-            yield {"series": kernel, **where, "relative_error": one.error, "timing": timed}
+            one = ready[kernel] = there.ready(kernel)
+            yield {"series": kernel, **where, "relative_error": one.error, "timing": one.time(0.4)}
         if len(wanted) == 1:
             return
         for kernel, over in ((PATCH, MAPPED), (BEST, PATCH)):
-            ratio = ready[kernel].over(ready[over], (kernel, over))
+            ratio = ready[kernel].over(ready[over], 0.6).to_row()
             yield {"series": "ratio", "layer": layer, "kernel": kernel, "over": over, **ratio}
-        variant = _Ready(problem, PATCH, constant_plan(shape))
-        ratio = variant.over(ready[PATCH], ("filter in constant memory", PATCH))
+        variant = problem.kernel(PATCH, filter_in="constant")
+        constant = variant.changed(*CONSTANT_FILTER, label="filter in constant memory")
+        ratio = there.ready(constant).over(ready[PATCH], 0.6).to_row()
         yield {"series": "constant filter", "layer": layer, "kernel": PATCH, **ratio}
+
+
+CONSTANT_COUNTERS = "110_constant_filter"
+
+
+def launch_constant() -> None:
+    """Launch conv2d_register on LAYERS, as it is and with its filter in constant memory."""
+    device.select()
+    import pycuda.driver as cuda
+
+    rng = np.random.default_rng(13)  # no counter depends on the values
+    for layer in LAYERS:
+        shape = conv2d.shape_of(layer, BATCH)
+        x, filter = (
+            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
+        )
+        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
+        y_there, x_there, filter_there = map(int, there)
+        spec = conv2d.conv2d_named(PATCH)
+        for run in (
+            conv2d.compile(spec, shape),
+            conv2d.compile(replace(spec, filter_in="constant"), shape, constant_plan(shape)),
+        ):
+            run.launch(y_there, x_there, filter_there)
+            cuda.Context.synchronize()
+        for array in there:
+            array.free()
+
+
+def count_constant() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "110_constant_filter", by Nsight Compute. Raises NcuError."""
+    launch_constant()  # Compile first: ncu would also follow the compiler's processes.
+    launches = [(filter, layer) for layer in LAYERS for filter in ("global", "constant")]
+    metrics = layer_counters.METRICS
+    command = [sys.executable, "-m", "helpers.experiments.register_tiles", "--launch"]
+    readings = ncu.read(command, tuple(metrics.values()), [PATCH] * len(launches))
+    for (filter, layer), one in zip(launches, readings, strict=True):
+        values = {column: one.get(metric) for column, metric in metrics.items()}
+        yield {"series": PATCH, "filter": filter, "layer": layer, "batch": BATCH, **values}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -247,6 +262,12 @@ def share_of_roof(record: Record, layer: str, kernel: str = BEST, batch: int = B
     return floor_ms(record, layer, batch) / times(record)[kernel, layer, batch]["median_ms"]
 
 
+def _with_maps(kernel: str) -> str:
+    """Return the name of a kernel in a table, with the maps of the one that lab 109 leaves open."""
+    maps = conv2d.conv2d_named(MAPPED).tile[2]
+    return f"{kernel}, {maps} maps" if kernel == MAPPED else kernel
+
+
 def steps_table(record: Record) -> str:
     """Return the four kernels' times on the two layers, and each step's gain."""
     timed = times(record)
@@ -260,10 +281,10 @@ def steps_table(record: Record) -> str:
             ratio = ratios.get((kernel, layer))
             rows.append(
                 (
-                    f"{layer}, {kernel}",
+                    f"{layer}, {_with_maps(kernel)}",
                     f"{timed[kernel, layer, BATCH]['median_ms']:.2f}",
                     f"{share_of_roof(record, layer, kernel):.0%}",
-                    in_words(ratio) if ratio else "",
+                    Ratio.of_row(ratio).words() if ratio else "",
                 )
             )
     return tables.text(head, rows, left=(0, 3))
@@ -275,8 +296,38 @@ def constant_words(record: Record) -> str:
     if not rows:
         return f"{PATCH}, its filter in constant memory: this record has no time of it"
     return "\n".join(
-        f"{row['layer']}, {PATCH}, its filter in constant memory: {in_words(row)}" for row in rows
+        f"{row['layer']}, {PATCH}, its filter in constant memory: {Ratio.of_row(row).words()}"
+        for row in rows
     )
+
+
+def constant_code_table(layer: str = LAYERS[0]) -> str:
+    """Return what the machine code of conv2d_register has, with its filter in either memory."""
+    shape = conv2d.shape_of(layer, 1)
+    plans = {
+        "filter in global memory": conv2d.conv2d_named(PATCH).plan(shape),
+        "in constant memory": constant_plan(shape),
+    }
+    codes = {
+        name: sass.assembled(one.name, one.options, source=one.source)
+        for name, (one,) in plans.items()
+    }
+    return sass.table(codes, ("LDG", "ULDC", "FFMA"))
+
+
+def constant_counters_table(counters: Record) -> str:
+    """Return what Nsight Compute counted of conv2d_register, with its filter in either memory.
+
+    counters: "110_constant_filter".
+    """
+    head = ("filter of conv2d_register", "instructions\n(millions)",
+            "longest waits, in warps for an instruction that starts")  # fmt: skip
+    rows = []
+    for row in counters.rows():
+        waits = ", ".join(f"{why} {warps:.1f}" for why, warps in layer_counters.stalls(row, 2))
+        count = f"{row['instructions'] / 1e6:,.0f}"
+        rows.append((f"{row['layer']}, in {row['filter']} memory", count, waits))
+    return tables.text(head, rows, left=(0, 2))
 
 
 def sizes_measured_table(record: Record) -> str:
@@ -345,7 +396,7 @@ def reported_table(record: Record) -> str:
     timed = times(record)
     for kernel in KERNELS:
         ours = sum(timed[kernel, layer, BATCH]["median_ms"] for layer in LAYERS)
-        rows.append((f"ours: {kernel}", f"{ours:.1f}"))
+        rows.append((f"ours: {_with_maps(kernel)}", f"{ours:.1f}"))
     floor = sum(floor_ms(record, layer) for layer in LAYERS)
     rows.append((f"roofline floor, {record.device.name}", f"{floor:.1f}"))
     return tables.text((f"both layers, {BATCH:,} images", "ms"), rows)
@@ -427,11 +478,14 @@ def ladder_figure(record: Record) -> Figure:
     import matplotlib.pyplot as plt
 
     timed = times(record)
+    tiles = results.load(results.MEASURED / "109_tiles.json")
     figure, axes = plt.subplots(2, 1, figsize=(10, 7), layout="constrained")
     for ax, layer in zip(axes, LAYERS, strict=True):
-        gain = timed[MAPPED, layer, BATCH]["median_ms"] / timed[BEST, layer, BATCH]["median_ms"]
+        maps, ms = layer_tiles.fastest(tiles, layer)
+        gain = ms / timed[BEST, layer, BATCH]["median_ms"]
         title = (
-            f"{layer}: registers and tile together make lab 109's kernel {gain:.1f} times as fast"
+            f"{layer}: registers and tile together are {gain:.1f} times as fast as "
+            f"lab 109's best tile, shared by {maps} maps"
         )
         rows = [timed[kernel, layer, BATCH] for kernel in KERNELS]
         plotting.ladder(ax, rows, floor_ms=floor_ms(record, layer), title=title)
@@ -456,3 +510,15 @@ def roofline_figure(record: Record) -> Figure:
         plotting.roofline(ax, points, record.device, title=title)
     plotting.caption(axes[0], record)
     return figure
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the counters and write the record "110_constant_filter"; return the exit status."""
+    if list(sys.argv[1:] if argv is None else argv) == ["--launch"]:
+        launch_constant()
+        return 0
+    return ncu.record_here(CONSTANT_COUNTERS, count_constant, "110_conv2d_register_tiling")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,7 +2,8 @@
 
 `of("conv2d_basic")` compiles a kernel to a cubin with nvcc, disassembles it with cuobjdump and
 counts. It needs both tools of the CUDA toolkit but no GPU. `missing()` says which tool is missing;
-`of` then raises NotAvailableError.
+`of` then raises NotAvailableError. `assembled("conv2d_basic")` does so with the compilers that the
+simulator uses, for compute capability 9.0: it needs no toolkit.
 
 The numbers count instructions in the code, not executions: an instruction in a loop counts once,
 however often it runs. To compare kernels, take the ratio of two kinds in the same loops, such as
@@ -11,17 +12,18 @@ loads per multiply-add.
 
 from __future__ import annotations
 
+import difflib
 import re
 import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import kernels
+from helpers import kernels, tables
 
 if TYPE_CHECKING:
     from helpers.device import Device
@@ -50,7 +52,10 @@ READ_ONLY = "CONSTANT"  # the suffix of LDG.E.CONSTANT, a global load by the rea
 _LINE = re.compile(
     r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;", re.MULTILINE
 )
-_FUNCTION = re.compile(r"^\s*Function : (\S+)", re.MULTILINE)
+# A kernel begins so in a listing of cuobjdump, and of nvdisasm.
+_FUNCTION = re.compile(r"^\s*(?:Function : |\.section\s+\.text\.)([^\s,]+)", re.MULTILINE)
+_LABEL = re.compile(r"^(\.L_\w+):|^\s*/\*([0-9a-f]{4,})\*/", re.MULTILINE)
+_TARGET = re.compile(r"`\((\.L_\w+)\)")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _SHARED = re.compile(r"(\d+) bytes smem")
@@ -112,6 +117,27 @@ class Code:
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is no kind of instruction; there are: {', '.join(KINDS)}")
         return sum(i.opcode.partition(".")[0] in KINDS[kind] for i in self.instructions)
+
+    def order(self, **letters: str) -> str:
+        """Return the instructions of some kinds as letters, in the order of the code.
+
+        letters: by the first word of the opcode, as in order(LDG="L", STG="S").
+        """
+        return "".join(letters.get(i.opcode.partition(".")[0], "") for i in self.instructions)
+
+    @property
+    def loops(self) -> tuple[tuple[Instruction, ...], ...]:
+        """For each jump backwards, the instructions from its target to it: a turn of the loop.
+
+        Instructions that only one way through the loop executes are among them.
+        """
+        turns = []
+        for jump in self.instructions:
+            target = jump.operands.split()[-1] if jump.operands else ""
+            if jump.opcode == "BRA" and target.startswith("0x"):
+                inside = [i for i in self.instructions if int(target, 16) <= i.offset]
+                turns.append(tuple(i for i in inside if i.offset <= jump.offset))
+        return tuple(turn for turn in turns if turn)
 
     @property
     def read_only_loads(self) -> int:
@@ -213,6 +239,45 @@ def of(
     return parse(listing, report, name, arch)
 
 
+def assembled(name: str, options: Sequence[str] = (), *, source: str | None = None) -> Code:
+    """Return the machine code of a kernel for compute capability 9.0, without the CUDA toolkit.
+
+    It is made by the compilers that the simulator uses: NVIDIA's, from PyPI. name, options, source:
+    as for `of`. Raises NotAvailableError if ptxas or nvdisasm is not installed,
+    simulator.CompileFailed with the compiler's message, kernels.UnknownKernelError, and ValueError
+    if `source` has no kernel `name`.
+    """
+    from helpers.simulator import assembly, compiler
+
+    text = kernels.source(name) if source is None else source
+    compiled = compiler.compile_source(text, tuple(options), f"{name}.cu")
+    listing = assembly.sass(compiled)
+    if listing is None:
+        raise NotAvailableError(
+            "not available: the machine code needs the packages nvidia-cuda-nvcc and "
+            "nvidia-cuda-nvdisasm; install them with pip"
+        )
+    mangled = next((k.mangled for k in compiled.kernels if name in (k.name, k.mangled)), name)
+    instructions = _instructions(_with_offsets(listing), mangled)
+    needs = assembly.resources(compiled)[mangled]
+    spilled = needs.spill_store_bytes + needs.spill_load_bytes
+    arch = f"sm_{compiled.architecture}"
+    return Code(name, arch, instructions, needs.registers, spilled, needs.shared_bytes)
+
+
+def _with_offsets(listing: str) -> str:
+    """Return a listing of nvdisasm with offsets in place of labels, as cuobjdump writes them."""
+    offsets: dict[str, str] = {}
+    waiting: list[str] = []
+    for match in _LABEL.finditer(listing):
+        if match[1]:
+            waiting.append(match[1])
+        else:
+            offsets |= dict.fromkeys(waiting, hex(int(match[2], 16)))
+            waiting = []
+    return _TARGET.sub(lambda match: offsets.get(match[1], match[1]), listing)
+
+
 def _run(*command: str) -> str:
     try:
         done = subprocess.run(
@@ -231,6 +296,22 @@ def parse(listing: str, report: str, name: str, arch: str = ARCH) -> Code:
 
     Raises ValueError for a listing without such a kernel, and a report without its registers.
     """
+    real = _instructions(listing, name)
+    about = re.search(
+        rf"Compiling entry function '{re.escape(name)}'(.*?)(?=Compiling entry function|\Z)",
+        report,
+        re.DOTALL,
+    )
+    registers = _REGISTERS.search(about[1]) if about else None
+    if about is None or registers is None:
+        raise ValueError(f"ptxas did not report the registers of {name!r}: {report.strip()!r}")
+    spills, shared = _SPILLS.search(about[1]), _SHARED.search(about[1])
+    spilled = sum(map(int, spills.groups())) if spills else 0
+    return Code(name, arch, real, int(registers[1]), spilled, int(shared[1]) if shared else 0)
+
+
+def _instructions(listing: str, name: str) -> tuple[Instruction, ...]:
+    """Return the instructions of kernel `name` in a listing, without the padding behind them."""
     functions = [(match[1], match.end()) for match in _FUNCTION.finditer(listing)]
     places = [n for n, (function, _) in enumerate(functions) if function == name]
     if not places:
@@ -246,19 +327,60 @@ def parse(listing: str, report: str, name: str, arch: str = ARCH) -> Code:
         for m in _LINE.finditer(listing, functions[places[0]][1], end)
     ]
     # A jump to itself and padding follow the last instruction.
-    real = tuple(
+    return tuple(
         i
         for i in instructions
         if i.opcode != "NOP" and not (i.opcode == "BRA" and i.operands.split()[-1] == hex(i.offset))
     )
-    about = re.search(
-        rf"Compiling entry function '{re.escape(name)}'(.*?)(?=Compiling entry function|\Z)",
-        report,
-        re.DOTALL,
-    )
-    registers = _REGISTERS.search(about[1]) if about else None
-    if about is None or registers is None:
-        raise ValueError(f"ptxas did not report the registers of {name!r}: {report.strip()!r}")
-    spills, shared = _SPILLS.search(about[1]), _SHARED.search(about[1])
-    spilled = sum(map(int, spills.groups())) if spills else 0
-    return Code(name, arch, real, int(registers[1]), spilled, int(shared[1]) if shared else 0)
+
+
+# --------------------------------------------------------------------------------------------------
+# Two codes beside each other
+
+_NAMES = re.compile(r"\b(U?[RPB])\d+\b")
+_JUMPS = ("BRA", "BSSY", "CALL", "JMP", "WARPSYNC")
+
+
+def normalised(one: Instruction) -> str:
+    """Return an instruction without names of registers, addresses of code and hints."""
+    operands = one.operands.replace(".reuse", "")
+    if one.opcode.partition(".")[0] in _JUMPS:
+        operands = re.sub(r"0x[0-9a-f]+$", "label", operands)
+    guard = f"@{one.predicate} " if one.predicate else ""
+    return _NAMES.sub(r"\1", f"{guard}{one.opcode} {operands}".strip())
+
+
+def table(codes: Mapping[str, Code], opcodes: Sequence[str] = ()) -> str:
+    """Return a table with a row for each code: instructions, registers, loops and some opcodes.
+
+    opcodes: first words, as "LDG"; by default all of which the codes have different numbers. An
+    instruction counts once, however often it is executed. loops: jumps backwards.
+    """
+    counts = {
+        name: Counter(i.opcode.partition(".")[0] for i in code.instructions)
+        for name, code in codes.items()
+    }
+    there = sorted({opcode for count in counts.values() for opcode in count})
+    columns = list(opcodes) or [
+        opcode for opcode in there if len({count[opcode] for count in counts.values()}) > 1
+    ]
+    body = [
+        (
+            name,
+            *(f"{number:,}" for number in (code.total, code.registers, len(code.loops))),
+            *(str(counts[name][opcode]) for opcode in columns),
+        )
+        for name, code in codes.items()
+    ]
+    return tables.text(("in the code", "instructions", "registers", "loops", *columns), body)
+
+
+def difference(a: Code, b: Code, context: int = 1) -> str:
+    """Return the lines in which two codes differ; "" if they differ in names of registers at most.
+
+    A line that only `a` has begins with "-", one that only `b` has with "+". context: lines around
+    them.
+    """
+    before, after = ([normalised(i) for i in code.instructions] for code in (a, b))
+    lines = difflib.unified_diff(before, after, n=context, lineterm="")
+    return "\n".join(line for line in lines if not line.startswith(("---", "+++")))

@@ -10,6 +10,7 @@ in C++ on one core and on all cores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,7 @@ MOST_ONE_BLOCK = 10**7  # one block works on more cells for too long
 PERIOD = 100  # the input repeats itself after so many cells, which divides all SIZES
 
 KERNEL_ONLY, WAITED, COPIES = "kernel only", "launched and waited for", "with copies"
+PINNED = "with copies, pinned"
 ONE_BLOCK = "one block, kernel only"
 PLAIN, SWAPPED = "one_core", "swapped"  # keys of baselines.conv1d()
 
@@ -116,6 +118,37 @@ def _gpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mappi
         yield {"series": ONE_BLOCK, "kernel": "conv1d_one_block", "n": n, "timing": timed}
 
 
+def measure_pinned() -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of the record "101_pinned": the copies from and to page-locked memory.
+
+    All arrays, on the host and on the device, exist before the clock starts.
+    """
+    import pycuda.driver as cuda
+
+    period = np.random.default_rng(2).uniform(0.5, 1.5, PERIOD).astype(np.float32)
+    three = reference.conv1d(np.resize(period, 3 * PERIOD), FILTER)
+    function, weights, stream = _function("conv1d_basic"), cuda.to_device(FILTER), cuda.Stream()
+    largest = max(SIZES)
+    x_all, y_all = (cuda.pagelocked_empty(largest, np.float32) for _ in range(2))
+    x_all.reshape(-1, PERIOD)[:] = period
+    d_x, d_y = (cuda.mem_alloc(4 * largest) for _ in range(2))
+    for n in SIZES:
+        x, y = x_all[:n], y_all[:n]
+        block, grid = (THREADS, 1, 1), kernels.grid_for(n, THREADS)
+
+        def layer(x: Any = x, y: Any = y, n: int = n, grid: Any = grid, block: Any = block) -> None:
+            cuda.memcpy_htod_async(d_x, x, stream)
+            function(d_y, d_x, weights, np.int32(n), block=block, grid=grid, stream=stream)
+            cuda.memcpy_dtoh_async(y, d_y, stream)
+
+        y.fill(np.nan)
+        layer()
+        stream.synchronize()
+        verdict = verdict_of(y, three, f"{PINNED}, {n:,} cells")
+        timed = timing.time_end_to_end(layer, verdict=verdict, name=PINNED, budget_s=0.5)
+        yield {"series": PINNED, "kernel": "conv1d_basic", "n": n, "timing": timed}
+
+
 def _function(kernel: str) -> Any:
     from pycuda.compiler import SourceModule
 
@@ -152,8 +185,16 @@ def cpu_name(record: Record, program: str) -> str:
     return next(row["series"] for row in record.rows() if row.get("program") == program)
 
 
+def with_pinned(record: Record, pinned: Record) -> Record:
+    """Return the rows of "101_sizes" with those of "101_pinned"."""
+    return replace(record, measurements=(*record.measurements, *pinned.measurements))
+
+
 def figure_of_times(record: Record) -> Figure:
-    """Draw the time of each way to compute the convolution over the number of cells."""
+    """Draw the time of each way to compute the convolution over the number of cells.
+
+    record: of `with_pinned`.
+    """
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
@@ -161,14 +202,18 @@ def figure_of_times(record: Record) -> Figure:
         KERNEL_ONLY,
         WAITED,
         COPIES,
-        ONE_BLOCK,
+        PINNED,
         cpu_name(record, SWAPPED),
         cpu_name(record, "all_cores"),
     )
     rows = [row for name in drawn for row in record.rows() if row["series"] == name]
     largest = max(medians(record, COPIES))
     ratio = medians(record, COPIES)[largest] / medians(record, KERNEL_ONLY)[largest]
-    title = f"At {largest:,} cells the copies make it {ratio:,.0f} times as long as the kernel"
+    better = medians(record, PINNED)[largest] / medians(record, KERNEL_ONLY)[largest]
+    title = (
+        f"At {largest:,} cells the copies make it {ratio:,.0f} times as long as the kernel, "
+        f"from pinned memory {better:,.0f} times"
+    )
 
     def floor(n: int) -> float:
         return limits.floor(limits.conv1d(n, FILTER_WIDTH), record.device).seconds
@@ -180,7 +225,7 @@ def figure_of_times(record: Record) -> Figure:
 
 def table_of_wins(record: Record) -> str:
     """Return a table: from which number of cells on the GPU is faster than each CPU program."""
-    ways = (KERNEL_ONLY, WAITED, COPIES)
+    ways = (KERNEL_ONLY, WAITED, COPIES, PINNED)
     rows = []
     for program in (PLAIN, SWAPPED, "all_cores"):
         cpu = medians(record, cpu_name(record, program))
@@ -204,12 +249,14 @@ def table_of_reports(record: Record) -> str:
     """Return a table: the published speedups over one CPU core beside those of this record."""
     plain, swapped = (medians(record, cpu_name(record, key)) for key in (PLAIN, SWAPPED))
     copies, waited = medians(record, COPIES), medians(record, WAITED)
+    pinned = medians(record, PINNED)
     rows = [
         (
             f"{row['n']:,}",
             f"{row['speedup']:.2f}x",
             f"{plain[row['n']] / copies[row['n']]:.2f}x",
             f"{swapped[row['n']] / copies[row['n']]:.2f}x",
+            f"{swapped[row['n']] / pinned[row['n']]:.2f}x",
             f"{swapped[row['n']] / waited[row['n']]:.2f}x",
         )
         for row in results.reported("conv1d_report")
@@ -220,6 +267,7 @@ def table_of_reports(record: Record) -> str:
         "report D,\nwith copies,\nits own loop",
         "ours,\nwith copies,\nplain loop",
         "ours,\nwith copies,\nloops swapped",
+        "ours,\npinned,\nloops swapped",
         "ours,\nwaited for,\nloops swapped",
     )
     return tables.text(head, rows, left=())

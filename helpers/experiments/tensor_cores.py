@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, kernels, limits, plotting, simulator, tables
-from helpers.bench import results, timing
+from helpers.bench import layers, results
+from helpers.bench.ratios import Ratio
+from helpers.bench.sources import changed
 from helpers.experiments import bound_ratios
-from helpers.experiments.layer_tiles import changed, in_words
 from helpers.plotting import styles
 from helpers.problems import conv2d, precision
 from helpers.simulator import bounds
@@ -156,48 +157,22 @@ def measure() -> Iterator[Row]:
     over `HALVES`.
     """
     for layer in LAYERS:
-        x, filter = conv2d.inputs(layer, BATCH)
-        yield from _time_layer(layer, x, filter, variants_of(layer))
+        yield from _time_layer(layer, BATCH, variants_of(layer))
         for batch in COUNTS:
-            yield from _time_layer(layer, x[:batch], filter, (FP32, HALVES))
+            yield from _time_layer(layer, batch, (FP32, HALVES))
 
 
-def _time_layer(
-    layer: str, x: np.ndarray, filter: np.ndarray, variants: tuple[str, ...]
-) -> Iterator[Row]:
-    where = {"layer": layer, "batch": len(x)}
-    with conv2d.Problem(conv2d.shape_of(layer, len(x)), x, filter) as problem:
-        checked = {variant: _Checked(problem, variant) for variant in variants}
-        for variant, one in checked.items():
-            timed = timing.time_gpu(one.launch, verdict=one.verdict, name=one.name, budget_s=0.25)
-            own = {"series": one.name, "variant": variant, "relative_error": one.error}
-            yield {**own, **where, "timing": timed}
-        half = checked[HALVES]
+def _time_layer(layer: str, batch: int, variants: tuple[str, ...]) -> Iterator[Row]:
+    where = {"layer": layer, "batch": batch}
+    specs = {one: FLOAT if one == FP32 else VARIANTS[one] for one in variants}
+    with layers.layer(layer, batch).on_device() as there:
+        ready = {variant: there.ready(spec) for variant, spec in specs.items()}
+        for variant, one in ready.items():
+            own = {"series": one.kernel.name, "variant": variant, "relative_error": one.error}
+            yield {**own, **where, "timing": one.time(0.25)}
         for variant in (variant for variant in variants if variant != HALVES):
-            one = checked[variant]
-            pair = timing.compare(
-                one.launch, half.launch, verdicts=(one.verdict, half.verdict),
-                names=(variant, HALVES), budget_s=0.3,
-            )  # fmt: skip
-            ends = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
-            yield {"series": "ratio", "variant": variant, **where, **ends}
-
-
-class _Checked:
-    """A variant that has passed its check on a problem."""
-
-    def __init__(self, problem: conv2d.Problem, variant: str):
-        spec = conv2d.conv2d_named(FLOAT) if variant == FP32 else VARIANTS[variant]
-        self.name = spec.name
-        self._run = conv2d.compile(spec, problem.shape)
-        self._arrays = problem.y, problem.x, problem.filter
-        problem.poison()
-        self.launch()
-        self.verdict = problem.check(spec.name, spec.precision)
-        self.error = problem.relative_error(spec.name, spec.precision)
-
-    def launch(self, stream: Any = None) -> None:
-        self._run.launch(*self._arrays, stream)
+            ratio = ready[variant].over(ready[HALVES], 0.3).to_row()
+            yield {"series": "ratio", "variant": variant, **where, **ratio}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -277,7 +252,7 @@ def ratio_table(record: Record) -> str:
         for variant in (*CHANGED, OTHER[layer]):
             row = ratio_row(record, variant, layer)
             interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
-            lines.append((f"{layer}, {variant}", interval, in_words(row)))
+            lines.append((f"{layer}, {variant}", interval, Ratio.of_row(row).words()))
     return tables.text((f"over {HALVES}", "time (95 % interval)", ""), lines, left=(0, 2))
 
 
@@ -287,7 +262,8 @@ def batch_table(record: Record) -> str:
     for layer in LAYERS:
         for batch in (*COUNTS, BATCH):
             row = halves_over_float(record, layer, batch)
-            lines.append((f"{layer}, {batch:,} images", f"{row['ratio']:.2f}", in_words(row)))
+            ratio = Ratio.of_row(row)
+            lines.append((f"{layer}, {batch:,} images", f"{ratio.value:.2f}", ratio.words()))
     return tables.text(("half over float32", "time", ""), lines, left=(0, 2))
 
 
@@ -382,7 +358,7 @@ def _draw_times(ax: Axes, record: Record, layer: str) -> None:
     styles.name_bars(ax, names)
     ax.set_xlim(0)
     ax.set_xlabel(f"op time (ms), cold caches, {BATCH:,} images")
-    words = in_words(halves_over_float(record, layer))
+    words = Ratio.of_row(halves_over_float(record, layer)).words()
     plotting.style(ax, f"{layer}: tensor cores with halves, beside lab 110's kernel: {words}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from helpers import plotting, tables
+from helpers import limits, plotting, tables
 from helpers.experiments import loop_code, ncu
 from helpers.experiments.tensor_cores import (
     HALVES,
@@ -86,11 +86,42 @@ def profile(variant: str, layer: str) -> Profile:
     return conv2d.simulate(VARIANTS[variant], x, filter, checks=False)[1][0]
 
 
+# What `order` calls an instruction: a cell is gathered (g), gathered cells are stored (S),
+# fragments are loaded (F) and multiplied (M), lanes wait for each other (|).
+LETTERS = {"LDS.U16": "g", "STS.128": "S", "LDSM": "F", "HMMA": "M", "WARPSYNC": "|", "NOP": "|"}
+
+
+def order(variant: str, layer: str) -> str:
+    """Return the instructions of a warp's steps in the order of the machine code, as LETTERS.
+
+    It begins with the first cell of the first step and ends with the last product. In the machine
+    code of ptxas a barrier of a warp is a NOP, but for the first one of a kernel.
+    """
+    found = [
+        letter
+        for block in loop_code.code_of(profile(variant, layer)).blocks
+        for one in block.instructions
+        for opcode, letter in LETTERS.items()
+        if _starts(opcode, one)
+    ]
+    text = "".join(found)
+    return text[text.index("g") : text.rindex("M") + 1]
+
+
+def step_order(variant: str, layer: str, step: int = 4) -> str:
+    """Return the part of `order` from the fragments of a step to those of the next step."""
+    parts = order(variant, layer).split("FFF")
+    return "FFF" + parts[step]
+
+
 def shared_table() -> str:
-    """Return requests to shared memory and conflicts for one image, and what a block takes."""
+    """Return requests to shared memory and conflicts for one image, and what a block takes.
+
+    The last column is what shared memory alone allows: registers may allow fewer blocks.
+    """
     head = (
         "one image", "load\nrequests", "\nconflicts", "store\nrequests", "\nconflicts",
-        "bytes of\na block", "blocks on a\nmultiprocessor",
+        "bytes of\na block", "blocks that\nthis allows",
     )  # fmt: skip
     lines = []
     for layer in LAYERS:
@@ -101,8 +132,9 @@ def shared_table() -> str:
                 seen.shared_store_requests, seen.shared_store_conflicts,
                 VARIANTS[variant].shared(conv2d.shape_of(layer, 1)),
             )  # fmt: skip
-            fit = seen.counts.blocks_at_a_time if seen.counts is not None else None
-            lines.append((f"{layer}, {variant}", *(f"{n:,}" for n in counts), str(fit or "?")))
+            each = counts[-1] + limits.RESERVED_SHARED_BYTES
+            fit = limits.MULTIPROCESSOR_SHARED_BYTES // each
+            lines.append((f"{layer}, {variant}", *(f"{n:,}" for n in counts), str(fit)))
     return tables.text(head, lines)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from helpers import limits, plotting, reference, tables
 from helpers.bench import results, timing
+from helpers.bench.ratios import Ratio
 from helpers.experiments import sweep, sweep_replay
-from helpers.experiments.layer_tiles import in_words
 from helpers.plotting import styles
 from helpers.problems import conv2d
 
@@ -308,7 +308,7 @@ def top_table(record: Record) -> str:
         rows.append((f"{layer}, the labs' choice", chosen, "", *[""] * (2 * noted)))
         for rank in range(1, TOP + 1):
             row = ranked[layer, rank]
-            cells = [f"{row['median_ms']:.4f}", in_words(row)]
+            cells = [f"{row['median_ms']:.4f}", Ratio.of_row(row).words()]
             cells += [f"{row['tuner_ms']:.4f}", row["configuration"]] if noted else []
             rows.append((f"{layer}, rank {rank}", *cells))
     head = (f"{BATCH:,} images, ms", "timed again,\ncold", "beside the labs' choice")

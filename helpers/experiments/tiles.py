@@ -1,24 +1,29 @@
 """Tiles of a 1D convolution: how long they take, and pictures of it.
 
-    record = tiles.record(gpu, lab)       # on the GPU, or the recorded run
-    tiles.widths_figure(record)           # the times over the width of the filter
-    print(tiles.ratios_table(record))     # every tile over the kernel without one
+    as_is, changed = tiles.records(gpu, lab)     # on the GPU, or the recorded runs
+    record = tiles.straight_times(as_is, changed)
+    tiles.widths_figure(record)                  # the times over the width of the filter
+    print(tiles.ratios_table(record))            # every tile over the kernel without one
 
 The record is "104_tiles". All kernels run at the largest size, and the plain and the best one at
-the others. Each is checked before it is timed; caches are cold. `tile_counts` has what the
-simulator counts.
+the others. "104_unrolled" has two changes of their loops at the largest size, and the tiles beside
+the kernel without one with all loops written out. Each kernel is checked before it is timed; caches
+are cold. `tile_counts` has what the simulator counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import limits, plotting, tables
 from helpers.bench import results, timing
+from helpers.bench.results import Measurement
 from helpers.device import Device
+from helpers.experiments import sass
 from helpers.experiments.tile_counts import COUNTED_CELLS, instructions
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, LINES, MARKERS, Look
@@ -30,11 +35,30 @@ if TYPE_CHECKING:
     from helpers.bench.results import Record
     from helpers.checking import Verdict
 
-NAME = "104_tiles"
+NAME, UNROLLED = "104_tiles", "104_unrolled"
 PLAIN, BEST, COPY = "conv1d_constant", conv1d.BEST, conv1d.COPY
 TILED = ("conv1d_tiled_steps", "conv1d_tiled_cached_halo", "conv1d_tiled_input")
 KERNELS = (PLAIN, *TILED, "conv1d_outputs", BEST)
 WIDTHS = (3, 7, 15, 31)
+STEPS, CACHED, INPUT = TILED
+STEPS_IF, UNROLL = f"{STEPS}, if", ", unrolled"  # changed kernels in the record "104_unrolled"
+# The widths at which nvcc keeps a loop over the weights, by kernel.
+ROLLED_WIDTHS = {PLAIN: (31,), CACHED: (15, 31)}
+# The loop that fills the tile: all threads go once, and the first ones a second time.
+_FILLING = (
+    """    for (int s = threadIdx.x; s < TILE_WIDTH + 2 * RADIUS; s += TILE_WIDTH) {
+        const int cell = first + s;
+        tile[s] = cell >= 0 && cell < n ? N[cell] : 0.0f;
+    }
+""",
+    """    const int cell = first + threadIdx.x;
+    tile[threadIdx.x] = cell >= 0 && cell < n ? N[cell] : 0.0f;
+    if (threadIdx.x < 2 * RADIUS) {
+        const int more = cell + TILE_WIDTH;
+        tile[threadIdx.x + TILE_WIDTH] = more >= 0 && more < n ? N[more] : 0.0f;
+    }
+""",
+)
 LARGE = 10**8
 RAGGED = 10**7 + 1
 SIZES = (10**6, 10**7, RAGGED, LARGE)
@@ -58,9 +82,9 @@ def instructions_table(
     times = medians(data)
     body = []
     for width, filter in weights.items():
-        base = instructions(conv1d.conv1d_named(PLAIN), cells, filter)
+        base = instructions(straight(PLAIN, width), cells, filter)
         for name in names:
-            count = instructions(conv1d.conv1d_named(name), cells, filter)
+            count = instructions(straight(name, width), cells, filter)
             taken = times[name, LARGE, width] / times[PLAIN, LARGE, width]
             ratio = f"{count / base:.2f}"
             body.append((name, str(width), f"{count:.1f}", ratio, f"{taken:.2f}"))
@@ -110,7 +134,7 @@ def _kernels(
         if name in TILED:
             launches, verdicts = zip(ready[name], ready[PLAIN], strict=True)
             found = timing.compare(*launches, verdicts=verdicts, names=(name, PLAIN), budget_s=1.0)
-            ratio = {"ratio": found.ratio, "ratio_low": found.low, "ratio_high": found.high}
+            ratio = {"ratio": found.ratio, "low": found.low, "high": found.high}
             series = f"{name} over {PLAIN}"
             yield {"series": series, "kernel": name, **common, **ratio, "timing": None}
 
@@ -132,9 +156,99 @@ def _timing(name: str, launch: Any, verdict: Verdict) -> timing.Timing:
     return timing.time_gpu(launch, verdict=verdict, name=name, cache="cold", budget_s=0.3)
 
 
-def record(gpu: Device, lab: str) -> Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(NAME, measure, device=gpu, lab=lab)
+def straight(name: str, width: int) -> conv1d.Conv1d:
+    """Return a kernel of the lab without a loop over the weights in its machine code.
+
+    name: of KERNELS, or STEPS_IF.
+    """
+    if name == STEPS_IF:
+        return filled_by_if()
+    spec = conv1d.conv1d_named(name)
+    return conv1d.unrolled(spec) if width in ROLLED_WIDTHS.get(name, ()) else spec
+
+
+def filled_by_if() -> conv1d.Conv1d:
+    """Return conv1d_tiled_steps with an `if` in place of the loop that fills the tile.
+
+    It is for filters of at most TILE_WIDTH + 1 weights, whose tile needs no third step.
+    """
+    return replace(conv1d.conv1d_named(STEPS), changes=(_FILLING,))
+
+
+def measure_unrolled() -> Iterator[dict[str, Any]]:
+    """Yield the rows of the record "104_unrolled", measured on the selected GPU.
+
+    "series": the changed kernel, as "conv1d_constant, unrolled". The rows "A over B" have the ratio
+    of two kernels that were measured in turns.
+    """
+    import pycuda.driver as cuda
+
+    memory = [cuda.mem_alloc(4 * LARGE) for _ in range(3)]  # held until the last row
+    source, output, want = map(int, memory)
+    data = conv1d.PeriodicData(LARGE)
+    data.upload(cuda, source)
+    checker = conv1d.Checker(cuda, data, want)
+    for width, filter in filters().items():
+        named = {name: conv1d.conv1d_named(name) for name in (PLAIN, *TILED)}
+        named[STEPS_IF] = filled_by_if()
+        for name, widths in ROLLED_WIDTHS.items():
+            if width in widths:
+                named[name + UNROLL] = straight(name, width)
+        ready = {}
+        for name, spec in named.items():
+            # The plainest kernel comes first: the others are compared with its outputs.
+            target = want if name == PLAIN else output
+            launch = conv1d.conv1d_launch(spec, LARGE, source, target, filter)
+            checker.poison(target)
+            launch(None)
+            label = f"{name}, n = {LARGE:,}, filter of {width}"
+            ready[name] = launch, checker.everywhere(target, filter, label)
+        plain, cached = (
+            name + UNROLL if name + UNROLL in named else name for name in (PLAIN, CACHED)
+        )
+        pairs = [(STEPS, plain), (cached, plain), (INPUT, plain), (STEPS_IF, plain)]
+        pairs += [(STEPS_IF, STEPS)]
+        pairs += [(n, n.removesuffix(UNROLL)) for n in (plain, cached) if n.endswith(UNROLL)]
+        for pair in pairs:
+            launches, verdicts = zip(*(ready[name] for name in pair), strict=True)
+            found = timing.compare(*launches, verdicts=verdicts, names=pair, budget_s=0.6)
+            common = {"n": LARGE, "filter_width": width}
+            for name, timed in zip(pair, (found.a, found.b), strict=True):
+                yield {"series": name, "beside": " over ".join(pair), **common, "timing": timed}
+            ratio = {"ratio": found.ratio, "low": found.low, "high": found.high}
+            yield {"series": " over ".join(pair), **common, **ratio, "timing": None}
+
+
+def records(gpu: Device, lab: str) -> tuple[Record, Record]:
+    """Measure on the GPU, or return the recorded runs: the kernels as they are, and changed."""
+    return (
+        results.record(NAME, measure, device=gpu, lab=lab),
+        results.record(UNROLLED, measure_unrolled, device=gpu, lab=lab),
+    )
+
+
+def straight_times(as_is: Record, changed: Record) -> Record:
+    """Return the rows of kernels without a loop over the weights, and those of STEPS_IF.
+
+    At the largest size these are the rows of `as_is`, but where nvcc keeps a loop, and all ratios,
+    which are those of `changed`.
+    """
+    rolled = {(name, width) for name, widths in ROLLED_WIDTHS.items() for width in widths}
+    rows: dict[tuple[str, int, Any], Measurement] = {}
+    for m in as_is.measurements:
+        width, n = m.parameters.get("filter_width"), m.parameters["n"]
+        if "ratio" not in m.parameters and not (n == LARGE and (m.series, width) in rolled):
+            rows[m.series, n, width] = m
+    for m in changed.measurements:
+        first, _, second = (part.removesuffix(UNROLL) for part in m.series.partition(" over "))
+        key, width = (first, LARGE, m.parameters["filter_width"]), m.parameters["filter_width"]
+        if second == PLAIN and first != PLAIN:
+            name = f"{first} over {PLAIN}"
+            parameters = {**m.parameters, "kernel": first}
+            rows[name, LARGE, width] = replace(m, series=name, parameters=parameters)
+        elif not second and (first == STEPS_IF or m.series.endswith(UNROLL)):
+            rows.setdefault(key, replace(m, series=first))
+    return replace(as_is, measurements=tuple(rows.values()))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -163,7 +277,7 @@ def ratio_of(data: Record, name: str, width: int) -> tuple[float, float, float]:
     (row,) = (
         row for row in data.rows() if row.get("kernel") == name and row.get("filter_width") == width
     )
-    return row["ratio"], row["ratio_low"], row["ratio_high"]
+    return row["ratio"], row["low"], row["high"]
 
 
 def verdict(low: float, high: float) -> str:
@@ -189,6 +303,32 @@ def ratios_table(data: Record) -> str:
             body.append((name, str(width), *numbers, verdict(low, high)))
     head = ("", "width", f"time over\n{PLAIN}'s", "95 % interval", "")
     return tables.text(head, body, left=(0, 4))
+
+
+def changes_table(changed: Record) -> str:
+    """Return the times of the changed kernels over those of the kernels as they are."""
+    rows = {(row["series"], row["filter_width"]): row for row in changed.rows() if "ratio" in row}
+    body = []
+    for new, old in ((PLAIN + UNROLL, PLAIN), (CACHED + UNROLL, CACHED), (STEPS_IF, STEPS)):
+        for width in WIDTHS:
+            if row := rows.get((f"{new} over {old}", width)):
+                interval = f"{row['low']:.3f} to {row['high']:.3f}"
+                body.append((new, str(width), f"{row['ratio']:.3f}", interval))
+    return tables.text(("", "width", "time over the\nkernel's as it is", "95 % interval"), body)
+
+
+def code_table() -> str:
+    """Return what the machine code of the kernels has, as they are and changed."""
+    forms = [(PLAIN, conv1d.conv1d_named(PLAIN), width) for width in (3, 15, 31)]
+    forms += [(PLAIN + UNROLL, straight(PLAIN, 31), 31)]
+    forms += [(name, conv1d.conv1d_named(name), 31) for name in TILED]
+    forms += [(STEPS, conv1d.conv1d_named(STEPS), 3), (STEPS_IF, filled_by_if(), 3)]
+    codes = {}
+    for name, spec, width in forms:
+        (one,) = spec.plan(1, width)
+        code = sass.assembled(one.name, one.options, source=one.source)
+        codes[f"{name}, width {width}"] = code
+    return sass.table(codes, ("LDG", "LDS", "STS", "FFMA"))
 
 
 def reported_table() -> str:

@@ -9,7 +9,6 @@ bytes in flight = bytes a second x seconds of waiting.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels
+from helpers import checking, device, kernels, tables
 from helpers.bench import timing
+from helpers.experiments import sass
 from helpers.launch import Array, Launch, Plan
 from helpers.plotting import styles
 from helpers.programs import Program
@@ -94,11 +94,14 @@ def chain_plan(name: str, cells: int, start: int, steps: int) -> Plan:
     )
 
 
-def copy_plan(cells: int, blocks: int, loads: int) -> Plan:
-    """Return the launch of copy_in_flight on "out" and "in"; blocks: of the whole grid."""
+def copy_plan(cells: int, blocks: int, loads: int, order: str = "loads first") -> Plan:
+    """Return the launch of copy_in_flight on "out" and "in".
+
+    blocks: of the whole grid. order: of ORDERS.
+    """
     return (
         Launch(
-            source=kernels.source(COPY),
+            source=ordered(order),
             name=COPY,
             options=(f"-DTHREADS={THREADS}", f"-DLOADS={loads}"),
             grid=(blocks, 1, 1),
@@ -106,6 +109,35 @@ def copy_plan(cells: int, blocks: int, loads: int) -> Plan:
             arguments=(Array("out", (cells,)), Array("in", (cells,)), np.int32(cells)),
         ),
     )
+
+
+LOADS_FIRST, ONE_LOOP, RESTRICTED = "loads first", "one loop", "one loop, __restrict__"
+ORDERS = (LOADS_FIRST, ONE_LOOP, RESTRICTED)
+ORDER_LOADS = 4
+_ONE_LOOP = """        #pragma unroll
+        for (int k = 0; k < LOADS; ++k) {
+            const int i = first + k * THREADS;
+            if (i < n) {
+                out[i] = in[i];
+            }
+        }
+"""
+
+
+def ordered(order: str) -> str:
+    """Return the source of copy_in_flight with its accesses in one of ORDERS.
+
+    "one loop" stores each value before it loads the next one. "one loop, __restrict__" also tells
+    the compiler that the arrays do not overlap.
+    """
+    whole = kernels.source(COPY)
+    if order == LOADS_FIRST:
+        return whole
+    first, last = whole.index("        // Load."), whole.rindex("    }\n}")
+    one_loop = whole[:first] + _ONE_LOOP + whole[last:]
+    pointers = "float* out, const float* in"
+    restricted = one_loop.replace(pointers, pointers.replace("*", "* __restrict__"))
+    return {ONE_LOOP: one_loop, RESTRICTED: restricted}[order]
 
 
 def latencies(sizes: Iterable[int] = CHAIN_BYTES) -> Iterator[Mapping[str, Any]]:
@@ -172,12 +204,16 @@ def _walk_timing(
 
 
 def copies(
-    cells: int = COPY_CELLS, blocks: Iterable[int] = BLOCKS, loads: Iterable[int] = LOADS
+    cells: int = COPY_CELLS,
+    blocks: Iterable[int] = BLOCKS,
+    loads: Iterable[int] = LOADS,
+    order: str = LOADS_FIRST,
 ) -> Iterator[Mapping[str, Any]]:
     """Time copy_in_flight for each number of blocks on a multiprocessor and of loads a thread.
 
-    Yields rows: series, warps (on a multiprocessor), loads, bytes_in_flight (on a multiprocessor,
-    while every thread waits), "timing". First comes "device-to-device copy", the driver's own.
+    order: of ORDERS. Yields rows: series, order, warps (on a multiprocessor), loads,
+    bytes_in_flight (on a multiprocessor, if every thread waits for all its loads), "timing". First
+    comes "device-to-device copy", the driver's own.
     Raises CheckError where an output is not the input.
     """
     import pycuda.driver as cuda
@@ -208,8 +244,8 @@ def copies(
     for many in loads:
         for count in blocks:
             warps = count * THREADS // WARP
-            name = f"{COPY}, {warps} warps, {many} loads"
-            with Program(copy_plan(cells, count * multiprocessors, many)) as program:
+            name = f"{COPY}, {order}, {warps} warps, {many} loads"
+            with Program(copy_plan(cells, count * multiprocessors, many, order)) as program:
                 program.launch(arrays, None)
                 checked = verdict(name)
                 timed = timing.time_gpu(
@@ -220,6 +256,7 @@ def copies(
                 )
             yield {
                 "series": COPY,
+                "order": order,
                 "warps": warps,
                 "loads": many,
                 "bytes_in_flight": warps * WARP * many * CELL_BYTES,
@@ -240,6 +277,12 @@ def measure() -> Iterator[Mapping[str, Any]]:
     yield {"series": "multiprocessors", "count": _multiprocessors(), "timing": None}
     yield from latencies()
     yield from copies()
+
+
+def measure_orders() -> Iterator[Mapping[str, Any]]:
+    """Yield all rows of the record "106_orders", measured on the selected GPU."""
+    for order in ORDERS:
+        yield from copies(loads=(ORDER_LOADS,), order=order)
 
 
 @dataclass(frozen=True)
@@ -267,19 +310,29 @@ def need(bytes_per_s: float, latency_ns: float, multiprocessors: int) -> Need:
     return Need(bytes_per_s / multiprocessors * 1e-9, latency_ns)
 
 
-def access_order(source: str, name: str, loads: int) -> str:
-    """Return the global loads (L) and stores (S) of a kernel's PTX, in the order of the program.
+def access_order(order: str) -> str:
+    """Return the global loads (L) and stores (S) of copy_in_flight, as the machine code has them.
 
-    source: CUDA text with the macro LOADS, which is set to `loads`. Raises ValueError where the
-    source has no kernel of that name, and what the compiler raises.
+    order: of ORDERS. Raises what `sass.assembled` raises.
     """
-    from helpers.simulator import compiler
+    (one,) = copy_plan(1, 1, ORDER_LOADS, order)
+    return sass.assembled(one.name, one.options, source=one.source).order(LDG="L", STG="S")
 
-    ptx = compiler.compile_source(source, (f"-DLOADS={loads}",), f"{name}.cu").ptx
-    body = re.search(rf"\.entry {name}\b.*?^}}", ptx, flags=re.MULTILINE | re.DOTALL)
-    if body is None:
-        raise ValueError(f"the source has no kernel {name}")
-    return "".join("LS"[kind == "st"] for kind in re.findall(r"\b(ld|st)\.global", body[0]))
+
+def orders_table(record: Record) -> str:
+    """Return the speeds of ORDERS in percent of the driver's copy, by warps on a multiprocessor."""
+    rows = record.rows()
+    clone = min(row["median_ms"] for row in rows if row["series"] == "device-to-device copy")
+    share = {
+        (row["order"], row["warps"]): f"{100 * clone / row['median_ms']:.0f}"
+        for row in rows
+        if row["series"] == COPY
+    }
+    warps = sorted({number for _, number in share})
+    body = [(order, *(share[order, number] for number in warps)) for order in ORDERS]
+    label = f"{ORDER_LOADS} loads; % of the driver's copy"
+    head = (label, *(f"{number} warps" for number in warps))
+    return tables.text(head, body)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -363,9 +363,9 @@ def _draw_floor(ax: Axes, sizes: Sequence, floor: Callable, bytes_of: Callable |
         [s * 1e3 for s in seconds] if bytes_of is None else _throughputs(sizes, seconds, bytes_of)
     )
     label = (
-        f"{ROOFLINE} floor (nothing is faster)"
+        f"{ROOFLINE} floor (these bytes and operations at the peaks)"
         if bytes_of is None
-        else f"{ROOFLINE} limit (nothing is above)"
+        else f"{ROOFLINE} limit (these bytes and operations at the peaks)"
     )
     ax.plot(sizes, limit, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
 

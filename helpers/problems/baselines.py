@@ -18,9 +18,10 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from helpers import limits, reference
+from helpers.problems.measured import CPU_SOURCES
 from helpers.simulator import toolchain
 
-CPU_SOURCES = Path(__file__).parent / "cpu"
+_FLAGS = ("-O3", "-pthread")
 UNROLLED = (2, 4, 8)
 
 
@@ -203,7 +204,7 @@ def _compiled(
 ) -> dict[str, _Kind]:
     """Return ``in_numpy`` and the functions SOURCE_KEY of cpu/SOURCE.cpp, all checked."""
     openmp = toolchain.supports_openmp()
-    library = load_cpp(source, cpu_source(source), toolchain.OPENMP_FLAGS if openmp else ())
+    library = load_cpp(source, cpu_source(source), openmp_flags())
     cores = library.use_cores(usable_cores())
     if openmp:
         all_cores = f"{cores} core{'s' if cores > 1 else ''} (OpenMP)"
@@ -291,6 +292,41 @@ def cpu_source(name: str) -> str:
     return (CPU_SOURCES / f"{name}.cpp").read_text(encoding="utf-8")
 
 
+def openmp_flags() -> tuple[str, ...]:
+    """Return the flags of OpenMP, () where the compiler does not have it."""
+    return toolchain.OPENMP_FLAGS if toolchain.supports_openmp() else ()
+
+
+def provenance(name: str, flags: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return what made the programs of helpers/problems/cpu/NAME.cpp, for the rows of a record.
+
+    cpu_source: the file, whose sha256 `results.record` adds; compiler: its version; flags: of the
+    compilation. flags: those that `load_cpp` gets. Raises toolchain.CompilerMissingError.
+    """
+    return {
+        "cpu_source": f"{name}.cpp",
+        "compiler": toolchain.find_compiler().version,
+        "flags": " ".join(_flags(flags)),
+    }
+
+
+def _flags(more: tuple[str, ...]) -> tuple[str, ...]:
+    return (*_FLAGS, *toolchain.native_flags(), *more)
+
+
+def assembly(text: str, flags: tuple[str, ...] = ()) -> str:
+    """Return the assembly that the compiler makes of C++17 `text`, with the flags of `load_cpp`.
+
+    Raises toolchain.CompileFailed and toolchain.CompilerMissingError.
+    """
+    with toolchain.scratch() as folder:
+        (folder / "program.cpp").write_text(text, encoding="utf-8")
+        shared = [flag for flag in toolchain.SHARED_FLAGS if flag != "-shared"]
+        wanted = ["-S", "program.cpp", "-o", "program.s"]
+        toolchain.run_compiler([*shared, *_flags(flags), *wanted], folder)
+        return (folder / "program.s").read_text(encoding="utf-8")
+
+
 def load_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> ctypes.CDLL:
     """Compile C++17 `text` with -O3 for this processor, cached by its content, and load it.
 
@@ -304,9 +340,7 @@ def built_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> Path:
 
     Raises toolchain.CompileFailed with the compiler's message, which calls the text NAME.cpp.
     """
-    return toolchain.shared_library(
-        name, text, ("-O3", "-pthread", *toolchain.native_flags(), *flags)
-    )
+    return toolchain.shared_library(name, text, _flags(flags))
 
 
 def conv1d_from_cpp(text: str, *, function: str = "conv1d", guarded: bool = False) -> Baseline:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,8 @@ class Conv1d:
 
     threads: of a block. tile, outputs: TILE_WIDTH and OUTPUTS, None for a source without them.
     filter_in: where the weights lie, "constant" (the symbol ``filter``) or "global" (the argument
-    after N). largest: the largest n that the benchmark times.
+    after N). largest: the largest n that the benchmark times. changes: pairs (old, new) of texts of
+    the source, for an experiment with it.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Conv1d:
     outputs: int | None = None
     filter_in: str = "constant"
     largest: int = 2_000_000_000
+    changes: tuple[tuple[str, str], ...] = ()
 
     def options(self, width: int) -> list[str]:
         """Return nvcc's options for a filter of ``width``: ["-DFILTER_WIDTH=3", ...]."""
@@ -85,7 +87,7 @@ class Conv1d:
         in_argument = self.filter_in == "global"
         return (
             Launch(
-                kernels.source(self.name),
+                kernels.changed(self.name, *self.changes),
                 self.name,
                 tuple(self.options(width)),
                 self.grid(n, width),
@@ -112,6 +114,19 @@ CONV1D = (
 def conv1d_named(name: str) -> Conv1d:
     """Return the row of kernel ``name`` in CONV1D. Raises KeyError for another name."""
     return {spec.name: spec for spec in CONV1D}[name]
+
+
+_LOOP_OVER_WEIGHTS = "        for (int j = 0; j < FILTER_WIDTH; ++j) {\n"
+
+
+def unrolled(spec: Conv1d) -> Conv1d:
+    """Return the record with `#pragma unroll` above the loop over the weights.
+
+    Without it, nvcc keeps a loop of four weights where the filter is wide. Raises ValueError, when
+    it is compiled, for a kernel that has no such loop.
+    """
+    change = _LOOP_OVER_WEIGHTS, f"        #pragma unroll\n{_LOOP_OVER_WEIGHTS}"
+    return replace(spec, changes=(*spec.changes, change))
 
 
 def conv1d_profile(spec: Conv1d, cells: np.ndarray, filter: np.ndarray) -> simulator.Profile:

@@ -99,10 +99,19 @@ def reference(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
 
 
 def launch_on(
-    spec: Copies, n: int, blocks: int, source: int, output: int, filter: np.ndarray
+    spec: Copies,
+    n: int,
+    blocks: int,
+    source: int,
+    output: int,
+    filter: np.ndarray,
+    instead: Mapping[str, tuple[str, str]] | None = None,
 ) -> Callable[..., None]:
-    """Compile for ``filter`` (float32) and return ``launch(stream)``, on device addresses."""
-    program = Program(spec.plan(n, filter.size, blocks))
+    """Compile for ``filter`` (float32) and return ``launch(stream)``, on device addresses.
+
+    instead: another (name, source) for the kernel.
+    """
+    program = Program(launch.replaced(spec.plan(n, filter.size, blocks), instead))
     return programs.launcher(program, {"P": output, "N": source, "filter": filter})
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = ROOT / "data" / "measured"
+CPU_SOURCES = ROOT / "helpers" / "problems" / "cpu"  # of `baselines`; records have their hashes
 
 
 def counts(name: str, **entries: Any) -> list[dict[str, Any]]:

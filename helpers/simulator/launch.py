@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, encoded, memory
+from . import arrays, encoded, memory, rehearsal
 from .arrays import ArrayName
 from .describe import Scene, describe_finding, describe_unwritten
 from .faults import LaunchFault, OutOfMemory
@@ -33,6 +33,7 @@ from .launch_limits import Extents, extents, require_launchable, whole_number
 from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
 from .module import Kernel
+from .progress import Watch
 
 TIME_LIMIT_S = 120.0
 OBSERVERS = {
@@ -47,9 +48,8 @@ CHECKS = ("bounds", "barriers", "races", "initialisation")
 
 # Extra local memory of a lane for functions that call themselves: their depth is not known.
 _RECURSION_BYTES = 16 * 1024
-_REHEARSED_THREADS = 1 << 12
 _MOST_SAVED = 512 << 20  # bytes
-_FEWEST_REHEARSED = 8  # blocks
+_NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _WATCHED = np.dtype(WatchedLane)  # made once: NumPy takes a while to read a structure
@@ -127,19 +127,25 @@ def launch(
     deadline = time.monotonic() + (time_limit if time_limit is not None else TIME_LIMIT_S)
     with door:
         rehearsed = _rehearse(one, observe, deadline)
-        if rehearsed is not None and rehearsed.fatal is not None:
-            print(rehearsed.printed, end="", flush=True)
-            raise LaunchFault(rehearsed.fatal, rehearsed)
+        if rehearsed is not None and rehearsed.report.fatal is not None:
+            print(rehearsed.report.printed, end="", flush=True)
+            raise LaunchFault(rehearsed.report.fatal, rehearsed.report)
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
-        report = one.run(
-            observe, deadline, outputs, sample_every=sample_every, workers=workers, **more
-        )
+        may_ask = rehearsed is not None and not rehearsed.is_whole
+        try:
+            report = one.run(
+                observe, deadline, outputs, sample_every=sample_every, workers=workers,
+                undo=_ON_REQUEST if may_ask else _NEVER, **more,
+            )  # fmt: skip
+            if rehearsed is not None:
+                findings = _confirmed(one, report, rehearsed, observe, sample_every, deadline)
+                report = replace(report, findings=findings)
+        finally:
+            machine().halo_forget_before()
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
-    if rehearsed is not None:
-        report = replace(report, findings=_joined(report.findings, rehearsed.findings))
     if report.fatal is not None:
         raise LaunchFault(report.fatal, report)
     return report
@@ -163,17 +169,6 @@ def _require_time(time_limit: Any) -> None:
         raise TypeError(f"time_limit is {time_limit!r} ({type(time_limit).__name__}): {hint}")
     if not float(time_limit) > 0:
         raise ValueError(f"time_limit is {time_limit}: {hint}")
-
-
-def _joined(findings: tuple[Finding, ...], rehearsed: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Returns the findings of a launch and those that only its rehearsal has, because the optimised
-    code has dropped the access.
-    """
-    places = {(finding.kind, finding.file, finding.line) for finding in findings}
-    more = [
-        finding for finding in rehearsed if (finding.kind, finding.file, finding.line) not in places
-    ]
-    return merge_findings([*more, *findings]) if more else findings
 
 
 # ---- the launch itself ----
@@ -254,8 +249,9 @@ class _Launch:
                 "of one simulated block: close other programs, or launch smaller blocks"
             )
         try:
-            _wait(deadline)
-            report = self._report(request, time.monotonic() - start)
+            watch = Watch()
+            _wait(deadline, watch)
+            report = self._report(request, time.monotonic() - start, watch)
             if report.completed and request.sample_every == 1:
                 report = replace(
                     report, findings=report.findings + _unwritten(self.kernel, self.arrays, outputs)
@@ -279,9 +275,11 @@ class _Launch:
         for parameter in self.kernel.parameters:
             if address := self.pointers.get(parameter.name, 0):
                 machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
+                _tell_layout(address, parameter.used)
         for variable in self.kernel.module.regions.values():
             if variable.space == "device":
                 machine().halo_shadow(variable.address, variable.element_bytes, True)
+                _tell_layout(variable.address, variable.used)
 
     def _request(self, observe: Sequence[str], more: Mapping[str, Any]) -> LaunchRequest:
         program = self.kernel.counted if _counts(observe) else self.program
@@ -305,7 +303,7 @@ class _Launch:
         }
         return LaunchRequest(**{**fields, **more})
 
-    def _report(self, request: LaunchRequest, seconds: float) -> LaunchReport:
+    def _report(self, request: LaunchRequest, seconds: float, watch: Watch) -> LaunchReport:
         engine, kernel, named = machine(), self.kernel, self.arrays
         for k, (variable, _, nbytes) in enumerate(kernel.shared):
             named[engine.halo_shared_region(k)] = arrays.shared_array(variable, nbytes)
@@ -322,6 +320,7 @@ class _Launch:
             self.block,
             self.pointers,
             tuple(dict.fromkeys(v.name for v in kernel.dynamic)),
+            watch.progress(request.block_count or -(-self.blocks // request.sample_every)),
         )
         count = c_size_t()
         raw = engine.halo_findings(ctypes.byref(count))
@@ -357,6 +356,13 @@ class _Launch:
         )  # fmt: skip
 
 
+def _tell_layout(address: int, used: str) -> None:
+    """Tells the machine the gaps of an array's structures; used: as of debug_info.Parameter."""
+    if used:
+        bits = bytes.fromhex(used)
+        machine().halo_layout(address, bits, len(bits))
+
+
 def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgram:
     columns = (
         program.instructions, program.operands, program.functions, program.statics, place_groups,
@@ -369,10 +375,11 @@ def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgr
     )  # fmt: skip
 
 
-def _wait(deadline: float) -> None:
+def _wait(deadline: float, watch: Watch) -> None:
     """Waits in short steps, because Python sees Ctrl-C only between them."""
     try:
         while not machine().halo_wait(20):
+            watch.look()
             if time.monotonic() > deadline:
                 machine().halo_stop()
     except BaseException:
@@ -385,7 +392,17 @@ def _wait(deadline: float) -> None:
 # ---- the rehearsal ----
 
 
-def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchReport | None:
+@dataclass(frozen=True)
+class _Rehearsal:
+    """The report of the careful form of a launch. is_whole: it ran all blocks to their end, so that
+    it has every finding of the source.
+    """
+
+    report: LaunchReport
+    is_whole: bool
+
+
+def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> _Rehearsal | None:
     """Runs some blocks of the careful form of the kernel, which keeps every access of the source,
     and undoes its writes.
 
@@ -397,37 +414,69 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> LaunchRe
     careful = one.kernel.rehearsal if "initialisation" in observe else None
     if careful is None or one.writable_bytes() > _MOST_SAVED:
         return None
-    blocks = _rehearsed_blocks(one.grid, one.block)
+    blocks = rehearsal.blocks_to_rehearse(one.grid, one.block)
+    return _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
+
+
+def _run_carefully(
+    one: _Launch,
+    careful: Kernel,
+    observe: Sequence[str],
+    deadline: float,
+    blocks: np.ndarray,
+    turns: int,
+) -> _Rehearsal | None:
     report = one.of(careful).run(
         [name for name in observe if name in CHECKS],
         deadline,
         (),
-        rehearsal=1,
+        undo=_AT_END,
         block_count=len(blocks),
         blocks=blocks.ctypes.data,
-        step_limit=_REHEARSAL_TURNS,
+        step_limit=turns,
     )
     if report.fatal is not None and careful.is_left_out(machine().halo_fatal()[0].here.pc):
         return None
     findings = tuple(finding for finding in report.findings if finding.kind != "runaway")
     fatal = report.fatal if report.fatal is not None and report.fatal.kind != "runaway" else None
-    return replace(report, findings=findings, fatal=fatal)
+    is_whole = report.completed and len(blocks) == one.blocks
+    return _Rehearsal(replace(report, findings=findings, fatal=fatal), is_whole)
 
 
-def _rehearsed_blocks(grid: Extents, block: Extents) -> np.ndarray:
-    """Returns the numbers of the blocks to rehearse, ascending, uint64, shape (n,).
+def _confirmed(
+    one: _Launch,
+    report: LaunchReport,
+    rehearsed: _Rehearsal,
+    observe: Sequence[str],
+    sample_every: int,
+    deadline: float,
+) -> tuple[Finding, ...]:
+    """Returns the findings of a launch and of its rehearsal, without those of accesses that only
+    the optimised code makes.
 
-    A small launch rehearses all blocks. A large one rehearses the corners of the grid, where guards
-    fail, their neighbours, which may race with them, and some blocks in between.
+    If the rehearsal left blocks out and lacks some of the findings, the careful form runs from the
+    arrays as they were before the launch, up to the last block of these findings.
     """
-    blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
-    most = max(_REHEARSED_THREADS // threads, _FEWEST_REHEARSED)
-    if blocks <= most:
-        return np.arange(blocks, dtype=np.uint64)
-    ends = [sorted({0, min(1, extent - 1), max(extent - 2, 0), extent - 1}) for extent in grid]
-    corners = {x + grid[0] * (y + grid[1] * z) for z in ends[2] for y in ends[1] for x in ends[0]}
-    spread = np.linspace(0, blocks - 1, max(most - len(corners), 2)).astype(np.uint64)
-    return np.array(sorted(corners.union(spread.tolist())), np.uint64)
+    findings, careful = rehearsed.report.findings, one.kernel.rehearsal
+    doubtful = rehearsal.unconfirmed(report.findings, findings, report.fatal)
+    if not doubtful or rehearsed.is_whole or careful is None:
+        return rehearsal.joined(report.findings, findings, doubtful, report.fatal)
+    last = max(_linear(finding.block, one.grid) for finding in doubtful)
+    machine().halo_exchange()
+    try:
+        blocks = np.arange(0, last + 1, sample_every, dtype=np.uint64)
+        again = _run_carefully(one, careful, observe, deadline, blocks, 0)
+    finally:
+        machine().halo_exchange()
+    if again is None or not again.report.completed:  # nothing speaks against the findings
+        return rehearsal.joined(report.findings, findings, (), report.fatal)
+    findings = rehearsal.joined(again.report.findings, findings)
+    refuted = rehearsal.unconfirmed(doubtful, findings, report.fatal)
+    return rehearsal.joined(report.findings, findings, refuted, report.fatal)
+
+
+def _linear(block: Extents, grid: Extents) -> int:
+    return block[0] + grid[0] * (block[1] + grid[1] * block[2])
 
 
 # ---- unwritten outputs ----

@@ -35,7 +35,7 @@ from . import nvrtc_worker, standard_headers, toolkit
 _MOST_WAITING = (os.cpu_count() or 1) + 2
 # Options that leave nothing behind: for each, a trial compiled a plain source after it.
 _FORGOTTEN = ("--gpu-architecture=", "--include-path=", "-lineinfo", "-G", "--disable-warnings",
-              "--minimal", "--Ofast-compile=max", "--use_fast_math", "--fmad=",
+              "--minimal", "-Xnvvm=-opt=0", "--use_fast_math", "--fmad=",
               "--maxrregcount=")  # fmt: skip
 # The compiler frees and asks for the same memory in each compilation. With these settings of GNU's
 # C library the process keeps it, in large pages, which saves a tenth of a small kernel's time.
@@ -46,7 +46,7 @@ _KEPT_MEMORY = {
 }
 # Characters of a text that is compiled in a new child, with those that front_ends.py adds.
 _LONG = 6_000
-_NOT_OPTIMISED = {"-G", "--Ofast-compile=max"}
+_NOT_OPTIMISED = {"-G", "-Xnvvm=-opt=0"}
 
 
 class _Process(subprocess.Popen):

@@ -1,7 +1,7 @@
 """Recorded benchmarks of the kernels and the timer on a GPU, and of the simulator on a CPU.
 
     python -m helpers.tools.benchmarks
-        [conv1d | timing | conv2d | tensor | known | lenet | simulator]
+        [conv1d | timing | conv2d | tensor | known | gemm | lenet | simulator]
         [--max-n N] [--budget-s S] [--tries T] [--numba PYTHON]
 
 ``conv1d`` times each 1D convolution kernel with cold and with hot caches, for filters of 3 to 31
@@ -16,7 +16,8 @@ comparison with 5 % more work must find one.
 ``conv2d`` times every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``;
 ``tensor`` the layers on tensor cores beside cuDNN and copies, see
 ``helpers.experiments.tensor_benchmark``; ``known`` layers of well-known networks, see
-``helpers.experiments.known_layers``; ``lenet`` the whole network beside PyTorch, see
+``helpers.experiments.known_layers``; ``gemm`` products of matrices beside cuBLAS, see
+``helpers.tools.gemm_benchmark``; ``lenet`` the whole network beside PyTorch, see
 ``helpers.experiments.network_benchmark``.
 
 ``simulator`` needs no GPU. It measures how many threads and memory accesses a second our simulator
@@ -38,7 +39,7 @@ from typing import Any
 
 from helpers import device
 from helpers.bench import results
-from helpers.tools import conv1d_benchmark, simulator_benchmark, timer_benchmark
+from helpers.tools import conv1d_benchmark, gemm_benchmark, simulator_benchmark, timer_benchmark
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -60,7 +61,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--budget-s",
         type=float,
-        help="seconds for each timing (default 0.3; conv2d 0.2, tensor and known 0.05, lenet 0.1)",
+        help="seconds for each timing (default 0.3; conv2d 0.2, tensor and known 0.05, "
+        "gemm and lenet 0.1)",
     )
     parser.add_argument(
         "--tries", type=int, default=100, help="comparisons of each kind in `timing` (default 100)"
@@ -73,7 +75,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     options = parser.parse_args(argv)
     if options.budget_s is None:
-        budgets = {"conv2d": 0.2, "tensor": 0.05, "known": 0.05, "lenet": 0.1}
+        budgets = {"conv2d": 0.2, "tensor": 0.05, "known": 0.05, "gemm": 0.1, "lenet": 0.1}
         options.budget_s = budgets.get(options.what, 0.3)
     return options
 
@@ -129,6 +131,14 @@ def _timing(options: argparse.Namespace) -> _Benchmark:
         "benchmark_timing",
         lambda: timer_benchmark.measure(options.tries, options.budget_s, n),
         timer_benchmark.table,
+    )
+
+
+def _gemm(options: argparse.Namespace) -> _Benchmark:
+    return _Benchmark(
+        gemm_benchmark.NAME,
+        lambda: gemm_benchmark.measure(options.budget_s),
+        lambda rows: f"{gemm_benchmark.table(rows)}\n\n{gemm_benchmark.summary(rows)}",
     )
 
 
@@ -190,6 +200,7 @@ _BENCHMARKS = {
     "timing": _timing,
     "conv2d": _conv2d,
     "tensor": _tensor,
+    "gemm": _gemm,
     "known": _known,
     "lenet": _lenet,
     "simulator": _simulator,

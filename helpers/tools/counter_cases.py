@@ -25,6 +25,7 @@ from helpers.problems import (
     fft,
     fft_conv1d,
     fft_conv2d,
+    gemm,
     resizing,
     tensor_product,
 )
@@ -608,6 +609,19 @@ def _one_warp() -> Iterable[Case]:
         yield Case.of(f"{products} products, short sums of {short} steps", one, matrices)
 
 
+def _matrix_products() -> Iterable[Case]:
+    for rows, cols, inner in ((130, 200, 45), (264, 136, 72)):
+
+        def arrays(rows: int = rows, cols: int = cols, inner: int = inner) -> dict[str, np.ndarray]:
+            A, X = _cells(rows * inner), _cells(inner * cols)
+            Y = np.zeros((rows, cols), np.float32)
+            return {"Y": Y, "A": A.reshape(rows, inner), "X": X.reshape(inner, cols)}
+
+        for spec in gemm.GEMM:
+            (one,) = spec.plan(rows, cols, inner)
+            yield Case.of(f"{rows} x {inner} by {inner} x {cols}", one, arrays)
+
+
 def _fourier() -> Iterable[Case]:
     for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
 
@@ -725,6 +739,7 @@ _PARTS = (
     _reduced,
     _tensor,
     _one_warp,
+    _matrix_products,
     _background_copies,
     _fourier,
     _lenet,

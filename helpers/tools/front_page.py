@@ -18,8 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from helpers import simulator
-from helpers.experiments import coalescing
+from helpers import bench, simulator
 from helpers.simulator.findings import Finding
 
 FOLDER = Path(__file__).resolve().parents[2] / "data/pictures"
@@ -92,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     picture_of(finding).savefig(
         folder / FINDING, dpi=PIXELS_PER_INCH, metadata={TEXT: str(finding)}
     )
-    maps = coalescing.access_figure("layer 1", "x", "load")
+    kernels = bench.layer("layer 1").count("conv2d_basic", "conv2d_uncoalesced")
+    maps = kernels.picture("x", first=1)
     maps.savefig(folder / MAPS, dpi=PIXELS_PER_INCH, bbox_inches="tight")
     print(f"{folder / FINDING}\n{folder / MAPS}")
     return 0

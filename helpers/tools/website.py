@@ -33,6 +33,7 @@ from helpers import exercises
 from helpers.bench.results import ROOT
 from helpers.bench.results import folder as results_folder
 from helpers.course import copies
+from helpers.exercises.base import BaseExercise
 
 THEME = "sphinx_book_theme"
 
@@ -154,7 +155,7 @@ def with_help(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def _folded(exercise: exercises.Exercise) -> str:
+def _folded(exercise: BaseExercise) -> str:
     hints = [
         f"<details><summary>Hint {number} of {len(exercise.hints)}</summary>\n"
         f"<p>{html.escape(' '.join(hint.split()))}</p>\n</details>\n"

@@ -8,11 +8,12 @@ import pytest
 
 from helpers import exercises
 from helpers.course import python_answers, python_job
+from tests import exercises as answers
 
 EXERCISE = exercises.find("gradient_sum")
 TASK = python_answers.TASKS["gradient_sum"]
-RUN = [one for one in (*EXERCISE.right, *EXERCISE.wrong) if one.status in ("pass", "wrong")]
-RUN += [one for one in EXERCISE.wrong if one.status in ("finding", "budget")]
+ALL = (*answers.right(EXERCISE), *answers.wrong(EXERCISE))
+RUN = [one for one in ALL if one.status in ("pass", "wrong", "finding", "budget")]
 
 
 def judged(text: str, seed: int = 5):
@@ -25,7 +26,7 @@ def judged(text: str, seed: int = 5):
 
 @pytest.mark.parametrize("answer", RUN, ids=lambda one: one.what)
 def test_the_box_gives_the_verdict_of_the_notebook(answer):
-    assert judged(EXERCISE.text_of(answer)).status == answer.status
+    assert judged(answers.text_of(EXERCISE, answer)).status == answer.status
 
 
 @pytest.mark.parametrize(

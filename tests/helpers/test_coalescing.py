@@ -7,9 +7,12 @@ import dataclasses
 import pytest
 from matplotlib import pyplot as plt
 
+from helpers import bench
 from helpers.bench import results
 from helpers.experiments import coalescing
-from helpers.experiments.coalescing import BAD, GOOD, MANY, WIDE
+
+GOOD, BAD, WIDE = "conv2d_basic", "conv2d_uncoalesced", "conv2d_basic, 32 x 8"
+LAYERS, BATCHES = ("layer 1", "layer 2"), (100, 1_000, 10_000)
 
 
 @pytest.fixture(scope="module")
@@ -17,9 +20,28 @@ def record() -> results.Record:
     return results.load(results.MEASURED / "108_coalescing.json")
 
 
+def three(layer: bench.Problem) -> list[bench.Kernel]:
+    """The kernels of lab 108; the first one is the baseline."""
+    wide = layer.kernel(GOOD, block=(32, 8), label=WIDE)
+    return [layer.kernel(GOOD), wide, layer.kernel(BAD)]
+
+
+def times_of(record: results.Record) -> coalescing.ByLayer:
+    layers = {(name, b): bench.layer(name, images=b) for name in LAYERS for b in BATCHES}
+    return {
+        key: bench.Times.read(record, layer, three(layer), layer.kernel(GOOD))
+        for key, layer in layers.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def seen() -> dict[str, bench.Counts]:
+    return {name: bench.layer(name).count(*three(bench.layer(name))) for name in LAYERS}
+
+
 def with_ratio(record: results.Record, label: str, ratio: float) -> results.Record:
     """The record with another ratio, and an interval of 1 % to both sides."""
-    changed = {"ratio": ratio, "ratio_low": 0.99 * ratio, "ratio_high": 1.01 * ratio}
+    changed = {"ratio": ratio, "low": 0.99 * ratio, "high": 1.01 * ratio}
     return dataclasses.replace(
         record,
         measurements=tuple(
@@ -50,30 +72,39 @@ def test_average_sectors_are_those_of_eight_places():
     assert coalescing.average_sectors(2) == (7 * 1 + 2) / 8
 
 
-def test_the_counters_are_the_derived_ones():
-    good, bad = (coalescing.profile(coalescing.SPECS[one], "layer 1") for one in (GOOD, BAD))
-    assert coalescing.per_request(good, "load", "x") == pytest.approx(6 - 2 / 7)
-    assert coalescing.per_request(bad, "load", "x") == pytest.approx(16 * (1 + 3 / 28))
-    assert coalescing.counted_ratio("layer 1", "requests") == 1
-    assert coalescing.counted_ratio("layer 1", "requests", label=WIDE) == pytest.approx(1.2)
+def test_the_counters_are_the_derived_ones(seen):
+    good, wide, bad = seen["layer 1"]
+    assert good.each("x") == pytest.approx(6 - 2 / 7)
+    assert bad.each("x") == pytest.approx(16 * (1 + 3 / 28))
+    assert bad.over(good, "global_load_requests") == 1
+    assert wide.over(good, "global_load_requests") == pytest.approx(1.2)
 
 
 @pytest.mark.parametrize(
     ("ratio", "want"), [(1.5, "slower"), (0.7, "faster"), (1.004, "no measurable difference")]
 )
-def test_the_verdict_follows_the_interval(record, ratio, want):
-    assert coalescing.verdict(with_ratio(record, WIDE, ratio), "layer 2", MANY, WIDE) == want
+def test_the_table_follows_the_interval(record, seen, ratio, want):
+    table = coalescing.ratio_table(times_of(with_ratio(record, WIDE, ratio)), seen)
+    (row,) = (line for line in table.splitlines() if line.startswith(f"layer 2, {WIDE}"))
+    requests = seen["layer 2"][WIDE].over(seen["layer 2"][GOOD], "global_load_requests")
+    assert want in row and row.split()[-2] == f"{requests:.2f}"
 
 
-def test_titles_follow_the_record(record):
-    figure = coalescing.ratio_figure(with_ratio(record, BAD, 2.5))
+def test_titles_follow_the_record(record, seen):
+    times = times_of(with_ratio(record, BAD, 2.5))
+    figure = coalescing.ratio_figure(times, seen, BAD)
     assert "2.50 times the time" in figure.axes[0].get_title(loc="left")
+    assert coalescing.reported_table(times, BAD).count("2.50") == 6
     plt.close(figure)
 
 
-def test_the_fastest_shape_is_that_of_the_shortest_time(record):
-    shapes = coalescing.Shapes(record)
+def test_the_fastest_shape_is_that_of_the_shortest_time():
+    blocks = [(width, 256 // width) for width in (8, 16, 32, 64)]
+    sweep = bench.layer("layer 1").sweep(GOOD, block=blocks, record="108_coalescing")
+    shapes = coalescing.Shapes(sweep)
     assert shapes.ms[shapes.fastest] == min(shapes.ms.values())
     assert shapes.per_request(coalescing.SQUARE)[1] == 1
-    shapes.ms[64] = 0.5 * shapes.ms[shapes.fastest]
-    assert shapes.fastest == 64
+    for figure in (coalescing.shapes_figure(shapes), coalescing.price_figure(shapes)):
+        plt.close(figure)
+    shapes.ms["64 x 4"] = 0.5 * shapes.ms[shapes.fastest]
+    assert shapes.fastest == "64 x 4"

@@ -19,14 +19,15 @@ from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import ExerciseError
 from helpers.experiments import leaderboard, traffic
+from tests import exercises as answers
 
 pytestmark = pytest.mark.long
 
 LABS = Path(__file__).parents[2] / "labs"
 ALL = [exercises.find(name) for name in exercises.names()]
 PUZZLES = exercises.of_lab(labs.number(puzzles.LAB))
-RIGHT = [(one, answer) for one in ALL for answer in one.right]
-WRONG = [(one, answer) for one in ALL for answer in one.wrong]
+RIGHT = [(one, answer) for one in ALL for answer in answers.right(one)]
+WRONG = [(one, answer) for one in ALL for answer in answers.wrong(one)]
 
 
 def words(text: object) -> str:
@@ -50,7 +51,7 @@ def test_every_lab_has_one_exercise_and_the_puzzles_twelve():
 @pytest.mark.parametrize(("one", "answer"), RIGHT, ids=title)
 def test_a_right_answer_passes(one, answer):
     """The solution on cases of a grader, answers that are written differently on the notebook's."""
-    text = one.text_of(answer)
+    text = answers.text_of(one, answer)
     found = one.judge(text, 12_345) if text == one.solution else one.judge(text)
     assert found.status == "pass", found
     assert found.points == one.points
@@ -64,7 +65,7 @@ def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
             monkeypatch.setattr(loops_swapped, "LIMIT_S", 0)
         else:
             one = dataclasses.replace(one, limit_s=0.3)
-    found = one.judge(one.text_of(answer))
+    found = one.judge(answers.text_of(one, answer))
     assert found.status == answer.status, found
     assert answer.says and words(answer.says) in words(found), found
     assert found.points < one.points
@@ -74,12 +75,13 @@ def test_a_wrong_answer_is_rejected_with_its_hint(one, answer, monkeypatch):
 @pytest.mark.parametrize("one", ALL, ids=title)
 def test_an_exercise_has_hints_and_several_answers(one):
     assert 2 <= len(one.hints) <= 3
-    assert len(one.right) >= 2 and len(one.wrong) >= 5
-    assert [one.text_of(answer) == one.solution for answer in one.right].count(True) == 1
-    assert one.stub in {one.text_of(answer) for answer in one.wrong}, "the stub is not right yet"
-    assert len({answer.what for answer in (*one.right, *one.wrong)}) == len(one.right) + len(
-        one.wrong
+    right, wrong = answers.right(one), answers.wrong(one)
+    assert len(right) >= 2 and len(wrong) >= 5
+    assert [answers.text_of(one, answer) == one.solution for answer in right].count(True) == 1
+    assert one.stub in {answers.text_of(one, answer) for answer in wrong}, (
+        "the stub is not right yet"
     )
+    assert len({answer.what for answer in (*right, *wrong)}) == len(right) + len(wrong)
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if isinstance(one, Exercise)], ids=title)
@@ -98,8 +100,8 @@ def test_cases_follow_the_seed_and_hold_no_result(one):
 
 def test_outcomes_travel_as_a_file(tmp_path):
     one = exercises.find("conv1d_edge")
-    for answer in (one.right[0], one.wrong[1], one.wrong[2]):
-        text = one.text_of(answer)
+    for answer in (answers.right(one)[0], *answers.wrong(one)[1:3]):
+        text = answers.text_of(one, answer)
         outcome.save(one.run(text, 5), tmp_path / "outcomes.npz")
         there = one.verdict(outcome.load(tmp_path / "outcomes.npz"), 5)
         assert there.to_dict() == one.judge(text, 5).to_dict()
@@ -154,9 +156,9 @@ class Kernel:
 def test_check_raises_a_short_error_and_returns_a_verdict():
     one = exercises.find("101")
     with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
-        one.check(Kernel(one.text("wrong_zeros.cu")))
+        one.check(Kernel(answers.text(one, "wrong_zeros.cu")))
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
-    assert str(one.check(Kernel(one.solution))).startswith("PASS conv1d_edge: 6 sizes, 2 filters")
+    assert str(one.check(Kernel(one.solution))).startswith("PASS conv1d_edge: 7 sizes, 2 filters")
 
 
 def test_check_says_what_it_takes():
@@ -275,6 +277,8 @@ def test_python_exercises_are_those_that_grade_what_python_makes():
 def test_one_tap_a_turn_is_seen_whatever_sizes_are_drawn(seed):
     """A warp beyond the last row turned no loop, and left its turns to the others."""
     one = exercises.find("unrolled_by_two")
-    slow = [answer for answer in one.wrong if answer.what.startswith("one tap a turn")]
+    slow = [answer for answer in answers.wrong(one) if answer.what.startswith("one tap a turn")]
     assert len(slow) == 2
-    assert {one.judge(one.text_of(answer), seed=seed).status for answer in slow} == {"budget"}
+    assert {one.judge(answers.text_of(one, answer), seed=seed).status for answer in slow} == {
+        "budget"
+    }

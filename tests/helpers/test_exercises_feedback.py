@@ -9,6 +9,7 @@ import pytest
 from helpers import exercises
 from helpers.exercises import outcome
 from helpers.exercises.exercise import Exercise
+from tests import exercises as answers
 
 
 def words(text: object) -> str:
@@ -109,5 +110,5 @@ def test_no_hint_is_the_answer(name):
 
 def test_the_first_word_on_a_direct_transpose_leaves_the_tile_to_the_student():
     one = exercises.find("transpose")
-    said = words(one.judge(one.text("wrong_direct.cu"))).lower()
+    said = words(one.judge(answers.text(one, "wrong_direct.cu"))).lower()
     assert "tile" not in said and "__shared__" not in said

@@ -1,5 +1,6 @@
 """What lab 305 shows: the places of weights, lines of headers, steps taken back, and figures."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -89,6 +90,58 @@ def test_each_step_taken_back_changes_the_source_and_stays_right():
     assert "sums stored at once" in table
     texts = [one.source for one in (*fast.TAKEN_BACK.values(), fast.LONG_SUMS)]
     assert len(set(texts)) == len(texts)
+
+
+def test_the_compiler_undoes_the_order_of_products():
+    """The source puts a sum's products next to each other; the machine code does not."""
+    assert fast.IN_TURN.source != fast.TAKEN_BACK["layer 2"].source
+    for one in (fast.TAKEN_BACK["layer 2"], fast.IN_TURN):
+        found = fast.distances(one)
+        # 7 steps x 3 products x 2 tiles x 2 rows x 2 shifts; the first of each of 8 sums has no one
+        # before it.
+        assert sum(found.values()) == 7 * 3 * 8 - 8
+        assert min(found) > 1 and found.most_common(1)[0][0] == 8
+    assert len(fast.distances_table().splitlines()) == 3
+
+
+def test_steps_that_are_timed_change_the_machine_code_and_none_is_the_order():
+    assert "a sum's products in turn" not in fast.TAKEN_BACK
+    assert fast.IN_TURN not in fast.TAKEN_BACK.values()
+
+
+@pytest.mark.parametrize("layer", fast.LAYERS)
+def test_split_halves_are_as_accurate_as_fp32_in_the_range_that_the_lab_names(layer):
+    """The largest cell between 1/8 and 65,504. Each error is one of float32 sums: a few 2^-24."""
+    for power in (-3, 0, 8, 15):
+        assert fast.error_at(layer, power) < 1e-6
+
+
+@pytest.mark.parametrize("layer", fast.LAYERS)
+def test_outside_of_the_range_the_error_grows_and_then_there_are_no_numbers(layer):
+    errors = [fast.error_at(layer, power) for power in range(-30, -4, 5)]
+    assert all(one > 5 * other for one, other in itertools.pairwise(errors[1:]))
+    assert 0.01 < fast.error_at(layer, -20) < 0.1  # cells of about 1e-6
+    assert fast.error_at(layer, -8) > 10 * fast.error_at(layer, 0)
+    for power in (17, 30):  # above 65,504
+        assert np.isnan(fast.error_at(layer, power))
+
+
+def test_the_table_of_the_range_has_a_line_for_each_power():
+    lines = fast.range_table().splitlines()
+    assert len(lines) == 2 + len(fast.POWERS)
+    assert lines[-1].split()[1:] == ["NaN", "NaN"]
+
+
+def test_the_fp32_units_have_the_fastest_form_of_their_kernel_on_record():
+    rows = fast.benchmark().rows()
+    for layer in fast.LAYERS:
+        of_layer = [
+            row for row in rows
+            if (row["series"], row["layer"], row["batch"]) == (fast.PORTABLE, layer, fast.LARGE)
+        ]  # fmt: skip
+        best = min(of_layer, key=lambda row: row["median_ms"])
+        spec = fast.specs(layer, select())[fast.UNITS]
+        assert (spec.resident, spec.weights_shared) == (best["resident"], best["weights_shared"])
 
 
 def test_long_sums_err_more_than_short_ones():

@@ -58,8 +58,11 @@ def test_titles_and_tables_follow_the_record():
     record = recorded("100_timing_traps")
     ms = first_launch.medians(record)
     slow = ms[first_launch.COPIES, first_launch.TIMED] > ms[first_launch.CPP, first_launch.TIMED]
-    title = first_launch.figure_of_baselines(record).axes[0].get_title(loc="left")
-    assert title.endswith("slower") == slow
+    pinned = recorded("100_pinned")
+    title = first_launch.figure_of_baselines(record, pinned).axes[0].get_title(loc="left")
+    *_, copies, with_pinned = title.split(", ")
+    assert copies.endswith("slower") == slow
+    assert with_pinned.endswith("faster"), "the lab says that pinned memory turns the verdict"
     assert first_launch._times(8.0, 2.0) == "4.0 times faster"
     assert first_launch._times(2.0, 90.0) == "45 times slower"
     assert "6 ways" in first_launch.figure_of_ways(record).axes[0].get_title(loc="left")
@@ -124,8 +127,10 @@ def test_a_win_holds_for_all_larger_sizes(gpu, words):
 
 
 def test_tables_of_sizes_name_the_programs_of_the_record():
-    record = recorded("101_sizes")
+    record = sizes.with_pinned(recorded("101_sizes"), recorded("101_pinned"))
     assert sizes.cpu_name(record, sizes.SWAPPED) in sizes.table_of_wins(record)
+    copies, pinned = (sizes.medians(record, way) for way in (sizes.COPIES, sizes.PINNED))
+    assert all(pinned[n] < copies[n] for n in sizes.SIZES)
     assert sizes.table_of_reports(record).count("x") >= 16
     assert len(sizes.figure_of_times(record).axes[0].get_legend().get_texts()) == 7
 

@@ -119,10 +119,11 @@ def test_a_broken_kernel_is_told_and_a_right_one_passes():
 
 
 def test_titles_follow_the_record(times):
+    around_one = {"low": 0.9, "ratio": 1.0, "high": 1.1}
     changed = dataclasses.replace(
         times,
         measurements=tuple(
-            dataclasses.replace(one, parameters={**one.parameters, "low": 0.9, "high": 1.1})
+            dataclasses.replace(one, parameters=one.parameters | around_one)
             if one.parameters.get("kernel") == INSIDE else one
             for one in times.measurements
         ),

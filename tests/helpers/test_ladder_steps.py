@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from helpers import checking, exercises, kernel_cells, kernels
+from helpers.bench import results
 from helpers.experiments import ladder, ladder_rung, ladder_steps, traffic
 from helpers.problems import conv2d
 
@@ -45,6 +46,15 @@ def test_the_tree_has_every_kernel_once_below_what_it_builds_on():
     assert sorted(names) == sorted(ladder_steps.NAMES)
     depth = {line.split()[0]: (len(line) - len(line.lstrip())) // 4 for line in lines}
     assert all(depth[name] == depth[on] + 1 for name, (on, _) in ladder.BUILDS_ON.items() if on)
+
+
+def test_every_kernel_of_the_layer_is_on_the_ladder_or_named_as_left_out():
+    words = ladder_steps.left_out().replace(",", "").split()
+    listed = {word for word in words if word.startswith("conv2d_")}
+    there = {name for name in kernels.names() if name.startswith("conv2d_")}
+    assert listed | (set(ladder_steps.NAMES) & there) == there
+    assert not listed & set(ladder_steps.NAMES)
+    assert "conv2d_mma_pairs" in listed
 
 
 def test_the_inner_loop_is_shown_to_its_closing_brace():
@@ -85,6 +95,38 @@ def test_no_measurable_difference_is_in_no_list(steps):
     listed = [(step.name, step.which) for way in level.agreement().values() for step in way]
     assert ("conv2d_basic", "layer 1") not in listed
     assert "conv2d_basic" in level.outcomes()["no measurable difference on a layer"]
+
+
+def test_gains_in_turns_are_those_over_what_a_kernel_builds_on():
+    def row(layer: str, kernel: str, over: str, ratio: float) -> results.Measurement:
+        gain = {"ratio": ratio, "low": ratio - 0.01, "high": ratio + 0.01}
+        where = {"layer": layer, "kernel": kernel, "over": over}
+        return results.Measurement("ratio", where | gain, None)
+
+    rows = (
+        row("layer 1", "conv2d_tiled", "conv2d_constant", 1.06),
+        row("layer 2", "conv2d_tiled", "conv2d_constant", 0.98),
+        row("layer 2", "conv2d_restrict", "conv2d_constant", 3.0),
+    )
+    record = results.load(results.MEASURED / f"{ladder_steps.TURNS}.json")
+    turns = dataclasses.replace(record, measurements=rows)
+    assert ladder_steps.gains(turns, "layer 1") == {"conv2d_tiled": (1.06, 1.05, 1.07)}
+    assert set(ladder_steps.gains(turns, "layer 2")) == {"conv2d_tiled"}
+    steps = ladder_steps.Steps.of(ladder.load(), turns)
+    assert "conv2d_tiled" in steps.outcomes()["faster on layer 1, slower on layer 2"]
+
+
+def test_every_close_step_was_timed_in_turns(steps):
+    for built in steps.ladders:
+        for name, _ in ladder_steps.close_steps(built):
+            assert built.step(name).paired is not None
+
+
+def test_the_fastest_form_is_no_slower_than_that_of_the_ladder(steps):
+    one, two = steps.ladders
+    assert ladder_steps.fastest_form(one) <= one.best.ms
+    assert ladder_steps.fastest_form(two) < 0.97 * two.best.ms
+    assert f"{ladder_steps.fastest_form(two):.3f} ms" in ladder_steps.roof_words(two)
 
 
 def test_the_balance_is_a_quarter_of_a_pass():
@@ -155,8 +197,8 @@ def test_the_estimate_is_judged_by_the_order_of_the_times(steps):
     slow = with_time(steps, ladder_steps.BEST, "layer 1", 1_000.0)
     assert ordered(ladder_rung.estimate_words(slow)) == [(one - others, pairs), two]
     # Two kernels that take as long as each other have no order.
-    basic = steps.ladders[0].step("conv2d_tiled").ms
-    same = with_time(steps, "conv2d_constant", "layer 1", basic)
+    maps = steps.ladders[0].step("conv2d_tiled_maps").ms
+    same = with_time(steps, "conv2d_register", "layer 1", maps)
     assert ordered(ladder_rung.estimate_words(same))[0][1] == pairs - 1
 
 

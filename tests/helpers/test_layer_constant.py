@@ -11,7 +11,6 @@ from helpers.bench import results
 from helpers.experiments import layer_constant
 from helpers.experiments.layer_constant import BASIC, CONSTANT, MANY
 from helpers.limits import CONSTANT_BYTES
-from helpers.problems import conv2d
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +20,7 @@ def record() -> results.Record:
 
 def with_ratios(record: results.Record, ratio: float, **where) -> results.Record:
     """The record with another ratio, and an interval of 1 % to both sides, in the rows `where`."""
-    changed = {"ratio": ratio, "ratio_low": 0.99 * ratio, "ratio_high": 1.01 * ratio}
+    changed = {"ratio": ratio, "low": 0.99 * ratio, "high": 1.01 * ratio}
 
     def fits(m):
         return "ratio" in m.parameters and where.items() <= m.parameters.items()
@@ -63,31 +62,11 @@ def test_the_counters_are_the_derived_ones():
         assert constant.constant_load_replays == 0
 
 
-def test_what_a_multiprocessor_holds():
-    shape = conv2d.shape_of("layer E2", 1)
-    plain, constant = (layer_constant.situation(shape, registers) for registers in (32, 35))
-    assert (plain.blocks, constant.blocks) == (8, 6)  # 35 registers are given out as 40
-    assert (plain.warps_at_work, constant.warps_at_work) == (24, 18)  # 3 of 8: five rows by two
-    assert constant.block_bytes == 4 * 12 * 49
-    assert constant.multiprocessor_bytes == 6 * 4 * 12 * 49
-
-
-def test_blocks_with_the_same_map_share_its_weights():
-    shape = conv2d.shape_of("layer 1", 1)  # four maps, eight blocks
-    assert layer_constant.situation(shape, 32).multiprocessor_bytes == 4 * 4 * 49
-
-
-def test_registers_are_refuted_by_the_record(record):
-    """The lab says that holding the registers made the kernel slower, with as many blocks."""
-    held, free = layer_constant.held_row(record), layer_constant.ratios_of(record)["layer E2", MANY]
-    assert held["ratio_high"] < free["ratio_low"] < 1
-    rows = [
-        layer_constant.timed(record, name, "layer E2", MANY, "32 registers")
-        for name in (BASIC, CONSTANT)
-    ]
-    shape = conv2d.shape_of("layer E2", 1)
-    blocks = {layer_constant.situation(shape, row["registers"]).blocks for row in rows}
-    assert blocks == {8}
+@pytest.mark.parametrize("blocks", layer_constant.HELD_BLOCKS)
+def test_unused_shared_memory_holds_so_many_blocks(blocks):
+    each = layer_constant.shared_bytes(blocks) + layer_constant.DRIVER_BYTES
+    assert layer_constant.HOLDING // each == blocks
+    assert each % layer_constant.SHARED_UNIT == 0
 
 
 def test_shares_of_the_counters():

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import kernels, launch, simulator
-from helpers.bench import results
+from helpers import bench, kernels
+from helpers.bench import results, sources
 from helpers.experiments import layer_caches, layer_tiles
-from helpers.experiments.layer_tiles import PLAIN_SPEC, TILED_SPEC
 from helpers.limits import ConvShape
-from helpers.problems import conv2d
 
 RAGGED = ConvShape(2, 3, 5, 21, 30, 4)
 
@@ -44,39 +41,34 @@ def with_row(record: results.Record, where: dict, **changes) -> results.Record:
     )
 
 
-@pytest.mark.parametrize("variant", layer_tiles.VARIANTS)
-def test_every_variant_computes_the_layer_on_a_ragged_shape(variant):
-    rng = np.random.default_rng(9)
-    sizes = RAGGED.x_shape, RAGGED.filter_shape
-    x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in sizes)
-    spec = TILED_SPEC
-    if variant == "uniform":
-        spec = layer_tiles.MAPPED_SPECS[4]
-    elif "filter in global memory" in variant:
-        spec = layer_tiles.GLOBAL_SPEC
-    y = np.full(RAGGED.y_shape, np.nan, np.float32)
-    plan = layer_tiles.variant_plan(spec, RAGGED, variant)
-    (seen,) = launch.simulate(plan, {"y": y, "x": x, "filter": filter}, simulator.profile)
-    assert conv2d.check(y, x, filter, name=variant) and not seen.findings
-    assert (seen.shared_load_requests == 0) == ("tile not used" in variant)
-    assert (seen.constant_load_requests == 0) == ("global memory" in variant)
+@pytest.mark.parametrize("variant", layer_caches.VARIANTS)
+def test_every_counted_variant_computes_the_layer_on_a_ragged_shape(variant):
+    layer = bench.layer(images=2, shape=RAGGED)
+    launch = next(one for one in layer_caches.launches() if one.variant == variant)
+    kernel = layer.kernel(launch.spec.name, MAPS=launch.spec.tile[2])
+    kernel = kernel.changed(*layer_caches.VARIANTS[variant], label=variant)
+    assert layer.check(kernel)
+    assert layer.plan(kernel)[0].source == launch.plan(RAGGED)[0].source
+    (seen,) = layer.count(kernel)
+    assert (seen.profile.shared_load_requests == 0) == (variant == "tile not used")
 
 
 def test_a_change_that_does_not_fit_the_source_is_refused():
     with pytest.raises(ValueError, match="the kernel has no 'no such line' to replace"):
-        layer_tiles.changed(kernels.source("conv2d_tiled"), ("no such line", ""))
+        sources.changed(kernels.source("conv2d_tiled"), ("no such line", ""))
 
 
 def test_counters_are_those_of_32_outputs():
-    table = layer_tiles.counter_table([("with a tile", TILED_SPEC, "layer 1", ())])
-    seen, y = layer_tiles.profile(TILED_SPEC, "layer 1")
-    row = table.splitlines()[-1].split()
-    assert row[3] == f"{32 * seen.global_load_requests / y.size:.1f}" == "2.8"
-    assert row[-2:] == [f"{32 * seen.constant_load_requests / y.size:.1f}", "0%"]
+    (seen,) = counts = bench.layer("layer 1").count("conv2d_tiled")
+    row = counts.table().splitlines()[-1].split()
+    assert row[1] == f"{32 * seen.profile.global_load_requests / seen.outputs:.1f}" == "2.8"
+    constant = 32 * seen.profile.constant_load_requests / seen.outputs
+    assert row[-2:] == [f"{constant:.1f}", "0%"]
 
 
 def test_a_warp_without_a_tile_asks_for_each_sector_many_times():
-    asked, different = layer_tiles.repeated_sectors(layer_tiles.profile(PLAIN_SPEC, "layer 1")[0])
+    (seen,) = bench.layer("layer 1").count("conv2d_constant", watch=((1, 0, 0), 1))
+    asked, different = seen.sectors("x")
     rows, runs = 8, 22  # the cells under 2 x 16 outputs and a filter of 7 x 7
     assert different >= rows * runs * 4 / 32
     assert asked > 5 * different
@@ -90,25 +82,34 @@ def test_resident_warps(registers, warps, want):
     assert layer_tiles.resident_warps(registers, warps) == want
 
 
-@pytest.mark.parametrize(
-    ("row", "want"),
-    [
-        ({"low": 0.99, "ratio": 1.0, "high": 1.01}, "no measurable difference"),
-        ({"low": 0.49, "ratio": 0.5, "high": 0.51}, "2.00 x as fast"),
-        ({"low": 1.49, "ratio": 1.5, "high": 1.51}, "1.50 x the time"),
-    ],
-)
-def test_a_ratio_in_words(row, want):
-    assert layer_tiles.in_words(row) == want
+def maps_of(record: results.Record, layer: bench.Problem) -> bench.Times:
+    """What lab 109 compares, of a record."""
+    maps = [layer.kernel("conv2d_tiled_maps", MAPS=maps) for maps in (2, 4, 8, 16)]
+    plain = layer.kernel("conv2d_constant")
+    return bench.Times.read(record, layer, [layer.kernel("conv2d_tiled"), *maps], plain)
 
 
 def test_the_best_number_of_maps_follows_the_record(times):
     where = {"layer": "layer 2", "maps": 8, "kernel": "conv2d_tiled_maps"}
     changed = with_row(times, where, low=0.19, ratio=0.2, high=0.21)
-    assert layer_tiles.best_maps(changed, "layer 2") == 8 != layer_tiles.best_maps(times, "layer 2")
-    figure = layer_tiles.maps_figure(changed)
-    assert "8 maps are best, 5.00 x as fast" in figure.axes[1].get_title(loc="left")
+    layer = bench.layer("layer 2")
+    assert dict(maps_of(times, layer).fastest().kernel.settings) != {"maps": 8}
+    assert dict(maps_of(changed, layer).fastest().kernel.settings) == {"maps": 8}
+    figure = bench.curve(maps_of(changed, layer), by="maps")
+    assert "maps 8 is best, 5.00 x as fast" in figure.axes[0].get_title(loc="left")
     plt.close(figure)
+
+
+def test_ours_stand_below_the_reports(times):
+    layers = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
+    best = {name: maps_of(times, layer) for name, layer in layers.items()}
+    variants = {
+        name: [layer.compare("conv2d_constant", "conv2d_tiled", record="109_reported")]
+        for name, layer in layers.items()
+    }
+    *_, plain, last = layer_tiles.reported_table(best, variants).splitlines()
+    assert plain.split()[-2:] == [f"{one.ratios[0].value:.2f}" for (one,) in variants.values()]
+    assert last.split()[-2:] == [f"{one.fastest().ratio.value:.2f}" for one in best.values()]
 
 
 def test_the_caches_record_has_every_launch(counted):
@@ -123,7 +124,7 @@ def test_cycles_over_the_floor_are_those_of_the_clock(counted):
     from helpers.experiments import layer_times
 
     clock = layer_times.LayerTimes(results.load(results.MEASURED / "107_layer.json"))
-    for layer in layer_tiles.LAYERS:
+    for layer in layer_caches.LAYERS:
         basic = layer_caches.row(counted, layer, layer_caches.BASIC)
         expected = clock.over_floor(layer, layer_times.MANY)
         assert layer_caches.cycles_over_floor(basic) == pytest.approx(expected, rel=0.03)

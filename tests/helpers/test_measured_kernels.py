@@ -7,6 +7,7 @@ import pytest
 from helpers import checking, device, kernels
 from helpers.bench import results, sampling, timing
 from helpers.experiments import copies, crossover, split_error
+from helpers.problems import copies as problem_copies
 from helpers.problems import fft_conv1d
 from helpers.problems.tensor_product import Split
 
@@ -106,7 +107,7 @@ def test_what_a_ratio_says():
 
 def test_copies_are_checked_and_timed_and_figures_say_what_they_show(clock):
     rows = list(copies.measure((3, 5), (64,), (1, 2), n=4000))
-    series = ["copy_async", "copy_plain", "ratio", "copy_bulk", "ratio"]
+    series = ["copy_async", "copy_plain", "ratio", "copy_bulk", "ratio", copies.FIRST, "ratio"]
     assert [row["series"] for row in rows] == 4 * series
     data = record_of(rows, copies.NAME)
     assert copies.ratios(data, "copy_bulk", 64, 2)[5]["ratio"] == 2.0
@@ -116,10 +117,44 @@ def test_copies_are_checked_and_timed_and_figures_say_what_they_show(clock):
     assert len(panels.axes) == 2 and len(panels.axes[0].lines) == 3
     waits = results.load(results.MEASURED / "106_waiting.json")
     (ax,) = copies.flight_figure(data, waits).axes
-    assert "One tile of 0 KiB" in ax.get_title(loc="left")
+    assert "One to two tiles of 0 KiB" in ax.get_title(loc="left")
+    # A block asks for its next tile before it waits for this one: one or two are under way.
+    drawn = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
+    drawn = [ends for ends in drawn if ends[0] > 0]
+    sizes = [size / 1024 for name in copies.NAMES[1:] for size, _ in copies.flights(data, name, 3)]
+    assert [tuple(ends) for ends in drawn] == [(size, 2 * size) for size in sizes]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels[1:] == [f"one to two tiles of {name}" for name in copies.NAMES[1:]]
     in_turns, at_once = copies.turns_figure().axes
     assert len(in_turns.patches) == len(at_once.patches) == 8
     plt.close("all")
+
+
+def test_loads_first_changes_the_source_and_stays_right():
+    N = np.random.default_rng(1).random(2048, dtype=np.float32)
+    filter = np.float32([1, 2, 3])
+    spec = problem_copies.Copies("copy_plain", tile=512, threads=64)
+    changed = copies.instead(copies.FIRST)
+    assert changed["copy_plain"][1] != kernels.source("copy_plain")
+    assert copies.instead("copy_plain") is None
+    P, *_ = problem_copies.simulate(spec, N, filter, 2, instead=changed)
+    np.testing.assert_allclose(P, problem_copies.reference(N, filter), rtol=1e-6)
+
+
+def test_the_table_of_ratios_has_both_tiles_and_says_what_an_interval_says():
+    def row(name: str, tile: int, blocks: int, ratio: float) -> dict:
+        common = {"n": 100, "filter_width": 15, "tile": tile, "blocks": blocks, "kernel": name}
+        interval = {"ratio": ratio, "low": ratio - 0.01, "high": ratio + 0.01}
+        return {"series": "ratio", **common, **interval, "timing": None}
+
+    rows = [
+        row("copy_async", 1024, 1, 0.5), row("copy_bulk", 4096, 4, 1.005),
+        row(copies.FIRST, 1024, 1, 0.8), row("copy_bulk", 4096, 2, 0.7),
+    ]  # fmt: skip
+    lines = copies.ratio_table(record_of(rows, copies.NAME)).splitlines()[2:]
+    assert [line.split()[0] for line in lines] == ["copy_async", "copy_bulk", "copy_plain,"]
+    assert lines[0].endswith("faster") and lines[1].endswith("no measurable difference")
+    assert "80.0 %" in lines[2]
 
 
 def test_configurations_fit_a_multiprocessor():

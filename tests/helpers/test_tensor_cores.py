@@ -47,6 +47,27 @@ def test_the_skew_takes_conflicts_away_and_buffers_do_not_matter():
             assert half.shared_store_conflicts < other.shared_store_conflicts
 
 
+@pytest.mark.parametrize("variant", [HALVES, ONE_BUFFER])
+def test_the_next_step_is_gathered_while_this_one_is_multiplied(variant):
+    # 16 cells and 2 stores of the next step stand behind the first of the 4 products. The second
+    # buffer saves one of the waits, which stands in front of the last cell that is gathered.
+    part = tensor_counts.step_order(variant, "layer 2")
+    assert part.startswith("FFFM")
+    behind = part[part.index("M") :]
+    assert behind.count("g") == 16 and behind.count("S") == 2
+    assert part.count("M") == 4
+    assert part.count("|") == (1 if variant == HALVES else 2)
+
+
+def test_an_order_has_all_letters_of_the_steps():
+    counts = tensor_counts.step("layer 2")
+    steps = tensor_cores.VARIANTS[HALVES].depth(conv2d.shape_of("layer 2", 1)) // 16
+    order = tensor_counts.order(HALVES, "layer 2")
+    assert order.count("M") == round(steps * counts[MULTIPLY])
+    assert order.count("F") == 3 * steps
+    assert order.count("g") == conv2d.shape_of("layer 2", 1).terms
+
+
 def test_no_floor_is_above_its_time(times):
     rows = tensor_cores.time_rows(times)
     for layer in LAYERS:
@@ -80,10 +101,11 @@ def test_a_ratio_is_turned_with_its_interval(times):
 
 
 def test_titles_follow_the_record(times):
+    around_one = {"low": 0.9, "ratio": 1.0, "high": 1.1}
     changed = dataclasses.replace(
         times,
         measurements=tuple(
-            dataclasses.replace(one, parameters={**one.parameters, "low": 0.9, "high": 1.1})
+            dataclasses.replace(one, parameters=one.parameters | around_one)
             if one.parameters.get("variant") == "float32" and "ratio" in one.parameters else one
             for one in times.measurements
         ),

@@ -1,5 +1,7 @@
 """Products of small matrices on tensor cores: fragments, split numbers, short sums, wrong ones."""
 
+import itertools
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -226,3 +228,24 @@ def test_tolerance_rejects_halves(steps):
 def test_what_cannot_be_is_refused(make, message):
     with pytest.raises(ProductError, match=message):
         make()
+
+
+def test_split_products_have_the_range_that_lab_304_names():
+    """As exact as FP32 from 1/100 to 65,504; below, the error grows; above, there is no number."""
+    rng = np.random.default_rng(28)
+    A = rng.uniform(0, 1, (16, 640)).astype(np.float32)
+    B = rng.uniform(0, 1, (1, 640, 8)).astype(np.float32)
+    exact = tensor_product.reference(A, B)
+
+    def error_at(power: int) -> float:
+        scale = np.float32(2.0**power)
+        D, _ = tensor_product.simulate(Split(3, 4), A * scale, B)
+        return float(np.sqrt(np.mean((D / scale / exact - 1) ** 2)))
+
+    for power in (-6, 0, 8, 15):
+        assert error_at(power) < 4e-7
+    small = [error_at(power) for power in (-30, -25, -20, -15)]
+    assert all(one > 5 * other for one, other in itertools.pairwise(small[1:]))
+    assert small[0] > 1e-3
+    for power in (17, 30):
+        assert np.isnan(error_at(power))

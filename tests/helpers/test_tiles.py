@@ -3,14 +3,25 @@
 import numpy as np
 import pytest
 
+from helpers import checking, launch, reference, simulator
 from helpers.bench import results
-from helpers.experiments import tile_counts, tiles
+from helpers.experiments import sass, tile_counts, tiles
 from helpers.problems import conv1d
 
 
 @pytest.fixture(scope="module")
-def record():
+def as_is():
     return results.load(results.MEASURED / "104_tiles.json")
+
+
+@pytest.fixture(scope="module")
+def changed():
+    return results.load(results.MEASURED / "104_unrolled.json")
+
+
+@pytest.fixture(scope="module")
+def record(as_is, changed):
+    return tiles.straight_times(as_is, changed)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +56,42 @@ def test_two_questions_a_weight_are_more_instructions(cells):
         for name in tiles.TILED[:2]
     )
     assert cached > 2 * steps
+
+
+@pytest.mark.parametrize("width", tiles.WIDTHS)
+@pytest.mark.parametrize("name", [tiles.PLAIN, *tiles.TILED, tiles.STEPS_IF])
+def test_the_loop_over_the_weights_is_written_out(name, width):
+    (one,) = tiles.straight(name, width).plan(1, width)
+    code = sass.assembled(one.name, one.options, source=one.source)
+    # The cached halo has a multiply-add in each of two branches.
+    assert code.count("multiply-adds") == width * (2 if name == tiles.CACHED else 1)
+    kept = {n for n, widths in tiles.ROLLED_WIDTHS.items() if width in widths}
+    (one,) = conv1d.conv1d_named(name.partition(",")[0]).plan(1, width)
+    plain = sass.assembled(one.name, one.options, source=one.source)
+    assert (plain.count("multiply-adds") < width) == (name in kept)
+
+
+def test_an_if_in_place_of_a_loop_fills_the_same_tile():
+    cells = np.random.default_rng(1).uniform(-1, 1, 1001).astype(np.float32)
+    for width, filter in tiles.filters().items():
+        P = np.full_like(cells, np.nan)
+        arrays = {"P": P, "N": cells, "filter": filter}
+        plan = tiles.filled_by_if().plan(cells.size, width)
+        (findings,) = launch.simulate(plan, arrays, simulator.check)
+        assert not findings
+        checking.check(P, reference.conv1d(cells, filter), rtol=0, atol=1e-5, name="if")
+
+
+def test_the_rows_of_loops_over_weights_are_replaced(as_is, changed, record):
+    before, after = tiles.medians(as_is), tiles.medians(record)
+    key = tiles.PLAIN, tiles.LARGE, 31
+    assert after[key] < 0.9 * before[key]
+    assert after[tiles.STEPS_IF, tiles.LARGE, 3] < after[tiles.STEPS, tiles.LARGE, 3]
+    same = {key for key in before if before[key] == after[key]}
+    rolled = {(n, tiles.LARGE, w) for n, widths in tiles.ROLLED_WIDTHS.items() for w in widths}
+    assert before.keys() - same == rolled
+    assert tiles.ratio_of(as_is, tiles.STEPS, 31)[0] < tiles.ratio_of(record, tiles.STEPS, 31)[1]
+    assert len(tiles.changes_table(changed).splitlines()) == 2 + 1 + 2 + 4
 
 
 @pytest.mark.parametrize(

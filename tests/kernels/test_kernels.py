@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from helpers import checking, kernels, launch, reference, simulator
 from helpers.experiments import waiting
 from helpers.limits import ConvShape
-from helpers.problems import conv2d, copies, fft, fft_conv1d, fft_conv2d, tensor_product
+from helpers.problems import conv2d, copies, fft, fft_conv1d, fft_conv2d, gemm, tensor_product
 from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pooled
@@ -281,6 +281,7 @@ def test_every_kernel_is_in_the_table():
     elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.IMPLICIT, *conv2d.WARPGROUPS)}
     elsewhere |= {fft.TRANSFORM, fft_conv1d.OVERLAP_ADD, fft_conv2d.TILES}
     elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
+    elsewhere |= {spec.name for spec in (*gemm.GEMM, gemm.WGMMA)}
     elsewhere |= {waiting.CHAIN, waiting.SHARED_CHAIN, waiting.COPY}
     assert {spec.name for spec, _ in TABLE} | layers | {"axpy_basic", *elsewhere} == set(
         kernels.names()

@@ -14,7 +14,7 @@ import pytest
 import whatthepatch
 
 from helpers import checking, limits, reference, simulator
-from helpers.problems import conv2d
+from helpers.problems import conv2d, gemm
 from helpers.problems.conv1d import conv1d_atol, conv1d_named
 from tests.support import MUTANTS, ROOT, Mutant, mutants, require_named
 
@@ -32,13 +32,13 @@ ALL = mutants("")
 CONV1D = mutants("conv1d")
 LAYER = [
     mutant
-    for mutant in mutants("conv2d", "im2col", "gemm", "to_half")
+    for mutant in mutants("conv2d", "im2col", "gemm_tiled", "to_half")
     # test_fastest_layer.py, test_implicit.py and test_small_images.py run these
     if not mutant.name.startswith(("conv2d_mma_", "conv2d_implicit_mma", "conv2d_register_images"))
 ]
 AXPY = mutants("axpy")
 # test_fastest_layer.py, test_implicit.py, test_small_images.py, test_fft.py, test_lenet.py,
-# test_background_copies.py, test_tensor_product.py, test_waiting.py
+# test_background_copies.py, test_tensor_product.py, test_waiting.py, test_gemm.py
 ELSEWHERE = mutants(
     "conv2d_mma_",
     "conv2d_implicit_mma",
@@ -49,6 +49,7 @@ ELSEWHERE = mutants(
     "mma_",
     "split_",
     "flight_",
+    *(f"{spec.name}_" for spec in gemm.GEMM if spec.name != "gemm_tiled"),
 )
 
 

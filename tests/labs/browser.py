@@ -23,6 +23,8 @@ from helpers.simulator import library
 
 ROOT = Path(__file__).resolve().parents[2]
 
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 WAIT_MS = 60_000

@@ -16,16 +16,12 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import jupyterlab
 from helpers.jupyterlab import __main__ as launcher
-from tests.labs.browser import cell, open_file, prompt
+from tests.labs.browser import KERNELSPEC, cell, open_file, prompt
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = sorted((ROOT / "labs").glob("*.ipynb"))
 WRITTEN = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
+    "kernelspec": KERNELSPEC,
     "language_info": {
         "codemirror_mode": {"name": "ipython", "version": 3},
         "file_extension": ".py",
@@ -90,6 +86,17 @@ def test_text_is_no_notebook(tmp_path, notebook):
     hook = jupyterlab.keep_metadata(tmp_path)
     hook(model=model, path="project/labs/lab.ipynb", contents_manager=manager)
     assert model["content"] == "text"
+
+
+def test_saving_a_copy_renews_the_start_page_and_saving_anything_else_does_not(
+    tmp_path, monkeypatch
+):
+    written = []
+    monkeypatch.setattr(jupyterlab.copies, "write_start_page", written.append)
+    hook = jupyterlab.keep_states(tmp_path)
+    for path in ("labs/100.ipynb", "my_labs/notes.md", "my_labs/100.ipynb"):
+        hook(os_path=str(tmp_path / path), model={}, contents_manager=None)
+    assert written == [tmp_path]
 
 
 # ---------------------------------------------------------------------------------------- settings

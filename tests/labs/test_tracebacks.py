@@ -149,3 +149,27 @@ def test_tb_shows_all_of_a_shortened_error(shell, capsys):
     short = shown(shell, capsys, OUT_OF_BOUNDS)
     shell.run_cell("%tb")
     assert len(capsys.readouterr().out.splitlines()) > 2 * len(short)
+
+
+@pytest.mark.parametrize(
+    ("cell", "must"),
+    [
+        ("exercises.find('101').check(lambda n: n)", "check() takes the function that a %%kernel"),
+        ("exercises.find('101').check(max)", "check() takes the function that a %%kernel"),
+        ("Prediction().number('loads', 'three', 'loads')", "write a number in place of None"),
+        ("Prediction().number('loads', (1, 2), 'loads')", "write a number in place of None"),
+        ("Prediction().choice('best', ['a'], 'the best', among=('a',))", "choose one of 'a'"),
+    ],
+)
+def test_a_wrong_argument_of_ours_is_a_few_lines(shell, capsys, cell, must):
+    shell.run_cell("from helpers import exercises")
+    shell.run_cell("from helpers.bench.predictions import Prediction")
+    capsys.readouterr()
+    lines = shown(shell, capsys, cell)
+    assert must in " ".join(line.strip() for line in lines) and len(lines) <= 4, lines
+    assert lines[-1].startswith("  In[1], line 1")
+
+
+def test_a_bug_of_ours_keeps_its_traceback(shell, capsys):
+    code = "from helpers import kernel_cells\nkernel_cells.with_c_linkage(3)"
+    assert "Traceback (most recent call last)" in "\n".join(shown(shell, capsys, code))

@@ -293,3 +293,73 @@ def test_arrays_of_one_name_in_two_scopes_are_told_apart_by_their_axes():
     source = f'extern "C" __global__ void k(float* y, const float* x, int m) {{{body}}}'
     arrays = np.zeros(8, np.float32), np.ones(8, np.float32)
     assert simulator.check(source, "k", *arrays, np.int32(4), grid=(1,), block=(1,)) == ()
+
+
+# ---- what the optimiser adds ----
+
+ONE_CELL = """extern "C" __global__ void k(int* y) {{
+    __shared__ int f;
+    const int t = threadIdx.x;
+    int v = 0;
+    if (t == 31) f = blockIdx.x;
+    if (t == 31) v = f;
+    if (t == {writer}) f = 1000;
+    atomicAdd(y + blockIdx.x, v);
+}}"""
+
+
+def of_one_cell(writer: int, blocks: int, run=simulator.check):
+    y = np.zeros(blocks, np.int32)
+    source = ONE_CELL.format(writer=writer)
+    found = run(source, "k", y, grid=(blocks,), block=(64,))
+    return getattr(found, "findings", found), y
+
+
+@pytest.mark.parametrize("blocks", [1, 300], ids=["rehearsed whole", "rehearsed in part"])
+@pytest.mark.parametrize("run", [simulator.check, simulator.profile])
+def test_a_guarded_load_is_that_of_its_thread(blocks, run):
+    """The optimiser loads `f` in all threads and selects afterwards."""
+    findings, y = of_one_cell(31, blocks, run)
+    assert findings == ()
+    assert y.tolist() == list(range(blocks))  # a second run of the kernel left no trace
+
+
+@pytest.mark.parametrize("blocks", [1, 300])
+def test_a_race_of_one_thread_with_another_names_the_two(blocks):
+    findings, _ = of_one_cell(30, blocks)
+    pairs = {frozenset((f.line, f.other_line)) for f in findings if f.kind == "race"}
+    assert pairs and pairs <= {frozenset((5, 7)), frozenset((6, 7))}
+    assert {f.thread[0] for f in findings} <= {30, 31}
+
+
+def test_a_fault_of_a_late_block_is_confirmed_from_the_first_arrays():
+    """Only a block that no rehearsal runs races, and only with the arrays as they were."""
+    source = """
+extern "C" __global__ void k(int* y, int* ticket)
+{
+    __shared__ int f, mine;
+    if (threadIdx.x == 0) mine = atomicAdd(ticket, 1);
+    __syncthreads();
+    if (mine == 333) f = threadIdx.x;
+    if (threadIdx.x == 5) y[mine] = mine == 333 ? f : 0;
+}
+"""
+    arrays = np.zeros(1000, np.int32), np.zeros(1, np.int32)
+    findings = simulator.check(source, "k", *arrays, grid=(1000,), block=(64,))
+    assert {(f.kind, f.array) for f in findings} == {("race", "f")}
+    assert arrays[1][0] == 1000
+
+
+def test_stores_of_two_conditions_keep_their_lines():
+    """The optimiser joins them to one store, at the line behind them."""
+    body = (
+        "__shared__ int f;\nint t = threadIdx.x;\nif (t % 2 == 1) f = 100 + t;\n"
+        "if (t == 45) f = 200;\n__syncthreads();\ny[t] = f;"
+    )
+    source = f'extern "C" __global__ void k(int* y) {{\n{body}\n}}'
+    findings = simulator.check(source, "k", np.zeros(N, np.int32), grid=(1,), block=(N,))
+    assert {frozenset((f.line, f.other_line)) for f in findings} <= {
+        frozenset((4,)),
+        frozenset((4, 5)),
+    }
+    assert findings

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import encoded, launch, library, memory, toolchain
+from helpers.simulator import encoded, launch, library, memory, rehearsal, toolchain
 from helpers.simulator.arrays import pack_arguments, plain_name
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchFault, LaunchRefused
@@ -266,8 +266,8 @@ def test_the_library_declares_the_same_structures():
 
 
 def test_all_blocks_of_a_small_launch_are_rehearsed_and_the_corners_of_a_large_one():
-    assert launch._rehearsed_blocks((4, 3, 1), (256, 1, 1)).tolist() == list(range(12))
-    chosen = set(launch._rehearsed_blocks((1000, 1000, 1), (256, 1, 1)).tolist())
+    assert rehearsal.blocks_to_rehearse((4, 3, 1), (256, 1, 1)).tolist() == list(range(12))
+    chosen = set(rehearsal.blocks_to_rehearse((1000, 1000, 1), (256, 1, 1)).tolist())
     assert {0, 1, 999, 998, 1000, 999_000, 999_999} <= chosen and len(chosen) < 200
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     Budget,
     Case,
     Exercise,
@@ -20,9 +21,7 @@ from helpers.exercises.kit import (
     cells,
     none_of,
     per_output,
-    right,
     shuffles,
-    wrong,
 )
 
 
@@ -33,7 +32,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     for block, sizes in (
         (256, (1, 511, 512, 513)),
         (64, (int(rng.integers(700, 999)),)),
-        (128, (int(rng.integers(1_300, 2_000)),)),
+        (128, (int(rng.integers(1_300, 2_000)), MANY)),
     ):
         for n in sizes:
             for a in (2, int(rng.integers(3, 9))):
@@ -49,6 +48,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
                     (step,),
                     kinds,
                     {"a": a, "block": block},
+                    budgeted=n < MANY,
                 )
 
 
@@ -157,43 +157,5 @@ EXERCISE = Exercise(
         "stand?",
         "A block has 2 * blockDim.x elements: the first pass takes the first blockDim.x of them, "
         "the second pass the rest.",
-    ),
-    right=(
-        right("a block's two halves"),
-        right("the grid's two halves", "right_grid_stride.cu"),
-        right("float2", "right_float2.cu"),
-    ),
-    wrong=(
-        wrong(
-            "n written into the kernel", "argument: i < n", ("i < n", "i < 1000"), status="finding"
-        ),
-        wrong(
-            "n written into the kernel, too small",
-            "no thread writes them",
-            ("i < n", "i < 512 && i < n"),
-        ),
-        wrong("a written into the kernel", "argument a", ("a * x[i]", "2.0f * x[i]")),
-        wrong(
-            "the block's width written into the kernel",
-            "blockDim.x",
-            ("2 * blockIdx.x * blockDim.x", "2 * blockIdx.x * 256"),
-            ("k * blockDim.x", "k * 256"),
-        ),
-        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
-        wrong("n - 1", "last element", ("i < n", "i < n - 1")),
-        wrong(
-            "one element a thread",
-            "half of the elements",
-            ("k < 2", "k < 1"),
-            ("2 * blockIdx.x", "blockIdx.x"),
-        ),
-        wrong("nothing is done", "unchanged", ("y[i] = a * x[i] + y[i]", "continue")),
-        wrong(
-            "two threads on one element",
-            "two threads write the same element",
-            ("k * blockDim.x", "k"),
-            status="finding",
-        ),
-        wrong("lanes two elements apart, the stub", "sectors", file="stub.cu", status="not_begun"),
     ),
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     NO_ACTIVEMASK,
     Budget,
     Case,
@@ -21,10 +22,9 @@ from helpers.exercises.kit import (
     none_of,
     per_block,
     per_output,
-    right,
     unwritten,
     within_warp,
-    wrong,
+    without_budgets,
 )
 
 THREADS, WARPS = 256, 8
@@ -50,6 +50,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         budgeted=False,
         within=GOES_ON,
     )
+    yield without_budgets(case_of(rng, MANY))
 
 
 def case_of(rng: np.random.Generator, n: int) -> Case:
@@ -166,118 +167,5 @@ EXERCISE = Exercise(
         "same step.",
         "Between one step and the next the lanes must wait for each other: __syncwarp(), which "
         "all 32 lanes reach.",
-    ),
-    right=(
-        right("half of the lanes add, then __syncwarp()"),
-        right("read, wait, write, wait", "right_read_first.cu"),
-        right(
-            "only the lanes that add wait, named by their mask",
-            "solution.cu",
-            (
-                "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
-                "if (t < stride) {\n            s[t] += s[t + stride];\n"
-                "            __syncwarp((1u << stride) - 1);\n        }",
-            ),
-        ),
-        right(
-            "the other warps leave",
-            "solution.cu",
-            ("t < 32 && ", ""),
-            ("    for (int stride = 16;", "    if (t >= 32) return;\n    for (int stride = 16;"),
-        ),
-        right("shuffles within the last warp", "right_shuffles.cu"),
-        right("shuffles in every warp", "right_two_levels.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="not_begun"),
-        wrong(
-            "no __syncwarp()",
-            "a __syncwarp() is missing",
-            ("        __syncwarp();\n", ""),
-            status="finding",
-        ),
-        wrong(
-            "__syncwarp() once, all lanes add",
-            "a __syncwarp() is missing",
-            (
-                "if (t < stride) s[t] += s[t + stride];\n        __syncwarp()",
-                "s[t] += s[t + stride];\n        __syncwarp()",
-            ),
-            status="finding",
-        ),
-        wrong(
-            "__syncwarp() in the branch of the lanes that add",
-            "behind the branch",
-            (
-                "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
-                "if (t < stride) {\n            s[t] += s[t + stride];\n"
-                "            __syncwarp();\n        }",
-            ),
-            status="finding",
-        ),
-        wrong(
-            "the lanes that happen to be there",
-            "__activemask()",
-            (
-                "if (t < stride) s[t] += s[t + stride];\n        __syncwarp();",
-                "if (t < stride) {\n            s[t] += s[t + stride];\n"
-                "            __syncwarp(__activemask());\n        }",
-            ),
-        ),
-        wrong(
-            "other results when it is counted",
-            "when it runs",
-            ("if (t == 0) sums", "if (t == 0 && clock64() >= 0) sums"),
-        ),
-        wrong(
-            "other results on other multiprocessors",
-            "when it runs",
-            (
-                "    if (t == 0) sums",
-                '    unsigned place;\n    asm volatile("mov.u32 %0, %%smid;" : "=r"(place));\n'
-                "    if (t == 0 && place < 1000u) sums",
-            ),
-        ),
-        wrong(
-            "__syncthreads() in the branch",
-            "take __syncwarp()",
-            ("__syncwarp()", "__syncthreads()"),
-            status="finding",
-        ),
-        wrong(
-            "__syncthreads() in each step",
-            "waits at __syncthreads()",
-            ("stride >= 32", "stride >= 1"),
-            ("int stride = 16", "int stride = 0"),
-            status="budget",
-        ),
-        wrong(
-            "no __syncthreads() after the load",
-            "__syncthreads() is missing",
-            ("0.0f;\n    __syncthreads();", "0.0f;"),
-            status="finding",
-        ),
-        wrong("the last step is missing", "stride 1", ("stride >= 1", "stride >= 2")),
-        wrong("the first step is missing", "stride 128", ("stride = 128", "stride = 64")),
-        wrong(
-            "thread 0 adds from global memory",
-            "global load requests",
-            file="wrong_global.cu",
-            status="budget",
-        ),
-        wrong(
-            "thread 0 adds from shared memory",
-            "shared load requests",
-            file="wrong_one_thread.cu",
-            status="budget",
-        ),
-        wrong("atomics", "atomics", file="wrong_atomics.cu", status="budget"),
-        wrong(
-            "the guard is missing",
-            "out-of-bounds",
-            ("i < n ? N[i] : 0.0f", "N[i]"),
-            status="finding",
-        ),
-        wrong("nothing is written", "nothing is written", ("if (t == 0)", "if (t == 256)")),
     ),
 )

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.answers import right, wrong
 from helpers.exercises.budgets import Budget, none_of, per_output, shuffles
-from helpers.exercises.cases import Case, Step, ceil_div, cells, unwritten, whole_numbers
+from helpers.exercises.cases import MANY, Case, Step, ceil_div, cells, unwritten, whole_numbers
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.mistakes import Mistake
 from helpers.reference import conv1d
@@ -21,15 +20,14 @@ THREADS = 256
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Sizes of a few cells, around a block, and ragged ones; two filters, neither symmetric."""
     ragged = int(rng.integers(600, 1_500))
-    for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1):
+    for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1, MANY):
         filters = {"drawn": whole_numbers(rng, 3), "1, 2, 4": np.array([1, 2, 4], np.float32)}
         for name, filter in filters.items():
             N = cells(rng, n)
             step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
             arrays = {"P": unwritten(n), "N": N, "filter": filter}
-            yield Case(
-                f"n = {n}, filter {name}", arrays, ("P",), (step,), {"size": n, "filter": name}
-            )
+            title, kinds = f"n = {n}, filter {name}", {"size": n, "filter": name}
+            yield Case(title, arrays, ("P",), (step,), kinds, budgeted=n < MANY)
 
 
 def large(rng: np.random.Generator) -> Case:
@@ -135,80 +133,5 @@ EXERCISE = Exercise(
         "An index below 0 must become 0, and one above n - 1 must become n - 1. Then no test is "
         "left to do.",
         "min(max(cell, 0), n - 1) moves an index into the array, without a branch.",
-    ),
-    right=(
-        right("clamp by min and max"),
-        right("clamp by conditional expressions", "right_conditional.cu"),
-        right("the middle first, then both neighbours", "right_unrolled.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
-        wrong("cells outside count as 0", "cell -1 must count as N[0]", file="wrong_zeros.cu"),
-        wrong(
-            "only the left end",
-            "at the right end",
-            ("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)"),
-            ("sum += N", "if (cell < n) sum += N"),
-        ),
-        wrong(
-            "only the right end",
-            "at the left end",
-            ("min(max(i - 1 + j, 0), n - 1)", "min(i - 1 + j, n - 1)"),
-            ("sum += N", "if (cell >= 0) sum += N"),
-        ),
-        wrong(
-            "one end is read outside",
-            "out-of-bounds",
-            ("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)"),
-            status="finding",
-        ),
-        wrong("the second cell is repeated", "second cell", file="wrong_reflect.cu"),
-        wrong("a ring", "like a ring", ("min(max(i - 1 + j, 0), n - 1)", "(i - 1 + j + n) % n")),
-        wrong(
-            "the last cell to the left of the first",
-            "Only the ends are wrong",
-            ("min(max(i - 1 + j, 0), n - 1)", "i + j == 0 ? n - 1 : min(i - 1 + j, n - 1)"),
-        ),
-        wrong(
-            "half precision inside",
-            "of",
-            ("extern", "#include <cuda_fp16.h>\nextern"),
-            ("N[cell] *", "__half2float(__float2half(N[cell])) *"),
-        ),
-        wrong(
-            "other names, and each cell read three times",
-            "loads of N per output",
-            ("const float* N,", "const float* in,"),
-            (
-                "N[cell]",
-                "0 * ((volatile const float*)in)[cell] + ((volatile const float*)in)[cell]",
-            ),
-            status="budget",
-        ),
-        wrong(
-            "weights written into the kernel",
-            "do not write them down",
-            ("filter[j]", "(j == 0 ? 1.0f : j == 1 ? 2.0f : 4.0f)"),
-        ),
-        wrong("the filter is flipped", "flipped", ("filter[j]", "filter[2 - j]")),
-        wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
-        wrong(
-            "a NaN is computed", "a nan was computed", ("P[i] = sum", "P[i] = sum / (sum - sum)")
-        ),
-        wrong("the last cell is not written", "never written", ("if (i < n)", "if (i < n - 1)")),
-        wrong(
-            "a fourth load",
-            "4 loads of n per output",
-            ("P[i] = sum", "P[i] = sum + 0 * N[n - 1 - i]"),
-            status="budget",
-        ),
-        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
-        wrong("a loop that never ends", "still running", ("++j) {", "j += 0) {"), status="time"),
-        wrong(
-            "it does not compile",
-            "does not compile",
-            ("P[i] = sum;", "P[i] = sum"),
-            status="compile",
-        ),
     ),
 )

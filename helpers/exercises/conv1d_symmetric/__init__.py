@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises.kit import (
+    MANY,
     ONE_STORE,
     Budget,
     Case,
@@ -20,12 +21,10 @@ from helpers.exercises.kit import (
     cells,
     none_of,
     per_output,
-    right,
     shuffles,
     unwritten,
     warps,
     whole_numbers,
-    wrong,
 )
 
 WIDTH, RADIUS, THREADS = 5, 2, 128
@@ -33,7 +32,7 @@ WIDTH, RADIUS, THREADS = 5, 2, 128
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Sizes down to one cell, around a block, and ragged; two symmetric filters."""
-    for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1):
+    for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1, MANY):
         half = whole_numbers(rng, 3)
         filters = {
             "drawn": np.concatenate([half, half[1::-1]]),
@@ -51,6 +50,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
                 (step,),
                 {"size": n, "filter": name},
                 {"filter": filter},
+                budgeted=n < MANY,
             )
 
 
@@ -136,50 +136,5 @@ EXERCISE = Exercise(
         "their weight.",
         "for j from 0 to RADIUS - 1: left = i - RADIUS + j, right = i + RADIUS - j; the middle "
         "cell N[i] stands alone.",
-    ),
-    right=(
-        right("pairs, then the middle"),
-        right("counted by distance from the middle", "right_distance.cu"),
-        right("unrolled by hand", "right_unrolled.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
-        wrong(
-            "a request for every weight",
-            "constant requests per warp",
-            file="wrong_every_weight.cu",
-            status="budget",
-        ),
-        wrong(
-            "the middle twice",
-            "counted twice",
-            ("N[i] * filter[RADIUS]", "2 * N[i] * filter[RADIUS]"),
-        ),
-        wrong("no middle", "left out", ("N[i] * filter[RADIUS]", "0")),
-        wrong("only the left cells", "only the left", (" + (right < n ? N[right] : 0.0f)", "")),
-        wrong(
-            "weights written down, with a dummy constant read",
-            "do not write them down",
-            file="wrong_weights.cu",
-        ),
-        wrong(
-            "weights exchanged",
-            "each other's weights",
-            ("pair * filter[j]", "pair * filter[RADIUS - 1 - j]"),
-        ),
-        wrong(
-            "no test at the right end",
-            "needs its own test",
-            ("right < n ? N[right] : 0.0f", "N[right]"),
-            status="finding",
-        ),
-        wrong(
-            "weights passed by shuffles",
-            "shuffles per output",
-            file="wrong_shuffles.cu",
-            status="budget",
-        ),
-        wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
-        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
     ),
 )

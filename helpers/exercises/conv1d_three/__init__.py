@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises.kit import (
+    MANY,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -20,11 +21,9 @@ from helpers.exercises.kit import (
     ceil_div,
     cells,
     per_output,
-    right,
     unwritten,
     warps,
     whole_numbers,
-    wrong,
 )
 
 MOST, THREADS = 31, 128
@@ -38,6 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     for width in (MOST, 3, int(rng.choice((5, 7, 9, 15)))):
         for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE))):
             yield signal(rng, n, width)
+    yield signal(rng, MANY, 3)
 
 
 def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> Case:
@@ -143,46 +143,5 @@ EXERCISE = Exercise(
         "nine reads down: how many differ?",
         "Let the outer loop go over cells, width + 2 of them, and read each into a register.",
         "Cell c takes part in output o with filter[c - o], if c - o lies between 0 and width - 1.",
-    ),
-    right=(
-        right("cells outside, outputs inside"),
-        right("a window that moves through registers", "right_window.cu"),
-        right("pointers into the tile", "right_pointer.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "shared words per output", file="stub.cu", status="not_begun"),
-        wrong(
-            "no tile: sums from N, one dummy read of the tile",
-            "global loads per output",
-            file="wrong_no_tile.cu",
-            status="budget",
-        ),
-        wrong("a window that is too short", "width + 2 cells", ("c < width + 2", "c < width")),
-        wrong(
-            "only the first output",
-            "only the first",
-            ("o < 3; ++o) if (c >= o", "o < 1; ++o) if (c >= o"),
-        ),
-        wrong(
-            "two of three outputs",
-            "third output",
-            ("o < 3; ++o) if (c >= o", "o < 2; ++o) if (c >= o"),
-        ),
-        wrong(
-            "the filter runs backwards", "backwards", ("filter[c - o]", "filter[width - 1 - c + o]")
-        ),
-        wrong("no barrier", "race", ("    __syncthreads();\n", ""), status="finding"),
-        wrong(
-            "the halo is not loaded",
-            "uninitialised",
-            ("s < 3 * THREADS + width - 1", "s < 3 * THREADS"),
-            status="finding",
-        ),
-        wrong(
-            "nothing is written",
-            "nothing is written",
-            ("P[start + mine + o] = sum[o]", "if (n < 0) P[0] = sum[o]"),
-        ),
-        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
     ),
 )

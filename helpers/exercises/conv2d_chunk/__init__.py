@@ -18,11 +18,9 @@ from helpers.exercises.kit import (
     Step,
     ceil_div,
     none_of,
-    right,
     shuffles,
     unwritten,
     warps,
-    wrong,
 )
 from helpers.limits import ConvShape
 
@@ -217,35 +215,5 @@ EXERCISE = Exercise(
         "Of x and y the kernel sees everything: there, channel and map are first_channel + c and "
         "first_map + m.",
         "Start from *output where first_channel > 0, and from 0 where it is 0.",
-    ),
-    right=(
-        right("the sum starts from y"),
-        right("the sum is added at the end", "right_added.cu"),
-        right("pointers", "right_pointers.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "never written", file="stub.cu", status="not_begun"),
-        wrong("the first channel is left out", "first of its channels", ("int c = 0", "int c = 1")),
-        wrong(
-            "the last channel is left out",
-            "last of its channels",
-            ("c < channels", "c < channels - 1"),
-        ),
-        wrong("overwritten", "overwrites", ("first_channel > 0 ? *output : 0.0f", "0.0f")),
-        wrong("x from channel 0 on", "channel first_channel + c", ("first_channel + c)", "c)")),
-        wrong("maps from 0 on: 13 maps NaN", "first_map + blockidx.y", ("first_map + m", "m")),
-        wrong("always added", "must set y", ("first_channel > 0 ? *output : 0.0f", "*output")),
-        wrong("y is read for nothing", "reads of y", file="wrong_read.cu", status="budget"),
-        wrong(
-            "the symbol as if it held all channels",
-            "channels` channels a map",
-            ("m * channels + c", "m * C + c"),
-        ),
-        wrong(
-            "an atomic addition",
-            "must set y",
-            ("*output = sum", "atomicAdd(output, sum)"),
-            ("first_channel > 0 ? *output : 0.0f", "0.0f"),
-        ),
     ),
 )

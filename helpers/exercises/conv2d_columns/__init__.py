@@ -20,11 +20,9 @@ from helpers.exercises.kit import (
     ceil_div,
     none_of,
     per_output,
-    right,
     shuffles,
     unwritten,
     warps,
-    wrong,
 )
 
 MAPS, WIDE = 4, 8
@@ -41,6 +39,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (int(rng.integers(8, 16)), 8),
     ):
         yield image(rng, H, W)
+    yield image(rng, 140, 138)
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
@@ -177,67 +176,5 @@ EXERCISE = Exercise(
         "part = __hfma2(__halves2half2(cell[q], cell[q + 1]), __half2half2(tap[q]), part), and "
         "after each row both halves of part are "
         "added to float sums.",
-    ),
-    right=(
-        right("eight cells, pairs of neighbours"),
-        right("pairs that move on", "right_moving.cu"),
-        right("__hmul2 and __hadd2", "right_mul_add.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "Both sums are 0", file="stub.cu", status="not_begun"),
-        wrong(
-            "two loops, and each loads its own cells",
-            "global loads per output",
-            file="wrong_two_loops.cu",
-            status="budget",
-        ),
-        wrong(
-            "floats, and // __hfma2 in a comment",
-            "single multiplications",
-            file="wrong_comment.cu",
-            status="budget",
-        ),
-        wrong(
-            "floats, and one idle __hfma2",
-            "single multiplications",
-            file="wrong_idle.cu",
-            status="budget",
-        ),
-        wrong(
-            "one half at a time", "single multiplications", file="wrong_single.cu", status="budget"
-        ),
-        wrong("all rows added in half", "add the rows in float", file="wrong_half_sums.cu"),
-        wrong(
-            "exchanged",
-            "exchanged",
-            ("sum.x += __low2float(part)", "sum.x += __high2float(part)"),
-            ("sum.y += __high2float(part)", "sum.y += __low2float(part)"),
-        ),
-        wrong(
-            "the same cell twice",
-            "odd columns",
-            ("__halves2half2(cell[q], cell[q + 1])", "__halves2half2(cell[q], cell[q])"),
-        ),
-        wrong(
-            "no guard of cells",
-            "without a partner",
-            ("w + i < W ? x[(h + p) * W + w + i] : __float2half(0.0f)", "x[(h + p) * W + w + i]"),
-            status="finding",
-        ),
-        wrong(
-            "the last column stored beyond",
-            "without a partner",
-            ("if (w + 1 < out_w) y[", "y["),
-            status="finding",
-        ),
-        wrong(
-            "nothing is written",
-            "nothing is written",
-            (
-                "    y[(m * out_h + h) * out_w + w] =",
-                "    if (H < 0) y[(m * out_h + h) * out_w + w] =",
-            ),
-            ("if (w + 1 < out_w) y[", "if (H < 0) y["),
-        ),
     ),
 )

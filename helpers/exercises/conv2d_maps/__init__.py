@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    MANY_ROWS,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -20,8 +21,6 @@ from helpers.exercises.kit import (
     none_of,
     per_output,
     per_request,
-    right,
-    wrong,
 )
 from helpers.limits import ConvShape
 
@@ -36,6 +35,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     ragged = ConvShape(2, 3, 19, 9, int(rng.integers(19, 30)), 3)
     for shape in (wide, ragged, ConvShape(1, 1, 1, 5, 5, 5), ConvShape(1, 2, 33, 4, 18, 2)):
         yield layer(rng, shape, budgeted=shape is wide)
+    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), budgeted=False)
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
@@ -138,57 +138,5 @@ EXERCISE = Exercise(
         "Which of m, h and w must differ by 1 between neighbouring lanes, so that they store "
         "neighbouring floats?",
         "Exchange threadIdx.x and threadIdx.y in the two lines: columns by x, maps by y.",
-    ),
-    right=(
-        right("x for columns, y for maps"),
-        right(
-            "a number of the thread, divided",
-            "solution.cu",
-            ("threadIdx.y;", "(threadIdx.x + 16 * threadIdx.y) / 16;"),
-            (
-                "blockIdx.x * 16 + threadIdx.x",
-                "blockIdx.x * 16 + (threadIdx.x + 16 * threadIdx.y) % 16",
-            ),
-        ),
-        right("pointers", "right_pointers.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "sectors per load request", file="stub.cu", status="not_begun"),
-        wrong(
-            "both by y",
-            "two threads write the same output",
-            ("16 + threadIdx.x", "16 + threadIdx.y"),
-        ),
-        wrong(
-            "both by x",
-            "two threads write the same output",
-            ("16 + threadIdx.y", "16 + threadIdx.x"),
-        ),
-        wrong(
-            "only the first 16 maps",
-            "maps from 16 on",
-            ("blockIdx.y % ((M + 15) / 16) * 16", "0"),
-        ),
-        wrong("maps from 16 on left out", "maps from 16 on", ("m >= M", "m >= min(M, 16)")),
-        wrong("no guard for maps", "out-of-bounds", ("|| m >= M", ""), status="finding"),
-        wrong(
-            "no guard for columns",
-            "two blocks write the same output",
-            ("w >= out_w || ", ""),
-            status="finding",
-        ),
-        wrong(
-            "the filter turned",
-            "half a turn",
-            ("* K + p) * K + q]", "* K + K - 1 - p) * K + K - 1 - q]"),
-        ),
-        wrong(
-            "a dummy load for each tap",
-            "loads per output",
-            ("sum += x", "sum += 0.0f * x[q] + x"),
-            status="budget",
-        ),
-        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
-        wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
     ),
 )

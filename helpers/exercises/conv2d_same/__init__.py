@@ -11,6 +11,7 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    MANY_ROWS,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -20,8 +21,7 @@ from helpers.exercises.kit import (
     Mistake,
     ceil_div,
     none_of,
-    right,
-    wrong,
+    without_budgets,
 )
 from helpers.limits import ConvShape
 
@@ -40,6 +40,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     )
     for shape in (ragged, *fixed):
         yield same_size(rng, shape)
+    yield without_budgets(same_size(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
 
 
 def same_size(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
@@ -121,48 +122,5 @@ EXERCISE = Exercise(
         "does output (0, 0) read? Which of them lie outside?",
         "Tap (p, q) reads row h - K / 2 + p and column w - K / 2 + q.",
         "Where row or column lies outside, the product is 0: skip it.",
-    ),
-    right=(
-        right("outside is skipped"),
-        right("loops over what lies inside", "right_bounds.cu"),
-        right("a choice between the cell and 0", "right_choice.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
-        wrong("as conv2d_basic", "must not be loaded", file="wrong_corner.cu", status="finding"),
-        wrong("not centred", "centred", ("h - K / 2 + p", "h + p"), ("w - K / 2 + q", "w + q")),
-        wrong(
-            "one cell off",
-            "one cell off",
-            ("h - K / 2 + p", "h - (K - 1) / 2 + min(K - 1, 1) + p"),
-            ("w - K / 2 + q", "w - (K - 1) / 2 + min(K - 1, 1) + q"),
-        ),
-        wrong("the edge is repeated", "repeated", file="wrong_edge.cu"),
-        wrong("a ring", "like a ring", file="wrong_ring.cu"),
-        wrong(
-            "the filter turned",
-            "half a turn",
-            ("h - K / 2 + p", "h + K / 2 - p"),
-            ("w - K / 2 + q", "w + K / 2 - q"),
-        ),
-        wrong(
-            "no test of columns",
-            "must not be loaded",
-            (" || column < 0 || column >= W", ""),
-            status="finding",
-        ),
-        wrong(
-            "a guard of the smaller output",
-            "never written",
-            ("h >= H || w >= W", "h > H - K || w > W - K"),
-        ),
-        wrong(
-            "each cell loaded twice",
-            "loads per output and tap",
-            ("sum += x", "sum += 0 * x[((b * C + C - 1 - c) * H + row) * W + column] + x"),
-            status="budget",
-        ),
-        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
-        wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
     ),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helpers.exercises import competition, layers
-from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise, right, wrong
+from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise
 from helpers.kernel_cells import KernelCell
 
 # What conv2d_tiled_maps costs, cycles of a multiprocessor per 32 multiply-adds;
@@ -56,50 +56,5 @@ EXERCISE = Exercise(
         "COLUMNS * MAPS products for COLUMNS + MAPS loads.",
         "Stage cells and weights in shared memory, the weights of four maps side by side, so "
         "that one float4 brings all four.",
-    ),
-    right=(
-        right("a tile, three columns, four maps"),
-        right("registers without a tile", "right_register.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "estimated cycles", file="stub.cu", status="not_begun"),
-        wrong(
-            "a shuffle for each cell", "estimated cycles", file="wrong_shuffles.cu", status="budget"
-        ),
-        wrong(
-            "right on LeNet's layers alone",
-            "guard",
-            ("top + r < H && left + s < W ? plane", "C > 0 ? plane"),
-            status="finding",
-        ),
-        wrong(
-            "the last group of maps stored unguarded",
-            "guard",
-            ("if (m + j < M && ", "if ("),
-            status="finding",
-        ),
-        wrong(
-            "no second barrier",
-            "barrier",
-            ("        __syncthreads();   // not before all have read\n", ""),
-            status="finding",
-        ),
-        wrong(
-            "a block that CUDA does not allow",
-            "at most 32",
-            ("-DTILE_WIDTH=12", "-DTILE_WIDTH=40"),
-            status="refused",
-        ),
-        wrong(
-            "another signature",
-            "parameters",
-            ("int H, int W, int K)\n{", "int H, int W)\n{\n    const int K = 7;"),
-            status="refused",
-        ),
-        wrong(
-            "nothing is written",
-            "nothing is written",
-            ("            if (m + j < M", "            if (K < 0 && m + j < M"),
-        ),
     ),
 )

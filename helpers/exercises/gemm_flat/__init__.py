@@ -17,11 +17,9 @@ from helpers.exercises.kit import (
     Mistake,
     Step,
     ceil_div,
-    right,
     unwritten,
     warps,
     whole_numbers,
-    wrong,
 )
 
 ROWS, COLS, STEP = 4, 64, 16
@@ -38,6 +36,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (9, 65, 17, 2),
     ):
         yield matrices(rng, rows, cols, inner, batch)
+    yield matrices(rng, 4, 17_501, 2, 1)
 
 
 def matrices(
@@ -154,55 +153,5 @@ EXERCISE = Exercise(
         "block?",
         "64 of the 256 threads are enough for A. For X every thread loads four numbers.",
         "A loop over i from ty to STEP in steps of ROWS fills the rows of tile_x.",
-    ),
-    right=(
-        right("a loop over rows"),
-        right("threads counted through", "right_counted.cu"),
-        right("four rows, unrolled", "right_unrolled.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
-        wrong(
-            "the loads of a square tile",
-            "tx < step",
-            file="wrong_square_loads.cu",
-            status="finding",
-        ),
-        wrong(
-            "no loop over the rows of X",
-            "four of its rows",
-            ("for (int i = ty; i < STEP; i += ROWS)", "for (int i = ty; i < ROWS; i += ROWS)"),
-            status="finding",
-        ),
-        wrong("only four terms of each step", "only 4 of each 16 terms", ("k < STEP", "k < ROWS")),
-        wrong(
-            "the last step is missing",
-            "last whole step",
-            ("first < inner", "first + STEP <= inner"),
-        ),
-        wrong("no guard of terms", "counts as 0", ("first + i < inner && ", ""), status="finding"),
-        wrong(
-            "no second barrier",
-            "race",
-            ("tile_x[k][tx];\n        __syncthreads();", "tile_x[k][tx];"),
-            status="finding",
-        ),
-        wrong(
-            "the tiles are not used",
-            "words from shared memory",
-            file="wrong_no_tile.cu",
-            status="budget",
-        ),
-        wrong(
-            "products with rows that are not there",
-            "words from shared memory",
-            file="wrong_square.cu",
-            status="budget",
-        ),
-        wrong(
-            "nothing is written",
-            "nothing is written",
-            ("    if (row < rows && col < cols) Y", "    if (rows < 0) Y"),
-        ),
     ),
 )

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from helpers import cards
-from helpers.exercises.answers import broken_python, right_python, wrong_python
 from helpers.exercises.cases import whole_numbers
 from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 
@@ -177,40 +176,5 @@ EXERCISE = PythonExercise(
         "that add() is done: let its stream wait for the event of add().",
         "After put(0, k) the stream of card k must wait for its event: what follows on card k "
         "reads the vector.",
-    ),
-    right=(
-        right_python("events, one after another"),
-        right_python("a ring of whole vectors", "right_chain.py"),
-        right_python("events of streams", "right_events.py"),
-    ),
-    wrong=(
-        wrong_python(
-            "the stub", "must wait for the copy into its inbox", file="stub.py", status="not_begun"
-        ),
-        wrong_python("pass", "does not have the sum", file="wrong_pass.py"),
-        wrong_python("the host waits", "the host waits", file="wrong_host.py", status="budget"),
-        wrong_python(
-            "the next copy does not wait for the add",
-            "must wait for that add()",
-            ("            cards.streams[k].wait_for_event(added)", "            pass"),
-            status="finding",
-        ),
-        wrong_python(
-            "the cards go on at once",
-            "goes on with its vector",
-            (
-                "        cards.streams[k].wait_for_event(cards.put(0, k))\n",
-                "        cards.put(0, k)\n",
-            ),
-            status="finding",
-        ),
-        wrong_python(
-            "only card 0 has the sum",
-            "must wait for that add()",
-            ("        cards.streams[k].wait_for_event(cards.put(0, k))\n", "        pass\n"),
-            status="finding",
-        ),
-        wrong_python("two cards, whatever there are", "does not have the sum", file="wrong_two.py"),
-        *broken_python("total", error=("    added = None\n", "    added = 1 / 0\n")),
     ),
 )

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    MANY_ROWS,
     NO_DETOURS,
     Budget,
     Case,
@@ -18,9 +19,7 @@ from helpers.exercises.kit import (
     ceil_div,
     executed,
     none_of,
-    right,
     warps,
-    wrong,
 )
 from helpers.limits import ConvShape
 
@@ -40,6 +39,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(1, 2, 3, 5, 6, 2),
     ):
         yield layer(rng, shape, budgeted=shape.C == 40)
+    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), budgeted=False)
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
@@ -140,51 +140,5 @@ EXERCISE = Exercise(
         "16 = dc * K * K + dp * K + dq. Work dc, dp and dq out before the loop.",
         "After adding: if q >= K, subtract K and add 1 to p; then if p >= K, subtract K and add "
         "1 to c.",
-    ),
-    right=(
-        right("counted with carries"),
-        right("carries at the end of a step", "right_at_end.cu"),
-        right("one by one, sixteen times", "right_one_by_one.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
-        wrong(
-            "divisions in the loop", "divisions per warp", file="wrong_divided.cu", status="budget"
-        ),
-        wrong(
-            "the divisions in a macro", "divisions per warp", file="wrong_macro.cu", status="budget"
-        ),
-        wrong("divisions of floats", "divisions per warp", file="wrong_float.cu", status="budget"),
-        wrong(
-            "no carry to channels", "from rows to channels", ("if (p >= K) { p -= K; ++c; }", "")
-        ),
-        wrong("no carry to rows", "from columns to rows", ("if (q >= K) { q -= K; ++p; }", "")),
-        wrong("a carry is forgotten", "carry", ("q -= K; ++p;", "q -= K;"), status="wrong"),
-        wrong(
-            "one carry for sixteen cells",
-            "one carry is not enough",
-            ("c += dc, p += dp, q += dq)", "q += TILE)"),
-            status="wrong",
-        ),
-        wrong(
-            "no second barrier",
-            "race",
-            ("tile_x[k][tx];\n        __syncthreads();", "tile_x[k][tx];"),
-            status="finding",
-        ),
-        wrong(
-            "cells loaded twice",
-            "loads per tile and step",
-            (
-                "corner[(c * H + p) * W + q] : 0.0f;",
-                "corner[(c * H + p) * W + q] + 0 * corner[0] + 0 * x[1] : 0.0f;",
-            ),
-            status="budget",
-        ),
-        wrong(
-            "nothing is written",
-            "nothing is written",
-            ("    if (row < M && col < cols) y", "    if (M < 0) y"),
-        ),
     ),
 )

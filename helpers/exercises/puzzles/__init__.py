@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.answers import Answer
-from helpers.exercises.kit import Budget, Case, Exercise, FindingHint, Mistake, none_of, wrong
+from helpers.exercises.kit import Budget, Case, Exercise, FindingHint, Mistake, none_of
 
 LAB = "103_puzzles"
 POINTS = 2
@@ -21,7 +20,7 @@ POINTS = 2
 Places = tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Puzzle(Exercise):
     """example: a case of a few values, with few threads in a block, which `reference` solves;
     follow: the value of the output to follow in its drawing; comes_from: the places of the inputs
@@ -39,7 +38,7 @@ class Puzzle(Exercise):
 
 
 def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more: Any) -> Puzzle:
-    """A puzzle, with the budgets, hints and wrong answers that all of them have. task: what must
+    """A puzzle, with the budgets and hints that all of them have. task: what must
     come out, as a hint says it where no other hint fits.
     """
     other = (
@@ -49,7 +48,6 @@ def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more:
     more["mistakes"] = (*more.get("mistakes", ()), Mistake(other, when=_is_written))
     more["budgets"] = (*more.get("budgets", ()), *_COMMON)
     more["findings"] = (*more.get("findings", ()), *_FINDINGS)
-    more["wrong"] = (*more["wrong"], *_wrong_anywhere())
     return Puzzle(
         name=name, place=place, title=title, folder=folder, lab=LAB, points=POINTS, **more
     )
@@ -88,10 +86,6 @@ _FINDINGS = (
         "some of them do not take, and no thread may return before it.",
     ),
 )
-
-
-def _wrong_anywhere() -> tuple[Answer, ...]:
-    return (wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),)
 
 
 def _is_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:

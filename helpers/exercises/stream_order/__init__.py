@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.answers import broken_python, right_python, wrong_python
 from helpers.exercises.cases import whole_numbers
 from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 from helpers.limits import ConvShape
@@ -138,36 +137,5 @@ EXERCISE = PythonExercise(
         "Keep the events that pipe.kernel() and pipe.d2h() return, by piece.",
         "For piece k, with k >= pipe.buffers: `into` waits for the kernel of piece k - "
         "pipe.buffers, and `compute` for its copy out.",
-    ),
-    right=(
-        right_python("events by piece"),
-        right_python("a dictionary of pairs", "right_pairs.py"),
-        right_python("lists of events", "right_lists.py"),
-    ),
-    wrong=(
-        wrong_python("the stub", "event behind that kernel", file="stub.py", status="not_begun"),
-        wrong_python("pass", "nothing is enqueued", file="wrong_pass.py"),
-        wrong_python(
-            "one stream for all", "steps for", file="wrong_one_stream.py", status="budget"
-        ),
-        wrong_python("the host waits", "steps for", file="wrong_host.py", status="budget"),
-        wrong_python(
-            "the copy in does not wait",
-            "event behind that kernel",
-            ("            into.wait_for_event(computed[before])\n", ""),
-            status="finding",
-        ),
-        wrong_python(
-            "the kernel does not wait",
-            "event behind that copy",
-            ("            compute.wait_for_event(back[before])\n", ""),
-            status="finding",
-        ),
-        wrong_python(
-            "only two pieces",
-            "works are enqueued",
-            ("range(pipe.pieces)", "range(2)"),
-        ),
-        *broken_python("mend", error=("computed, back = {}, {}", "computed, back = {}, 1 / 0")),
     ),
 )

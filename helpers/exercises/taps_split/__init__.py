@@ -21,8 +21,7 @@ from helpers.exercises.kit import (
     executed,
     none_of,
     per_output,
-    right,
-    wrong,
+    without_budgets,
 )
 from helpers.limits import ConvShape
 
@@ -40,6 +39,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(2, 3, 1, 6, 7, 5),
     ):
         yield layer(rng, shape)
+    yield without_budgets(layer(rng, ConvShape(1, 1, 1, 200, 180, 1)))
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
@@ -113,8 +113,8 @@ EXERCISE = Exercise(
             "The lanes share the taps: each tap is loaded by one lane, once.",
         ),
         Budget(
-            "shuffles per output",
-            executed("shfl", "redux"),
+            "shuffles per warp",
+            executed("shfl", "redux", per="warp"),
             6,
             "Five are enough: each halves the number of lanes whose sums are still apart.",
         ),
@@ -161,38 +161,5 @@ EXERCISE = Exercise(
         "pairs, and how far apart are the next two to add?",
         "Each step halves the distance: 16, 8, 4, 2, 1. Which lane has the whole sum after the "
         "last step, and why may only that lane store?",
-    ),
-    right=(
-        right("down, halving"),
-        right("crosswise", "solution.cu", ("__shfl_down_sync", "__shfl_xor_sync")),
-        right("five lines, growing", "right_growing.cu"),
-        right("the last lane stores", "right_up.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "unchanged", file="stub.cu", status="not_begun"),
-        wrong("32 atomics", "atomics", file="wrong_atomics.cu", status="budget"),
-        wrong(
-            "lane 0 alone",
-            "lane 0's own",
-            (
-                "for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffff, "
-                "sum, half);\n",
-                "",
-            ),
-        ),
-        wrong("from 8 lanes on", "first shuffle", ("half = 16", "half = 8")),
-        wrong("down to 2 lanes", "last shuffle", ("half > 0", "half > 1")),
-        wrong("all lanes store", "several lanes store", ("if (lane == 0) ", ""), status="finding"),
-        wrong(
-            "all lanes store the same sum",
-            "only one lane of the warp",
-            ("__shfl_down_sync", "__shfl_xor_sync"),
-            ("if (lane == 0) ", ""),
-            status="budget",
-        ),
-        wrong("shared memory", "shared memory", file="wrong_shared.cu", status="budget"),
-        wrong("every lane does all taps", "load", file="wrong_all_taps.cu", status="budget"),
-        wrong("31 shuffles", "shuffles per output", file="wrong_chain.cu", status="budget"),
-        wrong("nothing is written", "unchanged", ("if (lane == 0)", "if (lane == 32)")),
     ),
 )

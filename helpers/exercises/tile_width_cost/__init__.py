@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from helpers.bench import results
-from helpers.exercises.answers import right_python, wrong_python
 from helpers.exercises.python_exercise import Found, PythonExercise
 from helpers.limits import ConvShape
 
@@ -251,41 +250,5 @@ EXERCISE = PythonExercise(
         "or their requests.",
         "Two kinds of work grow differently with the width: the taps of each output, and loading "
         "the tile. Which counter stands for each, and which kind costs more a request?",
-    ),
-    right=(
-        right_python("requests"),
-        right_python("requests and wavefronts", "right_wavefronts.py"),
-        right_python("instructions", "right_instructions.py"),
-        right_python("lanes launched, by the shape alone", "right_lanes.py"),
-    ),
-    wrong=(
-        wrong_python("the stub", "loses 35%", file="stub.py", status="not_begun"),
-        wrong_python("the measured widths in a table", "table", file="wrong_table.py"),
-        wrong_python(
-            "a table by the height, times the maps", "must cost more", file="wrong_heights.py"
-        ),
-        wrong_python("a distance from 16 or 17", "grow with the work", file="wrong_distance.py"),
-        wrong_python("the same for all", "loses", file="wrong_constant.py"),
-        wrong_python("NaN", "infinite or nan", file="wrong_nan.py"),
-        wrong_python(
-            "nothing is returned",
-            "return a number",
-            ("    return", "    _ ="),
-            file="solution.py",
-            status="refused",
-        ),
-        wrong_python("sectors alone", "loses", file="wrong_sectors.py", status="budget"),
-        wrong_python(
-            "a counter that is not there",
-            "it has",
-            ("shared_load_requests", "shared_loads"),
-            status="refused",
-        ),
-        wrong_python(
-            "a loop that never ends",
-            "still running",
-            ("    return", "    while True: pass\n    return"),
-            status="time",
-        ),
     ),
 )

@@ -10,6 +10,7 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import layers
 from helpers.exercises.kit import (
+    MANY_ROWS,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -19,9 +20,8 @@ from helpers.exercises.kit import (
     Mistake,
     ceil_div,
     none_of,
-    right,
     warps,
-    wrong,
+    without_budgets,
 )
 from helpers.limits import ConvShape
 
@@ -37,6 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     rows, columns = int(rng.choice((14, 15, 30))), int(rng.integers(5, 20))  # outputs less one
     for K in (6, 1, 2, 3, 5, int(rng.choice((4, 7)))):
         yield layer(rng, ConvShape(2, 2, 2, K + rows, K + columns, K))
+    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
@@ -129,52 +130,5 @@ EXERCISE = Exercise(
         "Stop the loop while two taps are left: q + 1 < K. What remains to be done behind it, "
         "and when?",
         "int q = 0; for (; q + 1 < K; q += 2) ...; if (q < K) takes the last tap alone.",
-    ),
-    right=(
-        right("pairs, then the last one"),
-        right("q = q + 2", "solution.cu", ("q += 2", "q = q + 2")),
-        right("the partner under a condition", "right_condition.cu"),
-        right("the odd tap first", "right_odd_first.cu"),
-        right("steps of four and two, two sums", "right_four.cu"),
-    ),
-    wrong=(
-        wrong("the stub", "no partner", file="stub.cu", status="not_begun"),
-        wrong(
-            "one tap a turn, and // q += 2 in a comment",
-            "turns of loops",
-            file="wrong_comment.cu",
-            status="budget",
-        ),
-        wrong(
-            "one tap a turn, unrolled by #pragma",
-            "turns of loops",
-            file="wrong_pragma.cu",
-            status="budget",
-        ),
-        wrong(
-            "the last tap is left out",
-            "last tap of each row",
-            ("            if (q < K) sum += cell[q] * tap[q];\n", ""),
-        ),
-        wrong(
-            "a tap behind the row for even widths",
-            "no partner",
-            ("if (q < K)", "if (q <= K)"),
-            status="finding",
-        ),
-        wrong(
-            "the last tap twice for even widths",
-            "added twice",
-            ("if (q < K) sum", "q = K - 1; sum"),
-        ),
-        wrong(
-            "more loads",
-            "loads per output and tap",
-            ("cell[q] * tap[q] + cell[q + 1]", "cell[q] * tap[q] + 0 * cell[0] + cell[q + 1]"),
-            ("int q = 0;", "int q = 0; sum += 0 * tap[K - 1];"),
-            status="budget",
-        ),
-        wrong("a loop that never ends", "still running", ("q += 2", "q += 0"), status="time"),
-        wrong("nothing is written", "nothing is written", ("    y[((b", "    if (K < 0) y[((b")),
     ),
 )

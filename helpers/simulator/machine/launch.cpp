@@ -13,6 +13,7 @@
 Memory memory;
 std::atomic<bool> doubtful{false};
 std::atomic<bool> stop_requested{false};
+std::atomic<std::uint64_t> blocks_done{0};
 
 void name_warp_operations(std::vector<std::string>& names);
 void name_other_operations(std::vector<std::string>& names);
@@ -58,6 +59,21 @@ void Saved::add(std::uint64_t offset, std::uint64_t size) {
     parts_.push_back({offset, {bytes, bytes + size}, {}});
     if (!region_->complete) parts_.back().initialised.assign(written, written + size);
 }
+void Saved::keep(const std::uint64_t* addresses, std::uint32_t lanes, std::uint32_t size,
+                 bool contiguous) {
+    if (contiguous) return keep(addresses[0] - region_->start, std::uint64_t(size) * WARP_SIZE);
+    for_lanes(lanes, [&](int lane) { keep(addresses[lane] - region_->start, size); });
+}
+void Saved::exchange() {
+    for (Part& part : parts_) {
+        std::swap_ranges(part.bytes.begin(), part.bytes.end(),
+                         reinterpret_cast<unsigned char*>(region_->start + part.offset));
+        std::swap_ranges(part.initialised.begin(), part.initialised.end(),
+                         region_->initialised.cells + part.offset);
+    }
+    std::swap(region_->dirty, dirty_);
+    region_->saved = nullptr;
+}
 void Saved::restore() const {
     for (const Part& part : parts_) {
         std::memcpy(reinterpret_cast<void*>(region_->start + part.offset), part.bytes.data(),
@@ -73,6 +89,7 @@ namespace {
 
 Worker worker;    // the first, and the only one of most launches
 std::deque<Worker> helpers;
+std::deque<Saved> before;    // the arrays before the last launch that may be undone on request
 std::uint32_t next_block_number = 1;
 std::uint32_t workers_used = 1;    // by the last launch
 
@@ -155,7 +172,8 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.first_block = first_block;
     w.aborted = false;
     w.now = w.turn = 0, w.ticks = 0, w.steps = 0, w.fuel = fuel_of_a_turn;
-    w.printed.clear(), w.findings.clear(), w.plain_before.clear();
+    w.printed.clear(), w.findings.clear(), w.plain_before.clear(), w.equal_before.clear();
+    w.origins.clear(), w.marking = false;
     w.order.begin_launch();
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
@@ -165,6 +183,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
 }
 
 void end_worker(Worker& w) {
+    settle_marks(w);
     for (Region* region : w.heap) memory.release(region->start);
     w.heap.clear();
 }
@@ -190,8 +209,14 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
             break;
         }
         run_block(w, b);
+        if (!w.aborted) blocks_done.fetch_add(1, std::memory_order_relaxed);
     }
     end_worker(w);
+    if (launch.undo == ON_REQUEST) {
+        before.swap(w.saved);
+        for (const auto& region : memory.regions()) region->saved = nullptr;
+        return;
+    }
     for (const Saved& one : w.saved) one.restore();
     w.saved.clear();
 }
@@ -242,6 +267,7 @@ bool run_together(const LaunchRequest& launch) {
             w.traffic.touched.begin_batch(static_cast<Touched::Batch>(from / batch));
             for (std::uint64_t k = from; k < std::min(from + batch, count) && !doubtful; ++k) {
                 run_block(w, k * launch.sample_every);
+                if (!w.aborted) blocks_done.fetch_add(1, std::memory_order_relaxed);
                 if (w.aborted || !w.findings.list().empty() || stop_requested) doubtful = true;
             }
         }
@@ -276,8 +302,15 @@ void run_launch() {
         worker.local_region = memory.add(reinterpret_cast<std::uintptr_t>(nowhere), 1, LOCAL);
     }
     workers_used = launch.workers;
-    if (launch.workers < 2 || !run_together(launch)) workers_used = 1, run_alone(worker, launch);
-    for (const auto& region : memory.regions()) region->shadowed = region->writable = false;
+    if (launch.workers < 2 || !run_together(launch)) {
+        workers_used = 1;
+        if (!stop_requested) blocks_done = 0;
+        run_alone(worker, launch);
+    }
+    for (const auto& region : memory.regions()) {
+        region->close_gaps(), region->layout.clear();
+        region->shadowed = region->writable = false;
+    }
 }
 
 std::mutex mutex;
@@ -335,6 +368,13 @@ std::uintptr_t halo_add_variable(std::size_t bytes, std::uint64_t align, int con
     region->owned = true;
     return region->start;
 }
+// Makes host memory an array of the device, until halo_remove_global; all of it counts as written.
+// Returns 0 if an array of the device lies there already.
+int halo_adopt(std::uintptr_t start, std::size_t bytes) {
+    if (memory.find(start) != nullptr || memory.find(start + bytes - 1) != nullptr) return 0;
+    memory.add(start, bytes, GLOBAL)->mark_initialised(start, bytes);
+    return 1;
+}
 void halo_remove_global(std::uintptr_t start) {
     if (const Region* region = memory.find(start)) memory.remove(region);
 }
@@ -352,7 +392,7 @@ std::size_t halo_count_initialised(std::uintptr_t address, std::size_t bytes) {
     if (region != nullptr && region->complete) return bytes;
     if (region != nullptr)
         for (std::size_t i = 0; i < bytes; ++i)
-            written += region->initialised.cells[address - region->start + i];
+            written += region->initialised.cells[address - region->start + i] != 0;
     return written;
 }
 // Returns the offset from `address` of the first byte without a value, `bytes` if all have one.
@@ -381,6 +421,12 @@ void halo_shadow(std::uintptr_t address, std::size_t element, int writable) {
     if (region->races.cells == nullptr && element != 0)
         region->grain = static_cast<std::uint8_t>(std::min(2, __builtin_ctzll(element)));
 }
+// Tells which bits of the elements from `address` on belong to members of their structure.
+void halo_layout(std::uintptr_t address, const std::uint8_t* bits, std::size_t bytes) {
+    Region* region = memory.find(address);
+    if (region == nullptr) return;
+    region->layout.assign(bits, bits + bytes), region->layout_start = address;
+}
 // Makes the array as after its allocation: no byte has a value.
 void halo_forget(std::uintptr_t address) {
     if (Region* region = memory.find(address)) {
@@ -394,7 +440,7 @@ void halo_forget(std::uintptr_t address) {
 int halo_start(const LaunchRequest* launch) {
     worker.launch = *launch;
     worker.findings.clear();
-    stop_requested = false;
+    stop_requested = false, blocks_done = 0;
     done = false;
     thread = std::thread([] {
         run_launch();
@@ -415,6 +461,13 @@ int halo_wait(int milliseconds) {
     return 1;
 }
 void halo_stop() { stop_requested = true; }
+// How many blocks have run to their end so far.
+std::uint64_t halo_blocks_done() { return blocks_done; }
+// Exchanges what the last launch with Undo::ON_REQUEST has written with what was there before.
+void halo_exchange() {
+    for (Saved& one : before) one.exchange();
+}
+void halo_forget_before() { before.clear(); }
 // Until here the shared arrays keep their numbers, so that findings can name them.
 std::uint32_t halo_shared_region(std::uint32_t i) {
     return i < worker.shared.size() ? worker.shared[i]->id : 0;

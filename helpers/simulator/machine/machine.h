@@ -20,6 +20,7 @@
 #include "memory.h"
 #include "operations.h"
 #include "order.h"
+#include "poison.h"
 #include "races.h"
 #include "traffic.h"
 
@@ -46,6 +47,10 @@ struct SharedArray {
     std::uint64_t offset, bytes;
 };
 
+// Whether what a launch writes is undone: at its end (a rehearsal), or when library.py asks for the
+// arrays as they were before it.
+enum Undo : std::uint32_t { NEVER = 0, AT_END = 1, ON_REQUEST = 2 };
+
 // One launch, as library.py declares it.
 struct LaunchRequest {
     Program program;
@@ -58,14 +63,12 @@ struct LaunchRequest {
     const SharedArray* shared_arrays;
     std::uint32_t observe, sample_every, workers, watched_warp;
     std::uint64_t watched_block;
-    std::uint32_t rehearsal,
-        block_count;    // rehearsal: what the launch writes is undone at its end
+    std::uint32_t undo, block_count;
     const std::uint64_t* blocks;    // those to run, where block_count is not 0
     std::uint64_t step_limit;    // turns of `fuel_of_a_turn` backward branches; 0: none
 };
 
-// The content of an array before a rehearsal, or before several workers run a launch. It restores
-// the array afterwards.
+// The content of an array before a launch that may be undone. It restores the array afterwards.
 struct Saved {
     explicit Saved(Region& region);
     void keep_all() { add(0, region_->bytes()); }
@@ -75,7 +78,11 @@ struct Saved {
              ++page)
             if (!kept_[page]) keep_page(page);
     }
+    // Saves the pages that an access of several lanes will change.
+    void keep(const std::uint64_t* addresses, std::uint32_t lanes, std::uint32_t size,
+              bool contiguous);
     void restore() const;
+    void exchange();    // the array's content with that before the launch
 
 private:
     static constexpr std::uint64_t page_bytes = 4096;
@@ -161,6 +168,7 @@ struct Decoded {
         0;    // of an atomic or a reduction at a barrier: which; of a load: it polls
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
+    PassingRule passing;    // COMPUTE
 };
 
 struct Warp : Lanes {
@@ -189,6 +197,7 @@ struct Warp : Lanes {
     std::array<std::uint64_t, WARP_SIZE> guessed{};
     std::array<Finding, WARP_SIZE> guess;
     AsyncCopies copies;
+    MarkedSlots marks;    // values that nothing has written
 
     Path& path() { return paths[current]; }
     Frame& frame() { return *paths[current].frame; }
@@ -220,7 +229,7 @@ struct Worker {
     std::vector<Region*> shared;    // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;    // what the kernel itself has allocated
-    std::deque<Saved> saved;    // of a rehearsal: the arrays that it has written to
+    std::deque<Saved> saved;    // of a launch that may be undone: the arrays that it has written to
     std::uint64_t steps = 0;    // backward branches and calls of the turns that have ended
     Dim block_index{};
     std::uint64_t block_linear = 0;
@@ -241,9 +250,13 @@ struct Worker {
     Traffic traffic;
     Order order;
     std::unordered_map<const RaceCell*, Earlier>
-        plain_before;    // plain writes that atomics have covered
+        plain_before,    // plain writes that atomics have covered
+        equal_before;    // the first of several writes of one value
     std::unordered_map<std::uint32_t, std::uint32_t> arrived;    // bar.arrive: threads by barrier
     AsyncBarriers async;
+    Origins origins;
+    bool marking = false;    // a load is running: its lanes with unwritten bytes go to `unwritten`
+    std::uint32_t unwritten = 0;
     std::string printed;
 
     const Instruction& instruction(std::int32_t pc) const {

@@ -68,13 +68,20 @@ __attribute__((noinline)) bool suspect(Worker& w, Warp& warp, int lane, const Re
 }
 
 // Returns the earlier write with which an access may race. For an atomic it is the plain write,
-// even if other atomics came after it.
-Earlier written_before(const Worker& w, const RaceCell& cell, Access access) {
+// even if other atomics came after it. If several threads have written one value, it is the first
+// of them unless that is of the warp of this access, too.
+Earlier written_before(const Worker& w, const RaceCell& cell, Access access, const Toucher& me) {
     if (access == ATOMIC && (cell.write_flags & Races::PLAIN_BEFORE)) {
         auto known = w.plain_before.find(&cell);
         if (known != w.plain_before.end()) return known->second;
     }
-    return Races::last_write(cell);
+    Earlier last = Races::last_write(cell);
+    if (last.access == STORE && (last.flags & Races::MANY_THREADS) &&
+        Toucher::thread_of(last.who) >> 5 == me.thread() >> 5)
+        if (auto known = w.equal_before.find(&cell);
+            known != w.equal_before.end() && known->second.block == last.block)
+            last.who = known->second.who;
+    return last;
 }
 
 // Returns one byte of the value that a lane stores.
@@ -176,7 +183,7 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
     for (std::uint64_t first = 0; cell != end; ++cell, first += std::uint64_t(1) << region.grain) {
         bool equal = false;
         if (UNLIKELY(Races::meets_write(*cell, access == ATOMIC, me, oldest, within_block))) {
-            const Earlier earlier = written_before(w, *cell, access);
+            const Earlier earlier = written_before(w, *cell, access, me);
             equal =
                 access == STORE && earlier.access == STORE &&
                 !comes_before(w, warp, earlier, address, me) &&
@@ -196,6 +203,8 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
                 Races::supersede_reads(*cell, me, warp.after[lane].data());
             Races::remember_read(*cell, me, oldest);
         } else {
+            if (equal && !(cell->write_flags & Races::MANY_THREADS))
+                w.equal_before[cell] = Races::last_write(*cell);
             bool covers =
                 access == ATOMIC && UNLIKELY(Races::covers_plain_write(*cell, me, oldest));
             if (covers) w.plain_before[cell] = Races::last_write(*cell);
@@ -331,7 +340,7 @@ std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, Region& region, 
         const int lane = __builtin_ctz(left);
         const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
         RaceCell* cell = region.cells_at(addresses[lane] - start, size);
-        bool quiet = true;
+        bool quiet = access != STORE || rest == 0;    // stores to one place keep their order
         for (std::uint64_t k = 0; k < count; ++k)
             quiet &= Races::is_quiet<access == STORE>(cell[k], block, turn, when, who, oldest);
         if (UNLIKELY(!quiet)) {

@@ -72,7 +72,9 @@ public:
                 cell.write_flags & BY_ATOMIC ? ATOMIC : STORE, cell.write_flags};
     }
     static Earlier last_read(const RaceCell& cell, const Toucher& me) {
-        bool own = cell.read_block == me.block && Toucher::thread_of(cell.read_who) == me.thread();
+        const bool is_own = Toucher::thread_of(cell.read_who) == me.thread();
+        const bool is_ordered = (cell.read_flags & MANY_WARPS) && is_same_warp(cell.read_who, me);
+        const bool own = cell.read_block == me.block && (is_own || is_ordered);
         return {cell.read_block, cell.read_when, own ? cell.first_reader : cell.read_who, LOAD,
                 cell.read_flags};
     }
@@ -108,6 +110,10 @@ public:
         if (same_block && cell.read_when >= me.turn) {
             if (cell.read_who == me.who && cell.read_when == me.when) return;
             cell.read_flags |= company(cell.first_reader, me);
+            cell.read_when = me.when;
+            // The two readers that the cell knows are of two warps, if there were several: whoever
+            // writes next, one of them is not of its warp.
+            if ((cell.read_flags & MANY_WARPS) && is_same_warp(cell.first_reader, me)) return;
         } else {
             bool others =
                 cell.read_block >= oldest && (!same_block || (cell.read_flags & MANY_BLOCKS));
@@ -219,6 +225,9 @@ public:
     }
 
 private:
+    static bool is_same_warp(std::uint32_t who, const Toucher& me) {
+        return Toucher::thread_of(who) >> 5 == me.thread() >> 5;
+    }
     static bool is_same_thread(std::uint32_t who, std::uint32_t other) {
         return Toucher::thread_of(who ^ other) == 0;
     }

@@ -21,6 +21,7 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
+DIFFERENCE = Unknown()  # a distance between two arrays: a pointer plus it may point anywhere
 Root = (
     int | str | Variable | Unknown | None
 )  # an offset among the parameters, a symbol, a variable of the function
@@ -114,7 +115,7 @@ class Roots:
             first, second = self.of(operands[1]), self.of(operands[2])
             if second is None:
                 return first
-            return None if first == second and first is not UNKNOWN else UNKNOWN
+            return None if first == second and not isinstance(first, Unknown) else DIFFERENCE
         if root == "mad":
             return self.of(operands[3])
         if root in ("selp", "min", "max"):
@@ -122,7 +123,10 @@ class Roots:
         if statement.opcode == "cvt.u64.u32":
             source = self.of(operands[1])
             return source if isinstance(source, str | Variable) else None
-        return None if root in _NUMBERS else UNKNOWN
+        if root in _NUMBERS:
+            is_distance = any(self.of(one) is DIFFERENCE for one in operands[1:])
+            return DIFFERENCE if is_distance else None
+        return UNKNOWN
 
 
 def _names_memory(statement: Statement) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     NO_ACTIVEMASK,
     Budget,
     Case,
@@ -17,10 +18,9 @@ from helpers.exercises.kit import (
     ceil_div,
     executed,
     none_of,
-    right,
     unwritten,
     warps,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import as_blocks, puzzle
 
@@ -50,6 +50,11 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Two widths of a block; sizes of less than a warp, around one, and ragged."""
     for n, block in ((int(rng.integers(300, 600)), 128), (2, 64), (31, 64), (33, 64), (128, 128)):
         yield case(numbers(rng, n), block)
+    yield without_budgets(case(numbers(rng, MANY), 128))
+    # Above whatever a student may take for the greatest of all numbers, other than that one itself.
+    for most, step in ((3e6, 16), (np.ldexp(1.0, 127), np.ldexp(1.0, 104))):
+        far = numbers(rng, 100).astype(np.float64) * step + most
+        yield without_budgets(case(far.astype(np.float32), 64))
 
 
 def above(case: Case, keep: slice = slice(None), fill: float = np.inf) -> np.ndarray:
@@ -142,51 +147,5 @@ EXERCISE = puzzle(
         "After fminf with that one, each lane knows the smaller of two. Then 8, 4, 2, 1.",
         "The mask 0xffffffff names all 32 lanes, so all must take part: a lane with i >= n brings "
         "INFINITY, and the guard stands at the store.",
-    ),
-    right=(
-        right("a butterfly"),
-        right("down, then lane 0 tells all", "right_down.cu"),
-        right(
-            "smallest distance first",
-            "solution.cu",
-            ("far = 16; far > 0; far /= 2", "far = 1; far < 32; far *= 2"),
-        ),
-    ),
-    wrong=(
-        wrong("0 for lanes without a number", "must bring infinity", (": INFINITY", ": 0.0f")),
-        wrong(
-            "down instead of xor",
-            "gives the result to all",
-            ("__shfl_xor_sync", "__shfl_down_sync"),
-        ),
-        wrong("four steps", "five steps are needed", ("far > 0", "far > 1")),
-        wrong(
-            "its own number handed on in each step",
-            "seen so far",
-            ("0xffffffff, lowest, far", "0xffffffff, mine, far"),
-        ),
-        wrong("turned around", "minus the smallest, not", ("mine - lowest", "lowest - mine")),
-        wrong("not subtracted", "not subtracted", ("mine - lowest", "mine")),
-        wrong(
-            "lanes without a number leave",
-            "no lane may return",
-            ("    const float mine", "    if (i >= n) return;\n    const float mine"),
-            status="finding",
-        ),
-        wrong(
-            "no guard", "in place of N[i]", ("i < n ? N[i] : INFINITY", "N[i]"), status="finding"
-        ),
-        wrong(
-            "through shared memory",
-            "needs no shared memory",
-            file="wrong_shared.cu",
-            status="budget",
-        ),
-        wrong(
-            "all numbers loaded by each lane",
-            "come by a shuffle",
-            file="wrong_global.cu",
-            status="budget",
-        ),
     ),
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     Budget,
     Case,
     FindingHint,
@@ -16,9 +17,8 @@ from helpers.exercises.kit import (
     ceil_div,
     cells,
     per_output,
-    right,
     unwritten,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import puzzle
 
@@ -41,6 +41,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Two widths of a block; one number, around a block, and a ragged size."""
     for n, block in ((int(rng.integers(400, 900)), 128), (1, 64), (63, 64), (64, 64), (65, 64)):
         yield case(cells(rng, n), cells(rng, n), block)
+    yield without_budgets(case(cells(rng, MANY), cells(rng, MANY), 128))
 
 
 def added(case: Case) -> np.ndarray:
@@ -117,22 +118,5 @@ EXERCISE = puzzle(
         "block 1 if a block has blockDim.x threads?",
         "i = blockIdx.x * blockDim.x + threadIdx.x. In the last block some i are n or larger.",
         "A thread whose number has no element does nothing: if (i < n) ...",
-    ),
-    right=(
-        right("a guard"),
-        right("a loop with the grid's stride", "right_stride.cu"),
-        right("an early return", "right_return.cu"),
-    ),
-    wrong=(
-        wrong("no guard", "a guard stops them", ("if (i < n) ", ""), status="finding"),
-        wrong("i <= n", "a guard stops them", ("i < n", "i <= n"), status="finding"),
-        wrong("n - 1", "last number", ("i < n", "i < n - 1")),
-        wrong("threadIdx alone", "blocks count, too", ("blockIdx.x * blockDim.x + ", "")),
-        wrong("subtracted", "must be a[i] + b[i]", ("A[i] + B[i]", "A[i] - B[i]")),
-        wrong("counted from 1", "count from 0", ("threadIdx.x;", "threadIdx.x + 1;")),
-        wrong("A alone", "add b[i]", ("A[i] + B[i]", "A[i]")),
-        wrong("64 written into the kernel", "blockDim.x", ("* blockDim.x", "* 64")),
-        wrong("n written into the kernel", "never written", ("i < n", "i < 100 && i < n")),
-        wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
     ),
 )

@@ -8,20 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     Budget,
     Case,
     FindingHint,
     Mistake,
     Step,
     ceil_div,
-    right,
     unwritten,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import puzzle
 
 BINS, SHARE, THREADS = 256, 1_024, 256
-COUNT = "    __syncthreads();\n    P"
 
 
 def case(N: np.ndarray, bins: int = BINS, share: int = SHARE, threads: int = THREADS) -> Case:
@@ -46,6 +45,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """A ragged size, a few values, and sizes around a block's share."""
     for n in (int(rng.integers(2_100, 4_000)), 3, SHARE, SHARE + 1):
         yield case(values(rng, n))
+    yield without_budgets(case(values(rng, MANY)))
 
 
 def counted(case: Case, most: int = 0) -> np.ndarray:
@@ -140,76 +140,5 @@ EXERCISE = puzzle(
         "Two threads may find the same value at the same time: atomicAdd(&counts[N[i]], 1).",
         "Set to 0, wait, count (i = 1024 * blockIdx.x + t, then 256 further, four times), wait, "
         "and let each thread store one count.",
-    ),
-    right=(
-        right("one histogram"),
-        right("four cells in one load", "right_vectors.cu"),
-        right("a histogram of each warp", "right_copies.cu"),
-    ),
-    wrong=(
-        wrong(
-            "no atomic",
-            "in one piece",
-            ("atomicAdd(&counts[N[i]], 1)", "++counts[N[i]]"),
-            status="finding",
-        ),
-        wrong(
-            "counters are not set to 0",
-            "begins with anything",
-            ("    counts[t] = 0;\n", ""),
-            status="finding",
-        ),
-        wrong(
-            "no barrier behind the zeros",
-            "between each two",
-            ("counts[t] = 0;\n    __syncthreads();", "counts[t] = 0;"),
-            status="finding",
-        ),
-        wrong(
-            "no barrier before the store",
-            "between each two",
-            (COUNT, "    P"),
-            status="finding",
-        ),
-        wrong("no guard", "fewer cells", (" && i < n", ""), status="finding"),
-        wrong(
-            "one cell a thread", "each thread counts four", ("i < first + 1024", "i < first + 256")
-        ),
-        wrong("block 0's cells", "cells of block 0", ("first = 1024 * blockIdx.x", "first = 0")),
-        wrong(
-            "256 cells for each block",
-            "n[1024 * b] to n[1024 * b + 1023]",
-            ("first = 1024 * blockIdx.x", "first = 256 * blockIdx.x"),
-        ),
-        wrong(
-            "stored without the block",
-            "two blocks write",
-            ("P[256 * blockIdx.x + t]", "P[t]"),
-            status="finding",
-        ),
-        wrong("up to the end of N", "blocks behind it", ("i < first + 1024 && ", "")),
-        wrong("set, not added", "do not set", ("atomicAdd", "atomicExch")),
-        wrong(
-            "only values below 64 are stored",
-            "never written",
-            ("    P[256", "    if (t < 64) P[256"),
-        ),
-        wrong(
-            "counted in global memory",
-            "atomics in global memory",
-            ("atomicAdd(&counts[N[i]], 1)", "atomicAdd(&P[256 * blockIdx.x + N[i]], 1)"),
-            ("    P[256 * blockIdx.x + t] = counts[t];\n", ""),
-            ("    counts[t]", "    P[256 * blockIdx.x + t]"),
-            status="budget",
-        ),
-        wrong(
-            "a thread for each value", "loaded once", file="wrong_each_value.cu", status="budget"
-        ),
-        wrong(
-            "lanes four cells apart",
-            "neighbouring lanes",
-            file="wrong_four_apart.cu",
-            status="budget",
-        ),
     ),
 )

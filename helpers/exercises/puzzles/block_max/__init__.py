@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     NO_ACTIVEMASK,
     Budget,
     Case,
@@ -18,14 +19,12 @@ from helpers.exercises.kit import (
     none_of,
     per_block,
     per_output,
-    right,
     unwritten,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import barriers, padded, puzzle, shared_loads, sizes_of
 
 BLOCK = 256
-STEP = "        __syncthreads();\n    }"
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> Case:
@@ -62,6 +61,11 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """A ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 6_000):
         yield case(numbers(rng, n))
+    yield without_budgets(case(numbers(rng, MANY)))
+    # Below whatever a student may take for the least of all numbers, other than that one itself.
+    for least, step in ((-3e6, 16), (np.ldexp(-1.0, 127), np.ldexp(1.0, 104))):
+        far = numbers(rng, int(rng.integers(300, 500))).astype(np.float64) * step + least
+        yield without_budgets(case(far.astype(np.float32)))
 
 
 def largest(case: Case, keep: slice = slice(None), fill: float = -np.inf) -> np.ndarray:
@@ -158,56 +162,5 @@ EXERCISE = puzzle(
         "Then with 64, 32, ... 1. Between two steps all threads wait: __syncthreads(), outside of "
         "the `if`.",
         "A thread without a number puts -INFINITY into s[t]. At the end thread 0 writes s[0].",
-    ),
-    right=(
-        right("halves in shared memory"),
-        right("candidates in registers", "right_first.cu"),
-        right("shuffles in each warp, then among the warps", "right_warps.cu"),
-    ),
-    wrong=(
-        wrong("0 for threads without a number", "-infinity", ("-INFINITY", "0.0f")),
-        wrong(
-            "begins with 0",
-            "begin with 0",
-            ("P[blockIdx.x] = s[0]", "P[blockIdx.x] = fmaxf(0.0f, s[0])"),
-        ),
-        wrong("-1 for threads without a number", "only the last block", ("-INFINITY", "-1.0f")),
-        wrong("the smallest", "must be the largest", ("fmaxf(s[t], s", "fminf(s[t], s")),
-        wrong(
-            "every thread writes the result",
-            "one thread writes",
-            ("if (t == 0) P", "P"),
-            status="budget",
-        ),
-        wrong("the last step is missing", "half = 1", ("half > 0", "half > 1")),
-        wrong("the first step is missing", "half = 128", ("half = 128", "half = 64")),
-        wrong("no step", "first number of each block", ("half = 128", "half = 0")),
-        wrong("no barrier in the steps", "behind each step", (STEP, "    }"), status="finding"),
-        wrong(
-            "no barrier behind the filling",
-            "behind the filling",
-            ("-INFINITY;\n    __syncthreads();", "-INFINITY;"),
-            status="finding",
-        ),
-        wrong(
-            "the barrier in the branch",
-            "must not stand in a branch",
-            (
-                "if (t < half) s[t] = fmaxf(s[t], s[t + half]);\n        __syncthreads();",
-                "if (t < half) {\n            s[t] = fmaxf(s[t], s[t + half]);\n"
-                "            __syncthreads();\n        }",
-            ),
-            status="finding",
-        ),
-        wrong(
-            "no guard",
-            "the last block has more threads",
-            ("i < n ? N[i] : -INFINITY", "N[i]"),
-            status="finding",
-        ),
-        wrong(
-            "one thread compares", "255 comparisons", file="wrong_one_thread.cu", status="budget"
-        ),
-        wrong("one thread loads", "loads its 32 numbers", file="wrong_global.cu", status="budget"),
     ),
 )

@@ -15,14 +15,12 @@ from helpers.exercises.kit import (
     Step,
     cells,
     per_output,
-    right,
     unwritten,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import puzzle
 
 BLOCK = 256
-BARRIER = "    __syncthreads();\n"
 
 
 def case(N: np.ndarray, step: int, block: int = BLOCK) -> Case:
@@ -47,6 +45,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (4, 33),
     ):
         yield case(cells(rng, blocks * BLOCK), step)
+    yield without_budgets(case(cells(rng, 280 * BLOCK), 33))
 
 
 def places(case: Case) -> np.ndarray:
@@ -150,60 +149,5 @@ EXERCISE = puzzle(
         "fill cells[t].",
         "Then thread t needs a cell that another thread has filled. When is it there?",
         "Between filling and reading stands __syncthreads(), and all 256 threads come to it.",
-    ),
-    right=(
-        right("filled and read"),
-        right("filled from the other end, by pointers", "right_pointers.cu"),
-        right(
-            "an unsigned index", "solution.cu", ("(step * t) % 256", "(unsigned)(step * t) % 256u")
-        ),
-    ),
-    wrong=(
-        wrong("no barrier", "between filling and reading", (BARRIER, ""), status="finding"),
-        wrong(
-            "the barrier stands before the filling",
-            "between filling and reading",
-            (
-                f"    cells[t] = N[start + t];\n{BARRIER}",
-                f"{BARRIER}    cells[t] = N[start + t];\n",
-            ),
-            status="finding",
-        ),
-        wrong(
-            "read from global memory",
-            "lane t should load cell t",
-            ("= cells[(step * t) % 256]", "= N[start + (step * t) % 256]"),
-            status="budget",
-        ),
-        wrong(
-            "dealt while loading",
-            "lane t should load cell t",
-            ("= N[start + t]", "= N[start + (step * t) % 256]"),
-            ("= cells[(step * t) % 256]", "= cells[t]"),
-            status="budget",
-        ),
-        wrong("copied", "in their order", ("cells[(step * t) % 256]", "cells[t]")),
-        wrong(
-            "the wrong way around",
-            "wrong way around",
-            ("cells[t] =", "cells[(step * t) % 256] ="),
-            ("= cells[(step * t) % 256]", "= cells[t]"),
-        ),
-        wrong("block 0's outputs", "two blocks write", ("P[start + t]", "P[t]"), status="finding"),
-        wrong(
-            "the block's start in shared memory",
-            "whatever block it is",
-            ("cells[(step * t) % 256]", "cells[start + (step * t) % 256]"),
-            status="finding",
-        ),
-        wrong("% 255", "must be its cell", ("% 256]", "% 255]")),
-        wrong("block 0's cells", "cells of block 0", ("= N[start + t]", "= N[t]")),
-        wrong("a step written into the kernel", "it is an argument", ("step * t", "3 * t")),
-        wrong(
-            "half of the cells are filled",
-            "must be filled",
-            ("    cells[t] = N", "    if (t < 128) cells[t] = N"),
-            status="finding",
-        ),
     ),
 )

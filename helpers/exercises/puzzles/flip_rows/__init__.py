@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY_ROWS,
     Case,
     FindingHint,
     Mistake,
     Step,
     ceil_div,
     cells,
-    right,
     unwritten,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import puzzle, sectors_per_request
 
@@ -45,6 +45,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     drawn = (int(rng.integers(18, 40)), int(rng.integers(70, 120)))
     for shape in (drawn, (2, 33), (31, 5), (16, 64), (9, 31)):
         yield case(cells(rng, shape))
+    yield without_budgets(case(cells(rng, MANY_ROWS)))
 
 
 EXERCISE = puzzle(
@@ -92,48 +93,5 @@ EXERCISE = puzzle(
         "the same with .y.",
         "Both need a guard: if (x < width && y < height).",
         "Read N[y * width + x]; the row to write is height - 1 - y, in the same column.",
-    ),
-    right=(
-        right("named by the input"),
-        right("named by the output", "right_gather.cu"),
-    ),
-    wrong=(
-        wrong("no guard for x", "two guards", ("x < width && ", ""), status="finding"),
-        wrong("no guard for y", "two guards", (" && y < height", ""), status="finding"),
-        wrong("height - y", "height - 1", ("height - 1 - y", "height - y"), status="finding"),
-        wrong(
-            "a stride of height",
-            "`width` cells long",
-            ("P[(height - 1 - y) * width + x]", "P[(height - 1 - y) * height + x]"),
-            status="finding",
-        ),
-        wrong(
-            "columns for rows",
-            "must be row y of n",
-            (
-                "P[(height - 1 - y) * width + x] = N[y * width + x]",
-                "P[x * height + height - 1 - y] = N[x * height + y]",
-            ),
-        ),
-        wrong("copied", "row y must become", ("(height - 1 - y)", "y")),
-        wrong(
-            "left and right",
-            "top and bottom",
-            ("P[(height - 1 - y) * width + x]", "P[y * width + width - 1 - x]"),
-        ),
-        wrong("half a turn", "half a turn", ("* width + x] =", "* width + width - 1 - x] =")),
-        wrong(
-            "lanes down the columns",
-            "side by side",
-            (
-                "blockIdx.x * blockDim.x + threadIdx.x",
-                "blockIdx.x * 32 + (threadIdx.y * 32 + threadIdx.x) / 8",
-            ),
-            (
-                "blockIdx.y * blockDim.y + threadIdx.y",
-                "blockIdx.y * 8 + (threadIdx.y * 32 + threadIdx.x) % 8",
-            ),
-            status="budget",
-        ),
     ),
 )

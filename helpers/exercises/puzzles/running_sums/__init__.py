@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     NO_ACTIVEMASK,
     Budget,
     Case,
@@ -18,15 +19,12 @@ from helpers.exercises.kit import (
     cells,
     none_of,
     per_block,
-    right,
     unwritten,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import as_blocks, barriers, puzzle, shared_loads, sizes_of
 
 BLOCK = 256
-BOTH_READ = "        __syncthreads();    // all have read before one writes\n"
-BOTH_WRITTEN = "        __syncthreads();    // all have written before one reads\n"
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> Case:
@@ -42,6 +40,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """A ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 1_300):
         yield case(cells(rng, n))
+    yield without_budgets(case(cells(rng, MANY)))
 
 
 def scanned(case: Case, block: int = 0) -> np.ndarray:
@@ -85,7 +84,11 @@ EXERCISE = puzzle(
             "4, ... 128 "
             "places to its left. It already is a sum of as many numbers.",
         ),
-        barriers(17, "One barrier behind the filling, and at most two in each of the eight steps."),
+        barriers(
+            20,
+            "One barrier behind the filling, and at most two in each of the eight steps. (Sums up "
+            "a tree and down again take a few more.)",
+        ),
         none_of("shared", "atomic", what="atomics in shared memory"),
     ),
     most_of_a_block=lambda case: case["block"],
@@ -133,60 +136,5 @@ EXERCISE = puzzle(
         "s[t - 2], which is a sum of 2, too; then s[t - 4], and so on up to 128. A thread with "
         "t < far adds nothing.",
         "Everybody reads and writes s in a step. So read into a variable, wait, write, wait.",
-    ),
-    right=(
-        right("read, wait, write, wait"),
-        right("two arrays by turns", "right_two_arrays.cu"),
-        right("shuffles in each warp, then the warps' totals", "right_warps.cu"),
-    ),
-    wrong=(
-        wrong(
-            "no barrier between reading and writing",
-            "read into a variable",
-            (BOTH_READ, ""),
-            status="finding",
-        ),
-        wrong(
-            "no barrier behind the writing",
-            "read into a variable",
-            (BOTH_WRITTEN, ""),
-            status="finding",
-        ),
-        wrong("the first step is missing", "up to n[i]", ("far = 1", "far = 2")),
-        wrong("exclusive", "scan is inclusive", ("P[i] = s[t]", "P[i] = t > 0 ? s[t - 1] : 0.0f")),
-        wrong(
-            "only within warps",
-            "in each warp of 32",
-            ("t >= far ?", "t % 32 >= far ?"),
-            ("far < 256", "far < 32"),
-        ),
-        wrong("the last step is missing", "last step, 128", ("far < 256", "far < 128")),
-        wrong(
-            "from the right",
-            "right to the left",
-            ("t >= far ? s[t - far]", "t + far < 256 ? s[t + far]"),
-        ),
-        wrong(
-            "no guard in a step",
-            "only if t >= far",
-            ("t >= far ? s[t - far] : 0.0f", "s[t - far]"),
-            status="finding",
-        ),
-        wrong(
-            "a barrier in a branch",
-            "in a branch",
-            (
-                "        s[t] += left;\n" + BOTH_WRITTEN,
-                "        s[t] += left;\n        if (t >= far) __syncthreads();\n",
-            ),
-            status="finding",
-        ),
-        wrong("each thread adds all", "eight steps", file="wrong_long_sums.cu", status="budget"),
-        wrong(
-            "sums from global memory",
-            "loads its own number",
-            file="wrong_global.cu",
-            status="budget",
-        ),
     ),
 )

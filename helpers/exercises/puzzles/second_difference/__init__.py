@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY,
     Case,
     FindingHint,
     Mistake,
     Step,
     ceil_div,
     cells,
-    right,
     unwritten,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import as_blocks, lanes_of, puzzle, sizes_of
 
@@ -42,6 +42,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """A ragged size, two cells, and sizes around a block."""
     for n in sizes_of(rng, BLOCK):
         yield case(cells(rng, n))
+    yield without_budgets(case(cells(rng, MANY)))
 
 
 def differences(case: Case, mode: Any = "constant") -> np.ndarray:
@@ -130,52 +131,5 @@ EXERCISE = puzzle(
         "tile[0], another one tile[129]. A cell outside N is 0.",
         "All threads come to __syncthreads(), those without an output, too. Then output i is "
         "tile[t] - 2 * tile[t + 1] + tile[t + 2].",
-    ),
-    right=(
-        right("one thread fills each end"),
-        right("filled in two steps", "right_steps.cu"),
-    ),
-    wrong=(
-        wrong("no barrier", "between filling", ("    __syncthreads();\n", ""), status="finding"),
-        wrong(
-            "the left halo is not filled",
-            "was never filled",
-            ("    if (t == 0) tile[0] = first > 0 ? N[first - 1] : 0.0f;\n", ""),
-            status="finding",
-        ),
-        wrong(
-            "the halo is 0",
-            "needs a halo",
-            ("first > 0 ? N[first - 1]", "first < 0 ? N[0]"),
-            ("i + 1 < n ? N[i + 1]", "n < 0 ? N[0]"),
-        ),
-        wrong(
-            "N[-1] is read",
-            "ask before you load",
-            ("first > 0 ? N[first - 1] : 0.0f", "N[first - 1]"),
-            status="finding",
-        ),
-        wrong("tile of 128", "130, with the numbers", ("tile[130]", "tile[128]"), status="finding"),
-        wrong(
-            "the edge is repeated",
-            "outside n count as 0",
-            ("N[first - 1] : 0.0f", "N[first - 1] : N[0]"),
-            ("i < n ? N[i] : 0.0f", "N[min(i, n - 1)]"),
-            ("i + 1 < n ? N[i + 1] : 0.0f", "N[min(i + 1, n - 1)]"),
-        ),
-        wrong(
-            "signs",
-            "sign is turned",
-            ("tile[t] - 2 * tile[t + 1] + tile[t + 2]", "2 * tile[t + 1] - tile[t] - tile[t + 2]"),
-        ),
-        wrong("the middle once", "must be n[i - 1] - 2 * n[i]", ("- 2 * tile", "- tile")),
-        wrong("no tile", "load each of them once", file="wrong_direct.cu", status="budget"),
-        wrong("no guard at the store", "if (i < n)", ("if (i < n) P[i]", "P[i]"), status="finding"),
-        wrong(
-            "a thread without an output leaves before the barrier",
-            "no thread may return before it",
-            ("i = first + t;\n", "i = first + t;\n    if (i >= n) return;\n"),
-            status="finding",
-        ),
     ),
 )

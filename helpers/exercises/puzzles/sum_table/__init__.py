@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY_ROWS,
     Case,
     FindingHint,
     Mistake,
     Step,
     ceil_div,
-    right,
     whole_numbers,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import puzzle, sectors_per_request
 
@@ -54,6 +54,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     height, width = int(rng.integers(18, 40)), int(rng.integers(70, 120))
     for shape in ((height, width, 5), (2, 33, 31), (31, 5, 3), (16, 64, 0), (9, 31, 1)):
         yield drawn(rng, *shape)
+    yield without_budgets(drawn(rng, *MANY_ROWS, 1))
 
 
 def tabled(case: Case) -> np.ndarray:
@@ -138,45 +139,5 @@ EXERCISE = puzzle(
         "for each.",
         "A stride is how many cells lie between a cell and the one below it. For T that is pitch.",
         "T[y * pitch + x] = column[y] + row[x].",
-    ),
-    right=(
-        right("an index"),
-        right("a pointer to the row, and a loop along it", "right_pointer.cu"),
-    ),
-    wrong=(
-        wrong("the stride is width", "not `width`", ("y * pitch", "y * width")),
-        wrong(
-            "column and row exchanged",
-            "a number for each row",
-            ("column[y] + row[x]", "column[x] + row[y]"),
-            status="finding",
-        ),
-        wrong(
-            "x up to pitch",
-            "guard for x is x < width",
-            ("x < width", "x < pitch"),
-            ("row[x]", "(x < width ? row[x] : 0.0f)"),
-        ),
-        wrong("no guard for y", "a number for each row", (" && y < height", ""), status="finding"),
-        wrong("a product", "must be column[y] + row[x]", ("] + row", "] * row")),
-        wrong("row[0] for all", "belongs to column x", ("row[x]", "row[0]")),
-        wrong(
-            "lanes down the columns",
-            "a broadcast",
-            (
-                "blockIdx.x * blockDim.x + threadIdx.x",
-                "blockIdx.x * 32 + (threadIdx.y * 32 + threadIdx.x) / 8",
-            ),
-            (
-                "blockIdx.y * blockDim.y + threadIdx.y",
-                "blockIdx.y * 8 + (threadIdx.y * 32 + threadIdx.x) % 8",
-            ),
-            status="budget",
-        ),
-        wrong(
-            "only the first row of blocks",
-            "as they were before",
-            ("y < height", "y < 8 && y < height"),
-        ),
     ),
 )

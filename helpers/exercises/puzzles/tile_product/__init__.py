@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY_ROWS,
     Budget,
     Case,
     FindingHint,
     Mistake,
     Step,
     ceil_div,
-    right,
     unwritten,
     whole_numbers,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import puzzle
 
@@ -49,6 +49,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     rows, cols, inner = (int(n) for n in rng.integers(33, 48, 3))
     for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17)):
         yield drawn(rng, *sizes)
+    yield without_budgets(drawn(rng, *MANY_ROWS, 2))
 
 
 def product(case: Case, of: int = 0) -> np.ndarray:
@@ -176,75 +177,5 @@ EXERCISE = puzzle(
         "cell. Wait. Add a[y][k] * b[k][x] for the 16 values of k. Wait, and go on.",
         "All threads make all turns, those without a cell of C, too. The guard stands at "
         "the store.",
-    ),
-    right=(
-        right("one pair of tiles"),
-        right("two pairs by turns, and no zeros", "right_two_buffers.cu"),
-    ),
-    wrong=(
-        wrong("no tiles", "in each turn a thread loads", file="wrong_direct.cu", status="budget"),
-        wrong(
-            "no barrier behind the filling",
-            "each turn has two barriers",
-            ("        __syncthreads();\n        for", "        for"),
-            status="finding",
-        ),
-        wrong(
-            "no barrier behind the reading",
-            "each turn has two barriers",
-            ("        __syncthreads();    // the next turn fills the tiles again\n", ""),
-            status="finding",
-        ),
-        wrong(
-            "whole tiles alone",
-            "behind the last whole tile",
-            ("first < inner; first", "first + 16 <= inner; first"),
-        ),
-        wrong(
-            "one tile",
-            "first tile's 16 terms",
-            ("first < inner; first", "first < min(inner, 16); first"),
-        ),
-        wrong("15 terms", "k runs from 0 to 15", ("k < 16", "k < 15")),
-        wrong(
-            "no guard for A",
-            "ask before you load",
-            ("r < rows && first + x < inner ?", "first + x < inner ?"),
-            status="finding",
-        ),
-        wrong(
-            "no guard at the store",
-            "must not store",
-            ("if (r < rows && c < cols) C", "C"),
-            status="finding",
-        ),
-        wrong("C transposed", "rows and columns exchanged", ("C[r * cols + c]", "C[c * rows + r]")),
-        wrong("A's tile the wrong way around", "sum over k of a[r][k]", ("a[y][k]", "a[k][y]")),
-        wrong(
-            "a sum begun anew in each turn",
-            "sum over k of a[r][k]",
-            ("        for (int k", "        sum = 0.0f;\n        for (int k"),
-        ),
-        wrong(
-            "threads without a cell of C leave",
-            "no thread may return",
-            ("    float sum", "    if (r >= rows || c >= cols) return;\n    float sum"),
-            status="finding",
-        ),
-        wrong(
-            "B's tile the wrong way around",
-            "down a column of b",
-            ("a[y][k] * b[k][x]", "a[y][k] * b[x][k]"),
-        ),
-        wrong(
-            "lanes down the columns of B",
-            "neighbouring cells of a row",
-            (
-                "b[y][x] = first + y < inner && c < cols ? B[(first + y) * cols + c]",
-                "b[x][y] = first + x < inner && blockIdx.x * 16 + y < cols ? "
-                "B[(first + x) * cols + blockIdx.x * 16 + y]",
-            ),
-            status="budget",
-        ),
     ),
 )

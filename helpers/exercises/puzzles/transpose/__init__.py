@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises.kit import (
+    MANY_ROWS,
     Budget,
     Case,
     FindingHint,
@@ -15,9 +16,8 @@ from helpers.exercises.kit import (
     Step,
     ceil_div,
     cells,
-    right,
     unwritten,
-    wrong,
+    without_budgets,
 )
 from helpers.exercises.puzzles import puzzle, sectors_per_request
 
@@ -47,6 +47,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     drawn = (int(rng.integers(33, 60)), int(rng.integers(66, 90)))
     for shape in (drawn, (2, 33), (40, 3), (32, 64)):
         yield case(cells(rng, shape))
+    yield without_budgets(case(cells(rng, MANY_ROWS)))
 
 
 EXERCISE = puzzle(
@@ -117,60 +118,5 @@ EXERCISE = puzzle(
         "column in P is blockIdx.y * 32 + threadIdx.x, the row blockIdx.x * 32 + threadIdx.y.",
         "The store has guards of its own: column < height, row < width. And a tile of [32][33] "
         "has no bank conflict.",
-    ),
-    right=(
-        right("rows of 33 cells"),
-        right("turned while it is filled, rotated rows", "right_turned_store.cu"),
-    ),
-    wrong=(
-        wrong("no tile", "where can a block keep", file="wrong_direct.cu", status="budget"),
-        wrong("rows of 32 cells", "in one bank", ("tile[32][33]", "tile[32][32]"), status="budget"),
-        wrong(
-            "no barrier",
-            "between filling the tile and reading it",
-            ("    __syncthreads();\n", ""),
-            status="finding",
-        ),
-        wrong(
-            "the guards of the load for the store",
-            "the guards change places",
-            ("column < height && row < width", "x < width && y < height"),
-            status="finding",
-        ),
-        wrong(
-            "the blocks do not change places",
-            "the .x and .y of blockidx",
-            ("column = blockIdx.y", "column = blockIdx.x"),
-            ("row = blockIdx.x", "row = blockIdx.y"),
-            status="finding",
-        ),
-        wrong(
-            "the tile is not turned",
-            "the two indices of the tile",
-            ("= tile[threadIdx.x][threadIdx.y]", "= tile[threadIdx.y][threadIdx.x]"),
-            status="finding",
-        ),
-        wrong(
-            "no guard of the load",
-            "if x < width and y < height",
-            ("    if (x < width && y < height) tile", "    tile"),
-            status="finding",
-        ),
-        wrong(
-            "rows of P of width cells",
-            "p has width rows of height cells",
-            ("row * height", "row * width"),
-            status="finding",
-        ),
-        wrong(
-            "copied",
-            "in their order",
-            (
-                "    if (column < height && row < width) P[row * height + column] = "
-                "tile[threadIdx.x][threadIdx.y]",
-                "    if (x < width && y < height) P[y * width + x] = "
-                "tile[threadIdx.y][threadIdx.x] + 0 * (row + column)",
-            ),
-        ),
     ),
 )

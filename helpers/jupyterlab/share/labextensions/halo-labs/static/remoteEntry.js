@@ -1,10 +1,15 @@
 // A JupyterLab extension (JupyterLab 4.1 or newer), written by hand so that no Node.js build is needed.
 //
-// It does three things:
-//   1. A cell that begins with %%kernel holds CUDA C++, so it is highlighted as C++.
-//   2. Printed text breaks between words. JupyterLab itself breaks anywhere ("word-break: break-all").
-//   3. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
+// It does these things:
+//   1. A cell that begins with %%kernel holds CUDA C++: it is highlighted as C++ with CUDA's names,
+//      which the Tab key also completes (cuda.js).
+//   2. The lines of a finding or compile error are marked in the cell (marks.js).
+//   3. Work that takes long says so in the corner (notices.js).
+//   4. Printed text breaks between words. JupyterLab itself breaks anywhere ("word-break: break-all").
+//   5. A figure's description is its alt text.
+//   6. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
 //      JupyterLab itself tries to open it as a file, and fails.
+// Where this JupyterLab lacks what one of them needs, the others work.
 //
 // JupyterLab loads this script and then calls two functions of the object at the end, which is the
 // interface of webpack's module federation: init(scope) passes the modules that JupyterLab shares,
@@ -15,10 +20,12 @@
 
   const NAME = 'halo-labs';
   const CPP = 'text/x-c++src';
-  const BEGINS_WITH_KERNEL = /^\s*%%kernel\b/;
+  const HERE = new URL('./', document.currentScript.src);
 
   const STYLE = `
     .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
+    /* Names of labs are whole in the file browser. */
+    .jp-DirListing-itemText { white-space: normal; overflow-wrap: anywhere; }
   `;
 
   let shared = {};
@@ -32,7 +39,7 @@
   }
 
   // Keep the language of one cell in step with its first line.
-  function follow(cell) {
+  function follow(cell, isKernelText) {
     if (cell.type !== 'code') {
       return;
     }
@@ -41,7 +48,7 @@
       if (cell.mimeType !== CPP) {
         other = cell.mimeType;
       }
-      const isKernel = BEGINS_WITH_KERNEL.test(cell.sharedModel.getSource());
+      const isKernel = isKernelText.test(cell.sharedModel.getSource());
       const wanted = isKernel ? CPP : other ?? cell.mimeType;
       if (cell.mimeType !== wanted) {
         cell.mimeType = wanted;
@@ -52,13 +59,13 @@
     update();
   }
 
-  function followNotebook(notebook) {
+  function followNotebook(notebook, isKernelText) {
     const known = new WeakSet();
     const followAll = () => {
       for (const cell of notebook.model?.cells ?? []) {
         if (!known.has(cell)) {
           known.add(cell);
-          follow(cell);
+          follow(cell, isKernelText);
         }
       }
     };
@@ -87,20 +94,82 @@
     document.addEventListener('click', open, true);
   }
 
+  // Give pictures in outputs their text form as alt text, for screen readers.
+  function describePictures(rendermime, { imageRendererFactory }) {
+    const createRenderer = options => {
+      const renderer = imageRendererFactory.createRenderer(options);
+      const render = renderer.renderModel.bind(renderer);
+      renderer.renderModel = async model => {
+        await render(model);
+        const words = model.data['text/plain'];
+        const picture = renderer.node.querySelector('img');
+        if (picture && words) {
+          picture.alt = Array.isArray(words) ? words.join('') : words;
+        }
+      };
+      return renderer;
+    };
+    const rank = (imageRendererFactory.defaultRank ?? 90) - 1;
+    rendermime.addFactory({ ...imageRendererFactory, createRenderer }, rank);
+  }
+
+  // Do one of the things above; a failure of it is no failure of the others.
+  async function attempt(what, act) {
+    try {
+      await act();
+    } catch (error) {
+      console.warn(`${NAME}: no ${what} in this JupyterLab`, error);
+    }
+  }
+
   async function extension() {
+    const [cuda, marks, notices] = await Promise.all(
+      ['cuda.js', 'marks.js', 'notices.js'].map(file => import(new URL(file, HERE)))
+    );
     const { INotebookTracker } = await module('@jupyterlab/notebook');
+    const { IEditorExtensionRegistry, EditorExtensionRegistry } = await module(
+      '@jupyterlab/codemirror'
+    );
+    const { IRenderMimeRegistry, ...rendering } = await module('@jupyterlab/rendermime');
+    const { ICompletionProviderManager } = await module('@jupyterlab/completer');
     const plugin = {
       id: `${NAME}:plugin`,
-      description: 'Shows %%kernel cells as CUDA C++, keeps printed words whole, opens linked folders.',
+      description: 'CUDA C++ in %%kernel cells, findings at their lines, whole words, alt texts.',
       autoStart: true,
       requires: [INotebookTracker],
-      activate: (app, tracker) => {
+      optional: [IEditorExtensionRegistry, IRenderMimeRegistry, ICompletionProviderManager],
+      activate: async (app, tracker, editors, rendermime, completer) => {
         const style = document.createElement('style');
-        style.textContent = STYLE;
+        style.textContent = STYLE + cuda.STYLE + marks.STYLE;
         document.head.append(style);
         followFolders(app);
-        tracker.forEach(panel => followNotebook(panel.content));
-        tracker.widgetAdded.connect((_, panel) => followNotebook(panel.content));
+        const each = act => {
+          tracker.forEach(act);
+          tracker.widgetAdded.connect((_, panel) => act(panel));
+        };
+        each(panel => followNotebook(panel.content, cuda.BEGINS_WITH_KERNEL));
+        attempt('alt texts', () => describePictures(rendermime, rendering));
+        attempt('completion', () => completer.registerProvider(cuda.completions));
+        attempt('notices', async () => {
+          const { Notification } = await module('@jupyterlab/apputils');
+          each(panel => notices.listen(panel, Notification));
+        });
+        attempt('marks', async () => {
+          const [state, view, language] = await Promise.all(
+            ['state', 'view', 'language'].map(part => module(`@codemirror/${part}`))
+          );
+          const marked = marks.marks({ state, view });
+          const coloured = cuda.colours({ view, language });
+          editors.addExtension({
+            name: NAME,
+            factory: ({ model }) =>
+              EditorExtensionRegistry.createImmutableExtension([
+                coloured,
+                marked.extension(model.sharedModel)
+              ])
+          });
+          each(panel => marks.listen(panel, marked.apply));
+        });
       }
     };
     return () => ({ __esModule: true, default: plugin });

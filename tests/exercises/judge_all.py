@@ -1,6 +1,6 @@
 """Every answer of every exercise, judged with many seeds: a table, and the answers that change.
 
-    python -m helpers.tools.exercise_answers --seeds 20 [--to answers.jsonl] [exercise ...]
+    python -m tests.exercises.judge_all --seeds 20 [--to answers.jsonl] [exercise ...]
 
 A grader draws its own seed, so an answer's points must not depend on it. An answer changes if it
 gets other points with one seed than with another, or a status or hint that the exercise does not
@@ -21,8 +21,9 @@ from typing import Any
 
 from helpers import exercises
 from helpers.exercises import labs
-from helpers.exercises.answers import Answer
-from helpers.exercises.exercise import NOTEBOOK_SEED
+from helpers.exercises.base import NOTEBOOK_SEED
+from tests import exercises as answers
+from tests.exercises.answers import Answer
 
 SLOW = 2  # seeds for an answer that runs into its time limit: each takes seconds
 
@@ -36,7 +37,7 @@ def seeds(count: int) -> list[int]:
 def judged(name: str, answer: Answer, tried: Sequence[int]) -> dict[str, Any]:
     """Judge an answer with all seeds; return the counts of its statuses and the unexpected ones."""
     exercise = exercises.find(name)
-    text = exercise.text_of(answer)
+    text = answers.text_of(exercise, answer)
     tried = tried[:SLOW] if answer.status == "time" else tried
     statuses: Counter[str] = Counter()
     unlike: list[dict[str, Any]] = []
@@ -61,7 +62,7 @@ def rows(names: Sequence[str], tried: Sequence[int]) -> Iterator[dict[str, Any]]
     """Yield a row for each answer of the exercises."""
     for name in names:
         exercise = exercises.find(name)
-        for answer in (*exercise.right, *exercise.wrong):
+        for answer in (*answers.right(exercise), *answers.wrong(exercise)):
             yield judged(name, answer, tried)
 
 

@@ -1,7 +1,7 @@
 """A synthetic class: submissions with the exercises' own answers, whose verdicts are known.
 
-    python -m helpers.tools.synthetic_submissions submitted/ --students 500 --exercises 10
-    [--distinct] python -m helpers.tools.synthetic_submissions submitted/ --compare grades/
+    python -m tests.exercises.synthetic_submissions submitted/ --students 500 --exercises 10
+    [--distinct] python -m tests.exercises.synthetic_submissions submitted/ --compare grades/
 
 --distinct appends a comment with the student's name to each answer, so that no two texts are equal.
 """
@@ -16,7 +16,8 @@ from pathlib import Path
 
 from helpers import exercises
 from helpers.course import grades, python_answers, submissions
-from helpers.exercises.answers import Answer
+from tests import exercises as stored
+from tests.exercises.answers import Answer
 
 EXPECTED = "expected.json"
 
@@ -52,7 +53,8 @@ def write(folder: Path, students: int, count: int, distinct: bool = False, seed:
 
 def _answers(name: str) -> list[tuple[Answer, str]]:
     exercise = exercises.find(name)
-    return [(answer, exercise.text_of(answer)) for answer in (*exercise.right, *exercise.wrong)]
+    every = (*stored.right(exercise), *stored.wrong(exercise))
+    return [(answer, stored.text_of(exercise, answer)) for answer in every]
 
 
 def _cell(cell: str) -> dict:

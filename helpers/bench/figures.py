@@ -1,0 +1,218 @@
+"""Figures of times: bars, curves, ladders and rooflines, each with the caption of its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from helpers.bench.counts import NOT_YET
+from helpers.bench.ratios import Ratio
+from helpers.bench.times import Time, Times
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Data = Times | Mapping[str, Times]
+
+
+def bars(times: Data, *, title: str = "", labels: Sequence[str] | None = None) -> Figure:
+    """Draw the time of each kernel over the baseline's, with its interval; times alone, in ms.
+
+    times: of one problem, or of several by name, which get a picture each. title: by default, what
+    the fastest kernel gains. labels: in place of the kernels'. A kernel without a time has a name
+    and no bar, such as "yours: not yet".
+    """
+    figure, pictures = _pictures(times, 0.45 * len(next(iter(_named(times).values()))) + 2.2)
+    for ax, (_, one) in pictures:
+        _draw_bars(ax, one, labels)
+        _finish(ax, title or _claim(one), one)
+    return figure
+
+
+def curve(
+    times: Data | Sequence[Times], by: str, *, title: str = "", xlabel: str = "", ylabel: str = ""
+) -> Figure:
+    """Draw the points of each kernel over one of its sizes, such as by="tile_width".
+
+    The vertical axis is the time over the baseline's; without a baseline, the time in ms. times: of
+    one problem, or of several by name, which get a picture each and share the vertical axis if it
+    is a ratio. Raises ValueError where no kernel has this size.
+    """
+    from helpers import plotting
+    from helpers.plotting import styles
+
+    named = _named(times)
+    over = next(iter(named.values())).over
+    figure, pictures = _pictures(named, 4.0, beside=True, share=over is not None)
+    for ax, (_, one) in pictures:
+        lines = _lines(one, by)
+        if not lines:
+            raise ValueError(f"no kernel of these times has a size {by!r} to draw over")
+        for number, (label, points) in enumerate(lines.items()):
+            middle, low, high = (np.array(column) for column in zip(*points.values(), strict=True))
+            ax.errorbar(
+                [_place(size, over) for size in points],
+                middle,
+                [middle - low, high - middle],
+                color=styles.COLOURS[number],
+                marker=styles.MARKERS[number],
+                linestyle="none",  # there is nothing to read off between the sizes
+                capsize=4,
+                label=label,
+            )
+        if over is not None:
+            ax.axhline(1, color=styles.INK, linestyle=":")
+        if all(isinstance(_place(size, over), int) for points in lines.values() for size in points):
+            ax.set_xticks(sorted({size for points in lines.values() for size in points}))
+        ax.set_xlabel(xlabel or by.replace("_", " "))
+        if len(lines) > 1:
+            ax.legend(frameon=False, loc="upper left")
+        plotting.style(ax, title or _claim(one))
+    first = pictures[0][0]
+    first.set_ylabel(ylabel or (f"time over that of\n{over.title}" if over else "time (ms)"))
+    for ax, _ in pictures:
+        ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
+    plotting.caption(first, pictures[0][1][1].record)
+    return figure
+
+
+def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
+    """Draw the kernels from the slowest to the fastest, with the floor of the record's device.
+
+    yardstick: the title of a kernel that is no step.
+    """
+    import matplotlib.pyplot as plt
+
+    from helpers import plotting
+
+    figure, ax = plt.subplots(figsize=(9, 0.45 * len(times) + 2.2), layout="constrained")
+    floor_ms = None
+    if times.record.device.dram_bandwidth and times.record.device.fp32_peak:
+        floor_ms = times.problem.floor_ms(times.record.device)
+    plotting.ladder(
+        ax, times.rows(), floor_ms=floor_ms, yardstick=yardstick, title=title or _claim(times)
+    )
+    plotting.caption(ax, times.record)
+    return figure
+
+
+def roofline(times: Times, *, title: str = "") -> Figure:
+    """Draw the kernels below the roofline of the device on which they were measured."""
+    import matplotlib.pyplot as plt
+
+    from helpers import plotting
+
+    figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+    work = times.problem.work
+    points = [
+        (one.kernel.title, work.intensity, work.flops / (1e-3 * one.ms)) for one in times if one.ms
+    ]
+    plotting.roofline(ax, points, times.record.device, title=title or _claim(times))
+    plotting.caption(ax, times.record)
+    return figure
+
+
+# --------------------------------------------------------------------------------------------------
+# Parts
+
+
+def _named(times: Any) -> Mapping[str, Times]:
+    if isinstance(times, Times):
+        return {times.problem.title: times}
+    if isinstance(times, Mapping):
+        return times
+    return {one.problem.title: one for one in times}
+
+
+def _pictures(
+    times: Any, height: float, *, beside: bool = False, share: bool = False
+) -> tuple[Figure, list[tuple[Axes, tuple[str, Times]]]]:
+    import matplotlib.pyplot as plt
+
+    named = _named(times)
+    count = len(named)
+    rows, columns = (1, count) if beside else (count, 1)
+    size = (5.5 * count if beside and count > 1 else 9, height * rows)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=size, sharey=share, layout="constrained", squeeze=False
+    )
+    return figure, list(zip(axes.ravel(), named.items(), strict=True))
+
+
+def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
+    from helpers.plotting import styles
+
+    shown = [one for one in times if times.over is None or one.kernel != times.over]
+    names = list(labels or [one.kernel.title for one in shown])
+    for y, one in enumerate(shown):
+        points = _points(one, ratio=times.over is not None)
+        if points is None:
+            names[y] = NOT_YET if one.state == NOT_YET else f"{names[y]}: {one.state}"
+            continue
+        value, low, high = points
+        yours: dict[str, Any] = {"color": "white", "hatch": "////"} if one.kernel.yours else {}
+        look = {"color": styles.COLOURS[5], **yours}
+        ax.barh(y, value, height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
+        ax.errorbar(value, y, xerr=[[value - low], [high - value]], color=styles.INK, capsize=4)
+        text = f"{value:.3g}" if times.over is None else f"{value:.2f}"
+        styles.beside(ax, high, y, text)
+    if times.over is not None:
+        ax.axvline(1, color=styles.INK, linestyle=":")
+    ax.set_yticks(range(len(shown)), names)
+    ax.margins(x=0.12)
+    ax.set_ylim(len(shown) - 0.5, -0.5)
+    ax.set_xlim(left=0)
+    unit = "time (ms)" if times.over is None else f"time over that of {times.over.title}"
+    ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
+
+
+def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, float]]]:
+    """Return the points of each kernel's line, by the value of a size."""
+    lines: dict[str, dict[Any, tuple[float, float, float]]] = {}
+    for one in times:  # a size that a kernel does not name is that of its record
+        settings = dict(one.kernel.settings)
+        size = settings.pop(by, times.problem.facts(one.kernel.spec).get(by))
+        points = _points(one, ratio=times.over is not None)
+        if size is None or points is None:
+            continue
+        rest = ", ".join(f"{key} {value}" for key, value in settings.items())
+        label = ", ".join(filter(None, [one.kernel.label, rest]))
+        lines.setdefault(label, {})[size] = points
+    return lines
+
+
+def _place(size: Any, over: Any) -> Any:
+    """Where a size stands: times at their number, ratios and words one after the other."""
+    return size if over is None and isinstance(size, int) else str(size)
+
+
+def _points(one: Time, *, ratio: bool) -> tuple[float, float, float] | None:
+    if ratio:
+        return None if one.ratio is None else (one.ratio.value, one.ratio.low, one.ratio.high)
+    if one.row is None or one.ms is None:
+        return None
+    return one.row["median_ms"], one.row["low_ms"], one.row["high_ms"]
+
+
+def _claim(times: Times) -> str:
+    """Return the sentence of a figure: what the fastest kernel gains."""
+    best = times.fastest()
+    where = times.problem.title
+    if isinstance(best.ratio, Ratio):
+        words = best.ratio.words()
+        if len(times.ratios) > 1:
+            return f"{where}: {best.kernel.title} is best, {words}"
+        return f"{where}, {best.kernel.title} beside {best.ratio.over}: {words}"
+    if best.ms is None:
+        return f"{where}: nothing is timed yet"
+    return f"{where}: {best.kernel.title} is fastest, {best.ms:.3g} ms"
+
+
+def _finish(ax: Axes, title: str, times: Times) -> None:
+    from helpers import plotting
+
+    plotting.style(ax, title)
+    plotting.caption(ax, times.record)

@@ -1,0 +1,214 @@
+"""The convolution layer on the bench: `bench.layer("layer 2", images=10_000)`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, device, limits
+from helpers.bench.problem import OnDevice, Problem
+from helpers.bench.sources import Kernel, KernelError
+from helpers.launch import Plan
+from helpers.limits import ConvShape
+from helpers.problems import baselines, conv2d
+
+FEW = 2  # images of a check
+
+
+def layer(
+    name: str = "layer 1", images: int = 10_000, *, shape: ConvShape | None = None
+) -> Layer:
+    """Return a convolution layer with real images and trained weights.
+
+    name: of conv2d.LAYERS. shape: a layer of another size in its place, with random images and
+    weights; `images` then replaces its batch. Raises LayerError for another name.
+    """
+    if shape is None:
+        return Layer(name, conv2d.shape_of(name, images), trained=True)
+    return Layer(str(shape), dataclasses.replace(shape, B=images), trained=False)
+
+
+@dataclass(frozen=True)
+class Layer(Problem):
+    """A layer of one shape. Its kernels compute "y" of "x" and "filter"."""
+
+    name: str
+    shape: ConvShape
+    trained: bool = True
+
+    @property
+    def title(self) -> str:
+        return self.name
+
+    @property
+    def where(self) -> Mapping[str, Any]:
+        if self.trained:
+            return {"layer": self.name, "batch": self.shape.B}
+        sizes = dataclasses.asdict(self.shape)
+        return {"channels": sizes["C"], "width": sizes["W"], "batch": sizes["B"]}
+
+    @property
+    def few(self) -> Layer:
+        return self._with(min(FEW, self.shape.B))
+
+    @property
+    def one(self) -> Layer:
+        return self._with(1)
+
+    def _with(self, images: int) -> Layer:
+        return dataclasses.replace(self, shape=dataclasses.replace(self.shape, B=images))
+
+    def inputs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return x and filter, float32; other callers get the same arrays, so leave them."""
+        return _inputs(self)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        x, filter = self.inputs()
+        y = np.full(self.shape.y_shape, np.nan, np.float32)
+        return {"y": y, "x": x.copy(), "filter": filter.copy()}
+
+    def named(self, name: str) -> conv2d.Conv2d:
+        try:
+            return conv2d.conv2d_named(name)
+        except conv2d.LayerError as error:
+            raise KernelError(str(error)) from None
+
+    def sized(
+        self, spec: conv2d.Conv2d, constants: Mapping[str, Any]
+    ) -> tuple[conv2d.Conv2d, dict[str, Any]]:
+        """Return the record with other sizes.
+
+        TILE_WIDTH: of square tiles and blocks. MAPS: output maps of a block. Other names in
+        capitals: -D constants of the source. block, tile, ...: fields of the record; `block` alone
+        gives tiles of the block's size.
+        """
+        left = dict(constants)
+        settings = {key.lower(): _scalar(value) for key, value in constants.items()}
+        if "TILE_WIDTH" in left or "MAPS" in left:
+            width = left.pop("TILE_WIDTH", spec.tile[0])
+            spec = spec.with_tile(width, left.pop("MAPS", None))
+        if "block" in left and "tile" not in left:
+            left["tile"] = (*left["block"][:2], spec.tile[2])
+        fields = {field.name for field in dataclasses.fields(spec)}
+        declared = spec.constant_names()
+        for key in left:
+            if key not in fields and key not in declared:
+                names = ", ".join((*declared, *sorted(fields)))
+                raise KernelError(f"{spec.name} has no size {key!r}; it has {names}")
+        macros = {key: value for key, value in left.items() if key not in fields}
+        changes = {key: value for key, value in left.items() if key in fields}
+        if macros:
+            changes["constants"] = tuple({**dict(spec.constants), **macros}.items())
+        return dataclasses.replace(spec, **changes), settings
+
+    def facts(self, spec: conv2d.Conv2d) -> Mapping[str, Any]:
+        block = f"{spec.block[0]} x {spec.block[1]}"
+        sizes = {key.lower(): value for key, value in spec.constants}
+        return {"tile_width": spec.tile[0], "maps": spec.tile[2], "block": block, **sizes}
+
+    def macros(self, spec: conv2d.Conv2d) -> frozenset[str]:
+        usual = ("FILTER_WORDS", "FILTER_WIDTH", "TILE_WIDTH", "MAPS", "STRIDE")
+        return frozenset((*usual, *(name for name, _ in spec.constants)))
+
+    def plan(self, kernel: Kernel) -> Plan:
+        spec, shape = kernel.spec.fitted(self.shape), self.shape
+        plan = spec.plan(shape)
+        if kernel.text:
+            plan = (*plan[:-1], dataclasses.replace(plan[-1], options=self._options(kernel, spec)))
+        y, x, filter = spec.names(shape)
+        sizes = {**dataclasses.asdict(shape), "out_h": shape.out_h, "out_w": shape.out_w}
+        values = {"y": y, "x": x, "filter": filter}
+        return kernel.rewritten(
+            plan, {**values, **{key: np.int32(value) for key, value in sizes.items()}}
+        )
+
+    def _options(self, kernel: Kernel, spec: conv2d.Conv2d) -> tuple[str, ...]:
+        """Return -D of all that the record knows; `rewritten` drops what the text does not use."""
+        shape = self.shape
+        known = {
+            "FILTER_WORDS": math.prod(shape.filter_shape),
+            "FILTER_WIDTH": shape.K,
+            "TILE_WIDTH": spec.tile[0],
+            "MAPS": spec.tile[2],
+            "STRIDE": shape.stride,
+            **dict(spec.constants),
+        }
+        return tuple(f"-D{name}={value}" for name, value in known.items())
+
+    def require(self, kernel: Kernel) -> None:
+        selected = device.selected()
+        on_gpu = selected is not None and selected.kind == "gpu"
+        kernel.spec.require(self.shape, selected if on_gpu else None)
+
+    def verdict(
+        self, arrays: Mapping[str, np.ndarray], kernel: Kernel, name: str
+    ) -> checking.Verdict:
+        x, filter = self.inputs()
+        return conv2d.check(
+            arrays["y"], x, filter, name, self.shape.stride, kernel.spec.precision
+        )
+
+    @property
+    def outputs(self) -> int:
+        return self.shape.outputs
+
+    def covered(self, kernel: Kernel) -> int:
+        blocks = math.prod(kernel.spec.fitted(self.shape).grid(self.shape))
+        return blocks * math.prod(kernel.spec.tile)
+
+    @property
+    def work(self) -> limits.Work:
+        return limits.conv2d(self.shape)
+
+    def cpu(self) -> dict[str, baselines.LayerBaseline]:
+        """Return the CPU programs by short key: numpy, one_core, swapped, all_cores."""
+        return baselines.conv2d()
+
+    def on_device(self) -> LayerOnDevice:
+        return LayerOnDevice(self)
+
+
+@functools.lru_cache(maxsize=4)
+def _inputs(problem: Layer) -> tuple[np.ndarray, np.ndarray]:
+    if problem.trained:
+        return conv2d.inputs(problem.name, problem.shape.B)
+    rng = np.random.default_rng(conv2d.SEED)
+    shapes = problem.shape.x_shape, problem.shape.filter_shape
+    x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in shapes)
+    return x, filter
+
+
+def _scalar(value: Any) -> Any:
+    return " x ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+class LayerOnDevice(OnDevice):
+    """A layer on the GPU; `layer` has its addresses, and checks every output."""
+
+    def __init__(self, problem: Layer):
+        super().__init__(problem)
+        x, filter = problem.inputs()
+        self.layer = conv2d.Problem(problem.shape, x, filter)
+
+    @property
+    def arrays(self) -> Mapping[str, Any]:
+        return {"y": self.layer.y, "x": self.layer.x, "filter": self.layer.filter}
+
+    def poison(self) -> None:
+        self.layer.poison()
+
+    def verdict(self, kernel: Kernel) -> checking.Verdict:
+        return self.layer.check(kernel.title, kernel.spec.precision)
+
+    def error(self, kernel: Kernel) -> float:
+        return self.layer.relative_error(kernel.title, kernel.spec.precision)
+
+    def free(self) -> None:
+        super().free()
+        self.layer.free()

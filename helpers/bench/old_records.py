@@ -1,0 +1,75 @@
+"""Records of earlier versions of the labs, row by row in the form that the bench writes.
+
+A row of the bench has "series" (the kernel's label), "kernel", what names the problem ("layer",
+"batch", ...), the kernel's sizes ("maps", "tile_width", ...), "registers", and, beside a baseline,
+"over", "ratio", "low" and "high": the time over the baseline's. Earlier rows differ:
+
+- the series is "ratio", or "A over B"; the baseline may be "without", or missing;
+- some divide the baseline's time by the kernel's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def comparable(record: str, row: Mapping[str, Any]) -> Row:
+    """Return a row of the record of this name in the form of the bench. New rows stay."""
+    new = dict(row)
+    if record in _SPECIAL:
+        new = _SPECIAL[record](new)
+    series = str(new["series"])
+    if " over " in series:
+        new["series"], _, new["over"] = series.partition(" over ")
+    elif series == "ratio" and new.get("kernel"):
+        new["series"] = new["kernel"]
+    if (without := new.pop("without", None)) is not None:
+        new["over"] = without
+    return new
+
+
+def _inverted(row: Row, kernel: str, over: str) -> Row:
+    """Turn the baseline's time over the kernel's into the kernel's over the baseline's."""
+    turned = {"ratio": 1 / row["ratio"], "low": 1 / row["high"], "high": 1 / row["low"]}
+    return row | turned | {"series": kernel, "kernel": kernel, "over": over}
+
+
+def _constant_1d(row: Row) -> Row:
+    if row["series"] != "ratio" or row.get("over"):
+        return row
+    return _inverted(row, "conv1d_constant", "conv1d_basic")
+
+
+def _constant_2d(row: Row) -> Row:
+    """Series "ratio", "32 registers" and "sweep", and each with a kernel's name after a comma."""
+    series, _, kernel = str(row["series"]).partition(", ")
+    if series not in ("ratio", "32 registers", "sweep") or row.get("over"):
+        return row
+    if not kernel:
+        row = _inverted(row, "conv2d_constant", "conv2d_basic")
+        kernel = "conv2d_constant"
+    held = series == "32 registers" and kernel == "conv2d_constant"
+    return row | {"series": "held to 32 registers" if held else kernel}
+
+
+def _coalescing(row: Row) -> Row:
+    if row.get("block_width"):
+        width = row["block_width"]
+        return row | {"series": row["kernel"], "block": f"{width} x {256 // width}"}
+    return row
+
+
+def _reported(row: Row) -> Row:
+    return row | {"series": row["variant"] or row["kernel"]} if "variant" in row else row
+
+
+_SPECIAL: Mapping[str, Callable[[Row], Row]] = {
+    "102_constant": _constant_1d,
+    "102_unrolled": _constant_1d,
+    "108_coalescing": _coalescing,
+    "109_reported": _reported,
+    "200_constant": _constant_2d,
+}

@@ -1,0 +1,199 @@
+"""Matrix products and copies to shared memory on the bench: `bench.product`, `bench.copies`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import checking, limits
+from helpers.bench.problem import Problem
+from helpers.bench.sources import Kernel, chosen, sized
+from helpers.launch import Array, Plan
+from helpers.problems import conv1d as kernels_1d
+from helpers.problems import copies as kernels_of_copies
+from helpers.problems import tensor_product
+
+SEED = 7
+FLOAT_UNIT = 2.0**-24
+
+
+def product(batch: int = 10_000, steps: int = 16) -> Product:
+    """Return ``batch`` products of a 16 x (16 steps) matrix with (16 steps) x 8 ones, in float32.
+
+    Its kernels are split_product (products of halves on tensor cores) and gemm_tiled (FP32 units).
+    """
+    return Product(batch, steps)
+
+
+@dataclass(frozen=True)
+class Product(Problem):
+    """Products of small matrices. Its kernels compute "D" of "A" and "B"."""
+
+    batch: int
+    steps: int
+
+    @property
+    def title(self) -> str:
+        return f"{self.batch:,} products of {self.steps} steps"
+
+    @property
+    def where(self) -> Mapping[str, Any]:
+        return {"batch": self.batch, "steps": self.steps}
+
+    @property
+    def few(self) -> Product:
+        return dataclasses.replace(self, batch=min(2, self.batch))
+
+    @property
+    def one(self) -> Product:
+        return dataclasses.replace(self, batch=1)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng(SEED)
+        depth = tensor_product.DEPTH * self.steps
+        shapes = (tensor_product.ROWS, depth), (self.batch, depth, tensor_product.COLUMNS)
+        A, B = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in shapes)
+        return {"D": tensor_product.empty_product(B), "A": A, "B": B}
+
+    def named(self, name: str) -> Any:
+        rows = {"split_product": tensor_product.Split(), "gemm_tiled": tensor_product.Units()}
+        return chosen(rows, name, "product")
+
+    def sized(self, spec: Any, constants: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return the record with other sizes: PRODUCTS and SHORT, or TILE_WIDTH."""
+        names = {"PRODUCTS": "products", "SHORT": "short"}
+        if spec.name == "gemm_tiled":
+            names = {"TILE_WIDTH": "tile"}
+        return sized(spec, constants, names)
+
+    def macros(self, spec: Any) -> frozenset[str]:
+        return frozenset(("PRODUCTS", "SHORT", "TILE_WIDTH"))
+
+    def plan(self, kernel: Kernel) -> Plan:
+        depth = tensor_product.DEPTH * self.steps
+        A = Array("A", (tensor_product.ROWS, depth))
+        B = Array("B", (self.batch, depth, tensor_product.COLUMNS))
+        D = Array("D", (self.batch, tensor_product.ROWS, tensor_product.COLUMNS))
+        plan = kernel.spec.plan_for(_Shaped(A.shape), _Shaped(B.shape))
+        values = {"D": D, "A": A, "B": B, "steps": np.int32(self.steps)}
+        return kernel.rewritten(plan, values)
+
+    def verdict(
+        self, arrays: Mapping[str, np.ndarray], kernel: Kernel, name: str
+    ) -> checking.Verdict:
+        A, B = arrays["A"], arrays["B"]
+        if isinstance(kernel.spec, tensor_product.Split):
+            atol = kernel.spec.atol(A, B)
+        else:
+            magnitudes = tensor_product.reference(np.abs(A), np.abs(B))
+            atol = (A.shape[1] + 1) * FLOAT_UNIT * float(magnitudes.max())
+        want = tensor_product.reference(A, B)
+        return checking.check(arrays["D"], want, rtol=0.0, atol=atol, name=name)
+
+    @property
+    def outputs(self) -> int:
+        return self.batch * tensor_product.ROWS * tensor_product.COLUMNS
+
+    def covered(self, kernel: Kernel) -> int:
+        (one,) = self.plan(kernel)
+        tile = getattr(kernel.spec, "tile", 0)
+        each = tile * tile or tensor_product.ROWS * tensor_product.COLUMNS
+        return math.prod(one.grid) * each
+
+    @property
+    def work(self) -> limits.Work:
+        arrays = Product(1, self.steps).arrays()
+        cells = arrays["A"].size + self.batch * (arrays["B"].size + arrays["D"].size)
+        depth = tensor_product.DEPTH * self.steps
+        return limits.Work(bytes=4 * cells, flops=2 * self.outputs * depth)
+
+
+@dataclass(frozen=True)
+class _Shaped:
+    """What `plan_for` needs of an array."""
+
+    shape: tuple[int, ...]
+
+
+def copies(n: int = 10**8, filter_width: int = 31, blocks: int = 1_056) -> Copies:
+    """Return a 1D convolution whose kernels copy their tiles to shared memory in different ways.
+
+    Its kernels are copy_plain, copy_async and copy_bulk. n: cells, a multiple of 4. blocks: of a
+    launch; each takes tile after tile.
+    """
+    return Copies(n, filter_width, blocks)
+
+
+@dataclass(frozen=True)
+class Copies(Problem):
+    """A 1D convolution of the cells that need none outside. "P" of "N" and "filter"."""
+
+    n: int
+    filter_width: int
+    blocks: int
+
+    @property
+    def title(self) -> str:
+        return f"n = {self.n:,}, filter of {self.filter_width}"
+
+    @property
+    def where(self) -> Mapping[str, Any]:
+        return {"n": self.n, "filter_width": self.filter_width, "blocks": self.blocks}
+
+    @property
+    def few(self) -> Copies:
+        return dataclasses.replace(self, n=min(10_004, self.n), blocks=min(2, self.blocks))
+
+    @property
+    def one(self) -> Copies:
+        return dataclasses.replace(self, n=min(92_160, self.n), blocks=min(4, self.blocks))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng(SEED)
+        filter = rng.uniform(0.1, 1, self.filter_width).astype(np.float32)
+        N = kernels_1d.PeriodicData(self.n).cells(0, self.n)
+        P = np.full(self.outputs, np.nan, np.float32)
+        return {"P": P, "N": N, "filter": filter}
+
+    def named(self, name: str) -> Any:
+        rows = {one: kernels_of_copies.Copies(one) for one in kernels_of_copies.NAMES}
+        return chosen(rows, name, "copying")
+
+    def sized(self, spec: Any, constants: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return the record with other sizes: TILE_WIDTH and THREADS."""
+        return sized(spec, constants, {"TILE_WIDTH": "tile", "THREADS": "threads"})
+
+    def macros(self, spec: Any) -> frozenset[str]:
+        return frozenset(("FILTER_WIDTH", "TILE_WIDTH", "THREADS"))
+
+    def plan(self, kernel: Kernel) -> Plan:
+        P, N = Array("P", (self.outputs,)), Array("N", (self.n,))
+        values = {"P": P, "N": N, "n": np.int32(self.n)}
+        return kernel.rewritten(
+            kernel.spec.plan(self.n, self.filter_width, self.blocks), values
+        )
+
+    def verdict(
+        self, arrays: Mapping[str, np.ndarray], kernel: Kernel, name: str
+    ) -> checking.Verdict:
+        N, filter = arrays["N"], arrays["filter"]
+        atol = kernels_1d.conv1d_atol(N, filter)
+        want = kernels_of_copies.reference(N, filter)
+        return checking.check(arrays["P"], want, rtol=0.0, atol=atol, name=name)
+
+    @property
+    def outputs(self) -> int:
+        return self.n - self.filter_width + 1
+
+    def covered(self, kernel: Kernel) -> int:
+        tile = kernel.spec.tile
+        return -(-self.outputs // tile) * tile
+
+    @property
+    def work(self) -> limits.Work:
+        return limits.conv1d(self.n, self.filter_width)

@@ -1,0 +1,245 @@
+"""The times of kernels: measured now, or recorded. `Problem.compare` and `sweep` return a `Times`.
+
+    times = layer.compare("conv2d_constant", "conv2d_tiled", my_cell, record="109_tiles")
+    print(times)                                   # ratios with intervals, in words
+    times.ratio("conv2d_tiled").words()            # "1.06 x as fast"
+    times.record                                   # for results.save_figure
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from helpers import tables
+from helpers.bench import results
+from helpers.bench.counts import NOT_YET
+from helpers.bench.ratios import Ratio
+from helpers.bench.results import Record
+from helpers.bench.sources import Kernel
+
+if TYPE_CHECKING:
+    from helpers.bench.problem import Problem
+
+MEASURED, RECORDED, NOT_HERE = "measured", "recorded", "not timed here"
+_NO_SETTING = {"series", "kernel", "over", "ratio", "low", "high", "registers", "relative_error"}
+_OF_A_TIMING = {"median_ms", "low_ms", "high_ms", "samples", "what", "cache"}
+
+
+@dataclass(frozen=True)
+class Time:
+    """The times of one kernel. row: of the record, None where there is none.
+
+    state: "measured", "recorded", "not timed here" (no GPU, and no record of it) or "yours: not
+    yet". ratio: over the baseline, if there is one.
+    """
+
+    kernel: Kernel
+    state: str
+    row: Mapping[str, Any] | None = None
+    ratio: Ratio | None = None
+
+    @property
+    def ms(self) -> float | None:
+        """The median time in ms."""
+        return None if self.row is None else self.row.get("median_ms")
+
+
+class Times(Sequence[Time]):
+    """Times of kernels on one problem. over: the baseline of the ratios, None for times alone."""
+
+    def __init__(
+        self, record: Record, problem: Problem, times: Sequence[Time], over: Kernel | None = None
+    ):
+        self.record, self.problem, self.over = record, problem, over
+        self._times = tuple(times)
+
+    @classmethod
+    def recalled(
+        cls,
+        name: str,
+        problem: Problem,
+        kernels: Sequence[Kernel],
+        over: Kernel | None = None,
+    ) -> Times:
+        """Return the recorded times of kernels. Raises RecordError where there is no record."""
+        return cls.read(results.recall(name), problem, kernels, over)
+
+    @classmethod
+    def read(
+        cls,
+        record: Record,
+        problem: Problem,
+        kernels: Sequence[Kernel],
+        over: Kernel | None = None,
+    ) -> Times:
+        """Return what a record has of kernels."""
+        rows = record.comparable()
+        found = [_time(record, rows, problem, one, over) for one in kernels]
+        return cls(record, problem, found, over)
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def __iter__(self) -> Iterator[Time]:
+        return iter(self._times)
+
+    def __getitem__(self, which: Any) -> Any:
+        if isinstance(which, str):
+            return self.one(which)
+        return self._times[which]
+
+    def one(self, kernel: str, **settings: Any) -> Time:
+        """Return the time of a kernel by its label, with these settings, such as maps=4.
+
+        Raises KeyError where there is none or there are several.
+        """
+        fitting = [
+            one
+            for one in self
+            if kernel in (one.kernel.label, one.kernel.title)
+            and all(dict(one.kernel.settings).get(key) == v for key, v in settings.items())
+        ]
+        if len(fitting) != 1:
+            there = "; ".join(one.kernel.title for one in self)
+            number = "no" if not fitting else f"{len(fitting)}"
+            raise KeyError(f"{number} times of {kernel!r} with {settings}; there is: {there}")
+        return fitting[0]
+
+    def ratio(self, kernel: str, **settings: Any) -> Ratio:
+        """Return the ratio of a kernel over the baseline. Raises KeyError where there is none."""
+        one = self.one(kernel, **settings)
+        if one.ratio is None:
+            raise KeyError(f"{one.kernel.title} has no ratio: {one.state}")
+        return one.ratio
+
+    def ms(self, kernel: str, **settings: Any) -> float:
+        """Return the median time of a kernel in ms. Raises KeyError where there is none."""
+        one = self.one(kernel, **settings)
+        if one.ms is None:
+            raise KeyError(f"{one.kernel.title} has no time: {one.state}")
+        return one.ms
+
+    @property
+    def ratios(self) -> list[Ratio]:
+        """The ratios that there are, in the order of the kernels."""
+        return [one.ratio for one in self if one.ratio is not None]
+
+    def fastest(self) -> Time:
+        """Return the fastest kernel: by its ratio, or by its time where there is no baseline."""
+
+        def key(one: Time) -> float:
+            value = one.ratio.value if one.ratio else one.ms
+            return float("inf") if value is None else value
+
+        return min(self, key=key)
+
+    def rows(self) -> list[Mapping[str, Any]]:
+        """Return the rows of the record, those that have a time: for the functions of plotting."""
+        return [
+            {**one.row, "series": one.kernel.title}
+            for one in self
+            if one.row is not None and one.ms is not None
+        ]
+
+    def table(self, labels: Sequence[str] | None = None) -> str:
+        """Return ratios over the baseline with intervals and registers, or times."""
+        names = labels or [one.kernel.title for one in self]
+        body = []
+        for name, one in zip(names, self, strict=True):
+            if self.over is not None and one.kernel == self.over and one.ratio is None:
+                continue
+            if one.state == NOT_YET:
+                body.append((NOT_YET, "-", "", "-"))
+                continue
+            if self.over is not None:
+                missing = "not compared" if one.row else one.state
+                cells = one.ratio.row()[1:] if one.ratio else ("-", missing)
+            else:
+                cells = (_interval(one.row), "" if one.row else one.state)
+            body.append((name, *cells, _registers(one.row)))
+        what = "time" if self.over is not None else "ms"
+        first = f"over {self.over.title}" if self.over is not None else self.problem.title
+        head = (first, f"{what} (95 % interval)", "", "registers")
+        return tables.text(head, body, left=(0, 2))
+
+    def __repr__(self) -> str:
+        return f"{self.problem.title}. {self.record.caption()}\n{self.table()}"
+
+
+def noted(
+    name: str,
+    problem: Problem,
+    kernels: Sequence[Kernel],
+    rows: Iterable[Mapping[str, Any]],
+    over: Kernel | None = None,
+) -> Times:
+    """Add measured rows to a record of this session, and return the times in them."""
+    new = list(rows)
+    record = results.extend(name, new)
+    return Times.read(record, problem, kernels, over)
+
+
+def _time(
+    record: Record,
+    rows: Sequence[Mapping[str, Any]],
+    problem: Problem,
+    kernel: Kernel,
+    over: Kernel | None,
+) -> Time:
+    if kernel.yours and not problem.check(kernel):
+        return Time(kernel, NOT_YET)  # also where an earlier text of the cell was timed
+    facts = {**problem.facts(kernel.spec), **dict(kernel.settings)}
+    mine = [row for row in rows if _is_of(row, problem, kernel, facts)]
+    timed = _closest([row for row in mine if row.get("median_ms") is not None], kernel, problem)
+    ratio_row = None
+    if over is not None and kernel != over:
+        compared = [row for row in mine if row.get("ratio") is not None]
+        named = [row for row in compared if row.get("over") in (None, over.label, over.title)]
+        ratio_row = _closest(named, kernel, problem)
+    if timed is None and ratio_row is None:
+        return Time(kernel, NOT_HERE)
+    ratio = None
+    if ratio_row is not None and over is not None:
+        low, value, high = (ratio_row[key] for key in ("low", "ratio", "high"))
+        ratio = Ratio(kernel.title, over.title, value, low, high, dict(problem.where))
+    row = timed if ratio_row is None else {**ratio_row, **(timed or {})}
+    return Time(kernel, RECORDED if record.recalled else MEASURED, row, ratio)
+
+
+def _is_of(
+    row: Mapping[str, Any], problem: Problem, kernel: Kernel, facts: Mapping[str, Any]
+) -> bool:
+    """Whether a row is of a kernel: the label, and every size that both name."""
+    if row["series"] != kernel.label:
+        return False
+    both = {**facts, **problem.where}
+    return all(row[key] == both[key] for key in row.keys() & both.keys() if row[key] is not None)
+
+
+def _closest(
+    rows: Sequence[Mapping[str, Any]], kernel: Kernel, problem: Problem
+) -> Mapping[str, Any] | None:
+    """Return the row that names the most of the settings, and no others if there is a choice."""
+    if not rows:
+        return None
+    wanted = {key for key, _ in kernel.settings}
+    known = _NO_SETTING | _OF_A_TIMING | set(problem.where)
+
+    def distance(row: Mapping[str, Any]) -> tuple[int, int]:
+        own = {key for key, value in row.items() if value is not None} - known
+        return len(wanted - own), len(own - wanted)
+
+    best = min(map(distance, rows))
+    return next(row for row in rows if distance(row) == best)
+
+
+def _interval(row: Mapping[str, Any] | None) -> str:
+    if row is None or row.get("median_ms") is None:
+        return "-"
+    return f"{row['median_ms']:.4g} ({row['low_ms']:.4g} to {row['high_ms']:.4g})"
+
+
+def _registers(row: Mapping[str, Any] | None) -> str:
+    return "-" if row is None or row.get("registers") is None else str(row["registers"])

@@ -1,0 +1,94 @@
+"""How far a launch came that was stopped at its time limit, and whether its loop waits for another
+thread.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import library
+from .module import Kernel
+from .ptx.opcodes import ACQUIRE, RELAXED, RESULT_UNUSED, SHARED_SPACE, VOLATILE
+
+_BLOCKS_LATE = 10  # a block that takes so many times as long as those before it does not go on
+_ROOM = 1.5  # by which a proposed time limit is larger than the estimate
+
+
+@dataclass(frozen=True)
+class Progress:
+    """done: blocks that have run to their end, of the `blocks` that the launch runs; seconds: since
+    its beginning; idle: seconds since a block ended; workers: cores that run blocks.
+    """
+
+    done: int
+    blocks: int
+    seconds: float
+    idle: float
+    workers: int = 1
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether blocks went on to end until the launch was stopped."""
+        if not self.done:
+            return False
+        each = (self.seconds - self.idle) / self.done * self.workers
+        return self.idle < _BLOCKS_LATE * each
+
+    @property
+    def needed(self) -> int:
+        """Seconds that are enough for all blocks, by those that are done, rounded up."""
+        estimate = _ROOM * self.seconds * self.blocks / max(self.done, 1)
+        digits = 10 ** max(len(str(int(estimate))) - 2, 0)
+        return int(-(-estimate // digits) * digits)
+
+    def words(self) -> str:
+        """Returns "after 120 s, with 3 of 64 blocks done"."""
+        seconds = f"{self.seconds:.3g}" if self.seconds < 100 else f"{self.seconds:,.0f}"
+        return f"after {seconds} s, with {self.done:,} of {self.blocks:,} blocks done"
+
+
+class Watch:
+    """Watches the blocks of the running launch."""
+
+    def __init__(self) -> None:
+        self._start = self._last = time.monotonic()
+        self._done = 0
+
+    def look(self) -> None:
+        """Reads how many blocks are done; the launch calls it every few milliseconds."""
+        if (done := library.machine().halo_blocks_done()) != self._done:
+            self._done, self._last = done, time.monotonic()
+
+    def progress(self, blocks: int) -> Progress:
+        """Returns how far the launch has come, of `blocks`."""
+        self.look()
+        now = time.monotonic()
+        workers = max(library.machine().halo_workers_used(), 1)
+        return Progress(self._done, blocks, now - self._start, now - self._last, workers)
+
+
+def waits_for_others(kernel: Kernel, pc: int) -> bool:
+    """Whether the innermost loop around an instruction reads memory in the way in which a program
+    waits for another thread: volatile, ordered or by an atomic whose result it uses.
+    """
+    code, ids = kernel.program.instructions, library.operation_ids()
+    numbers = np.arange(len(code))
+    back = (code["operation"] == ids["bra"]) & (code["target"] <= numbers) & (code["target"] >= 0)
+    around = [
+        (int(end - code["target"][end]), int(code["target"][end]), int(end))
+        for end in numbers[back]
+        if code["target"][end] <= pc <= end
+    ]
+    if not around:
+        return False
+    _, first, last = min(around)
+    loop = code[first : last + 1]
+    names = library.operation_names()
+    is_load = loop["operation"] == ids["ld"]
+    is_atomic = np.array([names[one].startswith("atom.") for one in loop["operation"]], bool)
+    watched = is_load & (loop["flags"] & (VOLATILE | RELAXED | ACQUIRE) != 0)
+    taken = is_atomic & (loop["flags"] & RESULT_UNUSED == 0)
+    return bool(((watched | taken) & (loop["space"] != SHARED_SPACE)).any())

@@ -1,0 +1,528 @@
+"""The bench: kernels of a problem are checked, counted, compared; cells go where names go."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+from helpers import bench, checking, device, kernel_cells, kernels, simulator
+from helpers.bench import problem, results, timing
+from helpers.bench.counts import NOT_YET
+from helpers.limits import ConvShape
+from helpers.problems import conv2d
+
+SMALL = ConvShape(B=2, C=2, M=3, H=21, W=30, K=4)
+TILED = "conv2d_tiled"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _selected():
+    device.select()
+
+
+@pytest.fixture
+def small():
+    return bench.layer(images=2, shape=SMALL)
+
+
+def cell_of(name: str, *changes: tuple[str, str], of: str = TILED, options: str = ""):
+    """What a student would write: a kernel of ours under a name, with changes."""
+    text = kernels.source(of).replace(f" {of}(", f" {name}(")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return kernel_cells.parse(f"%%kernel {name} {options}\n{text}")
+
+
+# ---- Kernels
+
+
+def test_a_size_is_a_constant_of_the_source_or_a_field_of_the_record(small):
+    wide = small.kernel(TILED, TILE_WIDTH=20)
+    assert wide.spec == conv2d.conv2d_named(TILED).with_tile(20)
+    assert wide.title == "conv2d_tiled, tile_width 20"
+    flat = small.kernel("conv2d_basic", block=(32, 8))
+    assert flat.spec.block == (32, 8) and flat.spec.tile == (32, 8, 1)
+    assert dict(flat.settings) == {"block": "32 x 8"}
+    patch = small.kernel("conv2d_register", PATCH_WIDTH=2)
+    assert ("PATCH_WIDTH", 2) in patch.spec.constants
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda small: small.kernel("conv2d_tild"), "there is no convolution layer kernel"),
+        (lambda small: small.kernel(TILED, WIDTH=3), "conv2d_tiled has no size 'WIDTH'; it has"),
+        (lambda small: small.kernel(7), "7 is no kernel: give a name of kernels/"),
+        (lambda small: small.kernel(TILED).changed("no such line", ""), "has no 'no such line'"),
+        (lambda small: small.kernel(TILED).changed("one"), "give the old text and the new one"),
+        (lambda small: small.kernel(cell_of("mine")), 'like="conv2d_constant"'),
+        (
+            lambda small: small.check(
+                small.kernel(cell_of("mine"), like=TILED, arguments="y x Height")
+            ),
+            "yours: mine wants 'Height'; its arguments can be y, x, filter, B,",
+        ),
+    ],
+)
+def test_what_is_no_kernel_is_refused_with_what_to_type(small, make, words):
+    with pytest.raises(bench.KernelError, match=words.replace("(", r"\(")):
+        make(small)
+
+
+# ---- Checks
+
+
+@pytest.mark.parametrize("name", [TILED, "conv2d_basic", "conv2d_register_tiled", "im2col_gemm"])
+def test_right_kernels_pass(small, name):
+    passed = small.check(name)
+    assert passed and str(passed).startswith(f"PASS {name}, ")
+
+
+def test_a_cell_has_the_launch_of_the_kernel_of_its_name_and_the_sizes_of_the_problem(small):
+    cell = cell_of(TILED, options="-DFILTER_WORDS=1 -DTILE_WIDTH=4")
+    assert small.check(cell) and bench.layer("layer 2").check(cell)
+    assert small.check(small.kernel(cell_of("mine"), like=TILED))
+
+
+def test_a_cell_may_have_a_launch_of_its_own(small):
+    text = """%%kernel flat
+    __constant__ float filter[FILTER_WORDS];
+    __global__ void flat(float* y, const float* x, int C, int M, int H, int W, int K)
+    {
+        const int w = blockIdx.x % ((W - K + 8) / 8) * 8 + threadIdx.x;
+        const int h = blockIdx.x / ((W - K + 8) / 8) * 4 + threadIdx.y;
+        if (w > W - K || h > H - K) return;
+        float sum = 0;
+        for (int c = 0; c < C; ++c)
+            for (int p = 0; p < K; ++p)
+                for (int q = 0; q < K; ++q)
+                    sum += x[((blockIdx.z * C + c) * H + h + p) * W + w + q]
+                         * filter[((blockIdx.y * C + c) * K + p) * K + q];
+        y[((blockIdx.z * M + blockIdx.y) * (H - K + 1) + h) * (W - K + 1) + w] = sum;
+    }"""
+    cell = kernel_cells.parse(text)
+    mine = small.kernel(cell, like="conv2d_constant", arguments="y x C M H W K", block=(8, 4))
+    assert small.check(mine)
+    assert not small.check(small.kernel(cell, like="conv2d_constant", arguments="y x M C H W K"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ([("c < C", "c < C - 1")], "only the first channel is summed"),
+        ([("        __syncthreads();   // the next channel overwrites", "   //")], "race: "),
+        ([("p < K; ++p", "p < K - 1; ++p")], "the last row of the filter is left out"),
+        ([("if (h < out_h && w < out_w", "if (h < out_h")], "FAIL yours"),
+    ],
+)
+def test_wrong_cells_are_rejected_with_the_reason(small, changes, words):
+    wrong = small.check(cell_of(TILED, *changes))
+    assert not wrong and words in str(wrong)
+
+
+def test_a_text_that_does_not_compile_is_a_failed_check(small):
+    wrong = small.check(cell_of(TILED, ("float sum", "flot sum")))
+    assert not wrong and "flot" in str(wrong)
+
+
+def test_a_cell_that_has_not_run_is_not_there_yet(small):
+    missing = bench.yours("conv2d_tiled")
+    assert "has not run" in str(small.check(missing))
+    assert NOT_YET in small.count("conv2d_constant", missing).table()
+
+
+def test_a_cell_of_the_notebook_is_found_by_its_name(monkeypatch):
+    cell = cell_of(TILED)
+    shell = SimpleNamespace(user_ns={TILED: cell, "x": 1})
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    assert bench.yours(TILED) is cell
+    assert isinstance(bench.yours("x"), type(bench.yours("nothing")))
+
+
+# ---- Counts
+
+
+def test_counts_are_those_of_the_simulator_for_32_outputs(small):
+    seen = small.count(TILED)[0]
+    x, filter = small.one.inputs()
+    y, (want,) = conv2d.simulate(TILED, x, filter)
+    assert seen.profile.counters() == want.counters()
+    assert seen.per(32, "global_load_requests") == 32 * want.global_load_requests / y.size
+    row = small.count(TILED).table("requests", "idle").splitlines()[-1].split()
+    assert row == [TILED, f"{seen.per(32, 'global_load_requests'):.1f}", f"{seen.idle:.0%}"]
+
+
+def test_a_students_kernel_is_counted_once_it_is_right(small):
+    right, wrong = cell_of(TILED), cell_of(TILED, ("c < C", "c < C - 1"))
+    table = small.count(TILED, right, wrong).table()
+    ours, mine, other = (line.split("  ") for line in table.splitlines()[-3:])
+    assert ours[-6:] == mine[-6:] and mine[0] == f"yours: {TILED}"
+    assert other[0] == NOT_YET and {part.strip() for part in other[1:]} == {"", "-"}
+
+
+def test_a_counter_that_there_is_not_is_named(small):
+    with pytest.raises(KeyError, match="there is no counter 'lods'; choose from instructions"):
+        small.count(TILED).table("lods")
+    with pytest.raises(KeyError, match="nothing was counted of 'conv2d_basic'"):
+        small.count(TILED)["conv2d_basic"]
+
+
+def test_pictures_say_how_many_sectors(small):
+    figure = small.count("conv2d_constant", TILED).picture("x")
+    asked, different = small.count("conv2d_constant")[0].sectors("x")
+    assert f"asks for {asked} sectors of x, {different} different" in figure.axes[0].get_title(
+        loc="left"
+    )
+    assert "wavefront" in small.count(TILED).picture("tile").axes[0].get_title(loc="left")
+    with pytest.raises(ValueError, match="no warp that was watched makes a load of 'tile'"):
+        small.count("conv2d_constant").picture("tile")
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("other", "names"),
+    [
+        (bench.conv1d(10**6, 7), ("conv1d_constant", "conv1d_tiled_input", "conv1d_vector")),
+        (bench.product(100, 4), ("split_product", "gemm_tiled")),
+        (bench.copies(10**6, 7), ("copy_plain", "copy_async", "copy_bulk")),
+    ],
+)
+def test_other_problems_are_checked_and_counted_alike(other, names):
+    assert all(other.check(*names)) and len(other.count(*names)) == len(names)
+    with pytest.raises(bench.KernelError, match=f"choose from .*{names[0]}"):
+        other.kernel("no_such_kernel")
+    with pytest.raises(bench.KernelError, match="has no size 'MAPS'"):
+        other.kernel(names[0], MAPS=2)
+    assert other.work.bytes > 4 * other.outputs
+
+
+def test_a_wrong_kernel_of_another_problem_is_rejected():
+    line = bench.conv1d(10**6, 7)
+    wrong = line.kernel("conv1d_constant").changed("filter[j]", "filter[FILTER_WIDTH - 1 - j]")
+    assert "the filter is flipped" in str(line.check(wrong))
+    product = bench.product(10, 4)
+    assert not product.check(product.kernel("gemm_tiled").changed("sum +=", "sum ="))
+
+
+# ---- Times
+
+MS = {"conv2d_constant": 2.0, TILED: 1.0}
+
+
+class FakeDevice(problem.OnDevice):
+    """A device on which a kernel computes what it computes in the simulator."""
+
+    def ready(self, kernel):
+        one = self.problem.kernel(kernel)
+        if not one.is_ours and not (first := self.problem.check(one)):
+            raise problem.NotReadyError(str(first))
+        verdict = checking.check(np.ones(3), np.ones(3), rtol=0)
+        return problem.Ready(one, lambda stream=None: None, verdict, 32, 1e-7)
+
+
+@pytest.fixture
+def gpu(monkeypatch, tmp_path):
+    """A GPU whose clock says MS for each kernel, and half of it for a student's."""
+
+    def timed(name, *_, **__):
+        ms = MS.get(name.split(",")[0].removeprefix("yours: "), 3.0)
+        ms = ms / 2 if name.startswith("yours") else ms
+        return timing.Timing.of(name, [ms] * 10, what="kernel", device="a GPU", cache="cold")
+
+    def compared(a, b, *, verdicts, names, **_):
+        one, other = map(timed, names)
+        ratio = one.median / other.median
+        return timing.Comparison(ratio, 0.99 * ratio, 1.01 * ratio, one, other)
+
+    chosen = dataclasses.replace(device.select(), kind="gpu", name="a GPU")
+    monkeypatch.setattr(device, "select", lambda: chosen)
+    monkeypatch.setattr(results, "_software", lambda _: {})
+    monkeypatch.setattr(results, "_begun", {})
+    monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
+    monkeypatch.setattr(timing, "compare", compared)
+    monkeypatch.setattr(timing, "time_gpu", lambda run, *, name, **_: timed(name))
+    for kind in ("problem.Problem", "layers.Layer", "convolutions.Convolution"):
+        monkeypatch.setattr(f"helpers.bench.{kind}.on_device", lambda self: FakeDevice(self))
+    return chosen
+
+
+def test_a_comparison_writes_a_record_with_one_schema(small, gpu, tmp_path):
+    times = small.compare("conv2d_constant", TILED, record="109_try")
+    assert times.ratio(TILED).value == 0.5 and times.ms("conv2d_constant") == 2.0
+    record = results.load(tmp_path / "109_try.json")
+    assert record.lab == "109_conv2d_tiles" and set(record.sources) == {"conv2d_constant", TILED}
+    row = record.one(series=TILED)
+    assert (row["over"], row["ratio"], row["low"]) == ("conv2d_constant", 0.5, 0.495)
+    assert row["registers"] == 32 and row["channels"] == SMALL.C
+    again = bench.Times.read(record, small, [small.kernel(TILED)], small.kernel("conv2d_constant"))
+    assert again.ratio(TILED) == times.ratio(TILED)
+
+
+def test_a_second_experiment_goes_to_the_same_record_and_a_repeated_one_takes_its_place(small, gpu):
+    small.compare("conv2d_constant", TILED, record="109_try")
+    times = small.sweep(TILED, TILE_WIDTH=(8, 16), record="109_try")
+    assert len(times.record.measurements) == 4
+    times = small.sweep(TILED, TILE_WIDTH=(8, 16), record="109_try")
+    assert len(times.record.measurements) == 4
+    assert times.ms(TILED, tile_width=8) == 1.0
+    with pytest.raises(KeyError, match="2 times of 'conv2d_tiled'"):
+        times.ms(TILED)
+
+
+def test_a_students_kernel_is_timed_beside_ours_and_not_before_it_has_passed(small, gpu):
+    right, wrong = cell_of(TILED), cell_of(TILED, ("c < C", "c < C - 1"))
+    with pytest.raises(bench.KernelError, match="two kernels are called 'yours: conv2d_tiled'"):
+        small.compare("conv2d_constant", TILED, right, wrong, record="109_try")
+    other = small.kernel(wrong, label="yours: the second")
+    times = small.compare("conv2d_constant", TILED, right, other, record="109_try")
+    lines = times.table().splitlines()
+    assert any(line.startswith(NOT_YET) for line in lines)
+    assert any("4.00 x as fast" in line and "yours" in line for line in lines)
+    assert sum(m.series.startswith("yours") for m in times.record.measurements) == 1
+    figure = bench.bars(times)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert NOT_YET in labels and len(figure.axes[0].patches) == len(labels) - 1
+    plt.close(figure)
+
+
+def test_a_time_of_an_earlier_text_of_a_cell_is_not_shown_for_a_wrong_one(small, gpu):
+    small.compare("conv2d_constant", cell_of(TILED), record="109_try")
+    times = small.compare("conv2d_constant", cell_of(TILED, ("c < C", "c < 1")), record="109_try")
+    assert times[1].state == NOT_YET and times[1].ratio is None
+
+
+def test_our_own_kernel_that_is_wrong_is_never_timed(small, gpu):
+    wrong = small.kernel(TILED).changed("c < C", "c < C - 1", label="a channel less")
+    with pytest.raises(bench.NotReadyError, match="only the first channel is summed"):
+        small.compare("conv2d_constant", wrong, record="109_try")
+    with pytest.raises(bench.NotReadyError):
+        small.sweep(wrong, record="109_try")
+
+
+def test_a_ready_without_a_verdict_is_not_timed():
+    one = problem.Ready(bench.layer().kernel(TILED), lambda stream=None: None, None, 32, 0.0)
+    for timed in (one.time, lambda: one.beside(one)):
+        with pytest.raises(timing.NotCheckedError, match="conv2d_tiled has not passed a check"):
+            timed()
+
+
+def test_the_device_refuses_what_is_wrong_there(small, monkeypatch):
+    """OnDevice.ready itself, on the simulator's driver: a right kernel, then a wrong verdict."""
+    with problem.OnDevice(bench.product(3, 2)) as there:
+        assert there.ready("split_product").registers > 0
+        wrong = there.problem.kernel("split_product").changed("int steps", "int stepss")
+        with pytest.raises(bench.NotReadyError, match="has not passed its check"):
+            there.ready(wrong)
+        none = checking.CheckError(
+            "FAIL here", name="x", wrong=1, diagnosis=checking.Diagnosis("x", "x")
+        )
+        monkeypatch.setattr(
+            there.problem.__class__, "verdict", lambda *_: (_ for _ in ()).throw(none)
+        )
+        with pytest.raises(bench.NotReadyError, match="is wrong on this GPU"):
+            there.ready("split_product")
+
+
+def test_the_layer_on_a_device_checks_every_output():
+    with bench.layer(images=3, shape=SMALL).on_device() as there:
+        ready = there.ready(TILED)
+        assert ready.verdict.count == 3 * SMALL.M * 18 * 27 and 0 < ready.error < 1e-5
+    with bench.conv1d(5_000, 5).on_device() as there:
+        assert there.ready("conv1d_tiled_input").verdict
+
+
+# ---- Without a GPU, from the records of both schemas
+
+
+def test_the_record_with_low_and_high_is_read():
+    layer = bench.layer("layer 1")
+    maps = [layer.kernel("conv2d_tiled_maps", MAPS=count) for count in (2, 4)]
+    times = layer.compare("conv2d_constant", TILED, *maps, record="109_tiles")
+    old = {
+        row["maps"]: row
+        for row in results.load(results.MEASURED / "109_tiles.json").rows()
+        if row.get("layer") == "layer 1" and row["series"] == "ratio"
+    }
+    assert times.ratio(TILED).value == old[1]["ratio"]
+    assert times.ratio("conv2d_tiled_maps", maps=4).low == old[4]["low"]
+    assert times.record.recalled and "Recorded on" in repr(times)
+
+
+def test_the_record_with_ratio_low_and_the_other_direction_is_read():
+    layer = bench.layer("layer E2")
+    held = layer.kernel("conv2d_constant", label="held to 32 registers")
+    times = layer.compare("conv2d_basic", "conv2d_constant", held, record="200_constant")
+    rows = results.load(results.MEASURED / "200_constant.json").rows()
+    where = {"layer": "layer E2", "batch": 10_000}
+    for label, series in (("conv2d_constant", "ratio"), (held.label, "32 registers")):
+        (old,) = (
+            row
+            for row in rows
+            if row["series"] == series and all(row.get(key) == v for key, v in where.items())
+        )
+        ratio = times.ratio(label)
+        assert (ratio.value, ratio.low) == (1 / old["ratio"], 1 / old["high"])
+
+
+def test_series_of_the_form_a_over_b_are_read():
+    layer = bench.layer("layer 1", images=100)
+    wide = layer.kernel("conv2d_basic", block=(32, 8), label="conv2d_basic, 32 x 8")
+    times = layer.compare("conv2d_basic", "conv2d_uncoalesced", wide, record="108_coalescing")
+    old = results.load(results.MEASURED / "108_coalescing.json").series(
+        "conv2d_basic, 32 x 8 over conv2d_basic"
+    )
+    row = next(m.row() for m in old if m.parameters["layer"] == "layer 1")
+    assert row["batch"] == 100 and times.ratio("conv2d_basic, 32 x 8").value == row["ratio"]
+    shapes = bench.layer("layer 1").sweep(
+        "conv2d_basic", block=[(8, 32), (16, 16)], record="108_coalescing"
+    )
+    rows = results.load(results.MEASURED / "108_coalescing.json").series("block shapes")
+    (square,) = (m.row() for m in rows if m.parameters["block_width"] == 16)
+    assert shapes.ms("conv2d_basic", block="16 x 16") == square["median_ms"]
+
+
+RECORDS = [
+    path
+    for path in sorted(results.MEASURED.glob("*.json"))
+    if "measurements" in json.loads(path.read_text())
+]
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_every_ratio_of_every_record_has_one_schema(path):
+    raw = json.loads(path.read_text())["measurements"]
+    for row, old in zip(results.load(path).rows(), raw, strict=True):
+        for end in ("low", "high"):
+            if f"ratio_{end}" in old["parameters"]:
+                assert row[end] == old["parameters"][f"ratio_{end}"]
+    for row in results.load(path).comparable():
+        assert "ratio_low" not in row and "ratio_high" not in row
+        if row.get("ratio") is not None and "low" in row:
+            assert 0 < row["low"] <= row["ratio"] <= row["high"]
+
+
+def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
+    layer = bench.layer("layer 1")
+    right, wrong = cell_of(TILED), cell_of(TILED, ("c < C", "c < C - 1"))
+    basic = layer.kernel("conv2d_basic", TILE_WIDTH=4)
+    times = layer.compare("conv2d_constant", basic, right, record="109_tiles")
+    assert [one.state for one in times[1:]] == ["not timed here"] * 2
+    wrong_there = bench.layer("layer 2").compare("conv2d_constant", wrong, record="109_tiles")
+    assert wrong_there[1].state == NOT_YET
+    with pytest.raises(KeyError, match="conv2d_basic, tile_width 4 has no ratio: not timed here"):
+        times.ratio("conv2d_basic")
+    bench.bars(times)
+    plt.close("all")
+
+
+def test_one_and_by_name_what_is_ambiguous():
+    record = results.load(results.MEASURED / "109_tiles.json")
+    assert record.one(series=TILED, layer="layer 1", maps=1)["kernel"] == TILED
+    assert set(record.by("tile_width", series=TILED, layer="layer 2")) == {8, 16, 20, 32}
+    with pytest.raises(KeyError, match=r"has \d+ rows with .*: name more entries, of .*layer, "):
+        record.one(series=TILED)
+    with pytest.raises(KeyError, match="has no row with"):
+        record.one(series="conv2d_none")
+    with pytest.raises(KeyError, match=r"several rows with .* and layer 'layer 1'"):
+        record.by("layer", series=TILED)
+
+
+# ---- Ratios and figures
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words", "verdict"),
+    [
+        ((1.0, 0.99, 1.01), "no measurable difference", "no measurable difference"),
+        ((0.5, 0.49, 0.51), "2.00 x as fast", "faster"),
+        ((1.5, 1.49, 1.51), "1.50 x the time", "slower"),
+        ((1.003, 1.002, 1.004), "1.003 x the time", "slower"),
+        ((1.01, 1.0, 1.02), "no measurable difference", "no measurable difference"),
+    ],
+)
+def test_a_ratio_has_one_direction_in_words(numbers, words, verdict):
+    ratio = bench.Ratio("a", "b", *numbers)
+    assert (ratio.words(), ratio.verdict) == (words, verdict)
+    assert ratio.row()[0] == "a" and ratio.row()[2] == words
+
+
+def test_a_ratio_outside_of_its_interval_is_refused():
+    with pytest.raises(ValueError, match="0 < low <= value <= high"):
+        bench.Ratio("a", "b", 1.2, 0.9, 1.1)
+
+
+def test_figures_follow_the_times():
+    layer = bench.layer("layer 1")
+    maps = [layer.kernel("conv2d_tiled_maps", MAPS=count) for count in (2, 4)]
+    times = layer.compare("conv2d_constant", *maps, record="109_tiles")
+    curve = bench.curve(times, by="maps")
+    assert "maps 4 is best, 1.56 x as fast" in curve.axes[0].get_title(loc="left")
+    assert curve.axes[0].get_ylim()[0] == 0
+    widths = layer.sweep("conv2d_constant", TILED, TILE_WIDTH=(8, 16, 20, 32), record="109_tiles")
+    assert len(bench.curve(widths, by="tile_width").axes[0].get_legend().get_texts()) == 2
+    assert len(bench.ladder(widths).axes[0].get_yticklabels()) == 8
+    assert bench.roofline(widths).axes[0].get_xscale() == "log"
+    with pytest.raises(ValueError, match="no kernel of these times has a size 'stride'"):
+        bench.curve(widths, by="stride")
+    plt.close("all")
+
+
+def test_the_names_of_the_bench_are_found():
+    assert {name for name in dir(bench) if name in bench.__all__} == set(bench.__all__)
+    assert all(getattr(bench, name) is not None for name in bench.__all__)
+    with pytest.raises(AttributeError, match=r"helpers\.bench has no 'layr'; it has"):
+        _ = bench.layr
+
+
+def test_findings_of_all_launches_are_there(small):
+    racing = small.kernel(TILED).changed(
+        "        __syncthreads();   // the next channel overwrites", "   //"
+    )
+    seen = small.count(TILED, racing)
+    assert {found.kind for found in seen.findings} == {"race"} and not seen[0].findings
+    assert isinstance(seen.findings[0], simulator.Finding)
+
+
+def test_a_part_of_a_kernel_has_passed_with_the_whole():
+    with bench.layer(images=2, shape=SMALL).on_device() as there:
+        whole = there.ready("conv2d_half")
+        part = whole.only("to_half")
+        assert part.verdict == whole.verdict
+        there.poison()
+        part.run()
+        with pytest.raises(checking.CheckError):  # the conversion alone writes no output
+            there.verdict(whole.kernel)
+        whole.run()
+        assert there.verdict(whole.kernel)
+        fitted = conv2d.conv2d_named(TILED).with_tile(8)
+        assert there.ready(fitted).kernel.spec is fitted
+
+
+def test_a_kernel_of_several_launches_is_counted_whole(small):
+    seen = small.count("im2col_gemm")[0]
+    x, filter = small.one.inputs()
+    _, profiles = conv2d.simulate("im2col_gemm", x, filter)
+    assert len(seen.profiles) == len(profiles) == 2
+    want = sum(32 * one.global_load_sectors for one in profiles) / seen.outputs
+    assert seen.per(32, "global_load_sectors") == want
+    assert seen.total("sectors", "global", "load") == sum(p.global_load_sectors for p in profiles)
+
+
+def test_the_network_is_checked_stage_by_stage():
+    net = bench.network(50)
+    mixed = net.kernel("conv2d_basic", second="conv2d_register")
+    assert all(net.check("fused", mixed))
+    wrong = net.check(net.kernel("conv2d_basic").changed("p < K; ++p", "p < K - 1; ++p"))
+    assert not wrong and "LeNet, 2 images, pool 1" in str(wrong)
+    with bench.network(3).on_device() as there:
+        assert there.ready("fused").verdict.count == 3
+        with pytest.raises(bench.KernelError, match="time it on its layer"):
+            there.ready(net.kernel("conv2d_basic").changed("p < K", "K > p"))
+    with pytest.raises(bench.KernelError, match="there is no form 'fusedd' of the network"):
+        net.kernel("fusedd")

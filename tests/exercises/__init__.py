@@ -1,0 +1,43 @@
+"""Answers to the exercises, right and wrong: a folder for each exercise, by the name of its own.
+
+text_of(one, answer)     the text of an answer: a file here or of the exercise, with edits
+right(one), wrong(one)   the answers of an exercise
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from helpers.exercises.puzzles import Puzzle
+from tests.exercises import answers
+from tests.exercises.answers import Answer
+
+HERE = Path(__file__).parent
+_OF_A_PUZZLE = answers.wrong("the stub", "nothing is written", file="stub.cu", status="not_begun")
+
+
+def right(one: Any) -> tuple[Answer, ...]:
+    """Return the answers that must pass."""
+    return _module(one).RIGHT
+
+
+def wrong(one: Any) -> tuple[Answer, ...]:
+    """Return the answers that must not pass, with what must be said of them."""
+    found = _module(one).WRONG
+    return (*found, _OF_A_PUZZLE) if isinstance(one, Puzzle) else found
+
+
+def text(one: Any, file: str) -> str:
+    """Return the text of an answer's file, which lies here or beside the exercise."""
+    return one.text(file, HERE / one.folder.name if file.startswith(("right_", "wrong_")) else None)
+
+
+def text_of(one: Any, answer: Answer) -> str:
+    """Return the text of an answer. Raises answers.EditError."""
+    return answer.applied(lambda file: text(one, file))
+
+
+def _module(one: Any) -> Any:
+    return importlib.import_module(f"tests.exercises.{one.folder.name}")

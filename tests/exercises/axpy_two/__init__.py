@@ -1,0 +1,44 @@
+"""Answers to axpy_two, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("a block's two halves"),
+    right("the grid's two halves", "right_grid_stride.cu"),
+    right("float2", "right_float2.cu"),
+)
+
+
+WRONG = (
+    wrong("n written into the kernel", "argument: i < n", ("i < n", "i < 1000"), status="finding"),
+    wrong(
+        "n written into the kernel, too small",
+        "no thread writes them",
+        ("i < n", "i < 512 && i < n"),
+    ),
+    wrong("a written into the kernel", "argument a", ("a * x[i]", "2.0f * x[i]")),
+    wrong(
+        "the block's width written into the kernel",
+        "blockDim.x",
+        ("2 * blockIdx.x * blockDim.x", "2 * blockIdx.x * 256"),
+        ("k * blockDim.x", "k * 256"),
+    ),
+    wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
+    wrong("n - 1", "last element", ("i < n", "i < n - 1")),
+    wrong(
+        "one element a thread",
+        "half of the elements",
+        ("k < 2", "k < 1"),
+        ("2 * blockIdx.x", "blockIdx.x"),
+    ),
+    wrong("nothing is done", "unchanged", ("y[i] = a * x[i] + y[i]", "continue")),
+    wrong(
+        "two threads on one element",
+        "two threads write the same element",
+        ("k * blockDim.x", "k"),
+        status="finding",
+    ),
+    wrong("lanes two elements apart, the stub", "sectors", file="stub.cu", status="not_begun"),
+)

@@ -1,0 +1,59 @@
+"""Answers to block_max, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+STEP = "        __syncthreads();\n    }"
+
+RIGHT = (
+    right("halves in shared memory"),
+    right("candidates in registers", "right_first.cu"),
+    right("shuffles in each warp, then among the warps", "right_warps.cu"),
+)
+
+
+WRONG = (
+    wrong("0 for threads without a number", "-infinity", ("-INFINITY", "0.0f")),
+    wrong(
+        "begins with 0",
+        "begin with 0",
+        ("P[blockIdx.x] = s[0]", "P[blockIdx.x] = fmaxf(0.0f, s[0])"),
+    ),
+    wrong("-1 for threads without a number", "only the last block", ("-INFINITY", "-1.0f")),
+    wrong("the smallest", "must be the largest", ("fmaxf(s[t], s", "fminf(s[t], s")),
+    wrong(
+        "every thread writes the result",
+        "one thread writes",
+        ("if (t == 0) P", "P"),
+        status="budget",
+    ),
+    wrong("the last step is missing", "half = 1", ("half > 0", "half > 1")),
+    wrong("the first step is missing", "half = 128", ("half = 128", "half = 64")),
+    wrong("no step", "first number of each block", ("half = 128", "half = 0")),
+    wrong("no barrier in the steps", "behind each step", (STEP, "    }"), status="finding"),
+    wrong(
+        "no barrier behind the filling",
+        "behind the filling",
+        ("-INFINITY;\n    __syncthreads();", "-INFINITY;"),
+        status="finding",
+    ),
+    wrong(
+        "the barrier in the branch",
+        "must not stand in a branch",
+        (
+            "if (t < half) s[t] = fmaxf(s[t], s[t + half]);\n        __syncthreads();",
+            "if (t < half) {\n            s[t] = fmaxf(s[t], s[t + half]);\n"
+            "            __syncthreads();\n        }",
+        ),
+        status="finding",
+    ),
+    wrong(
+        "no guard",
+        "the last block has more threads",
+        ("i < n ? N[i] : -INFINITY", "N[i]"),
+        status="finding",
+    ),
+    wrong("one thread compares", "255 comparisons", file="wrong_one_thread.cu", status="budget"),
+    wrong("one thread loads", "loads its 32 numbers", file="wrong_global.cu", status="budget"),
+)

@@ -1,0 +1,62 @@
+"""Answers to conv2d_two, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("eight rows, two sums"),
+    right("a row in registers", "right_rows.cu"),
+    right("a pitch of 40", "solution.cu", ("PITCH=24", "PITCH=40")),
+)
+
+
+WRONG = (
+    wrong("the stub", "Both sums are 0", file="stub.cu", status="not_begun"),
+    wrong(
+        "the tile read for each output anew",
+        "shared loads per output",
+        file="wrong_two_readings.cu",
+        status="budget",
+    ),
+    wrong(
+        "the tile is filled and ignored, sums from x",
+        "loads of x per block",
+        file="wrong_ignored.cu",
+        status="budget",
+    ),
+    wrong(
+        "sizes written into the kernel",
+        "arguments h and w",
+        ("int H, int W)\n{", "int, int)\n{\n    const int H = 23, W = 30;"),
+        status="finding",
+    ),
+    wrong("the pitch stays", "bank conflicts", ("PITCH=24", "PITCH=22"), status="budget"),
+    wrong("only the upper output", "only the upper", ("if (p > 0) sum[1]", "if (p > 8) sum[1]")),
+    wrong(
+        "the lower output with the upper one's rows",
+        "rows 0 to 6",
+        ("(m * 7 + p - 1) * 7", "(m * 7 + p) * 7"),
+        status="finding",
+    ),
+    wrong(
+        "row 7 for the upper output, too",
+        "rows 0 to 6",
+        ("if (p < 7) sum[0]", "sum[0]"),
+        status="finding",
+    ),
+    wrong(
+        "the lower output with rows that are one too early",
+        "lower output",
+        (
+            "if (p > 0) sum[1] += cell * filter[(m * 7 + p - 1)",
+            "if (p < 7) sum[1] += cell * filter[(m * 7 + 6 - p)",
+        ),
+    ),
+    wrong("no barrier", "race", ("    __syncthreads();\n", ""), status="finding"),
+    wrong(
+        "nothing is written",
+        "nothing is written",
+        ("            y[(m", "            if (H < 0) y[(m"),
+    ),
+)

@@ -1,0 +1,64 @@
+"""Answers to fft_back, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("spans up, the conjugate"),
+    right("divided and taken modulo", "right_modulo.cu"),
+    right("the twiddle conjugated first", "right_conjugate.cu"),
+)
+
+
+WRONG = (
+    wrong("the stub", "as it came", file="stub.cu", status="not_begun"),
+    wrong(
+        "the transform by its definition",
+        "by its definition",
+        file="wrong_definition.cu",
+        status="budget",
+    ),
+    wrong(
+        "divided by n",
+        "divided by n",
+        (
+            "x[blockIdx.x * POINTS + i] = cells[i]",
+            "x[blockIdx.x * POINTS + i] = make_float2(cells[i].x / POINTS, cells[i].y / POINTS)",
+        ),
+    ),
+    wrong(
+        "the pairs turn forward",
+        "turn forward",
+        (
+            "c.x * w.x + c.y * w.y, c.y * w.x - c.x * w.y",
+            "c.x * w.x - c.y * w.y, c.y * w.x + c.x * w.y",
+        ),
+    ),
+    wrong(
+        "no barrier in the loop",
+        "a barrier must lie between",
+        ("        __syncthreads();\n", ""),
+        status="finding",
+    ),
+    wrong("the last stage is missing", "last stage", ("span < POINTS", "span < POINTS / 2")),
+    wrong(
+        "two barriers a stage",
+        "waits at barriers",
+        ("        cells[first] =", "        __syncthreads();\n        cells[first] ="),
+        status="budget",
+    ),
+    wrong(
+        "parts exchanged",
+        "exchanged",
+        (
+            "x[blockIdx.x * POINTS + i] = cells[i]",
+            "x[blockIdx.x * POINTS + i] = make_float2(cells[i].y, cells[i].x)",
+        ),
+    ),
+    wrong(
+        "nothing is written",
+        "nothing is written",
+        ("i += POINTS / 2) x[", "i += POINTS / 2) if (POINTS < 0) x["),
+    ),
+)

@@ -1,0 +1,58 @@
+"""Answers to gemm_flat, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("a loop over rows"),
+    right("threads counted through", "right_counted.cu"),
+    right("four rows, unrolled", "right_unrolled.cu"),
+)
+
+
+WRONG = (
+    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong(
+        "the loads of a square tile",
+        "tx < step",
+        file="wrong_square_loads.cu",
+        status="finding",
+    ),
+    wrong(
+        "no loop over the rows of X",
+        "four of its rows",
+        ("for (int i = ty; i < STEP; i += ROWS)", "for (int i = ty; i < ROWS; i += ROWS)"),
+        status="finding",
+    ),
+    wrong("only four terms of each step", "only 4 of each 16 terms", ("k < STEP", "k < ROWS")),
+    wrong(
+        "the last step is missing",
+        "last whole step",
+        ("first < inner", "first + STEP <= inner"),
+    ),
+    wrong("no guard of terms", "counts as 0", ("first + i < inner && ", ""), status="finding"),
+    wrong(
+        "no second barrier",
+        "race",
+        ("tile_x[k][tx];\n        __syncthreads();", "tile_x[k][tx];"),
+        status="finding",
+    ),
+    wrong(
+        "the tiles are not used",
+        "words from shared memory",
+        file="wrong_no_tile.cu",
+        status="budget",
+    ),
+    wrong(
+        "products with rows that are not there",
+        "words from shared memory",
+        file="wrong_square.cu",
+        status="budget",
+    ),
+    wrong(
+        "nothing is written",
+        "nothing is written",
+        ("    if (row < rows && col < cols) Y", "    if (rows < 0) Y"),
+    ),
+)

@@ -1,0 +1,91 @@
+"""Answers to loops_swapped, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right_python, wrong_python
+
+RIGHT = (
+    right_python("conditional expressions"),
+    right_python("std::max and std::min", "right_max.py"),
+    right_python("pointers", "right_pointers.py"),
+    right_python("the middle tap first", "right_middle_first.py"),
+    right_python("the last tap first", "right_last_tap_first.py"),
+)
+
+
+WRONG = (
+    wrong_python("the stub", "nothing is added yet", file="stub.py", status="not_begun"),
+    wrong_python("the last output left out", "one past the last output", file="wrong_last.py"),
+    wrong_python(
+        "loops not swapped",
+        "loops are not swapped",
+        file="wrong_not_swapped.py",
+        status="budget",
+    ),
+    wrong_python(
+        "loops not swapped, without a test",
+        "loops are not swapped",
+        file="wrong_not_swapped_bounds.py",
+        status="budget",
+    ),
+    wrong_python(
+        "loops not swapped, added to P itself",
+        "loops are not swapped",
+        file="wrong_not_swapped_in_place.py",
+        status="budget",
+    ),
+    wrong_python(
+        "loops not swapped, from the last output on",
+        "loops are not swapped",
+        file="wrong_not_swapped_backwards.py",
+        status="budget",
+    ),
+    wrong_python(
+        "swapped for few cells only",
+        "loops are not swapped",
+        file="wrong_swapped_for_few.py",
+        status="budget",
+    ),
+    wrong_python(
+        "no lower end",
+        "outside of n is read",
+        ("shift < 0 ? -shift : 0", "0"),
+    ),
+    wrong_python(
+        "no upper end",
+        "outside of n is read",
+        ("shift > 0 ? n - shift : n", "n"),
+    ),
+    wrong_python(
+        "outputs beyond P",
+        "outside of p is written",
+        ("shift > 0 ? n - shift : n", "n - shift"),
+    ),
+    wrong_python(
+        "the filter flipped",
+        "flipped",
+        ("filter[j];", "filter[width - 1 - j];"),
+    ),
+    wrong_python(
+        "only the middle tap",
+        "middle tap",
+        ("P[i] += N", "if (shift == 0) P[i] += N"),
+    ),
+    wrong_python(
+        "a loop that never ends",
+        "still running",
+        ("++j) {", "j += 0) {"),
+        status="time",
+    ),
+    wrong_python(
+        "it does not compile",
+        "does not compile",
+        ("last = shift", "last = shifted"),
+        status="compile",
+    ),
+    wrong_python(
+        "a crash",
+        "crashed",
+        ("P[i] += N[i + shift]", "P[i - (1LL << 40)] += N[i + shift]"),
+    ),
+)

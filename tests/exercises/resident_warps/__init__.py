@@ -1,0 +1,60 @@
+"""Answers to resident_warps, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right_python, wrong_python
+
+RIGHT = (
+    right_python("a minimum of four limits"),
+    right_python("one block after another", "right_counting.py"),
+)
+
+
+WRONG = (
+    wrong_python("the stub", "32 blocks", file="stub.py", status="not_begun"),
+    wrong_python(
+        "partial warps",
+        "whole warps",
+        ("-(-threads // 32)", "threads / 32"),
+        ("    return blocks * warps_of_block", "    return int(blocks * threads // 32)"),
+    ),
+    wrong_python("no limit on blocks", "32 blocks", ("        32,\n", "")),
+    wrong_python(
+        "registers not rounded",
+        "multiple of 8",
+        ("-(-registers // 8) * 8", "registers"),
+    ),
+    wrong_python(
+        "no quarters",
+        "quarter of the multiprocessor",
+        ("4 * (16_384 // registers_of_warp)", "65_536 // registers_of_warp"),
+    ),
+    wrong_python(
+        "warps that are no whole blocks",
+        "whole or not at all",
+        (
+            "    return blocks * warps_of_block",
+            "    return min(64, warps_by_registers, 32 * warps_of_block)",
+        ),
+    ),
+    wrong_python(
+        "the kilobyte of each block forgotten",
+        "1,024 bytes besides",
+        ("(shared_bytes + 1024)", "max(shared_bytes, 1)"),
+    ),
+    wrong_python(
+        "blocks in place of warps",
+        "per thread",
+        ("    return blocks * warps_of_block", "    return blocks"),
+    ),
+    wrong_python(
+        "a number with a fraction",
+        "whole number",
+        ("    return blocks * warps_of_block", "    return blocks * threads / 32"),
+    ),
+    wrong_python(
+        "nothing is returned",
+        "whole number",
+        ("    return blocks * warps_of_block", "    blocks * warps_of_block"),
+    ),
+)

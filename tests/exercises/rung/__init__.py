@@ -1,0 +1,60 @@
+"""Answers to rung, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("a tile and the weights of four maps"),
+    right("eight maps", "solution.cu", ("-DMAPS=4", "-DMAPS=8")),
+)
+
+
+WRONG = (
+    wrong("the stub", "load sectors per output", file="stub.cu", status="not_begun"),
+    wrong(
+        "one map a block, no weights staged",
+        "load sectors per output",
+        file="wrong_one_map.cu",
+        status="budget",
+    ),
+    wrong(
+        "no barrier after the sums",
+        "barrier",
+        ("        __syncthreads();   // not before all have read\n", ""),
+        status="finding",
+    ),
+    wrong(
+        "no barrier before the sums",
+        "barrier",
+        ("        __syncthreads();   // others loaded what is read now\n", ""),
+        status="finding",
+    ),
+    wrong(
+        "K = 7 written into the kernel",
+        "sizes from the arguments",
+        ("int H, int W, int K)\n{", "int H, int W, int)\n{\n    const int K = 7;"),
+        status="finding",
+    ),
+    wrong(
+        "no guard of maps",
+        "guard",
+        ("maps = min(MAPS, M - first)", "maps = MAPS"),
+        status="finding",
+    ),
+    wrong(
+        "MAPS that the launch cannot have",
+        "must be 1 or more",
+        ("-DMAPS=4", "-DMAPS=0"),
+        status="refused",
+    ),
+    wrong("the last channel left out", "last channel", ("c < C", "c < (C > 1 ? C - 1 : C)")),
+    wrong(
+        "nothing is written",
+        "nothing is written",
+        (
+            "    for (int m = 0; m < maps && inside; ++m)\n        y",
+            "    for (int m = 0; m < maps && K < 0; ++m)\n        y",
+        ),
+    ),
+)

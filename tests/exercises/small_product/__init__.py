@@ -1,0 +1,44 @@
+"""Answers to small_product, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("zeros behind, a pitch of 72"),
+    right("a pitch of 88", "solution.cu", ("PITCH = 72", "PITCH = 88")),
+    right("cleared first", "right_cleared.cu"),
+)
+
+
+WRONG = (
+    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("three steps", "49th term", file="wrong_short.cu"),
+    wrong("the pitch stays", "bank conflicts", ("PITCH = 72", "PITCH = 64"), status="budget"),
+    wrong(
+        "the terms behind are not set",
+        "must be set to 0",
+        file="wrong_unset.cu",
+        status="finding",
+    ),
+    wrong("no tensor cores", "tensor cores", file="wrong_no_tensor.cu", status="budget"),
+    wrong(
+        "no tensor cores, and one idle mma_sync",
+        "tensor cores",
+        file="wrong_idle.cu",
+        status="budget",
+    ),
+    wrong("an uneven pitch", "multiple of 8", ("PITCH = 72", "PITCH = 73"), status="finding"),
+    wrong(
+        "a read beyond 49 terms",
+        "store 0",
+        ("term < TERMS ? a[row * TERMS + term] : __half(0.0f)", "a[row * TERMS + term]"),
+        status="finding",
+    ),
+    wrong("no __syncwarp()", "race", ("    __syncwarp();\n", ""), status="finding"),
+    wrong(
+        "nothing is written",
+        "nothing is written",
+        ("    wmma::store_matrix_sync", "    if (TERMS < 0) wmma::store_matrix_sync"),
+    ),
+)

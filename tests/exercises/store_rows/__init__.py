@@ -1,0 +1,43 @@
+"""Answers to store_rows, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("a tile of 8 x 48"),
+    right("a tile of 8 x 34 without gaps", "right_dense.cu"),
+    right("stores of float4", "right_float4.cu"),
+)
+
+
+WRONG = (
+    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong(
+        "each lane stores its four sums at once",
+        "sectors written",
+        file="wrong_at_once.cu",
+        status="budget",
+    ),
+    wrong(
+        "sums read again from global memory",
+        "bytes of sums loaded",
+        file="wrong_again.cu",
+        status="budget",
+    ),
+    wrong(
+        "no __syncwarp()",
+        "__syncwarp() must lie",
+        ("    __syncwarp();   // lanes read what others staged\n", ""),
+        status="finding",
+    ),
+    wrong("rows of 48", "48 columns", ("staged[i / 34][i % 34]", "staged[i / 48][i % 48]")),
+    wrong("in the order of the lanes", "order of the lanes", file="wrong_order.cu"),
+    wrong("the tail is not stored", "never written", ("i < 8 * 34", "i < 8 * 32")),
+    wrong("shuffles", "shuffles", file="wrong_shuffles.cu", status="budget"),
+    wrong(
+        "nothing is written",
+        "nothing is written",
+        ("i += 32) y[i]", "i += 32) if (i < 0) y[i]"),
+    ),
+)

@@ -1,0 +1,41 @@
+"""Answers to taps_split, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("down, halving"),
+    right("crosswise", "solution.cu", ("__shfl_down_sync", "__shfl_xor_sync")),
+    right("five lines, growing", "right_growing.cu"),
+    right("the last lane stores", "right_up.cu"),
+)
+
+
+WRONG = (
+    wrong("the stub", "unchanged", file="stub.cu", status="not_begun"),
+    wrong("32 atomics", "atomics", file="wrong_atomics.cu", status="budget"),
+    wrong(
+        "lane 0 alone",
+        "lane 0's own",
+        (
+            "for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffff, "
+            "sum, half);\n",
+            "",
+        ),
+    ),
+    wrong("from 8 lanes on", "first shuffle", ("half = 16", "half = 8")),
+    wrong("down to 2 lanes", "last shuffle", ("half > 0", "half > 1")),
+    wrong("all lanes store", "several lanes store", ("if (lane == 0) ", ""), status="finding"),
+    wrong(
+        "all lanes store the same sum",
+        "only one lane of the warp",
+        ("__shfl_down_sync", "__shfl_xor_sync"),
+        ("if (lane == 0) ", ""),
+        status="budget",
+    ),
+    wrong("shared memory", "shared memory", file="wrong_shared.cu", status="budget"),
+    wrong("every lane does all taps", "load", file="wrong_all_taps.cu", status="budget"),
+    wrong("31 shuffles", "shuffles per warp", file="wrong_chain.cu", status="budget"),
+    wrong("nothing is written", "unchanged", ("if (lane == 0)", "if (lane == 32)")),
+)

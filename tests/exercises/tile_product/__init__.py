@@ -1,0 +1,78 @@
+"""Answers to tile_product, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("one pair of tiles"),
+    right("two pairs by turns, and no zeros", "right_two_buffers.cu"),
+)
+
+
+WRONG = (
+    wrong("no tiles", "in each turn a thread loads", file="wrong_direct.cu", status="budget"),
+    wrong(
+        "no barrier behind the filling",
+        "each turn has two barriers",
+        ("        __syncthreads();\n        for", "        for"),
+        status="finding",
+    ),
+    wrong(
+        "no barrier behind the reading",
+        "each turn has two barriers",
+        ("        __syncthreads();    // the next turn fills the tiles again\n", ""),
+        status="finding",
+    ),
+    wrong(
+        "whole tiles alone",
+        "behind the last whole tile",
+        ("first < inner; first", "first + 16 <= inner; first"),
+    ),
+    wrong(
+        "one tile",
+        "first tile's 16 terms",
+        ("first < inner; first", "first < min(inner, 16); first"),
+    ),
+    wrong("15 terms", "k runs from 0 to 15", ("k < 16", "k < 15")),
+    wrong(
+        "no guard for A",
+        "ask before you load",
+        ("r < rows && first + x < inner ?", "first + x < inner ?"),
+        status="finding",
+    ),
+    wrong(
+        "no guard at the store",
+        "must not store",
+        ("if (r < rows && c < cols) C", "C"),
+        status="finding",
+    ),
+    wrong("C transposed", "rows and columns exchanged", ("C[r * cols + c]", "C[c * rows + r]")),
+    wrong("A's tile the wrong way around", "sum over k of a[r][k]", ("a[y][k]", "a[k][y]")),
+    wrong(
+        "a sum begun anew in each turn",
+        "sum over k of a[r][k]",
+        ("        for (int k", "        sum = 0.0f;\n        for (int k"),
+    ),
+    wrong(
+        "threads without a cell of C leave",
+        "no thread may return",
+        ("    float sum", "    if (r >= rows || c >= cols) return;\n    float sum"),
+        status="finding",
+    ),
+    wrong(
+        "B's tile the wrong way around",
+        "down a column of b",
+        ("a[y][k] * b[k][x]", "a[y][k] * b[x][k]"),
+    ),
+    wrong(
+        "lanes down the columns of B",
+        "neighbouring cells of a row",
+        (
+            "b[y][x] = first + y < inner && c < cols ? B[(first + y) * cols + c]",
+            "b[x][y] = first + x < inner && blockIdx.x * 16 + y < cols ? "
+            "B[(first + x) * cols + blockIdx.x * 16 + y]",
+        ),
+        status="budget",
+    ),
+)

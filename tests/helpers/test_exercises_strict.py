@@ -1,0 +1,191 @@
+"""What exercises must not accept, and what they must: answers that are made from the solutions, so
+that no exercise is left out.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from helpers import exercises
+from helpers.exercises.exercise import Exercise
+from tests import exercises as answers
+
+pytestmark = pytest.mark.long
+
+ALL = [one for one in map(exercises.find, exercises.names()) if isinstance(one, Exercise)]
+# One block, or a fixed number of a few.
+SMALL = ("squares", "store_rows", "small_product", "two_products", "split_sum", "fft_back")
+# Layers of a drawn shape that a competition keeps small, and one cut into launches.
+LAYERS = ("my_rung", "my_entry", "conv2d_chunk")
+GROWING = [one for one in ALL if one.name not in SMALL + LAYERS]
+WIDTHS = [one for one in ALL if re.search(r"\bint K\)", one.solution)]
+
+
+def title(one: Exercise) -> str:
+    return one.name
+
+
+def edited(one: Exercise, *edits: tuple[str, str]) -> str:
+    text = one.solution
+    for old, new in edits:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
+def with_first_line(one: Exercise, line: str) -> str:
+    """The solution with a line at the beginning of its kernel."""
+    found = re.search(rf"__global__[^{{]*\b{one.cell_name}\b[^{{]*{{", one.solution)
+    assert found is not None
+    return f"{one.solution[: found.end()]}\n    {line}{one.solution[found.end() :]}"
+
+
+# ---- sizes ----
+
+
+@pytest.mark.parametrize("one", GROWING, ids=title)
+def test_a_kernel_for_small_sizes_alone_does_not_pass(one):
+    """As `if (n > 2000) return;`, and as an index of 16 bits, which counts to 32,767."""
+    blocks, threads = "gridDim.x * gridDim.y * gridDim.z", "blockDim.x * blockDim.y"
+    assert one.judge(with_first_line(one, f"if ({blocks} * {threads} < 1u) return;")).passed
+    guard = {
+        "turned_tiles": "if (n > 32767) return;",  # four blocks, whatever n is
+        "conv2d_patch": "if (4 * (H - 6) * (W - 6) > 32767) return;",  # eight outputs a thread
+    }.get(one.name, f"if ({blocks} > 16383u / ({threads})) return;")
+    found = one.judge(with_first_line(one, guard))
+    assert not found.passed, found
+
+
+@pytest.mark.parametrize("name", ["conv1d_edge", "conv1d_symmetric", "add_arrays", "axpy_two"])
+def test_an_index_of_16_bits_does_not_pass(name):
+    one = exercises.find(name)
+    index = re.search(r"(?:const )?int i = ([^;,]*)", one.solution)
+    assert index is not None
+    short = index[0].replace("int i", "short i")
+    assert not one.judge(one.solution.replace(index[0], short)).passed
+
+
+@pytest.mark.parametrize("width", [3, 5, 7])
+@pytest.mark.parametrize("one", WIDTHS, ids=title)
+def test_a_kernel_for_one_filter_width_does_not_pass(one, width):
+    assert one.judge(with_first_line(one, "K = K;")).passed
+    assert not one.judge(with_first_line(one, f"K = {width};")).passed
+    assert not one.judge(with_first_line(one, f"if (K != {width}) return;")).passed
+
+
+# ---- values ----
+
+
+@pytest.mark.parametrize("least", ["-999.0f", "-1e5f", "-1e6f", "-1e30f", "-1e38f"])
+def test_a_number_for_minus_infinity_does_not_pass(least):
+    one = exercises.find("block_max")
+    assert not one.judge(edited(one, ("-INFINITY", least))).passed
+
+
+@pytest.mark.parametrize("least", ["-FLT_MAX", "-3.402823466e38f", "__int_as_float(0xff800000)"])
+def test_the_least_of_all_numbers_is_minus_infinity_enough(least):
+    one = exercises.find("block_max")
+    text = edited(one, ("-INFINITY", least)).replace("\n", "\n#include <cfloat>\n", 1)
+    assert one.judge(text).passed
+
+
+@pytest.mark.parametrize("most", ["999.0f", "1e6f", "1e30f", "1e38f"])
+def test_a_number_for_infinity_does_not_pass(most):
+    one = exercises.find("above_lowest")
+    assert not one.judge(edited(one, (": INFINITY", f": {most}"))).passed
+
+
+# ---- warps ----
+
+SECOND_WARP = """
+    const unsigned t = threadIdx.y * blockDim.x + threadIdx.x, all = blockDim.x * blockDim.y;
+    if (t >= 32 && t < 64)
+        for (unsigned k = t; k < all; k += 32)
+            work({names}, make_uint3(blockIdx.x, blockIdx.y, blockIdx.z),
+                 make_uint3(k % blockDim.x, k / blockDim.x, 0));
+    else if (t < 32)
+        work({names}, make_uint3(blockIdx.x, blockIdx.y, blockIdx.z),
+             make_uint3(t % blockDim.x, t / blockDim.x, 0));
+"""
+
+
+@pytest.mark.parametrize("name", ["conv1d_edge", "conv1d_symmetric", "add_arrays", "conv2d_same"])
+def test_the_second_warp_cannot_do_the_work_of_the_others(name):
+    """The first warp does its own part: nothing is seen of the others in it."""
+    from tests.course.test_idle_work import rearranged
+
+    one = exercises.find(name)
+    found = one.judge(rearranged(one.solution, SECOND_WARP))
+    assert found.status == "budget" and "one warp of block 0" in " ".join(str(found).split()), found
+
+
+def test_lanes_that_happen_to_be_there_are_not_named():
+    one = exercises.find("above_lowest")
+    found = one.judge(edited(one, ("0xffffffff", "__activemask()")))
+    assert found.status == "wrong" and "__activemask()" in str(found)
+
+
+# ---- tensor cores ----
+
+
+def test_doubles_beside_an_idle_mma_do_not_pass():
+    one = exercises.find("two_products")
+    found = one.judge(answers.text(one, "wrong_doubles.cu"))
+    assert found.status == "budget" and "tensor cores" in str(found), found
+
+
+def test_integers_beside_an_idle_mma_do_not_pass():
+    one = exercises.find("two_products")
+    text = answers.text(one, "wrong_doubles.cu").replace("double", "int")
+    found = one.judge(text)
+    assert found.status == "budget" and "integers" in str(found), found
+
+
+# ---- who asks ----
+
+
+@pytest.mark.parametrize("asked", ["clock64() >= 0", "(clock() | 1u) != 0u", "__nanotime() > 0"])
+@pytest.mark.parametrize("name", ["conv1d_edge", "transpose"])
+def test_no_kernel_may_look_at_a_clock(name, asked):
+    one = exercises.find(name)
+    if "nanotime" in asked:
+        line = 'long long at; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(at));'
+        found = one.judge(with_first_line(one, f"{line} if (at < 0) return;"))
+    else:
+        found = one.judge(with_first_line(one, f"if (!({asked})) return;"))
+    assert found.status == "wrong" and "when it runs" in " ".join(str(found).split()), found
+
+
+# ---- right answers that got half of the points ----
+
+
+def test_a_table_that_is_only_read_is_no_detour():
+    one = exercises.find("conv1d_edge")
+    head, body = one.solution.split("\n", 1)
+    table = "__device__ const int apart[3] = {-1, 0, 1};\n__device__ int seen;\n"
+    text = f"{head}\n{table}{body}".replace("i - 1 + j", "i + apart[(j + (n & 0)) % 3]")
+    assert text.count("apart") > 1 and one.judge(text).passed, one.judge(text)
+    found = one.judge(text.replace("P[i] = sum;", "P[i] = sum; seen = n;"))
+    assert not found.passed
+
+
+def test_a_scan_up_a_tree_and_down_again_passes():
+    one = exercises.find("running_sums")
+    found = one.judge(answers.text(one, "right_tree.cu"))
+    assert found.passed, found
+
+
+def test_shuffles_of_warps_without_an_output_are_not_counted_against_others():
+    one = exercises.find("taps_split")
+    text = edited(
+        one,
+        (
+            next(line for line in one.solution.splitlines() if "if (i >= outputs) return" in line),
+            "",
+        ),
+        ("t < taps; t += 32", "i < outputs && t < taps; t += 32"),
+        ("if (lane == 0) y", "if (lane == 0 && i < outputs) y"),
+    )
+    assert one.judge(text).passed, one.judge(text)

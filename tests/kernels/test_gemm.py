@@ -1,0 +1,128 @@
+"""The ladder of matrix products: right at every size, without a finding; its wrong versions."""
+
+import numpy as np
+import pytest
+
+from helpers import checking, device, simulator
+from helpers.problems import gemm
+from helpers.problems.gemm import GEMM, WGMMA, GemmError
+from helpers.programs import Program
+from tests.support import mutants, require_named
+
+# Its loops unrolled, gemm_pipelined is long in the sizes of the labs: they run with one size only.
+SMALL = gemm.pipelined(patch=8, depth=8, stages=3)
+EVERY = (*GEMM[:-1], SMALL)
+# One output; primes around a tile; multiples of 4, which are copied 16 bytes at a time; thin ones.
+SIZES = [(1, 1, 1), (131, 67, 37), (136, 132, 40), (5, 257, 8), (257, 3, 9)]
+MUTANTS = [
+    mutant
+    for mutant in mutants("gemm_")
+    if mutant.original != "gemm_tiled"  # test_mutants.py runs them, as a layer's
+]
+
+
+def label(spec) -> str:
+    return "-".join((spec.name, *(f"{name}{value}" for name, value in spec.constants)))
+
+
+def require_right(Y, A, X, name):
+    want = gemm.reference(A, X)
+    got = Y.astype(np.float32)
+    return checking.check(got, want, rtol=0.0, atol=gemm.atol(A, X, want), name=name)
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("spec", EVERY, ids=label)
+def test_products_are_right_and_without_a_finding(spec, sizes):
+    A, X = gemm.matrices(*sizes)
+    Y, findings = gemm.simulate(spec, A, X)
+    assert findings == ()
+    require_right(Y, A, X, spec.name)
+
+
+@pytest.mark.parametrize("spec", (*EVERY, GEMM[-1]), ids=label)
+def test_an_example_by_hand(spec):
+    """1 * 1 + 10 * 3 + 100 * 5 and so on: no two cells may change places."""
+    A = np.array([[1, 10, 100], [2, 20, 200]], np.float32)
+    X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    Y, _ = gemm.simulate(spec, A, X)
+    assert Y.tolist() == [[531, 642], [1062, 1284]]
+
+
+def test_vectors_are_copied_only_where_rows_begin_at_16_bytes():
+    spec = gemm.named("gemm_pipelined")
+    for sizes, copy in (((9, 8, 12), 4), ((9, 7, 12), 1), ((9, 8, 13), 1)):
+        (one,) = spec.plan(*sizes)
+        assert f"-DCOPY={copy}" in one.options, sizes
+
+
+def test_each_rung_reads_less():
+    """Loads of shared memory, in words of a lane, for one product: the reason of the ladder."""
+    A, X = gemm.matrices(128, 128, 64)
+
+    def shared(name: str) -> int:
+        _, seen = gemm.simulate(gemm.named(name), A, X, simulator.profile)
+        return seen.shared_load_requests
+
+    tiled, column, patch, vector = map(
+        shared, ("gemm_tiled", "gemm_column", "gemm_patch", "gemm_vector")
+    )
+    assert tiled > 1.7 * column > 3 * patch > 9 * vector
+
+
+@pytest.mark.parametrize(
+    ("spec", "sizes", "message"),
+    [
+        (GEMM[0], (0, 3, 3), "each size must be at least 1"),
+        (GEMM[-1], (2**16, 2**16, 2), r"fewer than 2\^31 cells"),
+        (WGMMA, (64, 12, 64), "multiples of 8"),
+    ],
+)
+def test_sizes_that_are_refused(spec, sizes, message):
+    with pytest.raises(GemmError, match=message):
+        spec.plan(*sizes)
+
+
+def test_the_simulator_refuses_products_of_warpgroups():
+    A, X = gemm.matrices(8, 8, 8, np.float16)
+    with pytest.raises(simulator.CompileFailed, match="cannot run the instruction wgmma"):
+        gemm.simulate(WGMMA, A, X)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_are_rejected(mutant):
+    A, X = gemm.matrices(131, 67, 75)
+    instead = {mutant.original: (mutant.name, mutant.source)}
+    spec = next(spec for spec in EVERY if spec.name == mutant.original)
+    Y, findings = gemm.simulate(spec, A, X, instead=instead)
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    assert not findings, "nothing but the result is wrong with it"
+    with pytest.raises(checking.CheckError) as error:
+        require_right(Y, A, X, mutant.name)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+
+
+def on_gpu(spec, A, X):
+    """The product on the GPU, between cells of NaN."""
+    if device.select().kind != "gpu":
+        pytest.skip("no GPU is selected")
+    import pycuda.driver as cuda
+
+    rows, cols, inner = A.shape[0], X.shape[1], A.shape[1]
+    Y = np.full((rows, cols), np.nan, spec.dtype)
+    there = {name: cuda.to_device(array) for name, array in (("Y", Y), ("A", A), ("X", X))}
+    with Program(spec.plan(rows, cols, inner)) as program:
+        program.launch({name: int(address) for name, address in there.items()})
+        cuda.memcpy_dtoh(Y, there["Y"])
+    return Y
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("spec", (*GEMM, SMALL, WGMMA), ids=label)
+def test_sanitize_products(spec):
+    """On a GPU, also under compute-sanitizer: every kernel, ragged sizes."""
+    for sizes in ((131, 72, 40), (300, 520, 136)):
+        A, X = gemm.matrices(*sizes, spec.dtype)
+        require_right(on_gpu(spec, A, X), A, X, spec.name)

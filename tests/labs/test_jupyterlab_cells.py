@@ -1,0 +1,125 @@
+"""What our extension of JupyterLab does in cells, in a real browser: CUDA's names in colour and
+completed, findings and compile errors marked at their lines, figures described.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from tests.labs.browser import KERNELSPEC, cell, open_file, prompt, screenshot
+
+ROOT = Path(__file__).resolve().parents[2]
+
+KERNEL = """%%kernel conv1d_edge
+__global__ void conv1d_edge(float* P, const float* N, const float* filter, int n)
+{
+    // a threadIdx in a comment
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        P[i] = N[i + 1] * filter[0];
+    }
+}"""
+CELLS = (
+    "from helpers import device, exercises\ndevice.select()\n%load_ext helpers",
+    KERNEL,
+    "exercises.find('101').check(conv1d_edge)",
+    "%%kernel bad\n__global__ void bad(float* p)\n{\n    p[0] = 1.0f\n    p[1] = 2.0f;\n}",
+    "import matplotlib.pyplot as plt\nfigure, ax = plt.subplots(figsize=(4, 2))\n"
+    'ax.set(title="Time grows", xlabel="n")\nplt.show()',
+    "float = threadIdx = 1  # Python",
+    "import time\nfrom helpers.simulator import notices\n"
+    'with notices.during("Compiling for a test"):\n    time.sleep(5)',
+)
+
+
+@pytest.fixture(scope="module")
+def notebook(server, page):
+    """A page with a notebook of CELLS, all of them run."""
+    file = ROOT / "results" / f"browser_test_cells_{os.getpid()}.ipynb"
+    file.parent.mkdir(exist_ok=True)
+    cells = [new_code_cell(source) for source in CELLS]
+    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNELSPEC}), file)
+    try:
+        open_file(page, server, f"results/{file.name}")
+        page.locator(".jp-Notebook .jp-CodeCell").first.click()
+        page.keyboard.press("Escape")
+        for number in range(1, len(CELLS) + 1):
+            page.keyboard.press("Shift+Enter")
+            prompt(page, number)
+            if number == len(CELLS) - 1:
+                break
+        page.locator(".halo-mark-error").nth(1).wait_for()
+        screenshot(page, "jupyterlab_cells")
+        yield page
+    finally:
+        page.goto("about:blank")
+        file.unlink()
+
+
+def words(one, kind: str) -> set[str]:
+    return set(one.locator(f".halo-cuda-{kind}").all_inner_texts())
+
+
+def test_cells_have_line_numbers_and_names_in_colour(notebook):
+    kernel = cell(notebook, 1)
+    assert kernel.locator(".cm-lineNumbers").inner_text().split()[-9:] == list("123456789")
+    assert words(kernel, "qualifier") == {"__global__", "const", "if"}
+    assert words(kernel, "type") == {"void", "float", "int"}
+    assert words(kernel, "builtin") == {"blockIdx", "blockDim", "threadIdx"}
+    assert kernel.locator(".halo-cuda-builtin", has_text="threadIdx").count() == 1
+    assert words(cell(notebook, 5), "builtin") == words(cell(notebook, 5), "type") == set()
+
+
+def test_a_figure_has_its_description_as_alt_text(notebook):
+    picture = cell(notebook, 4).locator(".jp-OutputArea img")
+    assert picture.get_attribute("alt") == "Figure: Time grows (x: n)."
+
+
+def test_a_finding_and_a_compile_error_are_marked_at_their_lines(notebook):
+    finding, error = (cell(notebook, n).locator(".halo-mark-error") for n in (1, 3))
+    assert [text.strip() for text in finding.all_inner_texts()] == ["P[i] = N[i + 1] * filter[0];"]
+    assert [text.strip() for text in error.all_inner_texts()] == ["p[1] = 2.0f;"]
+    numbers = cell(notebook, 1).locator(".halo-mark-gutter").all_inner_texts()
+    assert [number.strip() for number in numbers] == ["7"]
+    finding.hover(position={"x": 100, "y": 8})
+    hint = notebook.locator(".halo-mark-words")
+    hint.wait_for()
+    assert hint.inner_text().startswith("out-of-bounds: thread (")
+    screenshot(notebook, "jupyterlab_mark")
+    notebook.mouse.move(5, 5)
+    stored = notebook.evaluate("() => document.querySelectorAll('.jp-OutputArea-child').length")
+    assert stored == 4  # two errors, a device and a figure: a mark is no output
+
+
+def test_tab_completes_names_of_cuda_and_of_the_cell(notebook):
+    error = cell(notebook, 3)
+    error.locator(".cm-line").nth(3).click()
+    notebook.keyboard.press("End")
+    for typed, offered in (("\nthreadI", "threadIdx"), ("\nblockDim.", "z")):
+        notebook.keyboard.type(typed)
+        notebook.keyboard.press("Tab")
+        item = notebook.locator(".jp-Completer-item", has_text=offered)
+        if not error.get_by_text("threadIdx").count():  # a single name is completed at once
+            item.first.wait_for()
+        notebook.keyboard.press("Escape")
+
+
+def test_long_work_is_a_note_in_the_corner_while_it_lasts(notebook):
+    last = cell(notebook, len(CELLS) - 1)
+    last.locator(".cm-content").click()
+    notebook.keyboard.press("Control+Enter")
+    note = notebook.locator(".Toastify__toast", has_text="Compiling for a test")
+    note.wait_for()
+    screenshot(notebook, "jupyterlab_notice")
+    note.wait_for(state="detached")
+    assert last.locator(".jp-OutputArea-child").count() == 0
+
+
+def test_an_edit_removes_the_marks_of_its_cell_alone(notebook):
+    assert cell(notebook, 3).locator(".halo-mark-error").count() == 0  # the test above has typed
+    assert cell(notebook, 1).locator(".halo-mark-error").count() == 1

@@ -1,0 +1,76 @@
+"""What a launch says that its time limit stops: whether it was slow, did not end, or waited."""
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.simulator import launch
+from helpers.simulator.findings import Finding
+
+PRODUCT = """extern "C" __global__ void product(float* C, const float* A, const float* B, int n) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; ++k) sum += A[row * n + k] * B[k * n + column];
+    C[row * n + column] = sum;
+}"""
+WAIT = """extern "C" __global__ void k(volatile int* flags, int last) {
+    if (blockIdx.x == 5) while (flags[last] == 0) {}
+    flags[blockIdx.x] = 1;
+}"""
+LOCK = """extern "C" __global__ void k(int* flags, int last) {
+    while (atomicCAS(&flags[0], 0, 1) != 0) {}
+}"""
+ENDLESS = """extern "C" __global__ void k(int* flags, int last) {
+    int i = 0;
+    if (blockIdx.x == 5) do { flags[i & 7] = i; i = (i + 1) & 255; } while (i >= 0);
+}"""
+
+
+def stopped(source: str, *args, **more) -> Finding:
+    name = "product" if source is PRODUCT else "k"
+    findings = [
+        finding
+        for finding in simulator.check(source, name, *args, **more)
+        if finding.kind == "runaway"
+    ]
+    assert len(findings) == 1
+    return findings[0]
+
+
+def test_a_slow_product_says_how_far_it_was_and_what_to_do():
+    n = 1024
+    A, C = np.ones((n, n), np.float32), np.zeros((n, n), np.float32)
+    finding = stopped(PRODUCT, C, A, A, np.int32(n), grid=(64, 64), block=(16, 16), time_limit=1.5)
+    assert "of 4,096 blocks done" in finding.message and "time limit after" in finding.message
+    assert "time_limit=" in finding.cause and "sample_every" in finding.cause
+    assert "loop" not in finding.message + finding.cause
+
+
+@pytest.mark.parametrize(("blocks", "words"), [(64, "one of the 58 blocks"), (6, "Does a thread")])
+def test_a_wait_for_another_block_is_no_endless_loop(blocks, words):
+    flags = np.zeros(64, np.int32)
+    grid = {"grid": (blocks,), "block": (1,), "time_limit": 0.5}
+    finding = stopped(WAIT, flags, np.int32(63), **grid)
+    assert "still waited in this loop" in finding.message and words in finding.cause
+    assert f"with 5 of {blocks} blocks done" in finding.message and finding.line == 2
+
+
+def test_a_lock_that_nobody_opens_is_a_wait():
+    one = {"grid": (1,), "block": (1,), "time_limit": 0.3}
+    finding = stopped(LOCK, np.ones(1, np.int32), np.int32(0), **one)
+    assert "still waited in this loop for another thread" in finding.message
+
+
+def test_a_loop_without_end_says_so():
+    flags = np.zeros(8, np.int32)
+    finding = stopped(ENDLESS, flags, np.int32(0), grid=(9,), block=(1,), time_limit=0.5)
+    assert "was still running" in finding.message and "5 of 9 blocks done" in finding.message
+    assert "Does this loop end for every thread?" in finding.cause
+
+
+def test_a_launch_in_time_says_nothing_of_it():
+    n = 64
+    A, C = np.ones((n, n), np.float32), np.zeros((n, n), np.float32)
+    args = (C, A, A, np.int32(n))
+    assert simulator.check(PRODUCT, "product", *args, grid=(4, 4), block=(16, 16)) == ()
+    assert launch.TIME_LIMIT_S == 120
