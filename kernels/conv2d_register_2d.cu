@@ -14,8 +14,9 @@
 // Memory     shared: ROWS * PITCH * 4 bytes, static. constant: C * K * K * PADDED_MAPS * 4 bytes in
 //            `filter`, at most 65,536.
 // Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K, MAPS, BLOCK_X,
-//            BLOCK_Y, UNROLL (filter rows in one round of the loop), STORE (4, 2 or 1, a divisor
-//            of W - K + 1) by -D (defaults below: layer 1 of the network).
+//            BLOCK_Y, UNROLL (filter rows in one round of the loop), RESIDENT (blocks of a
+//            multiprocessor, by registers; 0: any), STORE (4, 2 or 1, a divisor of W - K + 1) by
+//            -D (defaults below: layer 1 of the network).
 // Reference  helpers.reference.conv2d
 
 #ifndef CHANNELS
@@ -45,6 +46,9 @@
 #ifndef UNROLL
 #define UNROLL 7
 #endif
+#ifndef RESIDENT
+#define RESIDENT 0
+#endif
 #ifndef STORE
 #define STORE 4
 #endif
@@ -65,7 +69,7 @@ struct __align__(4 * STORE) Outputs { float output[STORE]; };   // what one stor
 
 __constant__ float filter[CHANNELS * K * K * PADDED_MAPS];   // shape (C, K, K, M), spare maps 0
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 conv2d_register_2d(float* y, const float* __restrict__ x)
 {
     __shared__ __align__(16) float tile[ROWS * PITCH];

@@ -59,20 +59,25 @@ class ImplicitSizes(NamedTuple):
 
 # The fastest sizes on an H200, by layer of LAYERS, parts and half_io: from how many images on.
 FITTED: dict[tuple[str, int, bool], dict[int, ImplicitSizes]] = {
+    ("layer E1", 1, True): {
+        1: ImplicitSizes((1, 22, 22), 1, (8, 1), (4, 2)),
+        500: ImplicitSizes((1, 22, 22), 1, (8, 1), (4, 2), (2, 1), 2),
+    },
+    ("layer E1", 2, False): {500: ImplicitSizes((1, 22, 22), 1, (8, 1), (4, 2), (2, 1))},
     ("layer E2", 1, True): {
         1: ImplicitSizes((1, 5, 5), 2, (2, 1), (1, 3)),
         500: ImplicitSizes((8, 5, 5), 2, (7, 1), (2, 3)),
-        2000: ImplicitSizes((5, 5, 5), 2, (4, 1), (2, 3), resident=2),
+        2000: ImplicitSizes((5, 5, 5), 2, (4, 1), (2, 3), resident=3),
     },
     ("layer E2", 1, False): {
-        1: ImplicitSizes((1, 5, 5), 2, (2, 1), (1, 3)),
+        1: ImplicitSizes((1, 5, 5), 2, (2, 1), (1, 3), (2, 1)),
         500: ImplicitSizes((8, 5, 5), 2, (7, 1), (2, 3)),
-        2000: ImplicitSizes((5, 5, 5), 2, (4, 1), (2, 3), resident=2),
+        2000: ImplicitSizes((5, 5, 5), 2, (4, 1), (2, 3), (2, 1), 2),
     },
     ("layer E2", 2, False): {
-        1: ImplicitSizes((1, 5, 5), 2, (2, 1), (1, 3)),
-        500: ImplicitSizes((2, 5, 5), 2, (4, 1), (1, 3), resident=2),
-        2000: ImplicitSizes((10, 5, 5), 1, (8, 1), (2, 3), (1, 2)),
+        1: ImplicitSizes((1, 5, 5), 2, (2, 1), (1, 3), (2, 1)),
+        500: ImplicitSizes((8, 5, 5), 1, (7, 1), (2, 3), (1, 2)),
+        2000: ImplicitSizes((5, 5, 5), 1, (4, 1), (2, 3), (1, 2), 2),
     },
 }
 
