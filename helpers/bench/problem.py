@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, device, launch, limits, simulator
-from helpers.bench import sources, timing
+from helpers.bench import results, sources, timing
 from helpers.bench.counts import Count, Counts
 from helpers.bench.ratios import Ratio
 from helpers.bench.sources import Kernel, KernelError
@@ -376,14 +376,15 @@ class Problem(abc.ABC):
         self,
         baseline: Any,
         *kernels: Any,
-        record: str,
+        record: str = results.UNNAMED,
         budget_s: float = COMPARE_S,
         precision: float = 0.01,
     ) -> Times:
         """Time kernels over a baseline, each in turns with it.
 
         record: the name of a record, which gets the rows on a GPU. Without a GPU, the recorded
-        times are returned, and kernels that are not in the record have none. A student's kernel
+        times are returned; kernels that are not in the record have none, nor has any without the
+        name of a record. A student's kernel
         that has not passed is "yours: not yet". Raises NotReadyError for another kernel that does
         not pass, and KernelError for two kernels of one name.
         """
@@ -395,7 +396,11 @@ class Problem(abc.ABC):
         )
 
     def sweep(
-        self, *kernels: Any, record: str, budget_s: float = SWEEP_S, **sizes: Sequence[Any]
+        self,
+        *kernels: Any,
+        record: str = results.UNNAMED,
+        budget_s: float = SWEEP_S,
+        **sizes: Sequence[Any],
     ) -> Times:
         """Time kernels alone, at all combinations of the sizes, such as TILE_WIDTH=(8, 16).
 
@@ -471,7 +476,7 @@ def _ready_or_not_yet(there: OnDevice, kernel: Kernel) -> Ready | None:
 # In the simulator
 
 _PROFILES: dict[Any, Any] = {}
-MOST_PROFILES = 256
+MOST_PROFILES = 96  # with their arrays
 
 
 def _profiled(problem: Problem, kernel: Kernel, watch: Any) -> tuple[Any, dict[str, np.ndarray]]:

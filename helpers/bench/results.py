@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 REPORTED = ROOT / "data" / "reported"
 PNG_KEY = "halo-labs-record"
+UNNAMED = "bench"  # the record of experiments that name none
 
 _FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
 
@@ -93,6 +94,8 @@ class Record:
 
     def caption(self) -> str:
         """Return "Measured on <device>, <date>", or "Recorded on ..." for one of data/measured/."""
+        if not self.measurements:
+            return "Nothing was timed (no GPU here)"
         where = f"{self._where()}, {self.created[:10]}"
         if self.recalled:
             return f"Recorded on {where} (no GPU here)"
@@ -305,13 +308,17 @@ def _lab_of(record: str) -> str:
     return next((path.stem for path in (ROOT / "labs").glob(f"{number}_*.ipynb")), record)
 
 
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def _written(
     name: str, lab: str, device: Device, measurements: tuple[Measurement, ...]
 ) -> Record:
     new = Record(
         name=name,
         lab=lab,
-        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        created=_now(),
         device=device,
         software=_software(device),
         sources=_sources(measurements),
@@ -338,8 +345,12 @@ def load(path: Path | str) -> Record:
 def recall(name: str) -> Record:
     """Return the repository's record of this name, for where there is no GPU.
 
-    Raises RecordError if there is none.
+    UNNAMED is a record without measurements. Raises RecordError if there is none of another name.
     """
+    if name == UNNAMED:
+        from helpers.device import select
+
+        return Record(name, name, _now(), select(), {}, {}, (), recalled=True)
     path = MEASURED / f"{name}.json"
     if not path.exists():
         raise RecordError(

@@ -526,3 +526,12 @@ def test_the_network_is_checked_stage_by_stage():
             there.ready(net.kernel("conv2d_basic").changed("p < K", "K > p"))
     with pytest.raises(bench.KernelError, match="there is no form 'fusedd' of the network"):
         net.kernel("fusedd")
+
+
+def test_an_experiment_of_ones_own_needs_no_record(small, gpu, tmp_path, monkeypatch):
+    assert small.compare("conv2d_constant", TILED).ratio(TILED).value == 0.5
+    assert results.load(tmp_path / "bench.json").one(series=TILED)["output_maps"] == SMALL.M
+    monkeypatch.setattr(device, "select", lambda: dataclasses.replace(gpu, kind="simulator"))
+    times = small.compare("conv2d_constant", TILED)
+    assert [one.state for one in times] == ["not timed here"] * 2
+    assert "Nothing was timed (no GPU here)" in repr(times)
