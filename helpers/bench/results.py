@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, tables
-from helpers.bench import old_records
+from helpers.bench import old_records, png
 from helpers.bench.timing import Timing
 from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
 from helpers.simulator import notices
@@ -554,7 +554,7 @@ def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
     with _replacing(path) as file:
         file.write(drawn.getvalue())
     fig.set_layout_engine("none")
-    _show_as_saved(fig, _without_texts(drawn.getvalue()))
+    _show_as_saved(fig, png.without_texts(drawn.getvalue()))
     return path
 
 
@@ -574,29 +574,17 @@ def _show_as_saved(fig: Any, picture: bytes) -> None:
     fig.stale = False  # savefig sets it when it gives the page its size back.
 
 
-def _without_texts(png: bytes) -> bytes:
-    """Return a PNG without the chunks of its metadata."""
-    chunks, at = [png[:8]], 8
-    while at < len(png):
-        end = at + 12 + int.from_bytes(png[at : at + 4])
-        if png[at + 4 : at + 8] not in (b"tEXt", b"zTXt", b"iTXt"):
-            chunks.append(png[at:end])
-        at = end
-    return b"".join(chunks)
-
-
 def from_png(path: Path | str) -> Record:
     """Return the record inside a figure of :func:`save_figure`. Raises RecordError without one."""
-    from PIL import Image  # comes with Matplotlib
-
     try:
-        with Image.open(path) as image:
-            image.load()
-            text = getattr(image, "text", {}).get(PNG_KEY)
+        data = Path(path).read_bytes()
     except FileNotFoundError:
         raise RecordError(f"there is no figure {path}") from None
-    except (OSError, ValueError, SyntaxError) as error:
-        raise RecordError(f"{path} cannot be read as a picture ({error})") from error
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read ({error})") from error
+    if not png.is_whole(data):
+        raise RecordError(f"{path} cannot be read as a picture: it is no whole PNG")
+    text = png.text(data, PNG_KEY)
     if text is None:
         raise RecordError(
             f"{path} holds no record; save figures with results.save_figure(fig, name, record)"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
+from helpers.bench import png
 from helpers.course import box, figures, gpu, grades, judge, python_answers, texts, verdicts
 from helpers.course.benches import Benches
 from helpers.course.errors import CourseError
@@ -219,7 +220,7 @@ def _kept_picture(path: Path, to: Path) -> str:
         data = path.read_bytes() if path.stat().st_size <= figures.MOST_FILE else b""
     except OSError:
         return ""
-    if not data.startswith(figures.SIGNATURE):
+    if not data.startswith(png.SIGNATURE):
         return ""
     name = hashlib.sha256(data).hexdigest()
     place = to / grades.FIGURES / name
