@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import os
-import re
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
