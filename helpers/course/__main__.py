@@ -1,10 +1,13 @@
-"""python -m helpers.course release | check | grade | report | export | gradescope | update"""
+"""python -m helpers.course release | check | grade | override | report | export | gradescope |
+example | update
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 from helpers.course import box, grades, texts
@@ -17,7 +20,17 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m helpers.course", description="release labs, grade, report and export"
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    for add in (_release, _check, _grade, _report, _export, _gradescope, _update):
+    for add in (
+        _release,
+        _check,
+        _grade,
+        _override,
+        _report,
+        _export,
+        _gradescope,
+        _example,
+        _update,
+    ):
         add(commands)
     given = parser.parse_args(arguments)
     try:
@@ -84,7 +97,7 @@ def _missing(answer) -> dict:
 
 
 def _grade(commands) -> None:
-    command = commands.add_parser("grade", help="grade submitted/STUDENT/LAB/*.ipynb")
+    command = commands.add_parser("grade", help="grade submitted/STUDENT/LAB/*.ipynb, or a zip")
     command.add_argument("submitted", type=Path)
     command.add_argument("--to", type=Path, default=Path("grades"))
     command.add_argument(
@@ -110,6 +123,23 @@ def _grade(commands) -> None:
     command.add_argument(
         "--seed", type=int, help="of the inputs; drawn and kept in --to when not given"
     )
+    command.add_argument(
+        "--course", type=Path, metavar="COURSE.TOML", help="points, deadlines ...; see `example`"
+    )
+    command.add_argument(
+        "--roster",
+        type=Path,
+        metavar="ROSTER.CSV",
+        help="see README.md",
+    )
+    command.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="STUDENT",
+        help="this student; may be repeated",
+    )
+    command.add_argument("--again", action="store_true", help="also what was graded already")
     _box_options(command)
     command.set_defaults(run=_run_grade)
 
@@ -142,22 +172,24 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run_grade(given) -> int:
-    from helpers.course import grading, submissions
+    from helpers.course import gradebook, submissions
 
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
-    answers = list(submissions.answers(given.submitted, where))
-    if not answers:
-        raise submissions.SubmissionError(
-            f"{given.submitted} holds no lab that has an exercise: STUDENT/LAB/*.ipynb is expected"
-        )
-    seed = grades.seed_of(given.to, given.seed)
-    plan = grading.Plan(
-        seed, _level(given), given.workers, given.cluster, _shard(given.shard), given.gpu
-    )
-    try:
-        counts = grading.grade(answers, given.to, plan, _progress)
-    finally:
-        grading.close()
+    gradebook.keep(given.to, given.course, given.roster)
+    told: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
+        _progress(0, 0, f"reading {given.submitted}")
+        answers = list(submissions.answers(given.submitted, where, Path(scratch), told))
+        if given.only:
+            answers = [answer for answer in answers if answer.student in given.only]
+        print("".join(f"{one}\n" for one in told), end="", file=sys.stderr)
+        if not answers:
+            raise submissions.SubmissionError(
+                f"{given.submitted} holds no lab that has an exercise"
+                f"{' of ' + ', '.join(given.only) if given.only else ''}: STUDENT/LAB/*.ipynb is "
+                "expected"
+            )
+        counts = _graded(given, answers, told)
     print(file=sys.stderr)
     print(
         ", ".join(f"{count:,} {status}" for status, count in sorted(counts.items()))
@@ -166,10 +198,89 @@ def _run_grade(given) -> int:
     return 0
 
 
+def _graded(given, answers, told: list[str]) -> dict[str, int]:
+    from helpers.course import gradebook, grading
+
+    plan = grading.Plan(
+        grades.seed_of(given.to, given.seed),
+        _level(given),
+        given.workers,
+        given.cluster,
+        _shard(given.shard),
+        given.gpu,
+        policy=gradebook.policy_of(given.to),
+        again=given.again,
+    )
+    try:
+        return grading.grade(answers, given.to, plan, _progress, told=told)
+    finally:
+        grading.close()
+
+
 def _progress(done: int, total: int, what: str) -> None:
     end = "\r" if sys.stderr.isatty() else "\n"
     if sys.stderr.isatty() or done in (0, total) or done % max(total // 20, 1) == 0:
         print(f"{done:,} of {total:,}  {what:60.60}", end=end, file=sys.stderr, flush=True)
+
+
+def _override(commands) -> None:
+    command = commands.add_parser(
+        "override",
+        help="an instructor's points and words, which no later run overwrites",
+        description="EXERCISE is the name of an exercise, of a figure's file or of a cell with a "
+        "written answer; without it, --days moves the deadline of the lab for this student.",
+    )
+    command.add_argument("student")
+    command.add_argument("lab", help="its number")
+    command.add_argument("exercise", nargs="?", default="")
+    command.add_argument("--points", type=float, help="before the lab's weight")
+    command.add_argument("--comment", default="", help="the student reads it, too")
+    command.add_argument("--days", type=float, help="more time for this lab")
+    command.add_argument(
+        "--withdraw", action="store_true", help="forget the decision"
+    )
+    command.add_argument("--grades", type=Path, default=Path("grades"))
+    command.set_defaults(run=_run_override)
+
+
+def _run_override(given) -> int:
+    from helpers.course import decisions, gradebook
+    from helpers.exercises import labs
+
+    account = gradebook.read(given.grades).account(given.student)
+    lab = labs.number(given.lab) if not given.lab.isdigit() else given.lab
+    if lab not in {row.lab for row in account.rows}:
+        known = ", ".join(sorted({row.lab for row in account.rows}))
+        raise grades.GradesError(f"{given.student} has no lab {given.lab}; there are: {known}")
+    if given.withdraw:
+        decisions.withdraw(given.grades, (given.student, lab, given.exercise))
+        print(f"{given.student} {lab} {given.exercise}: the grader's verdict counts")
+        return 0
+    if given.points is None and not given.comment and given.days is None:
+        raise grades.GradesError("nothing is decided: give --points, --comment or --days")
+    if given.points is not None and (given.points < 0 or not given.exercise):
+        raise grades.GradesError("--points must be 0 or more, and needs the name of an exercise")
+    made = decisions.decide(
+        given.grades,
+        decisions.Decision(
+            given.student, lab, given.exercise, given.points, given.comment, given.days
+        ),
+    )
+    print(f"{made.student} {made.lab} {made.of}: points {made.points}, days {made.days}, "
+          f"{made.comment!r}")  # fmt: skip
+    return 0
+
+
+def _example(commands) -> None:
+    command = commands.add_parser("example", help="print an example of course.toml")
+    command.set_defaults(run=_run_example)
+
+
+def _run_example(given) -> int:
+    from helpers.course import policy
+
+    print(policy.EXAMPLE, end="")
+    return 0
 
 
 def _report(commands) -> None:
@@ -194,6 +305,8 @@ def _export(commands) -> None:
     command.add_argument("grades", type=Path)
     kind = command.add_mutually_exclusive_group(required=True)
     kind.add_argument("--csv", action="store_true", help="a table, on standard output or to --to")
+    kind.add_argument("--canvas", action="store_true", help="Canvas' grade file")
+    kind.add_argument("--moodle", action="store_true", help="Moodle's grade file")
     kind.add_argument("--gradescope", metavar="STUDENT", help="results.json of one student")
     kind.add_argument(
         "--nbgrader", metavar="GRADEBOOK.DB", help="write the points into nbgrader's gradebook"
@@ -208,9 +321,11 @@ def _run_export(given) -> int:
     if given.nbgrader:
         print(f"{export.nbgrader(given.grades, given.nbgrader):,} points are in {given.nbgrader}")
         return 0
-    text = (
-        export.csv(given.grades) if given.csv else export.gradescope(given.grades, given.gradescope)
-    )
+    if given.gradescope:
+        text = export.gradescope(given.grades, given.gradescope)
+    else:
+        table = export.canvas if given.canvas else export.moodle if given.moodle else export.csv
+        text = table(given.grades)
     if given.to:
         texts.write(given.to, text)
     else:

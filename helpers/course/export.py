@@ -1,4 +1,7 @@
-"""Points for other systems: a table, Gradescope's results.json, nbgrader's gradebook."""
+"""Points for other systems: tables (our own, Canvas', Moodle's), Gradescope's results.json,
+nbgrader's gradebook. What an instructor decided is in all of them, and nothing that somebody typed
+there is overwritten.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,109 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers.course import grades, texts
+from helpers.course import gradebook, grades, texts
+from helpers.course.gradebook import Account, Gradebook
 from helpers.exercises import labs
 
 COLUMNS = (
-    "student", "lab", "exercise", "status", "points", "maximum", "cost", "time_ms", "seconds",
-    "box", "message", "hint", "figures",
+    "student", "name", "section", "lab", "exercise", "status", "points", "maximum", "days_late",
+    "comment", "cost", "time_ms", "seconds", "box", "message", "hint", "figures",
     "text_sha256", "grader",
 )  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv(folder: Path) -> str:
-    """All results, a line each. What could not be graded has no points."""
+    """All exercises of all students, a line each. What could not be graded has no points."""
+    rows = []
+    for account in gradebook.read(folder).students:
+        who = {"student": account.student.student, "name": account.student.name}
+        who["section"] = account.student.section
+        for row in account.rows:
+            result = row.result or {}
+            own = {
+                "lab": row.lab, "exercise": row.exercise, "status": row.status,
+                "points": row.points, "maximum": row.maximum, "days_late": row.days,
+                "comment": row.comment,
+                "message": " ".join(result.get("messages", []))[:500],
+                "figures": "; ".join(
+                    p for claim in result.get("figures", []) for p in claim["problems"]
+                )[:500],
+            }  # fmt: skip
+            rows.append({**result, **who, **own})
+        for extra in account.extras:
+            rows.append(
+                {**who, "lab": extra.lab, "exercise": extra.what, "status": "by hand",
+                 "points": extra.points, "maximum": extra.maximum, "comment": extra.comment}
+            )  # fmt: skip
+    return _table(COLUMNS, [[row.get(column) for column in COLUMNS] for row in rows])
+
+
+def canvas(folder: Path) -> str:
+    """Canvas' grade file: a row for each student, a column for each lab. `Student` is the name of
+    the roster, `SIS User ID` its column `student`.
+    """
+    book = gradebook.read(folder)
+    labs_of = _labs(book)
+    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    possible = [_possible(book, lab) for lab in labs_of]
+    rows: list[list[Any]] = [["    Points Possible", "", "", "", "", *possible]]
+    for account in book.students:
+        who = account.student
+        points = [_of_lab(account, lab) for lab in labs_of]
+        rows.append([who.shown, "", who.student, who.student, who.section, *points])
+    return _table([*head, *(f"Lab {lab}" for lab in labs_of)], rows)
+
+
+def moodle(folder: Path) -> str:
+    """Moodle's grade file: a row for each student, a column for each lab and one for words.
+    `Username` is the roster's column `student`.
+    """
+    book = gradebook.read(folder)
+    labs_of = _labs(book)
+    head = ["Username", "Full name"]
+    for lab in labs_of:
+        head += [f"Lab {lab}", f"Lab {lab} feedback"]
+    rows = []
+    for account in book.students:
+        row: list[Any] = [account.student.student, account.student.shown]
+        for lab in labs_of:
+            row += [_of_lab(account, lab), _feedback(account, lab)]
+        rows.append(row)
+    return _table(head, rows)
+
+
+def _labs(book: Gradebook) -> list[str]:
+    return list(dict.fromkeys(lab for lab, _ in book.exercises))
+
+
+def _of_lab(account: Account, lab: str) -> float | str:
+    """The points of a lab; "" where one of its exercises could not be graded."""
+    mine = [row.points for row in account.rows if row.lab == lab]
+    if any(points is None for points in mine):
+        return ""
+    extras = (one.points or 0.0 for one in account.extras if one.lab == lab)
+    return round(sum(points or 0.0 for points in mine) + sum(extras), 2)
+
+
+def _possible(book: Gradebook, lab: str) -> float:
+    sums = [sum(r.maximum for r in one.rows if r.lab == lab) for one in book.students]
+    return max(sums, default=0.0)
+
+
+def _feedback(account: Account, lab: str) -> str:
+    parts = [f"{row.exercise}: {row.status}" for row in account.rows if row.lab == lab]
+    parts += [row.comment for row in account.rows if row.lab == lab and row.comment]
+    parts += [one.comment for one in account.extras if one.lab == lab and one.comment]
+    return "; ".join(parts)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     out = io.StringIO()
     table = csv_module.writer(out, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for result in grades.results(folder):
-        row = {**result, "message": " ".join(result["messages"])[:500]}
-        row["figures"] = "; ".join(
-            p for claim in result.get("figures", []) for p in claim["problems"]
-        )[:500]
-        table.writerow([_cell(row.get(column)) for column in COLUMNS])
-    return out.getvalue()
+    table.writerow(head)
+    table.writerows([[_cell(value) for value in row] for row in rows])
+    return texts.clean(out.getvalue())
 
 
 def _cell(value: Any) -> Any:
@@ -46,16 +129,20 @@ def gradescope(folder: Path, student: str) -> str:
     """results.json for one student. Raises grades.GradesError where nothing of that student is
     there.
     """
-    mine = [r for r in grades.results(folder) if r["student"] == student]
-    if not mine:
-        raise grades.GradesError(f"{folder} holds no results of {student!r}")
+    account = gradebook.read(folder).account(student)
+    mine = []
+    for row in account.rows:
+        if row.result is not None:
+            points = {"points": row.points, "maximum": row.maximum, "comment": row.comment}
+            mine.append({**row.result, **points})
     return json.dumps(gradescope_results(mine), indent=1) + "\n"
 
 
 def words(result: Mapping[str, Any]) -> str:
     """What a student reads of a result."""
     hint = f"Hint: {result['hint']}" if result.get("hint") else ""
-    return "\n".join(filter(None, [*result["messages"], hint, result.get("note", "")]))
+    more = [hint, result.get("note", ""), result.get("comment", "")]
+    return "\n".join(filter(None, [*result["messages"], *more]))
 
 
 def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -101,7 +188,8 @@ def nbgrader(folder: Path, database: str) -> int:
     assignment.
     """
     try:
-        from nbgrader.api import Gradebook, MissingEntry
+        from nbgrader.api import Gradebook as Database
+        from nbgrader.api import MissingEntry
     except ImportError:
         raise grades.GradesError(
             'nbgrader is not installed: pip install -e ".[nbgrader]"'
@@ -113,30 +201,28 @@ def nbgrader(folder: Path, database: str) -> int:
             "generate_assignment and autograde first"
         )
     written = 0
-    with Gradebook(address) as book:
-        for result in grades.results(folder):
-            if result["status"] == "not_graded":
+    every = [row for one in gradebook.read(folder).students for row in one.rows]
+    with Database(address) as book:
+        for row in every:
+            result = row.result
+            if result is None or row.points is None:
                 continue
-            lab, name = result["lab"], result["exercise"]
+            place = row.exercise, result.get("notebook_name") or result["lab"], result["lab"]
             try:
-                grade = book.find_grade(
-                    name, result.get("notebook_name") or lab, lab, result["student"]
-                )
+                grade = book.find_grade(*place, row.student)
             except MissingEntry:
+                lab = result["lab"]
                 raise grades.GradesError(
-                    f"the gradebook has no cell {name!r} of {result['student']} in {lab}: "
+                    f"the gradebook has no cell {row.exercise!r} of {row.student} in {lab}: "
                     f"run nbgrader generate_assignment {lab} and nbgrader autograde {lab} first"
                 ) from None
-            grade.auto_score, grade.manual_score, grade.needs_manual_grade = (
-                None,
-                float(result["points"]),
-                False,
-            )
-            comment = book.find_comment(
-                name, result.get("notebook_name") or lab, lab, result["student"]
-            )
+            # What an instructor types in nbgrader, manual_score and manual_comment, goes before
+            # these, and stays.
+            grade.auto_score, grade.needs_manual_grade = float(row.points), False
+            comment = book.find_comment(*place, row.student)
             # nbgrader's feedback page shows it by way of Markdown.
-            comment.manual_comment = texts.for_markdown(words(result)[:10_000])
+            said = words({**result, "comment": row.comment})[:10_000]
+            comment.auto_comment = texts.for_markdown(said)
             written += 1
         book.db.commit()
     return written

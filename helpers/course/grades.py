@@ -21,6 +21,8 @@ from helpers.course import texts
 from helpers.course.errors import CourseError
 
 SCHEMA = 1
+FIGURES = ".figures"  # of a folder: pictures that were handed in, by their sha256
+RUN = ".run.json"  # of a folder: a student may be called run.json
 STATUSES = (
     "pass", "wrong", "finding", "budget", "compile", "refused", "time", "memory", "crash",
     "not_begun", "not_graded",
@@ -135,7 +137,7 @@ def results(folder: Path) -> Iterator[dict[str, Any]]:
     """All results of a folder of grades, by student, lab and exercise. Raises GradesError where
     there is none, and where the grading has not come to its end.
     """
-    if not (folder / "run.json").exists():
+    if not (folder / RUN).exists():
         command = f"`python -m helpers.course grade submitted/ --to {folder}`"
         if any(folder.glob("*/*/*.json")):
             raise GradesError(

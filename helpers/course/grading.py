@@ -8,22 +8,28 @@ not be graded says not_graded, with the reason, and has no points taken away fro
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import platform
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from helpers import exercises
-from helpers.course import box, figures, gpu, grades, judge, python_answers, verdicts
+from helpers.bench import png
+from helpers.course import box, figures, gpu, grades, judge, python_answers, texts, verdicts
 from helpers.course.benches import Benches
 from helpers.course.errors import CourseError
+from helpers.course.policy import Policy
 from helpers.course.submissions import Answer
+from helpers.exercises import labs
 
 Progress = Callable[[int, int, str], None]
 
@@ -46,6 +52,8 @@ class Plan:
     shard: tuple[int, int] = (1, 1)
     gpu: bool = False
     limits: box.Limits | None = None
+    policy: Policy = field(default_factory=Policy)
+    again: bool = False
 
     @property
     def how(self) -> str:
@@ -68,9 +76,10 @@ def grade(
     plan: Plan,
     progress: Progress | None = None,
     ladders: bool = True,
+    told: Sequence[str] = (),
 ) -> dict[str, int]:
     """Grade answers, and write a result for each; how many have which status. ladders: cost the
-    course's own kernels, too.
+    course's own kernels, too; told: what was handed in and cannot be used.
     """
     began = time.monotonic()
     tasks, by_key = _tasks(answers, plan)
@@ -78,7 +87,7 @@ def grade(
     known = {
         task.key: found
         for task in tasks
-        if (found := grades.load(store / f"{task.key}.json")) is not None
+        if not plan.again and (found := grades.load(store / f"{task.key}.json")) is not None
     }
     waiting = [task for task in tasks if task.key not in known]
     waiting = waiting[plan.shard[0] - 1 :: plan.shard[1]]
@@ -96,19 +105,36 @@ def grade(
             grades.save(store / f"{task.key}.json", result)
         say(done, len(waiting), f"{task.exercise}: {result['status']}")
     counts: dict[str, int] = {}
+    tried: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for number, answer in enumerate(answers):
         key = by_key.get(number)
         if key is not None and key not in known:
             continue  # another shard's
         result = _of_answer(answer, known[key] if key else None, plan)
+        tried.setdefault((answer.student, answer.lab, answer.exercise), []).append(result)
+    for (student, lab, name), results in tried.items():
+        result = _chosen(results, plan.policy)
         counts[result["status"]] = counts.get(result["status"], 0) + 1
-        grades.save(grades.place(to, answer.student, answer.lab, answer.exercise), result)
+        grades.save(grades.place(to, student, lab, name), result)
     _claims(answers, to)
     own = _ladders(answers, to, plan) if ladders else {}
-    grades.save(
-        to / "run.json", _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
-    )
+    about = _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
+    grades.save(to / grades.RUN, {**about, "told": list(told)})
     return counts
+
+
+def _chosen(results: list[dict[str, Any]], policy: Policy) -> dict[str, Any]:
+    """Of several answers of a student to an exercise the one that counts: the last one, or that
+    with the most points at its time.
+    """
+
+    def worth(one: Mapping[str, Any]) -> tuple[float, str]:
+        at = datetime.fromisoformat(one["submitted"]) if one["submitted"] else None
+        share, _ = policy.share_of_time(one["student"], labs.number(one["lab"]), at)
+        return (one["points"] or 0.0) * share if policy.take == "best" else 0.0, one["submitted"]
+
+    best = max(range(len(results)), key=lambda k: worth(results[k]))
+    return {**results[best], "attempts": len(results)}
 
 
 def _is_final(result: Mapping[str, Any]) -> bool:
@@ -156,7 +182,8 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
         "exercise": answer.exercise,
         "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
         "grader": grades.grader_version(), "text": answer.text[:65_536],
-        "cell": answer.by, "notebook": answer.notebook, "note": answer.note, "figures": [],
+        "cell": answer.by, "notebook": answer.notebook, "note": answer.note,
+        "submitted": answer.submitted, "figures": [],
     }  # fmt: skip
     return {**found, **own}
 
@@ -165,26 +192,44 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
     """Check the figures of each lab that was handed in, against what was counted again; into
     every result of the lab.
     """
-    labs: dict[tuple[str, str], list[Answer]] = {}
+    handed: dict[tuple[str, str], list[Answer]] = {}
     for answer in answers:
         if answer.figures:
-            labs.setdefault((answer.student, answer.lab), []).append(answer)
-    for (student, lab), mine in labs.items():
+            handed.setdefault((answer.student, answer.lab), []).append(answer)
+    for (student, lab), mine in handed.items():
         found = {a.exercise: grades.load(grades.place(to, student, lab, a.exercise)) for a in mine}
         totals = {
             name: result.get("totals", {}) for name, result in found.items() if result is not None
         }
         claims = []
-        for path in mine[0].figures:
+        for path in dict.fromkeys(path for answer in mine for path in answer.figures):
+            about = {"file": texts.clean(Path(path).name), "picture": _kept_picture(Path(path), to)}
             try:
-                claims.append(
-                    {"file": Path(path).name, **figures.check(figures.claimed(Path(path)), totals)}
-                )
+                claim = figures.check(figures.claimed(Path(path)), totals)
             except figures.ClaimError as error:
-                claims.append({"file": Path(path).name, "rows": [], "problems": [str(error)]})
+                claim = {"rows": [], "problems": [str(error)]}
+            claims.append({**claim, **about})
         for name, result in found.items():
             if result is not None:
                 grades.save(grades.place(to, student, lab, name), {**result, "figures": claims})
+
+
+def _kept_picture(path: Path, to: Path) -> str:
+    """Keep a figure's bytes beside the grades; its name there, "" for one that is too large."""
+    try:
+        data = path.read_bytes() if path.stat().st_size <= figures.MOST_FILE else b""
+    except OSError:
+        return ""
+    if not data.startswith(png.SIGNATURE):
+        return ""
+    name = hashlib.sha256(data).hexdigest()
+    place = to / grades.FIGURES / name
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part = place.with_name(f"{name}.{os.getpid()}.part")
+        part.write_bytes(data)
+        part.replace(place)
+    return name
 
 
 def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[dict[str, Any]]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +24,7 @@ from helpers.course.errors import CourseError
 from helpers.course.submissions import Place
 from helpers.exercises import labs
 
+ROOT = submissions.ROOT
 _SOLUTION = re.compile(
     r"[^\n]*(?://|#) BEGIN SOLUTION[^\n]*\n(?:.*\n)*?[^\n]*(?://|#) END SOLUTION[^\n]*\n?"
 )
@@ -39,6 +41,29 @@ c.Execute.enabled = False
 """
 
 
+GLOSSARY = "GLOSSARY.md"
+_LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)")
+_README = """# Your labs
+
+| lab | what is graded |
+| --- | --- |
+{rows}
+
+1. **Install** Halo Labs once, as its README says (`make env`). No GPU is needed: without one the
+   kernels run in a simulator.
+2. **Open** JupyterLab in this folder, with that environment active: `jupyter lab`.
+3. **Write** into the cells that begin with `%%kernel NAME`, or with the name that the lab asks for.
+   Keep that first line: it says whose answer the cell is. Of several cells with one name the last
+   one counts, and an untouched one counts nothing.
+4. **Check**: the cell below an answer says PASS, or what is wrong. From a terminal:
+   `python -m helpers.course check {example}/{example}.ipynb`. The grader does the same, with other
+   sizes and numbers.
+5. **Hand in** the notebook, saved, after "Restart Kernel and Run All Cells". Only the text of the
+   answers' cells is graded; nothing else of it is run. A figure that you hand in is a PNG that
+   `results.save_figure` has saved.
+"""
+
+
 class ReleaseError(CourseError, ValueError):
     """A lab that cannot be released; the message says which and why."""
 
@@ -48,8 +73,10 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     ReleaseError.
     """
     chosen, written = _chosen(wanted), []
+    links = _Links({path.stem for path in chosen}, None if nbgrader else to)
     for path in chosen:
         made = student_copy(path)
+        links.mend(made)
         here = [place for place in submissions.places() if place.lab == path.stem]
         if nbgrader:
             _mark(made, here)
@@ -63,7 +90,68 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     (to / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     if nbgrader:
         (to / "nbgrader_config.py").write_text(_CONFIG, encoding="utf-8")
+    else:
+        (to / "README.md").write_text(_readme(chosen), encoding="utf-8")
     return written
+
+
+class _Links:
+    """Links of notebooks that leave the repository: to labs of the same release, and to kernels and
+    the glossary, which are copied (to: None where nothing can be, as nbgrader gives out folders of
+    labs alone). Of all others the words stay.
+    """
+
+    def __init__(self, released: set[str], to: Path | None):
+        self._released, self._to = released, to
+
+    def mend(self, book: dict[str, Any]) -> None:
+        """Mend the links in a notebook's texts."""
+        for cell in book["cells"]:
+            if cell["cell_type"] == "markdown":
+                text = _LINK.sub(self._link, submissions.source(cell))
+                cell["source"] = text.splitlines(keepends=True)
+
+    def _link(self, found: re.Match[str]) -> str:
+        words, target = found[1], found[2]
+        place, _, part = target.partition("#")
+        name = Path(place).name
+        if not place or "://" in target or target.startswith(("mailto:", "attachment:", "data:")):
+            return found[0]
+        if name.endswith(".ipynb") and name.removesuffix(".ipynb") in self._released:
+            stem = name.removesuffix(".ipynb")
+            return f"[{words}](../{stem}/{name}{'#' * bool(part)}{part})"
+        if self._to is None:
+            return words
+        if target == "README.md#glossary":
+            self._to.mkdir(parents=True, exist_ok=True)
+            (self._to / GLOSSARY).write_text(_glossary(), encoding="utf-8")
+            return f"[{words}](../{GLOSSARY})"
+        kernel = ROOT / "kernels" / name
+        if "kernels/" in place and kernel.suffix in (".cu", ".cuh") and kernel.is_file():
+            folder = self._to / "kernels"
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(kernel, folder / name)
+            return f"[{words}](../kernels/{name})"
+        return words
+
+
+def _glossary() -> str:
+    """The glossary of the labs, without its links to labs."""
+    text = (submissions.LABS / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"^## Glossary\n.*?(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise ReleaseError("labs/README.md has no section `## Glossary`, to which labs link")
+    return _LINK.sub(r"\1", found[0].removeprefix("#"))
+
+
+def _readme(chosen: Sequence[Path]) -> str:
+    """What a student does with a release."""
+    rows = "\n".join(
+        f"| [{labs.number(path.stem)}]({path.stem}/{path.name}) | "
+        f"{', '.join(p.exercise for p in submissions.places() if p.lab == path.stem)} |"
+        for path in chosen
+    )
+    return _README.format(rows=rows, example=chosen[0].stem)
 
 
 def _chosen(wanted: Sequence[str]) -> list[Path]:

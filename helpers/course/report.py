@@ -1,21 +1,29 @@
-"""Pages for the instructors: one for the class, one for each student, and a table; each is one
-file that needs no other.
+"""Pages of a course, each one file that needs no other:
 
-    report.write(Path("grades"), Path("report"))       index.html, students/NAME.html, grades.csv
+    report.write(Path("grades"), Path("report"))
+    report/index.html             the class, for the instructors
+    report/figures.html           figures that were handed in, with points to give
+    report/similar.html           answers that are alike
+    report/students/STUDENT.html  one student's own results: safe to hand out
+    report/grades.csv
 
-A figure that was handed in is a claim. It is drawn anew from its numbers, beside what was
-measured or counted again.
+Everything that a page shows is escaped by Jinja2; only the drawings, which escape what they show,
+are HTML already. A figure that was handed in is a claim. It is drawn anew from its numbers, beside
+what was measured or counted again.
 """
 
 from __future__ import annotations
 
-import html
-import json
+import base64
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers.course import drawings, export, grades, texts
+from helpers import exercises
+from helpers.course import drawings, export, gradebook, grades, similarity, texts
+from helpers.course.errors import CourseError
+from helpers.course.gradebook import Account, Gradebook
 from helpers.exercises import labs
 
 WORDS = {
@@ -24,365 +32,247 @@ WORDS = {
     "compile": "does not compile", "refused": "refused", "time": "took too long",
     "memory": "took too much memory",
     "crash": "crashed", "not_begun": "not begun", "not_graded": "not graded",
+    "missing": "not handed in",
 }  # fmt: skip
-MARKS = {"pass": "✓", "budget": "≈", "not_begun": "–", "not_graded": "?"}
+MARKS = {"pass": "✓", "budget": "≈", "not_begun": "–", "not_graded": "?", "missing": "·"}
 OTHER = "✗"
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 72em;
-  padding: 0 1.5em; color: #1c1c1c; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; border-top: 1px solid #ccc;
-  padding-top: .8em; }
-table { border-collapse: collapse; } th, td { padding: .25em .7em; text-align: left;
-  border-bottom: 1px solid #e4e4e4; }
-th { font-weight: 600; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-pre { background: #f5f5f3; padding: .7em 1em; overflow-x: auto; white-space: pre-wrap;
-  font-size: 13px; }
-.s { display: inline-block; padding: 0 .5em; border-radius: .6em; font-size: 13px;
-  white-space: nowrap; }
-.pass { background: #d7efd9; } .budget { background: #fbeec4; }
-.not_begun, .not_graded { background: #e3e3e3; }
-.wrong, .finding, .compile, .refused, .time, .memory, .crash { background: #f8d9d4; }
-.note { color: #555; } .line { background: #fff3c4; } svg text { font: 12px system-ui, sans-serif; }
-.grid td { text-align: center; padding: .2em .35em; } .grid td:first-child { text-align: left; }
-.grid th { font-size: 12px; vertical-align: bottom; } .grid th div { writing-mode: vertical-rl;
-  transform: rotate(180deg); }
-a { color: #0b4f8a; } details { margin: .6em 0; } .scroll { overflow-x: auto; }
-  .warning { background: #f8d9d4; padding: .5em 1em; }
-"""
+PAGES = Path(__file__).parent / "pages"
+MOST_PICTURE = 3 << 20  # bytes of a figure that a page shows
+
+
+class NoTemplates(CourseError, RuntimeError):
+    """Jinja2 is missing; the message says what to install."""
 
 
 def write(folder: Path, to: Path) -> int:
-    """Write all pages; how many. Raises grades.GradesError."""
-    results = list(grades.results(folder))
-    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    students: dict[str, list[dict[str, Any]]] = {}
-    for result in results:
-        students.setdefault(result["student"], []).append(result)
+    """Write all pages; how many. Raises grades.GradesError, and as gradebook.read does."""
+    book = gradebook.read(folder)
+    results = [row.result for one in book.students for row in one.rows if row.result is not None]
+    alike = similarity.groups(results)
+    claims = _all_claims(book, folder)
     (to / "students").mkdir(parents=True, exist_ok=True)
-    for name, mine in students.items():
-        texts.write(to / "students" / f"{name}.html", _student(name, mine, run, results))
-    texts.write(to / "index.html", _class(students, run, results))
+    for account in book.students:
+        page = student_page(account, book)
+        texts.write(to / "students" / f"{account.student.student}.html", page)
+    texts.write(to / "index.html", _class(book, results, len(claims), len(alike)))
+    rubric = list(book.policy.rubric.items())
+    figures = _render("figures.html", title="Figures", claims=claims, rubric=rubric)
+    texts.write(to / "figures.html", figures)
+    texts.write(to / "similar.html", _render("similar.html", title="Alike", groups=alike))
     texts.write(to / "grades.csv", export.csv(folder))
-    return len(students) + 1
+    return len(book.students) + 3
 
 
-def points(results: Iterable[Mapping[str, Any]]) -> tuple[float, float, int]:
-    """Points, the maximum of what was graded, and how many exercises were not graded."""
-    graded = [r for r in results if r["status"] != "not_graded"]
-    missing = sum(1 for r in results if r["status"] == "not_graded")
-    return sum(r["points"] for r in graded), sum(r["maximum"] for r in graded), missing
-
-
-def _page(title: str, body: Sequence[str]) -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta '
-        f'charset="utf-8"><title>{html.escape(title)}</title><meta name="viewport" '
-        f'content="width=device-width"><style>{_STYLE}</style></head><body>\n'
-        + "\n".join(body)
-        + "\n</body></html>\n"
+def _render(template: str, **values: Any) -> str:
+    try:
+        import jinja2
+    except ImportError:
+        raise NoTemplates('Pages need Jinja2: pip install -e ".[course]"') from None
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PAGES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    return environment.get_template(template).render(
+        words=WORDS, marks=MARKS, other=OTHER, **texts.clean(values)
     )
 
 
-def _badge(status: str, text: str = "") -> str:
-    mark = MARKS.get(status, OTHER)
-    return f'<span class="s {status}">{mark} {html.escape(text or WORDS[status])}</span>'
+def _drawn(svg: str) -> Any:
+    """A drawing, which has escaped its own texts."""
+    from markupsafe import Markup
+
+    return Markup(svg)
 
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
 
 
-# ------------------------------------------------------------------------------------------------
-# --------------------
-# The class
+# ---- the class ----
 
 
-def _class(
-    students: Mapping[str, list[dict[str, Any]]],
-    run: Mapping[str, Any],
-    results: Sequence[dict[str, Any]],
-) -> str:
-    exercises = list(
-        dict.fromkeys(
-            (r["lab"], r["exercise"])
-            for r in sorted(results, key=lambda r: (r["lab"], r["exercise"]))
-        )
+def _class(book: Gradebook, results: Sequence[Mapping[str, Any]], figures: int, alike: int) -> str:
+    by_place = {
+        one.student.student: {(row.lab, row.exercise): row for row in one.rows}
+        for one in book.students
+    }
+    cells = {
+        name: [rows.get(place) for place in book.exercises] for name, rows in by_place.items()
+    }
+    totals = [account.points for account in book.students]
+    most = max((account.maximum for account in book.students), default=0)
+    leaders = sorted(
+        ((one.student.nickname, one.points) for one in book.students if one.student.nickname),
+        key=lambda row: (-row[1], row[0]),
     )
-    right = sum(r["status"] == "pass" for r in results)
-    body = [
-        f"<h1>{len(students):,} students, {len(exercises)} exercises: {right:,} of "
-        f"{len(results):,} answers are right</h1>"
-    ]
-    body += _about(run)
-    body.append("<h2>Exercises</h2>" + _exercises(exercises, results))
-    body.append("<h2>Points</h2>")
-    totals = [points(mine)[0] for mine in students.values()]
-    most = max((points(mine)[1] for mine in students.values()), default=0)
-    body.append(drawings.histogram(totals, most, "points", "students"))
-    body.append("<h2>What each right kernel costs</h2>" + _costs_words(run))
-    for lab, name in exercises:
-        drawing = _costs(name, results, run)
-        if drawing:
-            body.append(
-                f"<h3>{html.escape(name)} <span "
-                f"class=note>({html.escape(lab)})</span></h3>{drawing}"
-            )
-    body.append("<h2>Students</h2>" + _grid(students, exercises))
-    return _page("The class", body)
-
-
-def _about(run: Mapping[str, Any]) -> list[str]:
-    box = run["box"]
-    lines = []
-    if box == "none":
-        lines.append(
-            '<p class="warning">These submissions ran <b>without a box</b> (--no-box).</p>'
-        )
-    lines.append(
-        f'<p class="note">Graded {html.escape(run["finished"])} on {html.escape(run["machine"])}: '
-        f'{run["texts"]:,} different texts, '
-        f"{run['seconds']:,.0f} s with {run['workers']} "
-        f"worker{'s' if run['workers'] != 1 else ''}; box: {html.escape(box)}; "
-        f'grader {html.escape(run["grader"])}. The table as a file: <a '
-        'href="grades.csv">grades.csv</a></p>'
-    )
-    return lines
-
-
-def _exercises(exercises: Sequence[tuple[str, str]], results: Sequence[Mapping[str, Any]]) -> str:
-    rows = []
-    for lab, name in exercises:
-        mine = [r for r in results if r["exercise"] == name and r["lab"] == lab]
-        counts = {status: sum(r["status"] == status for r in mine) for status in grades.STATUSES}
-        shown = " ".join(
-            _badge(status, f"{count} × {WORDS[status]}")
-            for status, count in counts.items()
-            if count
-        )
-        rows.append(
-            f"<tr><td>{html.escape(lab)}</td><td>{html.escape(name)}</td>"
-            f"<td>{drawings.shares(counts)}</td><td>{shown}</td></tr>"
-        )
-    return (
-        "<table><tr><th>lab</th><th>exercise</th><th>answers</th><th></th></tr>"
-        + "".join(rows)
-        + "</table>"
+    return _render(
+        "class.html",
+        title=book.policy.title or "The class",
+        book=book,
+        right=sum(one["status"] == "pass" for one in results),
+        answers=len(results),
+        exercises=[_of_exercise(book, *place, results) for place in book.exercises],
+        histogram=_drawn(drawings.histogram(totals, most, "points", "students")),
+        cells=cells,
+        leaders=leaders,
+        figures=figures,
+        similar=alike,
     )
 
 
-def _costs_words(run: Mapping[str, Any]) -> str:
-    return (
-        "<p class=\"note\">One dot is a student's kernel that gives the right result: "
-        "full where it is within its budget, a ring where it is over. Lines "
-        "with a label are the course's own. Without a GPU the cost is an estimate: cycles of a "
-        "multiprocessor for each output value, of all that the kernel asks for. Left is better.</p>"
-    )
+def _of_exercise(
+    book: Gradebook, lab: str, name: str, results: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    rows = [r for one in book.students for r in one.rows if (r.lab, r.exercise) == (lab, name)]
+    every = (*grades.STATUSES, gradebook.MISSING)
+    counts = {status: sum(row.status == status for row in rows) for status in every}
+    return {
+        "lab": lab,
+        "name": name,
+        "shares": _drawn(drawings.shares(counts)),
+        "counts": [(status, count) for status, count in counts.items() if count],
+        "costs": _costs(name, results, book.run),
+    }
 
 
 def _costs(
-    name: str, results: Sequence[Mapping[str, Any]], run: Mapping[str, Any], mine: str = ""
-) -> str:
-    timed = [r for r in results if r["exercise"] == name and r.get("time_ms")]
+    name: str, results: Iterable[Mapping[str, Any]], run: Mapping[str, Any], mine: str = ""
+) -> Any:
+    """The costs of right kernels. mine: of one student's own page, which shows no other."""
+    known = [
+        r
+        for r in results
+        if r["exercise"] == name and r["status"] in ("pass", "budget")
+        and (not mine or r["student"] == mine)
+    ]  # fmt: skip
+    timed = any(r.get("time_ms") for r in known)
     key, unit = (
         ("time_ms", "ms on this machine's GPU")
         if timed
         else ("cost", "estimated cycles for each value")
     )
-    dots = [
-        (r[key], r["status"], r["student"])
-        for r in results
-        if r["exercise"] == name and r.get(key) and r["status"] in ("pass", "budget")
-    ]
+    dots = [(r[key], r["status"], r["student"]) for r in known if r.get(key)]
     rungs = run.get("ladders", {}).get(name, [])
     ladder = [(one[key], one["what"]) for one in rungs if one.get(key)]
-    return drawings.distribution(dots, ladder, unit, mine) if dots else ""
+    return _drawn(drawings.distribution(dots, ladder, unit, mine)) if dots else ""
 
 
-def _grid(
-    students: Mapping[str, list[dict[str, Any]]], exercises: Sequence[tuple[str, str]]
-) -> str:
-    head = "".join(f"<th><div>{html.escape(name)}</div></th>" for _, name in exercises)
-    rows = []
-    for student, mine in sorted(students.items()):
-        by = {(r["lab"], r["exercise"]): r for r in mine}
-        cells = []
-        for key in exercises:
-            r = by.get(key)
-            mark = MARKS.get(r["status"], OTHER) if r else ""
-            cells.append(
-                f'<td title="{WORDS[r["status"]]}"><span class="s {r["status"]}">{mark}</span></td>'
-                if r
-                else "<td></td>"
-            )
-        got, most, missing = points(mine)
-        more = f" + {missing} not graded" if missing else ""
-        link = f'<a href="students/{html.escape(student)}.html">{html.escape(student)}</a>'
-        rows.append(
-            f'<tr><td>{link}</td>{"".join(cells)}<td class="n">{_number(got)} of '
-            f'{_number(most)}{more}</td></tr>'
-        )
-    return (
-        '<div class="scroll"><table '
-        f'class="grid"><tr><th></th>{head}<th>points</th></tr>{"".join(rows)}</table></div>'
+# ---- a student ----
+
+
+def student_page(account: Account, book: Gradebook) -> str:
+    """Return a student's own page: nothing of anybody else stands on it."""
+    extras = {(one.lab, one.what): one for one in account.extras}
+    claims, seen = [], set()
+    for row in account.rows:
+        for claim in (row.result or {}).get("figures", []):
+            if (row.lab, claim["file"]) not in seen:
+                seen.add((row.lab, claim["file"]))
+                extra = extras.get((row.lab, claim["file"]))
+                claims.append({**_claim(row.lab, claim), "extra": extra})
+    return _render(
+        "student.html",
+        title=account.student.shown,
+        account=account,
+        run=book.run,
+        results=[_result(row, book.run) for row in account.rows],
+        claims=claims,
     )
 
 
-# ------------------------------------------------------------------------------------------------
-# --------------------
-# A student
-
-
-def _student(
-    name: str,
-    mine: Sequence[dict[str, Any]],
-    run: Mapping[str, Any],
-    results: Sequence[dict[str, Any]],
-) -> str:
-    got, most, missing = points(mine)
-    body = [
-        f"<p><a href='../index.html'>The class</a></p><h1>{html.escape(name)}: "
-        f"{_number(got)} of {_number(most)} points</h1>"
-    ]
-    if missing:
-        body.append(
-            f'<p class="warning">{missing} exercises could not be graded; '
-            'they are not in the points.</p>'
-        )
-    body += [line.replace('href="grades.csv"', 'href="../grades.csv"') for line in _about(run)]
-    for result in sorted(mine, key=lambda r: (r["lab"], r["exercise"])):
-        body += _result(result, run, results)
-    shown = set()
-    for result in mine:
-        for claim in result.get("figures", []):
-            if (result["lab"], claim["file"]) not in shown:
-                shown.add((result["lab"], claim["file"]))
-                body.append(_claim(result["lab"], claim))
-    return _page(name, body)
-
-
-def _result(
-    result: Mapping[str, Any], run: Mapping[str, Any], results: Sequence[dict[str, Any]]
-) -> list[str]:
-    title = _title(result["exercise"])
-    score = (
-        "not graded"
-        if result["points"] is None
-        else f"{_number(result['points'])} of {_number(result['maximum'])} points"
-    )
-    parts = [
-        f"<h2>{html.escape(labs.number(result['lab']))} · {html.escape(title)} "
-        f"{_badge(result['status'])}</h2><p>{score}"
-    ]
-    parts.append(f' <span class="note">({html.escape(result["exercise"])})</span></p>')
-    parts.append(f"<pre>{html.escape(chr(10).join(result['messages']))}</pre>")
-    if result.get("hint"):
-        parts.append(f"<p><b>Hint:</b> {html.escape(result['hint'])}</p>")
-    if result.get("note"):
-        parts.append(f'<p class="note">{html.escape(result["note"])}</p>')
-    if result["counters"]:
-        parts.append(_counters(result["counters"]))
-    if result.get("gpu"):
-        parts.append(f'<p class="note">{html.escape(str(result["gpu"]))}</p>')
-    if result.get("cost") is not None and result["status"] in ("pass", "budget"):
-        parts.append(_costs(result["exercise"], results, run, result["student"]))
-    if result.get("text"):
-        lines = {f["line"]: f for f in result.get("findings", [])}
-        opened = " open" if lines else ""
-        parts.append(
-            f"<details{opened}><summary>The "
-            f"text</summary><pre>{_listing(result['text'], lines)}</pre></details>"
-        )
-    return parts
-
-
-def _counters(counters: Mapping[str, Sequence[float]]) -> str:
-    """A row for each budget; budgets of nothing, of which nothing was used, share a line."""
+def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
+    known = row.exercise in exercises.names()
+    result: Mapping[str, Any] = row.result or {}
+    counters = result.get("counters", {})
     none = [what for what, (amount, limit) in counters.items() if amount == limit == 0]
-    rows = "".join(
-        f"<tr><td>{html.escape(what)}</td><td class=n>{_number(amount)}</td>"
-        f"<td class=n>{_number(limit)}</td><td>{drawings.gauge(amount, limit)}</td></tr>"
-        for what, (amount, limit) in counters.items()
-        if what not in none
-    )
-    head = "<tr><th>counted</th><th class=n>yours</th><th class=n>budget</th><th></th></tr>"
-    table = f"<table>{head}{rows}</table>" if rows else ""
-    more = (
-        f'<p class="note">None, as it must be: {html.escape(", ".join(none))}.</p>' if none else ""
-    )
-    return table + more
-
-
-def _title(name: str) -> str:
-    from helpers import exercises
-
-    return exercises.find(name).title if name in exercises.names() else name
-
-
-def _listing(text: str, findings: Mapping[int, Mapping[str, Any]]) -> str:
-    rows = []
-    for number, line in enumerate(text.split("\n"), 1):
-        row = f"{number:4}  {html.escape(line)}"
-        if number in findings:
-            found = findings[number]
-            row = (
-                f'<span class="line">{row}</span>\n      ▲ {html.escape(found["kind"])}: '
-                f'{html.escape(found["message"])}'
-            )
-        rows.append(row)
-    return "\n".join(rows)
-
-
-def _claim(lab: str, claim: Mapping[str, Any]) -> str:
-    parts = [
-        f"<h2>{html.escape(labs.number(lab))} · a figure that was handed in: "
-        f"{html.escape(claim['file'])}</h2>"
-    ]
-    if claim["problems"]:
-        items = [f"<li>{html.escape(p)}</li>" for p in claim["problems"]]
-        parts.append("<ul>" + "".join(items[:6]) + "</ul>")
-        if len(items) > 6:
-            parts.append(
-                f"<details><summary>{len(items) - 6} "
-                f"more</summary><ul>{''.join(items[6:])}</ul></details>"
-            )
-    else:
-        parts.append('<p class="note">Its record is consistent.</p>')
-    if claim.get("device"):
-        parts.append(
-            f'<p class="note">It claims to be measured on {html.escape(claim["device"])}, '
-            f'{html.escape(claim["created"][:10])}.</p>'
-        )
-    counted = [
-        (r["series"], name, pair)
-        for r in claim["rows"]
-        for name, pair in r.get("counters", {}).items()
-    ]
-    if counted:
-        rows = "".join(
-            f"<tr><td>{html.escape(series)}</td><td>{html.escape(name)}</td><td "
-            f"class=n>{_number(pair[0])}</td><td class=n>{_number(pair[1])}"
-            f"</td><td>{'equal' if pair[0] == pair[1] else _badge('wrong', 'differs')}</td></tr>"
-            for series, name, pair in counted
-        )
-        head = (
-            "<tr><th>kernel</th><th>counter</th><th class=n>claimed</th><th class=n>counted "
-            "again</th><th></th></tr>"
-        )
-        parts.append(f"<table>{head}{rows}</table>")
-    times = [
-        (r["series"], r["parameters"], r["claimed_ms"], r.get("measured_ms"))
-        for r in claim["rows"]
-        if r.get("claimed_ms")
-    ]
-    if times:
-        pairs = [
-            (_label(series, parameters), claimed, again)
-            for series, parameters, claimed, again in times[:40]
+    found = {one["line"]: one for one in result.get("findings", [])}
+    return {
+        "row": row,
+        "title": exercises.find(row.exercise).title if known else row.exercise,
+        "message": "\n".join(result.get("messages", [])),
+        "hint": result.get("hint", ""),
+        "note": result.get("note", ""),
+        "gpu": str(result.get("gpu", "")),
+        "counters": [
+            (what, amount, limit, _drawn(drawings.gauge(amount, limit)))
+            for what, (amount, limit) in counters.items()
+            if what not in none
+        ],
+        "none": none,
+        "costs": _costs(row.exercise, [result], run, row.student) if result else "",
+        "found": bool(found),
+        "listing": [
+            {
+                "number": number,
+                "text": line,
+                "kind": found.get(number, {}).get("kind", ""),
+                "message": found.get(number, {}).get("message", ""),
+            }
+            for number, line in enumerate(result.get("text", "").split("\n"), 1)
         ]
-        parts.append(
-            drawings.pairs(pairs, "claimed", "measured again or recorded by the course", "ms")
-        )
-    return "".join(parts)
+        if result.get("text")
+        else [],
+    }
+
+
+# ---- figures ----
+
+
+def _all_claims(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
+    """All figures of the class, with what an instructor types to give points."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for account in book.students:
+        extras = {(one.lab, one.what): one for one in account.extras}
+        name = account.student.student
+        for row in account.rows:
+            for claim in (row.result or {}).get("figures", []):
+                command = shlex.join(
+                    ["python", "-m", "helpers.course", "override", name, row.lab, claim["file"]]
+                )
+                found[name, row.lab, claim["file"]] = {
+                    **_claim(row.lab, claim),
+                    "student": account.student.shown,
+                    "extra": extras.get((row.lab, claim["file"])),
+                    "picture": _picture(folder, claim),
+                    "command": f'{command} --points N --comment "..." --grades {folder}',
+                }
+    return [found[key] for key in sorted(found)]
+
+
+def _picture(folder: Path, claim: Mapping[str, Any]) -> str:
+    """A figure's bytes for a page; a browser decodes them, this program never does."""
+    name = str(claim.get("picture", ""))
+    path = folder / grades.FIGURES / name
+    if not name.isalnum() or not path.is_file() or path.stat().st_size > MOST_PICTURE:
+        return ""
+    return base64.b64encode(path.read_bytes()).decode("ascii")
+
+
+def _claim(lab: str, claim: Mapping[str, Any]) -> dict[str, Any]:
+    rows = claim["rows"]
+    times = [
+        (_label(one["series"], one["parameters"]), one["claimed_ms"], one.get("measured_ms"))
+        for one in rows
+        if one.get("claimed_ms")
+    ][:40]
+    words = "claimed", "measured again or recorded by the course", "ms"
+    return {
+        "lab": labs.number(lab),
+        "file": claim["file"],
+        "problems": claim["problems"],
+        "device": claim.get("device", ""),
+        "created": claim.get("created", ""),
+        "counted": [
+            (one["series"], name, *pair)
+            for one in rows
+            for name, pair in one.get("counters", {}).items()
+        ],
+        "drawing": _drawn(drawings.pairs(times, *words)) if times else "",
+    }
 
 
 def _label(series: str, parameters: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What students handed in: submitted/STUDENT/LAB/*.ipynb, and pictures beside the notebook. Only
+"""The answers in what students handed in (see collect.py), and pictures beside a notebook. Only
 texts are read.
 
 An answer is the text of one cell: the last one of the notebook that says whose answer it is (a
@@ -8,23 +8,22 @@ cell with the id that `release` wrote. Nothing of a notebook is run, and no outp
 
 from __future__ import annotations
 
+import contextlib
 import json
-import re
+import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from helpers import exercises
-from helpers.course import texts
+from helpers.course import collect, texts
 from helpers.course.errors import CourseError
-from helpers.exercises import labs
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "labs"
 MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
-_NAME = re.compile(r"[\w.@+-]{1,100}")
 
 
 class SubmissionError(CourseError, ValueError):
@@ -47,7 +46,8 @@ class Place:
 @dataclass(frozen=True)
 class Answer:
     """An answer of a student: text is "" where there is none, and `missing` says why then; by:
-    "name" or "id"; note: what its student should hear of how it was found.
+    "name" or "id"; note: what its student should hear of how it was found; submitted: when, as ISO
+    8601, "" where nobody knows.
     """
 
     student: str
@@ -60,6 +60,7 @@ class Answer:
     notebook: str = ""
     figures: tuple[str, ...] = ()
     note: str = ""
+    submitted: str = ""
 
 
 def notebook(path: Path) -> list[dict[str, Any]]:
@@ -123,50 +124,64 @@ def manifest(path: Path) -> tuple[Place, ...]:
         raise SubmissionError(f"{path} is no manifest that `release` wrote: {error}") from None
 
 
-def answers(folder: Path, where: tuple[Place, ...]) -> Iterator[Answer]:
-    """The answers in submitted/: for each student and each lab handed in, one for each exercise
-    of that lab.
+def answers(
+    folder: Path,
+    where: tuple[Place, ...],
+    scratch: Path | None = None,
+    told: list[str] | None = None,
+) -> Iterator[Answer]:
+    """The answers in submitted/, or in a zip of it: for each student and each notebook handed in,
+    one for each exercise of its lab. A student may have several notebooks for a lab.
+
+    scratch: an empty folder to unpack zips in; told: gets a sentence for all that is left out.
     """
-    if not folder.is_dir():
+    if not folder.exists():
         raise SubmissionError(
             f"there is no folder {folder}; submissions lie in {folder}/STUDENT/LAB/*.ipynb"
         )
-    for student in sorted(
-        path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")
-    ):
-        if not _NAME.fullmatch(student.name):
-            raise SubmissionError(
-                f"{student.name!r} cannot be a student's folder: use letters, digits, . @ + - and _"
-            )
-        for lab in sorted(
-            path for path in student.iterdir() if path.is_dir() and not path.is_symlink()
-        ):
-            mine = [place for place in where if lab.name in (place.lab, labs.number(place.lab))]
-            if mine:
-                yield from _of_lab(student.name, lab, mine)
+    with contextlib.ExitStack() as stack:
+        if scratch is None:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-zips-")))
+        known = tuple(dict.fromkeys(place.lab for place in where))
+        said = told if told is not None else []
+        handed: dict[tuple[str, str], list[Answer]] = {}
+        for one in collect.handed_in(folder, known, scratch, said):
+            for answer in _of_handed(one, where, said):
+                handed.setdefault((answer.student, answer.lab), []).append(answer)
+        for mine in handed.values():
+            yield from _begun(mine)
 
 
-def _of_lab(student: str, folder: Path, where: list[Place]) -> Iterator[Answer]:
-    found = sorted(path for path in folder.glob("*.ipynb") if not path.name.startswith("."))
-    named = [path for path in found if path.stem == where[0].lab]
-    missing, cells, name = "", [], ""
-    if not found:
+def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -> Iterator[Answer]:
+    """The answers of one notebook."""
+    missing, cells = "", []
+    name = one.notebook.name if one.notebook is not None else ""
+    if one.notebook is None:
         missing = "no notebook was handed in"
-    elif len(found) > 1 and not named:
-        missing = f"{len(found)} notebooks were handed in, and none is called {where[0].lab}.ipynb"
     else:
-        name = (named or found)[0].name
         try:
-            cells = notebook(folder / name)
+            cells = notebook(one.notebook)
         except SubmissionError as error:
             missing = str(error)
-    figures = tuple(
-        str(path)
-        for path in sorted(folder.rglob("*.png"))[:50]
-        if path.is_file() and not path.is_symlink()
-    )
-    for place in where:
-        yield _answer(student, place, cells, name, missing, figures)
+    mine = [place for place in where if place.lab == one.lab]
+    if not one.lab:
+        labs_of_cells = {place.lab for place in where if _text(cells, place)[0]}
+        mine = [place for place in where if place.lab in labs_of_cells]
+        if not mine:
+            told.append(f"{one.student}: {name} is no lab of this course, and is left out")
+    at = one.at.isoformat(timespec="seconds") if one.at is not None else ""
+    for place in mine:
+        found = _answer(one.student, place, cells, name, missing, one.figures)
+        yield replace(found, submitted=at)
+
+
+def _begun(mine: list[Answer]) -> Iterator[Answer]:
+    """The answers of a student to a lab, without those of notebooks that hold none where another
+    one does.
+    """
+    for name in dict.fromkeys(answer.exercise for answer in mine):
+        every = [answer for answer in mine if answer.exercise == name]
+        yield from [answer for answer in every if answer.text] or every[:1]
 
 
 def _answer(

@@ -18,6 +18,8 @@ _PLAIN = " \n.,;:/-=+%?"  # no reader of Markdown or HTML makes anything of thes
 
 def clean(value: Any) -> Any:
     """Return plain values with U+FFFD for what UTF-8 cannot hold, in all texts and keys."""
+    if hasattr(value, "__html__"):  # HTML that was made of clean texts
+        return value
     if isinstance(value, str):
         return _HALF.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, list | tuple):

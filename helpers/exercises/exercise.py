@@ -239,9 +239,9 @@ class Exercise(BaseExercise):
 
     def _of_stop(self, case: Case, one: Outcome) -> Verdict:
         if one.stopped == "refused":
-            return self._verdict(
-                "refused", one.said, "Keep the parameters of the stub, in their order."
-            )
+            keep = "Keep the parameters of the stub, in their order."
+            is_memory = one.said.startswith("cannot allocate")
+            return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
         known = next(
             (h.hint for h in self.findings if h.kind == finding.kind and h.when(finding)), None

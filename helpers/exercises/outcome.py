@@ -26,7 +26,7 @@ from helpers.exercises.cases import LIMIT_S, Case, Step, is_unwritten
 from helpers.kernel_cells import KernelCell
 from helpers.simulator import Finding, Profile
 from helpers.simulator.compiler import compile_source
-from helpers.simulator.faults import LaunchRefused
+from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
 from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.simulator.toolchain import CompileFailed
 
@@ -214,6 +214,10 @@ def _up_to_a_stop(
     return tuple(outcomes)
 
 
+# The kernel asks for what no launch can give it: other arguments, or more memory than there is.
+_NO_LAUNCH = (TypeError, ValueError, OutOfMemory, MemoryFault)
+
+
 def _placed(cell: KernelCell, case: Case) -> KernelCell:
     """The cell as a case launches it: in a kernel of the case's own, whose name begins with the
     word behind `void`, the answer's is a function. The lines stay where they are.
@@ -245,7 +249,7 @@ def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
                 outputs=_WRITTEN_WHOLE,
                 time_limit=limit_s,
             )
-        except (TypeError, ValueError) as error:
+        except _NO_LAUNCH as error:
             return Outcome(outputs, (), (), "refused", str(error))
         if findings:
             return Outcome(outputs, (), findings, _why(findings))
@@ -273,7 +277,7 @@ def _run(
             )
         except LaunchRefused as refusal:
             return Outcome(outputs, tuple(counts), (refusal.finding,), "finding")
-        except (TypeError, ValueError) as error:
+        except _NO_LAUNCH as error:
             return Outcome(outputs, tuple(counts), (), "refused", str(error))
         seen_turns = 0
         if turns and not seen.findings:

@@ -8,8 +8,10 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from helpers import exercises
 from helpers.course import (
     box,
     export,
+    gradebook,
     grades,
     gradescope,
     grading,
@@ -143,7 +146,8 @@ def test_an_answer_that_could_not_be_graded_takes_no_points(tmp_path, monkeypatc
         grading.close()
     (found,) = grades.results(tmp_path / "grades")
     assert (found["status"], found["points"]) == ("not_graded", None)
-    assert report.points([found]) == (0, 0, 1)
+    account = gradebook.read(tmp_path / "grades").account("ann")
+    assert (account.points, account.maximum, account.not_graded) == (0, 0, 1)
     assert not list((tmp_path / "grades/.results").glob("*.json")), "the next run tries again"
 
 
@@ -240,7 +244,7 @@ def test_a_grading_that_was_stopped_is_told_from_none(graded, tmp_path):
     with pytest.raises(grades.GradesError, match=r"holds no grades: run .* first"):
         list(grades.results(tmp_path))
     shutil.copytree(graded / "grades", tmp_path / "stopped")
-    (tmp_path / "stopped" / "run.json").unlink()
+    (tmp_path / "stopped" / grades.RUN).unlink()
     with pytest.raises(grades.GradesError, match=r"stopped before its end: run .* again"):
         list(grades.results(tmp_path / "stopped"))
 
@@ -287,20 +291,25 @@ def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
 
 
 def test_pages_need_no_other_file(graded, tmp_path):
-    assert report.write(graded / "grades", tmp_path / "report") == 7
+    assert report.write(graded / "grades", tmp_path / "report") == 9
     text = (tmp_path / "report/index.html").read_text()
-    assert "6 students" in text and "conv1d_edge" in text
+    assert "6 students" in " ".join(text.split()) and "conv1d_edge" in text
     for page in (tmp_path / "report").rglob("*.html"):
         words = page.read_text()
         assert "src=" not in words and "http" not in words.replace("http-equiv", "")
 
 
 def test_what_a_student_writes_is_text_on_the_page(graded):
-    (found,) = (r for r in grades.results(graded / "grades") if r["student"] == "cy")
-    bad = {**found, "text": "<script>alert(1)</script>", "messages": ["<img src=x>"], "hint": "<b>"}
-    run = json.loads((graded / "grades/run.json").read_text())
-    page = report._student("cy", [bad], run, [bad])
-    assert "<script>" not in page and "<img" not in page
+    bad = {"text": "<script>alert(1)</script>", "messages": ["<img src=x>"], "hint": "<b>bold</b>"}
+    bad |= {"note": "<i>", "gpu": "<u>", "counters": {"<s>": [1.0, 2.0]}}
+    book = gradebook.read(graded / "grades")
+    account = book.account("cy")
+    (row,) = account.rows
+    row = replace(row, result=row.result | bad)
+    page = report.student_page(replace(account, rows=(row,)), book)
+    for word in ("<script", "<img", "<b>bold", "<i>", "<u>", "<s>"):
+        assert word not in page
+    assert "&lt;script&gt;" in page
 
 
 NASTY = "<script>alert(1)</script> <img src=x onerror=y> [a](javascript:b) ![c](d) `e` *f* $g$ \\h"
@@ -355,7 +364,7 @@ def test_the_pages_of_a_class_survive_what_one_student_wrote(graded, tmp_path):
     broken = json.loads(path.read_text())
     broken |= {"text": "// \ud800", "messages": ["\udc80"], "hint": "\ud800", "note": "\ud800"}
     path.write_text(json.dumps(broken))
-    assert report.write(tmp_path / "grades", tmp_path / "report") == 7
+    assert report.write(tmp_path / "grades", tmp_path / "report") == 9
     assert "\N{REPLACEMENT CHARACTER}" in export.csv(tmp_path / "grades")
     assert json.loads(export.gradescope(tmp_path / "grades", "ann"))
 
@@ -385,6 +394,27 @@ def test_release_has_no_line_of_a_solution(tmp_path):
     assert place == PLACE
     with pytest.raises(release.ReleaseError, match="no lab '77'"):
         release.release(["77"], tmp_path)
+
+
+def test_every_link_of_a_release_leads_somewhere(tmp_path):
+    labs_asked = ["100", "101", "104"]
+    release.release(labs_asked, tmp_path)
+    count = 0
+    for path in [*tmp_path.rglob("*.ipynb"), tmp_path / "README.md"]:
+        cells = submissions.notebook(path) if path.suffix == ".ipynb" else []
+        texts_of = [submissions.source(c) for c in cells if c["cell_type"] == "markdown"]
+        for text in texts_of or [path.read_text()]:
+            for target in re.findall(r"\]\(([^)\s]+)\)", text):
+                place = target.partition("#")[0]
+                if place and "://" not in target:
+                    assert (path.parent / place).exists(), (path.name, target)
+                    count += 1
+    assert count > 5
+    readme = (tmp_path / "README.md").read_text()
+    assert "conv1d_edge" in readme and "conv2d_same" not in readme
+    assert {p.name for p in tmp_path.iterdir() if p.is_dir()} - {"kernels"} == {
+        p.stem for p in tmp_path.rglob("*.ipynb")
+    }
 
 
 def test_nbgrader_metadata(tmp_path):

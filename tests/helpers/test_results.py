@@ -399,3 +399,14 @@ def test_software_on_a_gpu():
 
     versions = results._software(device.select())
     assert all(versions[key] for key in ("pycuda", "cuda_driver", "cuda_runtime"))
+
+
+def test_a_record_of_the_repository_is_recorded_wherever_it_is_read(tmp_path):
+    """Nobody measured it just now, on a GPU or without one."""
+    path = results.MEASURED / "305_fastest.json"
+    record = results.load(path)
+    assert record.caption() == f"Recorded on NVIDIA H200, {record.created[:10]}"
+    copied = tmp_path / path.name
+    copied.write_bytes(path.read_bytes())
+    assert results.load(copied).caption() == f"Measured on NVIDIA H200, {record.created[:10]}"
+    assert "committed" not in record.to_json()

@@ -1,0 +1,245 @@
+"""Every student of the roster with every lab of the course, handed in or not: what the grader
+found, what the clock takes away, what an instructor decided.
+
+    book = gradebook.read(Path("grades"))
+    for student in book.students:
+        for row in student.rows: ...
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from helpers import exercises
+from helpers.course import decisions, grades, policy, roster
+from helpers.course.decisions import Decision
+from helpers.course.policy import Policy
+from helpers.course.roster import Student
+from helpers.exercises import labs
+
+ROSTER, COURSE = ".roster.csv", ".course.toml"  # copies in a folder of grades
+MISSING = "missing"  # the status of what was not handed in
+
+
+@dataclass(frozen=True)
+class Row:
+    """One exercise of one student. lab: its number; points: what counts, with its weight, None for
+    what could not be graded; maximum: with its weight, too; earned: of the verdict alone; share:
+    what the clock left; days: that it was late.
+    """
+
+    student: str
+    lab: str
+    exercise: str
+    status: str
+    points: float | None
+    maximum: float
+    earned: float | None = None
+    share: float = 1.0
+    days: int = 0
+    decision: Decision | None = None
+    result: Mapping[str, Any] | None = None
+
+    @property
+    def comment(self) -> str:
+        """The instructor's words."""
+        return self.decision.comment if self.decision else ""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Points that no grader gives: of a figure, or of a written answer. what: its name; points:
+    None until somebody has decided.
+    """
+
+    lab: str
+    what: str
+    points: float | None
+    maximum: float
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Account:
+    """A student with all rows. listed: whether the roster has the name."""
+
+    student: Student
+    rows: tuple[Row, ...]
+    extras: tuple[Extra, ...] = ()
+    listed: bool = True
+
+    @property
+    def _all(self) -> list[Row | Extra]:
+        return [*self.rows, *self.extras]
+
+    @property
+    def points(self) -> float:
+        """The sum of what counts."""
+        return sum(one.points or 0.0 for one in self._all)
+
+    @property
+    def maximum(self) -> float:
+        """The most that can be had; what could not be graded, or is not decided, is not in it."""
+        return sum(one.maximum for one in self._all if one.points is not None)
+
+    @property
+    def not_graded(self) -> int:
+        """Exercises that could not be graded."""
+        return sum(one.points is None for one in self.rows)
+
+
+@dataclass(frozen=True)
+class Gradebook:
+    """The students of a course; exercises: (number of the lab, name), in the order of the labs."""
+
+    students: tuple[Account, ...]
+    exercises: tuple[tuple[str, str], ...]
+    policy: Policy
+    run: Mapping[str, Any]
+
+    def account(self, name: str) -> Account:
+        """Return a student's. Raises grades.GradesError."""
+        for one in self.students:
+            if one.student.student == name:
+                return one
+        raise grades.GradesError(f"there are no results of {name!r}, and no row of the roster")
+
+
+def keep(folder: Path, course: Path | None, students: Path | None) -> None:
+    """Put the files of the course beside its grades, checked, so that every later command counts
+    alike. Raises policy.PolicyError, roster.RosterError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if course is not None:
+        policy.read(course)
+        shutil.copyfile(course, folder / COURSE)
+    if students is not None:
+        roster.read(students)
+        shutil.copyfile(students, folder / ROSTER)
+
+
+def policy_of(folder: Path) -> Policy:
+    """Return how a folder of grades counts."""
+    return policy.read(folder / COURSE) if (folder / COURSE).exists() else Policy()
+
+
+def read(folder: Path) -> Gradebook:
+    """Return the gradebook of a folder of grades. Raises grades.GradesError, and as the files of
+    the course do.
+    """
+    found = list(grades.results(folder))
+    run = json.loads((folder / grades.RUN).read_text(encoding="utf-8"))
+    counts = policy_of(folder)
+    decided = decisions.load(folder)
+    listed = roster.read(folder / ROSTER) if (folder / ROSTER).exists() else ()
+    mine: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
+    for result in found:
+        place = labs.number(result["lab"]), result["exercise"]
+        mine.setdefault(result["student"], {})[place] = result
+    wanted = _wanted(counts, mine)
+    names = {one.student for one in listed}
+    students = [*listed, *(Student(name) for name in sorted(set(mine) - names))]
+    accounts = []
+    for student in students:
+        own = mine.get(student.student, {})
+        rows = tuple(
+            _row(student.student, lab, name, own.get((lab, name)), counts, decided)
+            for lab, name in wanted
+            if student.student in names or not listed or (lab, name) in own
+        )
+        extras = _extras(student.student, own, counts, decided)
+        accounts.append(Account(student, rows, extras, not listed or student.student in names))
+    return Gradebook(tuple(accounts), tuple(wanted), counts, run)
+
+
+def _wanted(counts: Policy, mine: Mapping[str, Mapping[tuple[str, str], Any]]) -> list:
+    """The exercises of the course: of its labs, or of those that anybody handed in."""
+    if counts.labs:
+        return [(one.number, n) for one in counts.labs for n in policy.exercises_of(one.number)]
+    handed_in = {lab for own in mine.values() for lab, _ in own}
+    return [
+        (labs.number(exercises.find(name).lab), name)
+        for name in exercises.names()
+        if labs.number(exercises.find(name).lab) in handed_in
+    ]
+
+
+def _row(
+    student: str,
+    lab: str,
+    name: str,
+    result: Mapping[str, Any] | None,
+    counts: Policy,
+    decided: Mapping[decisions.Key, Decision],
+) -> Row:
+    of_lab = counts.lab(lab)
+    own = result["maximum"] if result is not None else exercises.find(name).points
+    maximum = float(of_lab.points.get(name, own))
+    status = result["status"] if result is not None else MISSING
+    share_of_points = {"pass": 1.0, "budget": counts.over_budget}.get(status, 0.0)
+    earned = None if status == "not_graded" else share_of_points * maximum
+    at = _time(result.get("submitted")) if result is not None else None
+    more = decided.get((student, lab, ""))
+    share, days = with_days(counts, student, lab, more).share_of_time(student, lab, at)
+    points = None if earned is None else earned * share
+    decision = decided.get((student, lab, name))
+    if decision is not None and decision.points is not None:
+        points = decision.points
+    weighted = None if points is None else points * of_lab.weight
+    return Row(student, lab, name, status, weighted, maximum * of_lab.weight, earned, share, days,
+               decision, result)  # fmt: skip
+
+
+def with_days(counts: Policy, student: str, lab: str, decision: Decision | None) -> Policy:
+    """Return the policy with the days that an instructor gave one student for one lab."""
+    if decision is None or decision.days is None:
+        return counts
+    own = {**counts.extensions.get(student, {}), lab: decision.days}
+    return replace(counts, extensions={**counts.extensions, student: own})
+
+
+def _extras(
+    student: str,
+    own: Mapping[tuple[str, str], Mapping[str, Any]],
+    counts: Policy,
+    decided: Mapping[decisions.Key, Decision],
+) -> tuple[Extra, ...]:
+    """Figures that were handed in, where the course gives points for them, and all else that was
+    decided beside the exercises.
+    """
+    found: dict[tuple[str, str], float] = {}
+    for (lab, _), result in own.items():
+        for claim in result.get("figures", []) if counts.rubric else []:
+            found[lab, claim["file"]] = sum(counts.rubric.values())
+    for who, lab, of in decided:
+        known = of in exercises.names() or not of
+        if who == student and not known:
+            found.setdefault((lab, of), 0.0)
+    extras = []
+    for (lab, what), most in sorted(found.items()):
+        decision = decided.get((student, lab, what))
+        points = decision.points if decision else None
+        weight = counts.lab(lab).weight
+        extras.append(
+            Extra(
+                lab,
+                what,
+                None if points is None else points * weight,
+                max(most, points or 0.0) * weight,
+                decision.comment if decision else "",
+            )
+        )
+    return tuple(extras)
+
+
+def _time(text: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text) if text else None
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,220 @@
+"""A course that never was, from roster to feedback: students of every kind, and what must become of
+them.
+
+    python -m tests.course.invented --students 40 --to invented/     about 3 minutes
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import sys
+import zipfile
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from helpers import exercises
+from helpers.course import submissions
+from helpers.course.__main__ import main as course
+
+DEADLINE = datetime(2026, 10, 5, 18, 0)
+NAMES = ("squares", "add_arrays", "flip_rows")  # of lab 103, which this course has, with 101
+EDGE = "conv1d_edge"
+COURSE = f"""title = "A course that never was"
+over_budget = 0.5
+take = "best"
+
+[late]
+grace_minutes = 15
+share_a_day = 0.1
+most_days = 3
+
+[labs.101]
+deadline = {DEADLINE.isoformat()}
+weight = 2
+[labs.103]
+deadline = {DEADLINE.isoformat()}
+[labs.103.points]
+squares = 4
+
+[rubric]
+"axes have names and units" = 1
+"the claim is what the numbers say" = 2
+
+[extensions.late_with_leave]
+101 = 7
+"""
+
+
+def place(name: str) -> submissions.Place:
+    return next(one for one in submissions.places() if one.exercise == name)
+
+
+def book(answers: dict[str, str], ids: bool = True) -> str:
+    """The text of a notebook with an answer for each exercise."""
+    cells = [
+        {
+            "cell_type": "code", "id": place(name).cell if ids else f"own{k}", "metadata": {},
+            "outputs": [], "execution_count": None, "source": text.splitlines(True),
+        }
+        for k, (name, text) in enumerate(answers.items())
+    ]  # fmt: skip
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+def solutions(*names: str) -> dict[str, str]:
+    return {name: exercises.find(name).solution for name in names}
+
+
+EDGE_OVER = ("P[i] = sum;", "P[i] = sum + 0 * N[n - 1 - i];")  # a fourth load
+
+
+class Class:
+    """Writes a class into a folder. expected: points of a student, in all."""
+
+    def __init__(self, to: Path):
+        self.to, self.submitted = to, to / "submitted"
+        self.expected: dict[str, float] = {}
+        self.roster: list[tuple[str, str, str, str]] = []
+
+    def student(self, name: str, points: float, shown: str = "", nickname: str = "") -> None:
+        self.expected[name] = points
+        section = "Monday" if len(self.roster) % 2 else "Tuesday"
+        self.roster.append((name, shown or name.title(), section, nickname))
+
+    def hand_in(
+        self, student: str, where: str, text: str, late: timedelta = timedelta(hours=-1)
+    ) -> Path:
+        path = self.submitted / student / where
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        at = (DEADLINE + late).timestamp()
+        os.utime(path, (at, at))
+        return path
+
+    def kinds(self) -> None:
+        """One student of each kind; 101 is worth 20, 103 is worth 4 + 2 + 2 and nine others 2."""
+        edge, three = solutions(EDGE), solutions(*NAMES)
+        lab = place(EDGE).lab
+        puzzles = place("squares").lab
+        self.student("all_right", 28, nickname="halo")
+        self.hand_in("all_right", f"{lab}/{lab}.ipynb", book(edge))
+        self.hand_in("all_right", f"{puzzles}/{puzzles}.ipynb", book(three))
+        self.student("nothing", 0)
+        self.student("empty_folder", 0)
+        (self.submitted / "empty_folder" / lab).mkdir(parents=True)
+        self.student("stub", 0)
+        self.hand_in("stub", f"{lab}/{lab}.ipynb", book({EDGE: exercises.find(EDGE).stub}))
+        self.student("over_budget", 10)
+        over = {EDGE: edge[EDGE].replace(*EDGE_OVER)}
+        self.hand_in("over_budget", f"{lab}/{lab}.ipynb", book(over))
+        unal = "Ünal Ağaoğlu 李"
+        self.student(unal, 20, unal)
+        self.hand_in(unal, f"{lab.upper()}.ipynb", book(edge))
+        self.student("run.json", 20)
+        self.hand_in("run.json", "Lab 101/mine.ipynb", book(edge, ids=False))
+        self.student("in_grace", 20)
+        self.hand_in("in_grace", "101/x.ipynb", book(edge), timedelta(minutes=10))
+        self.student("two_days_late", 16)
+        self.hand_in("two_days_late", "101/x.ipynb", book(edge), timedelta(hours=30))
+        self.student("too_late", 0)
+        self.hand_in("too_late", "101/x.ipynb", book(edge), timedelta(days=5))
+        self.student("late_with_leave", 20)
+        self.hand_in("late_with_leave", "101/x.ipynb", book(edge), timedelta(days=5))
+        self.student("two_attempts", 18)  # the first one is right and a day late, the last wrong
+        self.hand_in("two_attempts", "101/first.ipynb", book(edge), timedelta(hours=2))
+        wrong = {EDGE: edge[EDGE].replace("min(max(i - 1 + j, 0), n - 1)", "max(i - 1 + j, 0)")}
+        self.hand_in("two_attempts", "101/second.ipynb", book(wrong), timedelta(hours=3))
+        self.student("checkpoints", 20)
+        self.hand_in("checkpoints", "101/x.ipynb", book(edge))
+        self.hand_in("checkpoints", "101/.ipynb_checkpoints/x-checkpoint.ipynb", "{")
+        self.student("broken_notebook", 0)
+        self.hand_in("broken_notebook", "101/x.ipynb", '{"cells": [')
+        self.student("surrogate", 20)
+        self.hand_in(
+            "surrogate", "101/x.ipynb", book({EDGE: edge[EDGE] + "// \ud800 <script>x</script>\n"})
+        )
+        self.student("huge", 0)
+        body = edge[EDGE].replace("\n", "\n__device__ float huge[1ull << 36];\n", 1)
+        huge = body.replace("P[i] = sum;", "P[i] = sum; huge[i] = sum;")
+        self.hand_in("huge", "101/x.ipynb", book({EDGE: huge}))
+        self.student("copied", 20)
+        renamed = edge[EDGE].replace("sum", "total").replace("cell", "place")
+        self.hand_in("copied", "101/x.ipynb", book({EDGE: renamed}))
+        self.student("zipped", 20)
+        archive = self.submitted / "zipped" / "work.zip"
+        archive.parent.mkdir(parents=True)
+        with zipfile.ZipFile(archive, "w") as file:
+            self._zipped(file, "my work/101.ipynb", book(edge))
+            self._zipped(file, "../../outside.ipynb", book(edge))
+        self.student("unreadable_zip", 0)
+        bad = self.submitted / "unreadable_zip" / "work.zip"
+        bad.parent.mkdir(parents=True)
+        bad.write_bytes(b"PK no zip")
+        self.student("Anna Berg", 20, "Anna Berg")
+        with zipfile.ZipFile(self.submitted / "moodle.zip", "w") as file:
+            self._zipped(file, "Anna Berg_123_assignsubmission_file_/101.ipynb", book(edge))
+        self.student("bergcarl", 20)
+        with zipfile.ZipFile(self.submitted / "canvas.zip", "w") as file:
+            self._zipped(file, "bergcarl_LATE_123_456_101.ipynb", book(edge))
+        self.hand_in("not_on_the_roster", "101/x.ipynb", book(edge))
+        (self.submitted / "stray.ipynb").write_text(book(edge))
+
+    @staticmethod
+    def _zipped(file: zipfile.ZipFile, name: str, text: str) -> None:
+        entry = zipfile.ZipInfo(name, (2026, 10, 5, 17, 0, 0))
+        file.writestr(entry, text)
+
+    def fill(self, students: int) -> None:
+        """Students of the usual kind, up to so many: all right, each with a text of its own."""
+        lab = place(EDGE).lab
+        for number in range(len(self.roster), students):
+            name = f"student{number:02}"
+            self.student(name, 20)
+            text = exercises.find(EDGE).solution + f"// {name}\n"
+            self.hand_in(name, f"{lab}/{lab}.ipynb", book({EDGE: text}))
+
+    def write(self) -> None:
+        with (self.to / "roster.csv").open("w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(("student", "name", "section", "nickname"))
+            rows.writerows(self.roster)
+        (self.to / "course.toml").write_text(COURSE)
+
+
+def run(to: Path, students: int, *more: str) -> Class:
+    """Make a class, grade it and write its pages. more: options of `grade`."""
+    made = Class(to)
+    to.mkdir(parents=True, exist_ok=True)
+    made.kinds()
+    made.fill(students)
+    made.write()
+    files = ["--course", str(to / "course.toml"), "--roster", str(to / "roster.csv")]
+    where = [str(made.submitted), "--to", str(to / "grades")]
+    assert course(["grade", *where, *files, *more]) == 0
+    assert course(["report", str(to / "grades"), "--to", str(to / "report")]) == 0
+    return made
+
+
+def main() -> int:
+    """Run a course; return 1 if a student got other points than expected."""
+    from helpers.course import gradebook
+
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--students", type=int, default=40)
+    parser.add_argument("--to", type=Path, default=Path("invented"))
+    options, more = parser.parse_known_args()
+    made = run(options.to, options.students, *more)
+    wrong = [
+        f"{one.student.student}: {one.points}, expected {made.expected[one.student.student]}"
+        for one in gradebook.read(options.to / "grades").students
+        if one.listed and abs(one.points - made.expected[one.student.student]) > 1e-6
+    ]
+    print("\n".join([*wrong, f"{len(wrong)} of {len(made.expected)} students differ"]))
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

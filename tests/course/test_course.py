@@ -1,0 +1,343 @@
+"""A course from roster to feedback: what counts, who decides, and what is handed in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+import zipfile
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from helpers import exercises
+from helpers.course import (
+    box,
+    collect,
+    decisions,
+    export,
+    gradebook,
+    grades,
+    policy,
+    report,
+    roster,
+    similarity,
+    submissions,
+)  # fmt: skip
+from helpers.course.__main__ import main as course
+from helpers.course.decisions import Decision
+from tests.course import invented
+
+DEADLINE = invented.DEADLINE
+
+
+def written(tmp_path: Path, text: str, name: str = "file") -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# ---- roster ----
+
+
+@pytest.mark.parametrize("text", [
+    "student,name,section\nann,Ann Müller,Mo\nben,,\n",
+    "\ufeffStudent;Name;Section\r\nann;Ann Müller;Mo\r\nben;;\r\n\r\n",
+    "section\tname\tstudent\textra\nMo\tAnn Müller\tann\tx\n\t\tben\t\n",
+])  # fmt: skip
+def test_a_roster_is_read_as_programs_write_it(tmp_path, text):
+    found = roster.read(written(tmp_path, text))
+    assert [(one.student, one.shown, one.section) for one in found] == [
+        ("ann", "Ann Müller", "Mo"),
+        ("ben", "ben", ""),
+    ]
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("name,section\nann,Mo\n", "must name the columns"),
+    ("", "must name the columns"),
+    ("student\nann\nann\n", "line 3: 'ann' stands there already"),
+    ("student,name\n,Ann\n", "line 2: the column `student` is empty"),
+    ("student\n", "has no student"),
+])  # fmt: skip
+def test_a_roster_that_cannot_be_read_says_why(tmp_path, text, said):
+    with pytest.raises(roster.RosterError, match=re.escape(said)):
+        roster.read(written(tmp_path, text))
+
+
+# ---- course.toml ----
+
+
+def test_the_example_is_a_course(tmp_path, capsys):
+    assert course(["example"]) == 0
+    made = policy.read(written(tmp_path, capsys.readouterr().out))
+    assert made.lab("103").weight == 2 and made.lab("103").points["transpose"] == 3
+    assert made.extensions["ann"]["101"] == 7 and made.take == "best"
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("over_budget = 2", "over_budget = 2; it must be a number, 0 to 1"),
+    ("over = 1", "the file has 'over'; it may have"),
+    ('take = "first"', 'it must be "best" or "last"'),
+    ("[late]\nshare = 1", "[late] has 'share'"),
+    ("[late]\nshare_a_day = -1", "late.share_a_day = -1"),
+    ("[late]\nshare_a_day = true", "late.share_a_day = True"),
+    ("[labs.99]", "no lab 99 has an exercise; these have: 100, 101"),
+    ("[labs.101]\ndeadline = 'soon'", "without quotes: 2026-10-05T18:00:00"),
+    ("[labs.101.points]\nconv = 1", "it may have conv1d_edge"),
+    ("[labs]\n101 = 3", "write a table, [labs.101]"),
+    ("[extensions.ann]\n101 = 1", "there is no [labs.101]"),
+    ("labs = ", "cannot be read"),
+])  # fmt: skip
+def test_a_course_that_cannot_be_used_says_what_is_allowed(tmp_path, text, said):
+    with pytest.raises(policy.PolicyError, match=re.escape(said)):
+        policy.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(("late", "share", "days"), [
+    (timedelta(days=-3), 1.0, 0), (timedelta(0), 1.0, 0), (timedelta(minutes=15), 1.0, 0),
+    (timedelta(minutes=16), 0.9, 1), (timedelta(hours=24), 0.9, 1), (timedelta(hours=25), 0.8, 2),
+    (timedelta(days=3), 0.7, 3), (timedelta(days=3, seconds=1), 0.0, 4),
+])  # fmt: skip
+def test_late_work_loses_a_share_for_each_day(late, share, days):
+    found = policy.Late(grace_minutes=15, share_a_day=0.1, most_days=3).share(late)
+    assert found == (pytest.approx(share), days)
+
+
+# ---- what is handed in ----
+
+
+def test_a_zip_writes_nowhere_else_and_says_what_it_leaves_out(tmp_path):
+    archive = tmp_path / "class.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("submitted/ann/101/x.ipynb", "{}")
+        file.writestr("../../../evil.ipynb", "{}")
+        file.writestr("/etc/evil.ipynb", "{}")
+        file.writestr("ben/101/._x.ipynb", "{}")
+        file.writestr("__MACOSX/ben/101/x.ipynb", "{}")
+        file.writestr("ben/101/x.py", "import os")
+        file.writestr("ben/101/" + "a/" * 20 + "x.ipynb", "{}")
+    told: list[str] = []
+    known = ("101_conv1d_blocks_and_halos",)
+    found = list(collect.handed_in(archive, known, tmp_path / "scratch", told))
+    assert {one.student for one in found if one.notebook is not None} == {"ann", "etc"}
+    assert any("too many folders" in one for one in told)
+    inside = tmp_path / "scratch"
+    everywhere = [path for path in tmp_path.rglob("*.ipynb") if inside not in path.parents]
+    assert everywhere == [] and not list(inside.rglob("*.py"))
+
+
+def test_a_zip_that_is_a_bomb_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(collect, "MOST_FILE", 1_000)
+    archive = tmp_path / "class.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("ann/101/x.ipynb", " " * 100_000)
+    told: list[str] = []
+    assert not list(collect.handed_in(archive, (), tmp_path / "scratch", told))
+    assert "too large" in told[0]
+
+
+@pytest.mark.parametrize("name", ["a<b", "x\ny", "n" * 200])
+def test_a_name_that_no_page_can_show_is_told_and_stops_nobody(tmp_path, name):
+    (tmp_path / "submitted" / name / "101").mkdir(parents=True)
+    (tmp_path / "submitted" / "zoe" / "101").mkdir(parents=True)
+    told: list[str] = []
+    found = list(
+        submissions.answers(tmp_path / "submitted", submissions.places(), tmp_path / "s", told)
+    )
+    assert {one.student for one in found} == {"zoe"} and "cannot be a student's name" in told[0]
+
+
+def test_nbgraders_timestamp_goes_before_the_files(tmp_path):
+    folder = tmp_path / "submitted/ann/101"
+    folder.mkdir(parents=True)
+    (folder / "x.ipynb").write_text("{}")
+    (folder / "timestamp.txt").write_text("2026-10-05 17:30:00")
+    (found,) = collect.handed_in(tmp_path / "submitted", ("101_x",), tmp_path / "s", [])
+    assert found.at == datetime(2026, 10, 5, 17, 30)
+
+
+# ---- similarity ----
+
+
+def of(student: str, text: str, name: str = "conv2d_two") -> dict:
+    lab = exercises.find(name).lab
+    return {"student": student, "text": text, "lab": lab, "exercise": name, "status": "pass"}
+
+
+def test_a_copy_with_other_names_and_comments_is_found():
+    one = exercises.find("conv2d_two")
+    disguised = re.sub(r"\bsum\b", "total", one.solution).replace(";", ";  // mine", 3)
+    disguised = disguised.replace("\n", "\n\n").replace("    ", "\t")
+    (group,) = similarity.groups([of("ann", one.solution), of("ben", disguised)])
+    assert group.students == ("ann", "ben") and group.share > 0.95 and group.solution
+
+
+def test_answers_that_are_written_differently_are_not_alike():
+    from tests import exercises as answers
+
+    for name in ("conv2d_two", "taps_split", "running_sums"):
+        one = exercises.find(name)
+        texts = {answers.text_of(one, a) for a in answers.right(one) if a.file != "solution.cu"}
+        found = similarity.groups([of(str(k), text, name) for k, text in enumerate(sorted(texts))])
+        assert not [group for group in found if len(group.students) > 1], name
+
+
+def test_the_stub_makes_nobody_alike():
+    one = exercises.find("conv1d_three")
+    assert similarity.groups([of("ann", one.stub, one.name), of("ben", one.stub, one.name)]) == []
+
+
+# ---- a whole course ----
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    try:
+        box.find_level()
+    except box.NoBox as error:
+        pytest.skip(str(error).splitlines()[0])
+    return invented.run(tmp_path_factory.mktemp("course"), 24)
+
+
+def test_each_student_has_the_points_that_the_course_says(whole):
+    found = gradebook.read(whole.to / "grades").students
+    points = {one.student.student: one.points for one in found if one.listed}
+    assert points == pytest.approx(whole.expected)
+    assert {one.maximum for one in found if one.listed} == {20 + 4 + 2 * 11}
+    assert [one.student.student for one in found if not one.listed] == ["not_on_the_roster"]
+
+
+def test_every_student_has_a_page_and_every_lab_a_row(whole):
+    book = gradebook.read(whole.to / "grades")
+    pages = {path.stem for path in (whole.to / "report/students").glob("*.html")}
+    assert {one.student.student for one in book.students} == pages
+    (nothing,) = (one for one in book.students if one.student.student == "nothing")
+    assert {row.status for row in nothing.rows} == {gradebook.MISSING} and len(nothing.rows) == 13
+
+
+def test_no_page_of_a_student_names_another_one(whole):
+    names = set(whole.expected) - {"nothing", "stub", "copied", "huge", "surrogate"}
+    for path in (whole.to / "report/students").glob("*.html"):
+        page = path.read_text()
+        assert not [one for one in names - {path.stem} if one in page], path.stem
+        assert "index.html" not in page and "grades.csv" not in page
+
+
+def test_what_cannot_be_used_is_told_on_the_page_of_the_class(whole):
+    page = (whole.to / "report/index.html").read_text()
+    assert "stray.ipynb" in page and "unreadable_zip: work.zip cannot be unpacked" in page
+    assert "not on the roster" in page and "halo" in page
+    assert "<script>" not in "".join(p.read_text() for p in (whole.to / "report").rglob("*.html"))
+
+
+def test_copies_are_listed_and_nobody_loses_points(whole):
+    page = (whole.to / "report/similar.html").read_text()
+    assert "copied" in page and "and the course's own solution" in page
+
+
+def test_a_launch_that_no_memory_can_hold_is_a_verdict(whole):
+    (found,) = (r for r in grades.results(whole.to / "grades") if r["student"] == "huge")
+    assert found["status"] in ("refused", "memory") and found["points"] == 0
+
+
+def test_a_decision_outlives_the_grader_and_every_export(whole):
+    folder = str(whole.to / "grades")
+    said = ["override", "too_late", "101", "conv1d_edge", "--points", "7.5", "--comment", "ill <b>"]
+    assert course([*said, "--grades", folder]) == 0
+    where = [str(whole.submitted), "--to", folder, "--only", "too_late", "--again"]
+    assert course(["grade", *where]) == 0
+    account = gradebook.read(whole.to / "grades").account("too_late")
+    assert account.points == 15, "7.5 points, and the lab counts twice"
+    assert gradebook.read(whole.to / "grades").account("all_right").points == 28
+    assert course(["report", folder, "--to", str(whole.to / "report")]) == 0
+    page = (whole.to / "report/students/too_late.html").read_text()
+    assert "ill &lt;b&gt;" in page
+    rows = list(csv.DictReader(io.StringIO(export.csv(whole.to / "grades"))))
+    (row,) = (r for r in rows if r["student"] == "too_late" and r["exercise"] == "conv1d_edge")
+    assert (row["points"], row["comment"]) == ("15.0", "ill <b>")
+    made = json.loads(export.gradescope(whole.to / "grades", "too_late"))
+    assert made["tests"][0]["score"] == 15 and "ill <b>" in made["tests"][0]["output"]
+    assert course(["override", "too_late", "101", "conv1d_edge", "--withdraw", "--grades",
+                   folder]) == 0  # fmt: skip
+    assert gradebook.read(whole.to / "grades").account("too_late").points == 0
+
+
+def test_more_days_for_one_student(whole):
+    folder = whole.to / "grades"
+    decisions.decide(folder, Decision("two_days_late", "101", days=3))
+    assert gradebook.read(folder).account("two_days_late").points == 20
+    decisions.withdraw(folder, ("two_days_late", "101", ""))
+    assert gradebook.read(folder).account("two_days_late").points == 16
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    (["nobody", "101", "conv1d_edge", "--points", "1"], "no results of 'nobody'"),
+    (["all_right", "105", "block_sums", "--points", "1"], "has no lab 105; there are: 101, 103"),
+    (["all_right", "101", "--points", "1"], "needs the name of an exercise"),
+    (["all_right", "101", "conv1d_edge"], "nothing is decided"),
+    (["all_right", "101", "conv1d_edge", "--points=-1"], "must be 0 or more"),
+    (["all_right", "101", "conv1d_edge", "--withdraw"], "nothing was decided"),
+])  # fmt: skip
+def test_a_decision_that_cannot_be_says_why(whole, more, said, capsys):
+    assert course(["override", *more, "--grades", str(whole.to / "grades")]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_canvas_and_moodle_get_a_column_for_each_lab(whole):
+    rows = list(csv.DictReader(io.StringIO(export.canvas(whole.to / "grades"))))
+    assert rows[0]["Student"].strip() == "Points Possible" and rows[0]["Lab 101"] == "20.0"
+    by = {row["SIS User ID"]: row for row in rows}
+    assert (by["all_right"]["Lab 101"], by["all_right"]["Lab 103"]) == ("20.0", "8.0")
+    rows = list(csv.DictReader(io.StringIO(export.moodle(whole.to / "grades"))))
+    by = {row["Username"]: row for row in rows}
+    assert by["stub"]["Lab 101"] == "0.0" and "not_begun" in by["stub"]["Lab 101 feedback"]
+
+
+def test_what_an_instructor_typed_in_nbgrader_stays(whole, monkeypatch, tmp_path):
+    grade = SimpleNamespace(auto_score=None, manual_score=3.0, needs_manual_grade=True)
+    comment = SimpleNamespace(auto_comment=None, manual_comment="see me")
+
+    class Database:
+        def __init__(self, address): ...
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_): ...
+
+        db = SimpleNamespace(commit=lambda: None)
+        find_grade = staticmethod(lambda *_: grade)
+        find_comment = staticmethod(lambda *_: comment)
+
+
+    api = ModuleType("nbgrader.api")
+    api.Gradebook, api.MissingEntry = Database, LookupError
+    monkeypatch.setitem(sys.modules, "nbgrader", ModuleType("nbgrader"))
+    monkeypatch.setitem(sys.modules, "nbgrader.api", api)
+    assert export.nbgrader(whole.to / "grades", str(written(tmp_path, "", "gradebook.db"))) > 10
+    assert grade.manual_score == 3.0 and comment.manual_comment == "see me"
+    assert grade.auto_score is not None and comment.auto_comment.startswith("<pre>")
+
+
+def test_a_figure_stands_beside_its_numbers_and_gets_points(whole):
+    folder = whole.to / "grades"
+    (path,) = (folder / "all_right").glob("101*/conv1d_edge.json")
+    before = path.read_text()
+    claim = {"file": "my <figure>.png", "rows": [], "problems": ["<u>times</u> x 0.7"],
+             "picture": "", "device": "", "created": ""}  # fmt: skip
+    path.write_text(json.dumps({**json.loads(before), "figures": [claim]}))
+    try:
+        decisions.decide(folder, Decision("all_right", "101", claim["file"], 2, "good axes"))
+        report.write(folder, whole.to / "report")
+        page = (whole.to / "report/figures.html").read_text()
+        assert "&lt;u&gt;times" in page and "axes have names and units" in page
+        assert "override all_right 101" in page and "good axes" in page
+        assert gradebook.read(folder).account("all_right").points == 28 + 2 * 2
+        assert "good axes" in (whole.to / "report/students/all_right.html").read_text()
+    finally:
+        path.write_text(before)
+        decisions.withdraw(folder, ("all_right", "101", claim["file"]))
