@@ -138,7 +138,7 @@ by_pip = (set -o pipefail; $(PYTHON) -m pip install --no-compile --progress-bar 
 # installation, in ten lines that say nothing of this project.
 .venv/.installed: export PYTHONWARNINGS := ignore:Editable installation
 .venv/.installed: pyproject.toml | .venv/bin/python
-	@echo 'Installing packages into .venv, 800 MB: about 4 minutes, or 1 if pip has them in its cache.'
+	@echo 'Installing packages into .venv (1.2 GB): about 4 minutes, or 1 where the registry is near.'
 	@$(call install,--upgrade pip numpy platformdirs)
 	@$(PYTHON) -c 'from helpers.simulator import library; library.build()' 2>/dev/null & \
 	    $(call install,--editable '.[test]'); installed=$$?; \

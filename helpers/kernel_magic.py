@@ -20,7 +20,8 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
-from . import cell_marks, device, kernel_cells, tracebacks
+from . import device, kernel_cells, tracebacks
+from .jupyterlab import cell_marks
 from .kernel_cells import USAGE, with_c_linkage
 from .kernel_cells import CellError as KernelError
 from .simulator.toolchain import CompilerMissingError

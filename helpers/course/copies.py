@@ -94,12 +94,61 @@ def copy_of(text: str) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _write_pages(root: Path, folder: Path) -> None:
-    """The start page and the map of the labs, with links that lead to the copies."""
+def state_of(text: str) -> str:
+    """How far a student's copy is: "" for not begun, "begun", "2 of 12 passed" or "passed".
+
+    Outputs say it: a cell that was run, and the verdict of a cell that finds its exercise.
+    """
+    code = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    checks = [cell for cell in code if "exercises.find(" in "".join(cell["source"])]
+    passed = sum(any(map(_passes, cell["outputs"])) for cell in checks)
+    if checks and passed == len(checks):
+        return "passed"
+    if passed:
+        return f"{passed} of {len(checks)} passed"
+    return "begun" if any(cell["execution_count"] for cell in code) else ""
+
+
+def _passes(output: dict) -> bool:
+    said = output.get("text", output.get("data", {}).get("text/plain", ""))
+    return "".join(said).startswith("PASS ")
+
+
+def write_start_page(root: Path = ROOT) -> None:
+    """Write the start page, with the state of each copy that was begun.
+
+    Links lead to the copies.
+    """
+    folder = root / FOLDER
     start = (root / "START.md").read_text(encoding="utf-8")
     start = start.replace("](labs/README.md)", f"]({MAP})").replace("](labs/", "](")
     start = re.sub(r"\]\((?=kernels/|results/|README\.md|INSTALL\.md)", "](../", start)
+    rows = _states(root, folder)
+    if rows:
+        table = "\n".join(["| lab | state |", "| --- | --- |", *rows])
+        start = start.replace("\n## ", f"\n## Where you are\n\n{table}\n\n## ", 1)
     _write(folder / START_PAGE, start)
+
+
+def _states(root: Path, folder: Path) -> list[str]:
+    """Rows of a table: the labs that were begun, in the order of their numbers."""
+    rows = []
+    for lab in sorted((root / "labs").glob("*.ipynb")):
+        try:
+            text = (folder / lab.name).read_text(encoding="utf-8")
+            state = state_of(text)
+        except (OSError, ValueError, KeyError):  # removed, or being written
+            continue
+        if state:
+            first = "".join(json.loads(text)["cells"][0]["source"]).partition("\n")[0]
+            title = first.removeprefix("# ") if first.startswith("# ") else lab.stem
+            rows.append(f"| [{title}]({lab.name}) | {state} |")
+    return rows
+
+
+def _write_pages(root: Path, folder: Path) -> None:
+    """The start page and the map of the labs."""
+    write_start_page(root)
     _write(folder / MAP, (root / "labs/README.md").read_text(encoding="utf-8"))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from helpers import device, plotting, tables
 from helpers.bench import results, timing
-from helpers.experiments import ncu
+from helpers.experiments import ncu, sass
 from helpers.limits import CONSTANT_BYTES, ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -166,7 +166,7 @@ def _time_both(
     ):
         facts = {"kernel": kernel, **parameters, "registers": registers, "timing": timed}
         yield {"series": f"{series}, {kernel}", **facts}
-    ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+    ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
     yield {"series": series, **ratio, **parameters}
 
 
@@ -278,7 +278,7 @@ def timed(record: Record, kernel: str, layer: str, batch: int, series: str = "ra
 
 def verdict(row: Mapping[str, Any]) -> str:
     """Return "faster", "slower", or "no measurable difference" where the interval contains 1."""
-    if row["ratio_low"] <= 1 <= row["ratio_high"]:
+    if row["low"] <= 1 <= row["high"]:
         return "no measurable difference"
     return "faster" if row["ratio"] > 1 else "slower"
 
@@ -295,7 +295,7 @@ def ratio_table(record: Record) -> str:
     rows = []
     for (layer, batch), row in ratios_of(record).items():
         ms = [timed(record, one, layer, batch)["median_ms"] for one in (BASIC, CONSTANT)]
-        interval = f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
         cells = *(f"{one:.3f}" for one in ms), f"{row['ratio']:.3f}", interval, verdict(row)
         rows.append((layer, f"{batch:,}", *cells))
     return tables.text(head, rows, left=(0, 6))
@@ -342,9 +342,18 @@ def held_table(record: Record, counted: Record) -> str:
             for one in _rows(record, f"held, {kernel}")
             if (one["layer"], one["blocks"]) == (layer, blocks)
         ]
-        interval = f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
         rows.append((layer, str(blocks), warps, *ms, f"{row['ratio']:.3f}", interval))
     return tables.text(head, rows, left=(0,))
+
+
+def code_table(layer: str = "layer 1") -> str:
+    """Return what the machine code of both kernels has."""
+    codes = {}
+    for kernel in (BASIC, CONSTANT):
+        (one,) = conv2d.conv2d_named(kernel).plan(conv2d.shape_of(layer, 1))
+        codes[kernel] = sass.assembled(one.name, one.options, source=one.source)
+    return sass.table(codes, ("LDG", "LDC", "FFMA", "IMAD", "IADD3", "LEA"))
 
 
 def caches_table(record: Record) -> str:
@@ -403,7 +412,7 @@ def reported_table(record: Record) -> str:
 
 def _draw(ax: Any, at: Any, rows: list[dict[str, Any]], **look: Any) -> str:
     low, middle, high = (
-        np.array([row[key] for row in rows]) for key in ("ratio_low", "ratio", "ratio_high")
+        np.array([row[key] for row in rows]) for key in ("low", "ratio", "high")
     )
     ax.errorbar(at, middle, [middle - low, high - middle], capsize=5, **look)
     return f"faster in {(low > 1).sum()} of {len(rows)}, slower in {(high < 1).sum()}"

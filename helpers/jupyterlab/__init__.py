@@ -10,14 +10,17 @@ extensions, too, where pip put them into the environment (pyproject.toml, data-f
 The server extension keeps git clean. When a notebook has been opened, JupyterLab writes the
 kernel's description and the version of this Python into its metadata, which differ from machine to
 machine. A lab that is saved keeps what its file says of them, unless the student chose another
-kernel.
+kernel. When a student's copy is saved, the start page says how far each lab is.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+
+from helpers.course import copies
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ("kernelspec", "language_info")
@@ -42,6 +45,18 @@ def keep_metadata(root: Path) -> Callable[..., None]:
     return hook
 
 
+def keep_states(root: Path) -> Callable[..., None]:
+    """A hook that Jupyter calls after it has saved a file: the start page gets the labs' states."""
+
+    def hook(os_path: str, **_) -> None:
+        file = Path(os_path).resolve()
+        if file.parent == root / copies.FOLDER and file.suffix == ".ipynb":
+            with suppress(OSError):
+                copies.write_start_page(root)
+
+    return hook
+
+
 def _kernel(metadata: dict) -> str | None:
     return metadata.get("kernelspec", {}).get("name")
 
@@ -52,3 +67,5 @@ def _jupyter_server_extension_points() -> list[dict]:
 
 def _load_jupyter_server_extension(server) -> None:
     server.contents_manager.register_pre_save_hook(keep_metadata(ROOT))
+    if hasattr(server.contents_manager, "register_post_save_hook"):  # contents in files
+        server.contents_manager.register_post_save_hook(keep_states(ROOT))

@@ -36,15 +36,17 @@ def _kept(outer: Mapping[str, str]) -> dict[str, str]:
 
 
 def link(prefix: Path) -> list[Path]:
-    """Link the extension and the server's setting to where Jupyter looks for them, below `prefix`.
+    """Link the extension and the settings to where Jupyter looks for them, below `prefix`.
 
     An editable installation leaves out the data-files of pyproject.toml; this stands in for them.
     Returns the links.
     """
-    extension, setting = "labextensions/halo-labs", "jupyter_server_config.d/halo_labs.json"
+    extension, server = "labextensions/halo-labs", "jupyter_server_config.d/halo_labs.json"
+    settings = "labconfig/default_setting_overrides.json"
     links = {
         prefix / "share/jupyter" / extension: HERE / "share" / extension,
-        prefix / "etc/jupyter" / setting: HERE / "etc" / setting,
+        prefix / "etc/jupyter" / server: HERE / "etc" / server,
+        prefix / "etc/jupyter" / settings: HERE / "etc" / settings,
     }
     for place, target in links.items():
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -8,12 +8,13 @@ optimisation keeps them all. A launch rehearses with it, see launch.py.
 from __future__ import annotations
 
 import re
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+import threading
+from concurrent.futures import Future
 
 from . import compiler_cache, front_ends
 from .toolchain import CacheError, CompileFailed
 
+_AT_A_TIME = threading.Semaphore(2)
 _UNIT = re.compile(r"(_INTERNAL_|_GLOBAL__N__)([0-9a-f]{8})_")
 
 
@@ -32,7 +33,12 @@ class CarefulTranslation:
     def begin(self, compiler: str) -> None:
         """Starts the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler."""
         if compiler not in self._by:
-            self._by[compiler] = _threads().submit(self._translate, compiler)
+            self._by[compiler] = Future()
+            # No pool of Python's: a pool takes nothing after the main thread's end, and a thread of
+            # the program may go on then.
+            threading.Thread(
+                target=self._work, args=(compiler,), name="careful translation", daemon=True
+            ).start()
 
     def ptx(self, compiler: str, other: str) -> str:
         """Returns the PTX of `compiler` with the names of the `other` PTX, which the same compiler
@@ -42,6 +48,14 @@ class CarefulTranslation:
         ptx, unit = self._by[compiler].result(), _UNIT.search(other)
         # Names without linkage hold a number, which is new in each compilation.
         return _UNIT.sub(lambda m: f"{m[1]}{unit[2]}_", ptx) if unit else ptx
+
+    def _work(self, compiler: str) -> None:
+        future = self._by[compiler]
+        try:
+            with _AT_A_TIME:
+                future.set_result(self._translate(compiler))
+        except BaseException as error:  # the launch that waits for it raises it
+            future.set_exception(error)
 
     def _translate(self, compiler: str) -> str:
         key = compiler_cache.key_of([self._key, compiler])
@@ -53,8 +67,3 @@ class CarefulTranslation:
             ptx = ""  # the launch runs without a rehearsal
         compiler_cache.store("careful", key, {"ptx": ptx})
         return ptx
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(2, "careful translation")

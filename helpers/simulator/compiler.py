@@ -15,7 +15,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from . import compiler_cache, compiler_options, debug_info, front_ends, includes, named_later
+from . import (
+    compiler_cache,
+    compiler_options,
+    debug_info,
+    front_ends,
+    includes,
+    named_later,
+    notices,
+)
 from .careful import CarefulTranslation
 from .compiler_options import Options
 from .debug_info import DebugInfo, KernelInfo, Parameter, Variable
@@ -209,7 +217,8 @@ def careful_ptx(compiled: Compiled) -> str:
 
 
 def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:
-    translation = front_ends.translate(text, compiler)
+    with notices.during(f"Compiling {text.file} with its headers, for the first time"):
+        translation = front_ends.translate(text, compiler)
     careful.needed = translation.needed
     ptx = debug_info.with_short_paths(translation.ptx, text.file)
     kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)

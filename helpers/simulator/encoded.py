@@ -44,10 +44,20 @@ from .toolchain import CompileFailed
 _NOTES = "notes"
 _SHARED_SPACE = 2  # StateSpace in machine/program.h
 _ASSERTFAIL = -1 - BUILTINS.index("__assertfail")  # target of a call of it
-# Features of a source that the machine does not have, by their names in PTX.
+# Features of a source that the machine does not have: a part of their names in PTX, their names in
+# the source, and what to do instead.
 _MEANINGS = (
-    ("%envreg", "a barrier of the whole grid"),
-    ("%reserved_smem_offset", "a group of several warps"),
+    ("%envreg", "a barrier of the whole grid, grid.sync()", "end the kernel there, launch another"),
+    ("%reserved_smem_offset", "a group of several warps", "use a group of a warp or of the block"),
+    ("alloca", "alloca()", "declare a local array of a fixed size"),
+    *(
+        (f"instruction {part}", "a read of a texture", "read the array through a const pointer")
+        for part in ("tex.", "tld4.", "txq.")
+    ),
+    *(
+        (f"instruction {part}", "an access to a surface", "read and write through a pointer")
+        for part in ("suld.", "sust.", "sured.", "suq.")
+    ),
 )
 # Flags in machine/program.h.
 _SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # SCOPE_GPU, SCOPE_SYS
@@ -116,7 +126,11 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
             program = encoding.counted(accesses) if counted else encoding.program
     except Unsupported as error:
         name = next(
-            (f"{meaning} ({error.name})" for part, meaning in _MEANINGS if part in error.name),
+            (
+                f"{meaning} ({error.name}): {instead}"
+                for part, meaning, instead in _MEANINGS
+                if part in error.name
+            ),
             error.name,
         )
         raise CompileFailed(

@@ -25,13 +25,30 @@ _MISSING_HEADER = re.compile(
     r'cannot open source file "(?P<jit>[^"]+)"|fatal error: (?P<nvcc>\S+): No such file'
 )
 # Headers of an installation of CUDA that a kernel can use, and the wheels that have them.
-_WHEELS_OF_HEADERS = {
-    "cuda_profiler_api.h": "nvidia-cuda-profiler-api",
-    "cudaProfiler.h": "nvidia-cuda-profiler-api",
-    "curand.h": "nvidia-curand",
-    "curand_kernel.h": "nvidia-curand",
-    "nvToolsExt.h": "nvidia-nvtx",
-}
+_WHEELS_OF_HEADERS = dict.fromkeys(
+    ("curand.h", "curand_kernel.h", "curand_mtgp32_host.h", "curand_mtgp32dc_p_11213.h"),
+    "nvidia-curand",
+)
+# Headers of libraries that the host calls.
+_LIBRARIES = {
+    r"cublas\w*\.h": "cuBLAS", r"cufft\w*\.h": "cuFFT", r"cusparse\w*\.h": "cuSPARSE",
+    r"cusolver\w*\.h": "cuSOLVER", r"cudnn\w*\.h": "cuDNN", r"npp\w*\.h": "NPP",
+    r"nvml\.h": "NVML", r"nccl\.h": "NCCL", r"nvjpeg\.h": "nvJPEG", r"cutensor\w*\.h": "cuTENSOR",
+    r"helper_(?:cuda|functions|math|string|timer|image)\.h": "NVIDIA's samples",
+}  # fmt: skip
+# What the compiler refuses because the language has it no more or not here, and what to do.
+_ADVICE = (
+    (
+        re.compile(r"device-side kernel launch|requires separate compilation mode"),
+        "A kernel cannot launch kernels in the simulator (dynamic parallelism): launch them from "
+        "the host, one after the other",
+    ),
+    (
+        re.compile(r"error: (?:texture|surface) is not a template"),
+        "CUDA 12 has no references to textures and surfaces any more: read the array through a "
+        "pointer, such as const float* __restrict__",
+    ),
+)
 # Headers that need none of the names below.
 _HEADERS_ALONE = {"cuda_fp16.h", "cuda_bf16.h", "mma.h"}
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]", re.MULTILINE)
@@ -103,18 +120,33 @@ def fingerprint() -> str:
 
 def translate(text: Text, compiler: str = "") -> Translation:
     """Compiles a text with NVRTC, or with nvcc if NVRTC refuses it, or only with `compiler` if it
-    is not "". Raises CompileFailed; if a wheel has a missing header, the message says which.
+    is not "". Raises CompileFailed; its message says what to do about a header that is missing and
+    about features that the simulator does not have.
     """
     try:
         return _translated(text, compiler)
     except CompileFailed as refused:
-        missing = _MISSING_HEADER.search(refused.message)
-        header = (missing["jit"] or missing["nvcc"]) if missing is not None else ""
-        wheel = _WHEELS_OF_HEADERS.get(Path(header).name)
-        if wheel is None:
+        if not (advice := _advice(refused.message)):
             raise
-        advice = f"{header} comes with: pip install {wheel}"
         raise CompileFailed(f"{refused.message}\n{advice}") from None
+
+
+def _advice(message: str) -> str:
+    """Returns what to do about a compiler's error, "" if nothing is known."""
+    missing = _MISSING_HEADER.search(message)
+    if missing is None:
+        return next((advice for pattern, advice in _ADVICE if pattern.search(message)), "")
+    header = missing["jit"] or missing["nvcc"]
+    name = Path(header).name
+    if (wheel := _WHEELS_OF_HEADERS.get(name)) is not None:
+        return f"{header} comes with: pip install {wheel}"
+    library = next((lib for pattern, lib in _LIBRARIES.items() if re.fullmatch(pattern, name)), "")
+    if not library:
+        return ""
+    return (
+        f"{header} belongs to {library}, which programs of the host use: leave it out of the "
+        "source of a kernel, or name its folder by -I"
+    )
 
 
 def _translated(text: Text, compiler: str) -> Translation:
@@ -352,6 +384,7 @@ def _inside_function(code: str, position: int) -> bool:
 def _nvcc_command(text: Text, folder: Path) -> list[str]:
     """Writes the source into `folder` and returns nvcc's command without the output file."""
     (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
+    stand_ins = standard_headers.write_tools(folder / "tools")
     flags = [
         f"-arch=sm_{text.options.architecture}",
         *text.options.flags,
@@ -361,7 +394,7 @@ def _nvcc_command(text: Text, folder: Path) -> list[str]:
     nvcc, host = str(toolkit.program("nvcc")), str(toolkit.host_compiler())
     # The host compiler may be newer than this nvcc allows, because it only preprocesses.
     new = "--allow-unsupported-compiler"
-    return [nvcc, "-ptx", "-ccbin", host, new, *flags, "source.cu"]
+    return [nvcc, "-ptx", "-ccbin", host, new, *flags, *stand_ins, "source.cu"]
 
 
 def _carefully_by_nvcc(text: Text) -> str:

@@ -275,9 +275,11 @@ class _Launch:
         for parameter in self.kernel.parameters:
             if address := self.pointers.get(parameter.name, 0):
                 machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
+                _tell_layout(address, parameter.used)
         for variable in self.kernel.module.regions.values():
             if variable.space == "device":
                 machine().halo_shadow(variable.address, variable.element_bytes, True)
+                _tell_layout(variable.address, variable.used)
 
     def _request(self, observe: Sequence[str], more: Mapping[str, Any]) -> LaunchRequest:
         program = self.kernel.counted if _counts(observe) else self.program
@@ -352,6 +354,13 @@ class _Launch:
             engine.halo_workers_used(), executed,
             engine.halo_sectors_read(), engine.halo_sectors_written(),
         )  # fmt: skip
+
+
+def _tell_layout(address: int, used: str) -> None:
+    """Tells the machine the gaps of an array's structures; used: as of debug_info.Parameter."""
+    if used:
+        bits = bytes.fromhex(used)
+        machine().halo_layout(address, bits, len(bits))
 
 
 def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgram:

@@ -80,6 +80,27 @@ def free(address: int) -> None:
                 del _freed[next(iter(_freed))]
 
 
+def adopt(address: int, nbytes: int) -> None:
+    """Makes host memory an array that every device reaches, until `disown`; all of it counts as
+    written. The caller keeps the memory alive. Raises MemoryFault if it is device memory already.
+    """
+    with door:
+        if not machine().halo_adopt(address, nbytes):
+            raise MemoryFault(
+                f"cannot map {nbytes:,} bytes at {address:#x} into the device: a part of them is "
+                "device memory already"
+            )
+        place(address, EVERYWHERE)
+
+
+def disown(address: int) -> None:
+    """Takes host memory that `adopt` mapped out of the devices again."""
+    with door:
+        if (entry := region(address)) is not None:
+            _places.pop(entry[2], None)
+            machine().halo_remove_global(address)
+
+
 def used(device: int | None = None) -> int:
     """Returns the bytes of live allocations on a device, or on all devices."""
     everywhere = machine().halo_used()

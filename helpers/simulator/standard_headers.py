@@ -9,6 +9,7 @@ reads the host's own headers. Types are those of 64-bit Linux.
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from . import toolkit
 
@@ -171,7 +172,44 @@ _EMPTY = (
 )  # fmt: skip
 # Each #include of the header decides anew whether assertions are checked.
 _ASSERT = "#ifdef NDEBUG\n#undef assert\n#define assert(condition) ((void) 0)\n#endif\n"
+# Programs mark ranges for NVIDIA's profilers by these headers. Here the marks have no effect.
+_RANGES = """#pragma once
+#define HALO_NO_EFFECT(result, call, value) __host__ static inline result call { return value; }
+typedef unsigned long long nvtxRangeId_t;
+HALO_NO_EFFECT(int, nvtxRangePushA(const char*), 0)
+HALO_NO_EFFECT(int, nvtxRangePop(), 0)
+HALO_NO_EFFECT(nvtxRangeId_t, nvtxRangeStartA(const char*), 0)
+HALO_NO_EFFECT(void, nvtxRangeEnd(nvtxRangeId_t), (void) 0)
+HALO_NO_EFFECT(void, nvtxMarkA(const char*), (void) 0)
+#undef HALO_NO_EFFECT
+#define nvtxRangePush nvtxRangePushA
+#define nvtxRangeStart nvtxRangeStartA
+#define nvtxMark nvtxMarkA
+"""
+_SCOPED_RANGES = """#pragma once
+#include <nvtx3/nvToolsExt.h>
+namespace nvtx3 {
+struct scoped_range { template <class... T> __host__ explicit scoped_range(const T&...) {} };
+template <class... T> __host__ void mark(const T&...) {}
+}
+#define NVTX3_FUNC_RANGE()
+"""
+_PROFILER = """#pragma once
+#ifndef __CUDACC_RTC__
+#include <cuda_runtime_api.h>
+__host__ static inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
+__host__ static inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
+#endif
+"""
+_TOOLS = {
+    "nvToolsExt.h": _RANGES,
+    "nvtx3/nvToolsExt.h": _RANGES,
+    "nvtx3/nvtx3.hpp": _SCOPED_RANGES,
+    "cuda_profiler_api.h": _PROFILER,
+    "cudaProfiler.h": _PROFILER,
+}
 _OWN = {
+    **_TOOLS,
     "assert.h": _ASSERT,
     "cassert": _ASSERT,
     "stdint.h": _INTEGERS,
@@ -217,3 +255,15 @@ def headers() -> dict[str, str]:
                 changed[name] = text.replace(old, new)
                 break
     return {**_OWN, **changed}
+
+
+def write_tools(folder: Path) -> list[str]:
+    """Writes the headers of NVIDIA's tools that are not installed into a folder for nvcc. Returns
+    its options.
+    """
+    there = toolkit.include_directories()
+    for name, text in _TOOLS.items():
+        if not any((one / name).is_file() for one in there):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+    return ["-isystem", str(folder)] if folder.is_dir() else []

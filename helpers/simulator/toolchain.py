@@ -26,6 +26,8 @@ from pathlib import Path
 
 import platformdirs
 
+from . import notices
+
 CACHE_VARIABLE = "HALO_CACHE"
 SHARED_FLAGS = ("-std=c++17", "-shared", "-fPIC")
 _OBJECT_FLAGS = ("-std=c++17", "-fPIC")
@@ -339,7 +341,8 @@ def folder_library(
             run_compiler([*_OBJECT_FLAGS, *flags, *first, "-c", name, "-o", path.name], build)
             os.replace(build / path.name, path)
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        what = f"Compiling {len(missing)} files of the simulator, once on this machine"
+        with notices.during(f"{what}: about a minute"), ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(compile_one, *zip(*missing.items(), strict=True)))
         run_compiler([*SHARED_FLAGS, *map(str, objects.values()), *flags, "-o", target.name], build)
         os.replace(build / target.name, target)

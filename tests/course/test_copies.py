@@ -92,6 +92,46 @@ def test_the_links_of_the_start_page_lead_somewhere(project):
         assert known or link == "../results/", link
 
 
+def lab_text(*cells: tuple[str, str, int | None]) -> str:
+    """A notebook with code cells: source, what it printed, its number."""
+    made = []
+    for source, said, count in cells:
+        out = {"output_type": "execute_result", "data": {"text/plain": [said]}, "metadata": {}}
+        cell = {"cell_type": "code", "metadata": {}, "source": [source], "execution_count": count}
+        made.append({**cell, "outputs": [out] if said else []})
+    title = {"cell_type": "markdown", "metadata": {}, "source": ["# 100 · Start here\n", "words"]}
+    return json.dumps({"cells": [title, *made], "metadata": {}, "nbformat": 4})
+
+
+CHECK = 'exercises.find("one").check(one)'
+
+
+@pytest.mark.parametrize(
+    ("cells", "state"),
+    [
+        ([("x = 1", "", None), (CHECK, "", None)], ""),
+        ([("x = 1", "", 1), (CHECK, "FAIL one: 3 values are wrong", 2)], "begun"),
+        ([(CHECK, "PASS one: 6 sizes", 2), (CHECK, "", None)], "1 of 2 passed"),
+        ([(CHECK, "PASS one: 6 sizes", 2)], "passed"),
+        ([("print('PASS')", "PASS conv1d_basic: 1,000 values", 2)], "begun"),
+    ],
+)
+def test_the_state_of_a_lab_is_what_its_cells_have_said(cells, state):
+    assert copies.state_of(lab_text(*cells)) == state
+
+
+def test_the_start_page_says_how_far_each_lab_is(project):
+    copies.update(project)
+    page = project / "my_labs" / copies.START_PAGE
+    assert "Where you are" not in page.read_text()
+    copy = project / "my_labs/100_start_here.ipynb"
+    copy.write_text(lab_text((CHECK, "PASS one: 6 sizes", 2)))
+    (project / "my_labs/400_more.ipynb").write_text("{ half a file")
+    copies.write_start_page(project)
+    assert "| [100 · Start here](100_start_here.ipynb) | passed |" in page.read_text()
+    assert "400_more" not in page.read_text()
+
+
 def test_no_copy_of_a_real_lab_has_a_line_of_a_solution():
     for lab in sorted((ROOT / "labs").glob("*.ipynb")):
         text = copies.copy_of(lab.read_text(encoding="utf-8"))

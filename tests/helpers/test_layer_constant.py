@@ -20,7 +20,7 @@ def record() -> results.Record:
 
 def with_ratios(record: results.Record, ratio: float, **where) -> results.Record:
     """The record with another ratio, and an interval of 1 % to both sides, in the rows `where`."""
-    changed = {"ratio": ratio, "ratio_low": 0.99 * ratio, "ratio_high": 1.01 * ratio}
+    changed = {"ratio": ratio, "low": 0.99 * ratio, "high": 1.01 * ratio}
 
     def fits(m):
         return "ratio" in m.parameters and where.items() <= m.parameters.items()

@@ -88,6 +88,17 @@ def test_text_is_no_notebook(tmp_path, notebook):
     assert model["content"] == "text"
 
 
+def test_saving_a_copy_renews_the_start_page_and_saving_anything_else_does_not(
+    tmp_path, monkeypatch
+):
+    written = []
+    monkeypatch.setattr(jupyterlab.copies, "write_start_page", written.append)
+    hook = jupyterlab.keep_states(tmp_path)
+    for path in ("labs/100.ipynb", "my_labs/notes.md", "my_labs/100.ipynb"):
+        hook(os_path=str(tmp_path / path), model={}, contents_manager=None)
+    assert written == [tmp_path]
+
+
 # ---------------------------------------------------------------------------------------- settings
 
 

@@ -32,6 +32,8 @@ CELLS = (
     "import matplotlib.pyplot as plt\nfigure, ax = plt.subplots(figsize=(4, 2))\n"
     'ax.set(title="Time grows", xlabel="n")\nplt.show()',
     "float = threadIdx = 1  # Python",
+    "import time\nfrom helpers.simulator import notices\n"
+    'with notices.during("Compiling for a test"):\n    time.sleep(5)',
 )
 
 
@@ -49,6 +51,8 @@ def notebook(server, page):
         for number in range(1, len(CELLS) + 1):
             page.keyboard.press("Shift+Enter")
             prompt(page, number)
+            if number == len(CELLS) - 1:
+                break
         page.locator(".halo-mark-error").nth(1).wait_for()
         screenshot(page, "jupyterlab_cells")
         yield page
@@ -103,6 +107,17 @@ def test_tab_completes_names_of_cuda_and_of_the_cell(notebook):
         if not error.get_by_text("threadIdx").count():  # a single name is completed at once
             item.first.wait_for()
         notebook.keyboard.press("Escape")
+
+
+def test_long_work_is_a_note_in_the_corner_while_it_lasts(notebook):
+    last = cell(notebook, len(CELLS) - 1)
+    last.locator(".cm-content").click()
+    notebook.keyboard.press("Control+Enter")
+    note = notebook.locator(".Toastify__toast", has_text="Compiling for a test")
+    note.wait_for()
+    screenshot(notebook, "jupyterlab_notice")
+    note.wait_for(state="detached")
+    assert last.locator(".jp-OutputArea-child").count() == 0
 
 
 def test_an_edit_removes_the_marks_of_its_cell_alone(notebook):

@@ -8,6 +8,7 @@ import ast
 import hashlib
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -283,7 +284,8 @@ def test_reported_data_is_what_its_readme_says():
 # --------------------------------------------------------------------------------------------------
 # commands
 
-KNOWN = {"conda", "python3", ".", "pre-commit"}  # of the shell, or installed by the reader
+# Of the shell, or installed by the reader.
+KNOWN = {"cd", "conda", "git", "python3", ".", "pre-commit"}
 
 
 def unknown_commands(text: str, targets: set[str]) -> list[str]:
@@ -336,6 +338,18 @@ def test_commands_of_the_contributors_guide_exist():
     assert set(re.findall(r"`make ([a-z]+)", text)) <= make_targets()
     modules = re.findall(r"`python -m ([\w.]+)", text)
     assert modules and [name for name in modules if importlib.util.find_spec(name) is None] == []
+
+
+def test_starts_without_an_installation_run_commands_that_exist():
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    commands = [container["postCreateCommand"], container["postAttachCommand"]]
+    commands += (ROOT / ".binder/postBuild").read_text().replace("\\\n", "").splitlines()
+    lines = "\n".join(line for line in commands if line.startswith(("make", "python")))
+    assert lines.count("\n") >= 4
+    assert unknown_commands(f"```sh\n{lines}\n```", make_targets()) == []
+    assert os.access(ROOT / ".binder/postBuild", os.X_OK)
+    version = (ROOT / ".binder/runtime.txt").read_text().strip()
+    assert re.fullmatch(r"python-3\.\d+", version)
 
 
 def test_the_workflow_runs_the_two_commands_of_the_readme():

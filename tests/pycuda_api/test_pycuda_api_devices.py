@@ -603,3 +603,37 @@ def test_one_device_finds_what_it_always_did():
     (message,) = found("unsynchronised")
     assert "device" not in message
     cuda.Context.synchronize()
+
+
+# ---- threads that outlive the script ----
+
+LATE = """
+import threading, time
+import numpy as np
+from helpers import simulator
+simulator.activate()
+import pycuda.driver as cuda
+from pycuda.compiler import SourceModule
+
+class Worker(threading.Thread):
+    def run(self):
+        time.sleep(0.5)  # the script has ended
+        context = cuda.Device(0).make_context()
+        module = SourceModule("__global__ void add(float* y, int n) { y[threadIdx.x] += n; }")
+        y = np.zeros(32, np.float32)
+        module.get_function("add")(cuda.InOut(y), np.int32(6), block=(32, 1, 1))
+        print("worker", y.sum())
+        context.pop()
+
+cuda.init()
+workers = [Worker(), Worker()]
+for worker in workers:
+    worker.start()
+print("script ends")
+"""
+
+
+def test_a_thread_may_outlive_the_script():
+    done = ask(LATE)
+    assert done.stdout.splitlines() == ["script ends", "worker 192.0", "worker 192.0"]
+    assert (done.returncode, done.stderr) == (0, "")

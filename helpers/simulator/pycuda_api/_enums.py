@@ -138,3 +138,21 @@ class limit(_Names):
     MALLOC_HEAP_SIZE = 2
     DEV_RUNTIME_SYNC_DEPTH = 3
     DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4
+
+
+class pointer_attribute(_Names):
+    """What a driver knows of a pointer."""
+
+    CONTEXT = 1
+    MEMORY_TYPE = 2
+    DEVICE_POINTER = 3
+    HOST_POINTER = 4
+
+
+class memory_type(_Names):
+    """Where memory lies."""
+
+    HOST = 1
+    DEVICE = 2
+    ARRAY = 3
+    UNIFIED = 4

@@ -20,6 +20,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from helpers.simulator import memory
+from helpers.simulator.faults import MemoryFault
 
 from . import _errors, _order
 from ._device import need_context
@@ -196,7 +197,8 @@ class HostPointer:
         if self._mapped is None:
             detail = (
                 "this array is not mapped into the device: make it with "
-                "mem_flags=host_alloc_flags.DEVICEMAP"
+                "mem_flags=host_alloc_flags.DEVICEMAP, or register it with "
+                "flags=mem_host_register_flags.DEVICEMAP"
             )
             raise LogicError(
                 _errors.message("cuMemHostGetDevicePointer", _errors.INVALID_ARGUMENT, detail)
@@ -249,6 +251,23 @@ class RegisteredHostMemory(HostPointer):
     """An array's own memory, which was pageable before."""
 
     _name = "registered_host_memory"
+
+    def map(self) -> None:
+        """Lets kernels read and write the array's memory."""
+        start, nbytes = self._data.ctypes.data, self._data.nbytes
+        try:
+            memory.adopt(start, nbytes)
+        except MemoryFault as fault:
+            raise LogicError(
+                _errors.message("cuMemHostRegister", _errors.INVALID_ARGUMENT, str(fault))
+            ) from None
+        _order.share(start, nbytes)
+        self._mapped = start
+
+    def _release(self) -> None:
+        super()._release()
+        if self._mapped is not None:
+            memory.disown(self._mapped)
 
     def unregister(self) -> None:
         self._release()
@@ -397,7 +416,11 @@ def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.nd
 
 
 def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
-    """Page-locks the memory of `ary` and returns it; `.base.unregister()` ends that."""
+    """Page-locks the memory of `ary` and returns it; `.base.unregister()` ends that.
+
+    flags: of mem_host_register_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address
+    for kernels.
+    """
     need_context("cuMemHostRegister")
     if not isinstance(ary, np.ndarray):
         detail = f"only a NumPy array can be registered, got a {type(ary).__name__}"
@@ -405,7 +428,10 @@ def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
     if not ary.flags.c_contiguous:
         detail = "the array is not contiguous: register np.ascontiguousarray(a)"
         raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
-    return _owned(RegisteredHostMemory(ary))
+    owner = RegisteredHostMemory(ary)
+    if flags & mem_host_register_flags.DEVICEMAP and ary.nbytes:
+        owner.map()
+    return _owned(owner)
 
 
 def _order_of(array: np.ndarray) -> str:

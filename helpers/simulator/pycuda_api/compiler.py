@@ -77,6 +77,20 @@ def compile(
     return _launch.image_of(source, options, extern_c=not no_extern_c)
 
 
+def compile_plain(
+    source: str,
+    options: list[str],
+    keep: bool,
+    nvcc: str,
+    cache_dir: str | None,
+    target: str = "cubin",
+) -> bytes:
+    """Compiles `source` as it is, without extern "C" around it, as `compile` does. PyCUDA's
+    `compile` calls it.
+    """
+    return compile(source, nvcc, list(options), keep, no_extern_c=True, target=target)
+
+
 class SourceModule:
     """A module made from CUDA source.
 

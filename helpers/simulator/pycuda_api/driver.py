@@ -30,6 +30,8 @@ from ._enums import (
     func_cache,
     function_attribute,
     limit,
+    memory_type,
+    pointer_attribute,
     shared_config,
 )
 from ._errors import (
@@ -229,6 +231,7 @@ __all__ = [
     "memcpy_htod_async",
     "memcpy_peer",
     "memcpy_peer_async",
+    "memory_type",
     "memset_d2d8",
     "memset_d2d8_async",
     "memset_d2d16",
@@ -247,6 +250,7 @@ __all__ = [
     "pagelocked_empty_like",
     "pagelocked_zeros",
     "pagelocked_zeros_like",
+    "pointer_attribute",
     "register_host_memory",
     "set_debugging",
     "shared_config",

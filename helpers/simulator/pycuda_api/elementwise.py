@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ._arguments import LAUNCH
 from ._array_layout import splay
 from ._dtypes import Argument, ScalarArg, VectorArg, complex_include, parse_c_arg
@@ -26,6 +28,7 @@ __all__ = [
     "get_elwise_kernel_and_types",
     "get_elwise_module",
     "get_elwise_range_module",
+    "get_linear_combination_kernel",
 ]
 
 _LOOP = "for (size_t i = cta_start + tid; i < n; i += total_threads)"
@@ -132,6 +135,34 @@ def get_elwise_kernel(
 ) -> Function:
     """Returns the prepared kernel, for prepared_call(grid, block, *arguments, n)."""
     return get_elwise_kernel_and_types(arguments, operation, name, keep, options, **kwargs)[1]
+
+
+def get_linear_combination_kernel(
+    summand_descriptors: Sequence[tuple[bool, Any, Any]], dtype_z
+) -> tuple[Function, list]:
+    """Returns the prepared kernel of z = a0 x0 + a1 x1 + ..., and an empty list of textures.
+
+    summand_descriptors: for each product, whether its factor lies on the GPU, the factor's dtype
+    and the array's. The arguments of the kernel are each factor and array, z and its size.
+    Raises NotImplementedError for a factor on the GPU: PyCUDA reads it through a texture reference,
+    which CUDA 12 no longer has.
+    """
+    arguments: list[Argument] = []
+    for k, (is_on_gpu, factor, array) in enumerate(summand_descriptors):
+        if is_on_gpu:
+            raise NotImplementedError(
+                f"the factor of summand {k} is on the GPU, where PyCUDA reads it through a texture "
+                "reference, which CUDA 12 no longer has: give (False, dtype, dtype), and the "
+                "factor as a number"
+            )
+        arguments += [ScalarArg(factor, f"a{k}"), VectorArg(array, f"x{k}")]
+    arguments += [VectorArg(dtype_z, "z"), ScalarArg(np.uintp, "n")]
+    terms = " + ".join(f"a{k}*x{k}[i]" for k in range(len(summand_descriptors)))
+    function = get_elwise_module(arguments, f"z[i] = {terms}", "linear_combination").get_function(
+        "linear_combination"
+    )
+    function.prepare([argument.struct_char for argument in arguments])
+    return function, []
 
 
 class ElementwiseKernel:

@@ -155,9 +155,8 @@ class ReductionKernel:
 
 @context_dependent_memoize
 def get_sum_kernel(dtype_out, dtype_in) -> ReductionKernel:
-    """The sum of an array `in`."""
-    dtype_out = dtype_in if dtype_out is None else dtype_out
-    return ReductionKernel(dtype_out, "0", "a+b", arguments=f"const {dtype_to_ctype(dtype_in)} *in")
+    """Returns a kernel for the sum of an array `in`."""
+    return _over_one(dtype_out, dtype_in, "0", "a+b")
 
 
 @context_dependent_memoize
@@ -165,3 +164,86 @@ def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None) -> ReductionKernel:
     """Returns a kernel for the sum of a[i] * b[i]."""
     a, b = (dtype_to_ctype(dtype_out if dtype is None else dtype) for dtype in (dtype_a, dtype_b))
     return ReductionKernel(dtype_out, "0", "a+b", "a[i]*b[i]", f"const {a} *a, const {b} *b")
+
+
+def _over_one(dtype_out, dtype_in, neutral: str, reduce_expr: str) -> ReductionKernel:
+    dtype_out = dtype_in if dtype_out is None else dtype_out
+    arguments = f"const {dtype_to_ctype(dtype_in)} *in"
+    return ReductionKernel(dtype_out, neutral, reduce_expr, arguments=arguments)
+
+
+@context_dependent_memoize
+def get_any_kernel(dtype_out, dtype_in) -> ReductionKernel:
+    """Returns a kernel for whether any element of an array `in` is not 0."""
+    return _over_one(dtype_out, dtype_in, "0", "(a != 0) || (b != 0)")
+
+
+@context_dependent_memoize
+def get_all_kernel(dtype_out, dtype_in) -> ReductionKernel:
+    """Returns a kernel for whether no element of an array `in` is 0."""
+    return _over_one(dtype_out, dtype_in, "1", "(a != 0) && (b != 0)")
+
+
+@context_dependent_memoize
+def get_subset_sum_kernel(dtype_out, dtype_subset, dtype_in) -> ReductionKernel:
+    """Returns a kernel for the sum of in[lookup_tbl[i]]; its arrays are lookup_tbl and in."""
+    dtype_out = dtype_in if dtype_out is None else dtype_out
+    table, values = dtype_to_ctype(dtype_subset), dtype_to_ctype(dtype_in)
+    arguments = f"const {table} *lookup_tbl, const {values} *in"
+    return ReductionKernel(dtype_out, "0", "a+b", "in[lookup_tbl[i]]", arguments)
+
+
+@context_dependent_memoize
+def get_subset_dot_kernel(dtype_out, dtype_subset, dtype_a=None, dtype_b=None) -> ReductionKernel:
+    """Returns a kernel for the sum of a[j] * b[j] with j = lookup_tbl[i]; its arrays are
+    lookup_tbl, a and b.
+    """
+    dtypes = [dtype for dtype in (dtype_a, dtype_out, dtype_b) if dtype is not None]
+    a, b = (dtypes[0] if dtype is None else dtype for dtype in (dtype_a, dtype_b))
+    arguments = (
+        f"const {dtype_to_ctype(dtype_subset)} *lookup_tbl, const {dtype_to_ctype(a)} *a, "
+        f"const {dtype_to_ctype(b)} *b"
+    )
+    product = "a[lookup_tbl[i]]*b[lookup_tbl[i]]"
+    out = a if dtype_out is None else dtype_out
+    return ReductionKernel(out, "0", "a+b", product, arguments)
+
+
+@context_dependent_memoize
+def get_minmax_kernel(what: str, dtype) -> ReductionKernel:
+    """Returns a kernel for the smallest or largest element of an array `in`. what: "min" or "max".
+    Raises ValueError for another word, and TypeError for a dtype without an order.
+    """
+    neutral, smaller = _extremum(what, np.dtype(dtype))
+    arguments = f"const {dtype_to_ctype(dtype)} *in"
+    return ReductionKernel(dtype, neutral, smaller, arguments=arguments)
+
+
+@context_dependent_memoize
+def get_subset_minmax_kernel(what: str, dtype, dtype_subset) -> ReductionKernel:
+    """Returns a kernel for the smallest or largest in[lookup_tbl[i]]; its arrays are lookup_tbl and
+    in.
+    """
+    neutral, smaller = _extremum(what, np.dtype(dtype))
+    table, values = dtype_to_ctype(dtype_subset), dtype_to_ctype(dtype)
+    arguments = f"const {table} *lookup_tbl, const {values} *in"
+    return ReductionKernel(dtype, neutral, smaller, "in[lookup_tbl[i]]", arguments)
+
+
+def _extremum(what: str, dtype: np.dtype) -> tuple[str, str]:
+    """Returns the neutral element and the expression of a minimum or maximum, in C."""
+    if what not in ("min", "max"):
+        raise ValueError(f'what must be "min" or "max", got {what!r}')
+    if dtype in (np.float32, np.float64):
+        suffix = "f" if dtype == np.float32 else ""
+        sign = "" if what == "min" else "-"
+        return f"{sign}(1.0 / 0.0)", f"f{what}{suffix}(a, b)"
+    if dtype.kind not in "iu":
+        raise TypeError(
+            f"{what} of {dtype} is not supported: convert to float32, float64 or integers"
+        )
+    bounds = np.iinfo(dtype)
+    limit = int(bounds.max if what == "min" else bounds.min)
+    # C has no literal for the smallest number of a type.
+    neutral = f"(-{-limit - 1} - 1)" if limit < 0 else f"{limit}{'u' * (dtype.kind == 'u')}"
+    return neutral, "a < b ? a : b" if what == "min" else "a > b ? a : b"

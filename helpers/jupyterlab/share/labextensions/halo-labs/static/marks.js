@@ -2,7 +2,7 @@
 // are coloured, and its message is shown where the mouse rests on it. An edit of the cell removes
 // its marks.
 //
-// The kernel sends them by a comm (helpers/cell_marks.py), so that they are no output: nothing is
+// The kernel sends them by a comm (helpers/jupyterlab/cell_marks.py), so that they are no output: nothing is
 // stored in the notebook, and without this extension everything else works.
 
 export const TARGET = 'halo-labs:marks';

@@ -4,9 +4,10 @@
 //   1. A cell that begins with %%kernel holds CUDA C++: it is highlighted as C++ with CUDA's names,
 //      which the Tab key also completes (cuda.js).
 //   2. The lines of a finding or compile error are marked in the cell (marks.js).
-//   3. Printed text breaks between words. JupyterLab itself breaks anywhere ("word-break: break-all").
-//   4. A figure's description is its alt text.
-//   5. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
+//   3. Work that takes long says so in the corner (notices.js).
+//   4. Printed text breaks between words. JupyterLab itself breaks anywhere ("word-break: break-all").
+//   5. A figure's description is its alt text.
+//   6. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
 //      JupyterLab itself tries to open it as a file, and fails.
 // Where this JupyterLab lacks what one of them needs, the others work.
 //
@@ -122,8 +123,8 @@
   }
 
   async function extension() {
-    const [cuda, marks] = await Promise.all(
-      ['cuda.js', 'marks.js'].map(file => import(new URL(file, HERE)))
+    const [cuda, marks, notices] = await Promise.all(
+      ['cuda.js', 'marks.js', 'notices.js'].map(file => import(new URL(file, HERE)))
     );
     const { INotebookTracker } = await module('@jupyterlab/notebook');
     const { IEditorExtensionRegistry, EditorExtensionRegistry } = await module(
@@ -149,6 +150,10 @@
         each(panel => followNotebook(panel.content, cuda.BEGINS_WITH_KERNEL));
         attempt('alt texts', () => describePictures(rendermime, rendering));
         attempt('completion', () => completer.registerProvider(cuda.completions));
+        attempt('notices', async () => {
+          const { Notification } = await module('@jupyterlab/apputils');
+          each(panel => notices.listen(panel, Notification));
+        });
         attempt('marks', async () => {
           const [state, view, language] = await Promise.all(
             ['state', 'view', 'language'].map(part => module(`@codemirror/${part}`))

@@ -3,7 +3,7 @@
     marks_of(text, sources)     the marks in the text of an error, by the name of the cell
     show(name, marks)           send them to the cell in JupyterLab
 
-A comm carries them to our extension of JupyterLab (helpers/jupyterlab, marks.js). A comm is no
+A comm carries them to our extension of JupyterLab (share/, marks.js). A comm is no
 output: nothing of it is stored in a notebook, and where nobody listens, nothing happens.
 """
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import cell_marks, device
-from helpers.cell_marks import Mark
+from helpers import device
+from helpers.jupyterlab import cell_marks
+from helpers.jupyterlab.cell_marks import Mark
 
 CELL = """%%kernel one
 __global__ void one(float* out)

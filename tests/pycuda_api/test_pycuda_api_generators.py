@@ -1,0 +1,187 @@
+"""Random numbers, and the kernels that PyCUDA makes from a dtype: reductions and combinations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from helpers.simulator.pycuda_api import (
+    autoprimaryctx,  # noqa: F401 - it makes the context
+    compiler,
+    curandom,
+    elementwise,
+    gpuarray,
+    reduction,
+)
+from helpers.simulator.pycuda_api import driver as cuda
+
+GENERATORS = [curandom.XORWOWRandomNumberGenerator, curandom.MRG32k3aRandomNumberGenerator]
+N = 20_000
+
+
+def seeds(count: int) -> gpuarray.GPUArray:
+    return gpuarray.to_gpu(np.arange(count, dtype=np.int32))
+
+
+# ---- random numbers ----
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_have_their_distributions(kind, dtype):
+    generator = kind(seeds)
+    uniform = generator.gen_uniform((N,), dtype).get()
+    assert uniform.dtype == dtype and uniform.min() > 0 and uniform.max() <= 1
+    assert abs(uniform.mean() - 0.5) < 0.02 and abs(uniform.var() - 1 / 12) < 0.005
+    normal = generator.gen_normal((2, N // 2), dtype).get()
+    assert (
+        normal.shape == (2, N // 2) and abs(normal.mean()) < 0.04 and abs(normal.std() - 1) < 0.03
+    )
+    logarithms = np.log(generator.gen_log_normal(N, dtype, 2.0, 0.5).get())
+    assert abs(logarithms.mean() - 2) < 0.02 and abs(logarithms.std() - 0.5) < 0.02
+
+
+def test_whole_numbers():
+    generator = curandom.XORWOWRandomNumberGenerator(seeds)
+    bits = generator.gen_uniform(N, np.uint32).get()
+    assert bits.max() > 0.99 * 2**32 and np.unique(bits).size > 0.99 * N
+    counts = generator.gen_poisson(N, np.uint32, 3.5).get()
+    assert counts.dtype == np.uint32 and abs(counts.mean() - 3.5) < 0.1
+    means = gpuarray.to_gpu(np.repeat([1.0, 50.0], N // 2))
+    generator.fill_poisson(means)
+    drawn = means.get().reshape(2, -1).mean(axis=1)
+    np.testing.assert_allclose(drawn, [1, 50], rtol=0.05)
+
+
+@pytest.mark.parametrize("kind", GENERATORS)
+def test_the_same_seeds_give_the_same_numbers(kind):
+    first, second = (kind(seeds).gen_uniform(100, np.float32).get() for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert (kind(seeds, offset=7).gen_uniform(100, np.float32).get() != first).any()
+    assert (kind().gen_uniform(100, np.float32).get() != first).any()
+    skipping = kind(seeds)
+    skipping.call_skip_ahead(3)
+    assert (skipping.gen_uniform(100, np.float32).get() != first).any()
+
+
+def test_what_a_generator_cannot_do_is_said():
+    generator = curandom.XORWOWRandomNumberGenerator(curandom.seed_getter_uniform)
+    with pytest.raises(NotImplementedError, match="fill_normal takes an array of float32, float64"):
+        generator.gen_normal(4, np.int32)
+    with pytest.raises(TypeError, match="seed_getter must return a GPUArray of int32"):
+        curandom.XORWOWRandomNumberGenerator(lambda n: np.zeros(n, np.int32))
+    with pytest.raises(NotImplementedError, match="use XORWOWRandomNumberGenerator"):
+        curandom.Sobol32RandomNumberGenerator()
+    with pytest.raises(AttributeError, match="no attribute 'Sobel'"):
+        _ = curandom.Sobel
+    assert np.unique(curandom.seed_getter_uniform(9).get()).size == 1
+    assert np.unique(curandom.seed_getter_unique(9).get()).size > 1
+
+
+# ---- kernels ----
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint32, np.int64, np.int16])
+@pytest.mark.parametrize("what", ["min", "max"])
+def test_smallest_and_largest(what, dtype):
+    values = np.random.default_rng(3).integers(0, 9_000, 5_000).astype(dtype)
+    values[:2] = 11, 8_000
+    if np.dtype(dtype).kind != "u":
+        values -= np.array(4_000, dtype)
+    array = gpuarray.to_gpu(values)
+    kernel = reduction.get_minmax_kernel(what, np.dtype(dtype))
+    assert kernel(array).get() == getattr(values, what)()
+    one = gpuarray.to_gpu(values[:1])
+    assert kernel(one).get() == values[0]
+    picks = np.array([4, 70, 12], np.int32)
+    subset = reduction.get_subset_minmax_kernel(what, np.dtype(dtype), np.dtype(np.int32))
+    assert subset(gpuarray.to_gpu(picks), array).get() == getattr(values[picks], what)()
+
+
+def test_other_reductions():
+    values, picks = np.arange(10, dtype=np.float32), np.array([2, 3, 7], np.int32)
+    x, table = gpuarray.to_gpu(values), gpuarray.to_gpu(picks)
+    f4, i4, truth = np.dtype(np.float32), np.dtype(np.int32), np.dtype(bool)
+    assert (
+        reduction.get_any_kernel(truth, f4)(x).get()
+        and not reduction.get_all_kernel(truth, f4)(x).get()
+    )
+    assert not reduction.get_any_kernel(truth, f4)(gpuarray.zeros(4, f4)).get()
+    assert reduction.get_subset_sum_kernel(None, i4, f4)(table, x).get() == 12
+    assert reduction.get_subset_dot_kernel(None, i4, f4)(table, x, x).get() == 4 + 9 + 49
+    assert reduction.get_subset_dot_kernel(f4, i4, f4, f4)(table, x, x).get() == 62
+    with pytest.raises(ValueError, match='"min" or "max"'):
+        reduction.get_minmax_kernel("mean", f4)
+    with pytest.raises(TypeError, match="not supported"):
+        reduction.get_minmax_kernel("min", np.dtype(np.complex64))
+
+
+def test_a_linear_combination():
+    x, y = (gpuarray.to_gpu(np.arange(1_000, dtype=np.float32) * k) for k in (1, 3))
+    z = gpuarray.empty_like(x)
+    f4 = np.dtype(np.float32)
+    kernel, textures = elementwise.get_linear_combination_kernel(
+        ((False, f4, f4), (False, f4, f4)), f4
+    )
+    assert textures == []
+    kernel.prepared_call(x._grid, x._block, 5, x.gpudata, -2, y.gpudata, z.gpudata, x.mem_size)
+    np.testing.assert_array_equal(z.get(), -np.arange(1_000))
+    with pytest.raises(NotImplementedError, match="texture"):
+        elementwise.get_linear_combination_kernel(((True, f4, f4),), f4)
+
+
+def test_a_plain_compilation_is_an_image():
+    source = 'extern "C" __global__ void k(float* y) { y[threadIdx.x] = N; }'
+    image = compiler.compile_plain(source, ["-DN=3"], False, "nvcc", None)
+    y = gpuarray.empty(4, np.float32)
+    cuda.module_from_buffer(image).get_function("k")(y, block=(4, 1, 1))
+    np.testing.assert_array_equal(y.get(), 3)
+
+
+# ---- host memory in the device ----
+
+TWICE = (
+    """__global__ void twice(float* y, const float* x) { y[threadIdx.x] = 2 * x[threadIdx.x]; }"""
+)
+
+
+def test_registered_memory_is_mapped_into_the_device():
+    twice = compiler.SourceModule(TWICE).get_function("twice")
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    flags = cuda.mem_host_register_flags.DEVICEMAP
+    there = [cuda.register_host_memory(a, flags=flags) for a in (y, x)]
+    pointers = [np.intp(a.base.get_device_pointer()) for a in there]
+    twice(*pointers, block=(8, 1, 1))
+    cuda.Context.synchronize()
+    np.testing.assert_array_equal(y, 2 * x)
+    x[:] = 7
+    twice(*pointers, block=(8, 1, 1))
+    cuda.Context.synchronize()
+    np.testing.assert_array_equal(y, 14)
+    with pytest.raises((cuda.LaunchError, cuda.LogicError), match=r"out-of-bounds|outside|bytes"):
+        twice(*pointers, block=(9, 1, 1))
+    for array in there:
+        array.base.unregister()
+    with pytest.raises((cuda.LaunchError, cuda.LogicError)):
+        twice(*pointers, block=(8, 1, 1))
+    np.testing.assert_array_equal(y, 14)
+
+
+def test_memory_is_mapped_once_and_only_where_asked_for():
+    x = np.zeros(8, np.float32)
+    plain = cuda.register_host_memory(x)
+    with pytest.raises(cuda.LogicError, match=r"mem_host_register_flags\.DEVICEMAP"):
+        plain.base.get_device_pointer()
+    plain.base.unregister()
+    flags = cuda.mem_host_register_flags.DEVICEMAP
+    mapped = cuda.register_host_memory(x, flags)
+    with pytest.raises(cuda.LogicError, match="device memory already"):
+        cuda.register_host_memory(x[2:], flags)
+    del mapped
+    cuda.register_host_memory(x, flags).base.unregister()
+
+
+def test_attributes_of_pointers_have_cudas_numbers():
+    names = [name for name in dir(cuda.pointer_attribute) if name.isupper()]
+    assert sorted(names) == ["CONTEXT", "DEVICE_POINTER", "HOST_POINTER", "MEMORY_TYPE"]
+    assert (cuda.pointer_attribute.HOST_POINTER, cuda.memory_type.UNIFIED) == (4, 4)
