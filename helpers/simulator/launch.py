@@ -32,6 +32,7 @@ from .launch_limits import Extents, extents, require_launchable
 from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
 from .module import Kernel
+from .warned import warned
 
 TIME_LIMIT_S = 120.0
 OBSERVERS = {
@@ -136,6 +137,8 @@ def launch(
                 report = replace(report, findings=findings)
         finally:
             machine().halo_forget_before()
+    if "initialisation" in observe and kernel.module.compiled.warnings:
+        report = replace(report, findings=(*report.findings, *warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
