@@ -264,7 +264,7 @@ class TensorBenchmark(BenchmarkBase):
             budget_s=self._budget_s,
             compile_fastest=compile_fastest,
         ):
-            row = one.row | {"kernels": one.kernels()}
+            row = one.row | {"kernels": "; ".join(one.kernels())}
             contender = Contender(one.name, one.launch, verdict, lambda: None, row)
             yield contender, row | {"timing": timed}
 
