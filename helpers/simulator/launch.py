@@ -471,8 +471,9 @@ def _confirmed(
         again = _run_carefully(one, careful, observe, deadline, blocks, 0)
     finally:
         machine().halo_exchange()
-    if again is None or not again.report.completed:  # nothing speaks against the findings
-        return rehearsal.joined(report.findings, findings, (), report.fatal)
+    if again is None or not again.report.completed:
+        refuted = rehearsal.without_proof(doubtful)
+        return rehearsal.joined(report.findings, findings, refuted, report.fatal)
     findings = rehearsal.joined(again.report.findings, findings)
     refuted = rehearsal.unconfirmed(doubtful, findings, report.fatal)
     return rehearsal.joined(report.findings, findings, refuted, report.fatal)

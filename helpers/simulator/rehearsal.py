@@ -22,9 +22,10 @@ import numpy as np
 from .findings import Finding, merge_findings
 from .launch_limits import Extents
 
-# Kinds of findings that an access of the optimiser's own can have. An access that would fault is
-# not among them: the optimiser adds none, and a GPU would stop at it.
-_OF_ACCESSES = ("race", "uninitialised", "out-of-bounds")
+# Kinds of findings that an access of the optimiser's own can have, or a division: it divides to
+# count the turns of a loop. An access that would stop a GPU is not among them: it adds none.
+_DIVISION = "fault"
+_DOUBTFUL = ("race", "uninitialised", "out-of-bounds", _DIVISION)
 _REHEARSED_THREADS = 1 << 12
 _FEWEST_REHEARSED = 8  # blocks
 
@@ -49,7 +50,7 @@ def needs_confirmation(finding: Finding, fatal: Finding | None) -> bool:
     """Whether only a careful run shows that the source makes the access; fatal: the finding that
     stopped the launch.
     """
-    return finding.kind in _OF_ACCESSES and finding != fatal
+    return finding.kind in _DOUBTFUL and finding != fatal
 
 
 def unconfirmed(
@@ -58,6 +59,13 @@ def unconfirmed(
     """Returns the findings that need confirmation, and that no rehearsal has."""
     known = {_fault(finding) for finding in rehearsed}
     return [f for f in findings if needs_confirmation(f, fatal) and _fault(f) not in known]
+
+
+def without_proof(doubtful: Iterable[Finding]) -> list[Finding]:
+    """Returns the findings to leave out if no careful run comes to its end: a division in a loop
+    without end is most likely the optimiser's, while its loads are most likely those of the source.
+    """
+    return [finding for finding in doubtful if finding.kind == _DIVISION]
 
 
 def joined(

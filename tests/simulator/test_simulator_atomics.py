@@ -159,7 +159,7 @@ def test_a_result_read_by_the_thread_that_added_last_is_a_race_too():
         simulator.check(kernel(body), "k", np.zeros(2, np.int32), grid=(1,), block=(64,))
     )
     assert (finding.kind, finding.thread, finding.line) == ("race", (63, 0, 0), 5)
-    assert "which another thread updated at line 4" in finding.message
+    assert "which thread (31, 0, 0) updated at line 4" in finding.message
     right = body.replace("\n", "\n__syncthreads();\n")
     assert simulator.check(kernel(right), "k", np.zeros(2, np.int32), grid=(1,), block=(64,)) == ()
 

@@ -251,7 +251,7 @@ struct Worker {
     Order order;
     std::unordered_map<const RaceCell*, Earlier>
         plain_before,    // plain writes that atomics have covered
-        equal_before;    // the first of several writes of one value
+        equal_before;    // the first of several writes of one value, or of atomics of several warps
     std::unordered_map<std::uint32_t, std::uint32_t> arrived;    // bar.arrive: threads by barrier
     AsyncBarriers async;
     Origins origins;

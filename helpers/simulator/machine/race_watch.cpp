@@ -67,19 +67,23 @@ __attribute__((noinline)) bool suspect(Worker& w, Warp& warp, int lane, const Re
     return true;
 }
 
+bool is_same_warp(std::uint32_t who, const Toucher& me) {
+    return Toucher::thread_of(who) >> 5 == me.thread() >> 5;
+}
+
 // Returns the earlier write with which an access may race. For an atomic it is the plain write,
-// even if other atomics came after it. If several threads have written one value, it is the first
-// of them unless that is of the warp of this access, too.
+// even if other atomics came after it. If several threads have written one value or by atomics, it
+// is that of another warp.
 Earlier written_before(const Worker& w, const RaceCell& cell, Access access, const Toucher& me) {
     if (access == ATOMIC && (cell.write_flags & Races::PLAIN_BEFORE)) {
         auto known = w.plain_before.find(&cell);
         if (known != w.plain_before.end()) return known->second;
     }
     Earlier last = Races::last_write(cell);
-    if (last.access == STORE && (last.flags & Races::MANY_THREADS) &&
-        Toucher::thread_of(last.who) >> 5 == me.thread() >> 5)
+    if ((last.flags & Races::MANY_THREADS) && is_same_warp(last.who, me))
         if (auto known = w.equal_before.find(&cell);
-            known != w.equal_before.end() && known->second.block == last.block)
+            known != w.equal_before.end() && known->second.block == last.block &&
+            known->second.access == last.access && known->second.when >= me.turn)
             last.who = known->second.who;
     return last;
 }
@@ -203,8 +207,14 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
                 Races::supersede_reads(*cell, me, warp.after[lane].data());
             Races::remember_read(*cell, me, oldest);
         } else {
-            if (equal && !(cell->write_flags & Races::MANY_THREADS))
-                w.equal_before[cell] = Races::last_write(*cell);
+            const bool is_second =
+                access == ATOMIC
+                    ? (cell->write_flags & (Races::BY_ATOMIC | Races::MANY_WARPS)) ==
+                              Races::BY_ATOMIC &&
+                          cell->write_block == me.block && cell->write_when >= me.turn &&
+                          !is_same_warp(cell->write_who, me)
+                    : equal && !(cell->write_flags & Races::MANY_THREADS);
+            if (UNLIKELY(is_second)) w.equal_before[cell] = Races::last_write(*cell);
             bool covers =
                 access == ATOMIC && UNLIKELY(Races::covers_plain_write(*cell, me, oldest));
             if (covers) w.plain_before[cell] = Races::last_write(*cell);
