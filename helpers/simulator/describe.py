@@ -526,17 +526,7 @@ class _Describer(FindingFacts):
             message = f"{who} was still running when the launch was stopped"
             return None, None, message, "Does this loop end for every thread?"
         how_far = progress.words()
-        if progress.is_slow:
-            message = (
-                f"the launch was stopped at its time limit {how_far}; nothing says that it would "
-                f"not end. {who} was running"
-            )
-            cause = (
-                f"The simulator needs longer for all blocks: give time_limit={progress.needed} "
-                "(--time-limit in a shell), a smaller size, or sample_every to a profile."
-            )
-            return None, None, message, cause
-        if waits_for_others(self.kernel, self.raw.here.pc):
+        if progress.idle >= progress.each and waits_for_others(self.kernel, self.raw.here.pc):
             message = f"{who} still waited in this loop for another thread, {how_far}"
             later = progress.blocks - progress.done - 1
             cause = "Does a thread write the value that ends this loop, and does this one read it?"
@@ -546,6 +536,16 @@ class _Describer(FindingFacts):
                     f"there is room: a wait for one of the {later:,} blocks that have not ended "
                     "may last for ever. Let a block wait for earlier ones only, or use two kernels."
                 )
+            return None, None, message, cause
+        if progress.is_slow:
+            message = (
+                f"the launch was stopped at its time limit {how_far}; nothing says that it would "
+                f"not end. {who} was running"
+            )
+            cause = (
+                f"The simulator needs longer for all blocks: give time_limit={progress.needed} "
+                "(--time-limit in a shell), a smaller size, or sample_every to a profile."
+            )
             return None, None, message, cause
         message = f"{who} was still running when the launch was stopped {how_far}"
         cause = (

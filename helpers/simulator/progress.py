@@ -30,12 +30,14 @@ class Progress:
     workers: int = 1
 
     @property
+    def each(self) -> float:
+        """Seconds of a block, of those that are done; 0 without any."""
+        return (self.seconds - self.idle) / self.done * self.workers if self.done else 0.0
+
+    @property
     def is_slow(self) -> bool:
         """Whether blocks went on to end until the launch was stopped."""
-        if not self.done:
-            return False
-        each = (self.seconds - self.idle) / self.done * self.workers
-        return self.idle < _BLOCKS_LATE * each
+        return self.idle < min(_BLOCKS_LATE * self.each, self.seconds / 2)
 
     @property
     def needed(self) -> int:

@@ -38,10 +38,11 @@ def stopped(source: str, *args, **more) -> Finding:
 
 
 def test_a_slow_product_says_how_far_it_was_and_what_to_do():
-    n = 1024
+    n = 2048
     A, C = np.ones((n, n), np.float32), np.zeros((n, n), np.float32)
-    finding = stopped(PRODUCT, C, A, A, np.int32(n), grid=(64, 64), block=(16, 16), time_limit=1.5)
-    assert "of 4,096 blocks done" in finding.message and "time limit after" in finding.message
+    launched = {"grid": (128, 128), "block": (16, 16), "time_limit": 3}
+    finding = stopped(PRODUCT, C, A, A, np.int32(n), **launched)
+    assert "of 16,384 blocks done" in finding.message and "time limit after" in finding.message
     assert "time_limit=" in finding.cause and "sample_every" in finding.cause
     assert "loop" not in finding.message + finding.cause
 
