@@ -284,7 +284,8 @@ def test_reported_data_is_what_its_readme_says():
 # --------------------------------------------------------------------------------------------------
 # commands
 
-KNOWN = {"cd", "conda", "git", "python3", ".", "pre-commit"}  # of the shell, or installed by the reader
+# Of the shell, or installed by the reader.
+KNOWN = {"cd", "conda", "git", "python3", ".", "pre-commit"}
 
 
 def unknown_commands(text: str, targets: set[str]) -> list[str]:
