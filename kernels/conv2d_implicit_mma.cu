@@ -40,13 +40,19 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
         if (chunk > 0) {
             __syncthreads();   // not before all have read what is now overwritten
         }
-        stage_cells(cells, x, place, chunk, B);
+        #pragma unroll 2
+        for (int round = 0; round < ROUNDS; ++round) {
+            const OctetPlace at = octet_place(round);
+            RawOctets raw;
+            load_octets(raw, x, at, place, chunk, B);
+            store_octets(cells, raw, at);
+        }
         __syncthreads();   // fragments hold cells that others staged
 
         // Multiply, 16 terms at a time. A lane's part of the weights is 8 bytes in global memory.
         const uint2* weights =
             filter + (blockIdx.y * CHUNKS + chunk) * WEIGHTS + first_fragment * 32 + lane;
-        #pragma unroll 4
+        #pragma unroll UNROLLED
         for (int step = 0; step < STEPS; ++step) {
             uint2 b[MAP_TILES];
             #pragma unroll

@@ -14,7 +14,7 @@
 // Sizes      any; gridDim.x <= tiles. Chunks of cells and weights must fit into shared memory.
 // Memory     shared, dynamic: CELL_BUFFERS * CELLS * 16 + WEIGHT_BUFFERS * WEIGHTS * 8 bytes.
 // Constants  in implicit.cuh, and CELL_BUFFERS (1: a second barrier in each round; 2),
-//            WEIGHT_BUFFERS (C / CHUNK: all weights stay; 2), UNROLL (steps); PARTS = 1.
+//            WEIGHT_BUFFERS (CHUNKS: all weights stay; 2); PARTS = 1.
 // Reference  helpers.reference.conv2d of the rounded arrays
 
 #ifndef PARTS
@@ -26,14 +26,9 @@
 #ifndef WEIGHT_BUFFERS
 #define WEIGHT_BUFFERS 1
 #endif
-#ifndef UNROLL
-#define UNROLL 28
-#endif
 #include "implicit.cuh"
 static_assert(PARTS == 1, "conv2d_implicit_mma_async needs PARTS = 1; use _split");
 static_assert(WEIGHT_BUFFERS == CHUNKS || WEIGHT_BUFFERS == 2, "weights: all chunks, or 2 buffers");
-
-constexpr int UNROLLED = UNROLL;   // #pragma unroll takes no macro
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
@@ -54,10 +49,9 @@ conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
     find_corners(corner, first_row);
 
     // Ask for the first cells, and for the weights: all, or the first chunk's.
-    RawOctet raw[ROUNDS];
+    RawOctets raw[ROUNDS];
     load_cells(raw, x, place_of(blockIdx.x), 0, B);
-    copy_async<(WEIGHT_BUFFERS == CHUNKS ? CHUNKS : 1) * WEIGHTS / 2, THREADS>(
-        reinterpret_cast<uint4*>(all_weights), reinterpret_cast<const uint4*>(block_filter));
+    copy_weights<WEIGHT_BUFFERS == CHUNKS ? CHUNKS : 1>(all_weights, block_filter);
 
     int buffer = 0;   // [0, 2)
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -76,9 +70,8 @@ conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
             if (next_tile < tiles) {
                 load_cells(raw, x, place_of(next_tile), next_chunk, B);
                 if (WEIGHT_BUFFERS != CHUNKS) {
-                    copy_async<WEIGHTS / 2, THREADS>(
-                        reinterpret_cast<uint4*>(all_weights + (buffer ^ 1) * WEIGHTS),
-                        reinterpret_cast<const uint4*>(block_filter + next_chunk * WEIGHTS));
+                    copy_weights<1>(
+                        all_weights + (buffer ^ 1) * WEIGHTS, block_filter + next_chunk * WEIGHTS);
                 }
             }
 

@@ -14,8 +14,9 @@
 // Memory     shared: ROWS * PITCH * 4 bytes, static. constant: C * K * K * PADDED_MAPS * 4 bytes in
 //            `filter`, at most 65,536.
 // Constants  CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K, MAPS, BLOCK_X,
-//            BLOCK_Y, UNROLL (filter rows in one round of the loop), STORE (4, 2 or 1, a divisor
-//            of W - K + 1) by -D (defaults below: layer 1 of the network).
+//            BLOCK_Y, UNROLL (filter rows in one round of the loop), RESIDENT (blocks of a
+//            multiprocessor, by registers; 0: any), STORE (4, 2 or 1, a divisor of W - K + 1) by
+//            -D (defaults below: layer 1 of the network).
 // Reference  helpers.reference.conv2d
 
 #ifndef CHANNELS
@@ -45,6 +46,9 @@
 #ifndef UNROLL
 #define UNROLL 7
 #endif
+#ifndef RESIDENT
+#define RESIDENT 0
+#endif
 #ifndef STORE
 #define STORE 4
 #endif
@@ -58,15 +62,18 @@ constexpr int FILTER_ROWS = UNROLL;          // #pragma unroll takes no macro
 constexpr int CELLS = 4 + K - 1;             // of a row, that a patch needs
 constexpr int ROWS = 2 * BLOCK_Y + K - 1;    // of the tile, halo included
 constexpr int PITCH = (4 * BLOCK_X + K - 1 + 3) / 4 * 4;   // floats of a row, in whole 16 bytes
+constexpr int THREADS = BLOCK_X * BLOCK_Y;
+constexpr int LOADS = (ROWS * PITCH + THREADS - 1) / THREADS;   // of a thread, for one channel
 
 struct __align__(4 * STORE) Outputs { float output[STORE]; };   // what one store moves
 
 __constant__ float filter[CHANNELS * K * K * PADDED_MAPS];   // shape (C, K, K, M), spare maps 0
 
-extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 conv2d_register_2d(float* y, const float* __restrict__ x)
 {
-    __shared__ __align__(16) float tile[ROWS][PITCH];
+    __shared__ __align__(16) float tile[ROWS * PITCH];
+    const int t = threadIdx.y * BLOCK_X + threadIdx.x;
     const int top = blockIdx.x / TILES_ACROSS * 2 * BLOCK_Y;    // the block's first row, column,
     const int left = blockIdx.x % TILES_ACROSS * 4 * BLOCK_X;
     const int map = blockIdx.y * MAPS;                          // map and image
@@ -76,20 +83,19 @@ conv2d_register_2d(float* y, const float* __restrict__ x)
     for (int c = 0; c < CHANNELS; ++c) {
         if (c > 0) __syncthreads();   // not before all have read what is now overwritten
 
-        // Load. Cells beyond the edges of x become 0: only outputs beyond the edges need them.
-        // Unrolled, a thread asks for many cells before it stores the first.
+        // Load. A thread asks for all of its cells before it stores the first, so that the waits
+        // overlap. Cells beyond the edges of x become 0: only outputs beyond the edges need them.
         const float* channel = x + ((size_t)b * CHANNELS + c) * HEIGHT * WIDTH;
+        float loaded[LOADS];
         #pragma unroll
-        for (int first_r = 0; first_r < ROWS; first_r += BLOCK_Y) {
-            #pragma unroll
-            for (int first_s = 0; first_s < PITCH; first_s += BLOCK_X) {
-                const int r = first_r + threadIdx.y;
-                const int s = first_s + threadIdx.x;
-                if (r < ROWS && s < PITCH) {
-                    const bool inside = top + r < HEIGHT && left + s < WIDTH;
-                    tile[r][s] = inside ? channel[(top + r) * WIDTH + left + s] : 0.0f;
-                }
-            }
+        for (int i = 0; i < LOADS; ++i) {
+            const int h = top + (t + i * THREADS) / PITCH;
+            const int w = left + (t + i * THREADS) % PITCH;
+            loaded[i] = h < HEIGHT && w < WIDTH ? channel[h * WIDTH + w] : 0.0f;
+        }
+        #pragma unroll
+        for (int i = 0; i < LOADS; ++i) {
+            if (t + i * THREADS < ROWS * PITCH) tile[t + i * THREADS] = loaded[i];
         }
         __syncthreads();   // patches need cells that other threads loaded
 
@@ -100,7 +106,7 @@ conv2d_register_2d(float* y, const float* __restrict__ x)
             float cell[2][CELLS];
             for (int h = 0; h < 2; ++h) {
                 for (int i = 0; i < CELLS; ++i) {
-                    cell[h][i] = tile[2 * threadIdx.y + h + p][4 * threadIdx.x + i];
+                    cell[h][i] = tile[(2 * threadIdx.y + h + p) * PITCH + 4 * threadIdx.x + i];
                 }
             }
             #pragma unroll

@@ -101,6 +101,9 @@ static_assert(OCTET_CHANNELS == 8 || OCTETS == 1, "fewer than 5 channels are one
 constexpr int SLICES = K * OCTETS_ACROSS * OCTETS;   // of a chunk
 constexpr int STEPS = ceil_div(SLICES, 2);           // the weights of a spare slice are 0
 
+// Unrolled, a step knows where its octets lie; in a loop it must compute that.
+constexpr int UNROLLED = STEPS <= 64 ? STEPS : 4;
+
 // The tile: its outputs, and the tiles of a map.
 constexpr int OUTPUTS = IMAGES * TILE_H * TILE_W;
 constexpr int ROWS = WARPS_DOWN * ROW_TILES * 16;   // of A, in a block
@@ -160,6 +163,24 @@ __device__ __forceinline__ float inverse_scale()
     return __uint_as_float(filter[MAP_GROUPS * CHUNKS * WEIGHTS].x);
 }
 
+// Starts the copies of `count` chunks of weights to shared memory. The address there is computed
+// once: nvcc would convert that of each vector.
+template <int count>
+__device__ __forceinline__ void copy_weights(uint2* to, const uint2* from)
+{
+    constexpr int VECTORS = count * WEIGHTS / 2;   // of 16 bytes
+    const unsigned address = (unsigned)__cvta_generic_to_shared(to) + threadIdx.x * 16;
+    const uint4* vector = reinterpret_cast<const uint4*>(from) + threadIdx.x;
+    #pragma unroll
+    for (int first = 0; first < VECTORS; first += THREADS) {
+        if (first + THREADS <= VECTORS || first + threadIdx.x < VECTORS) {
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                         :: "r"(address + first * 16), "l"(vector + first));
+        }
+    }
+    asm volatile("cp.async.commit_group;");
+}
+
 // ------------------------------------------------------------------------------------------------
 // Cells
 
@@ -185,63 +206,60 @@ __device__ __forceinline__ int tiles_of(int B)
     return TILES_ACROSS * TILES_DOWN * ceil_div(B, IMAGES);
 }
 
-// A thread stages ROUNDS octets of a chunk.
-constexpr int ROUNDS = ceil_div(OCTETS * PLACES, THREADS);
-typedef Cell RawOctet[8];
+// Each thread stages all octets of a chunk at ROUNDS places of the tile.
+constexpr int ROUNDS = ceil_div(PLACES, THREADS);
+typedef Cell RawOctets[OCTETS][8];   // the cells of one place, as they are in x
 
-// The octet that the thread stages in a round: its plane, image, row and column.
-struct OctetIndex {
-    int octet;
+// The place that the thread stages in a round: its image, row and column, counted in octets.
+struct OctetPlace {
     int image;
     int row;
     int column;
-    bool staged;   // whether there is one
+    bool inside;   // whether the tile has it
 };
 
-__device__ __forceinline__ OctetIndex octet_index(int round)
+__device__ __forceinline__ OctetPlace octet_place(int round)
 {
     const int i = threadIdx.x + round * THREADS;
-    OctetIndex index;
-    index.column = i % CELL_COLUMNS;
-    index.row = i / CELL_COLUMNS % CELL_ROWS;
-    index.image = i / (CELL_COLUMNS * CELL_ROWS) % IMAGES;
-    index.octet = i / PLACES;
-    index.staged = (round + 1) * THREADS <= OCTETS * PLACES || i < OCTETS * PLACES;
-    return index;
+    OctetPlace at;
+    at.column = i % CELL_COLUMNS;
+    at.row = i / CELL_COLUMNS % CELL_ROWS;
+    at.image = i / (CELL_COLUMNS * CELL_ROWS);
+    at.inside = (round + 1) * THREADS <= PLACES || i < PLACES;
+    return at;
 }
 
-// Loads the cells of an octet as they are in x. Neighbouring lanes have neighbouring columns, so
-// that each of the 8 loads is coalesced. What lies beyond the edges of x becomes 0.
-__device__ __forceinline__ void load_octet(
-    RawOctet& raw, const Cell* x, const OctetIndex& index, const Place& place, int chunk, int B)
+// Loads the cells of a place. Neighbouring lanes have neighbouring columns, so that each of the
+// loads is coalesced. What lies beyond the edges of x, or beyond its channels, becomes 0.
+__device__ __forceinline__ void load_octets(
+    RawOctets& raw, const Cell* x, const OctetPlace& at, const Place& place, int chunk, int B)
 {
-    // The offset is the same in every tile and chunk: nvcc computes it once.
-    const int offset = ((index.image * CHANNELS + index.octet * OCTET_CHANNELS) * HEIGHT + index.row)
-        * WIDTH + index.column * UNIT;
-    const int b = place.image;
-    const int c = chunk * CHUNK;
-    const int h = place.top * FILTER_STRIDE;
-    const int w = place.left * FILTER_STRIDE;
-    const Cell* from = x + (((size_t)b * CHANNELS + c) * HEIGHT + h) * WIDTH + w + offset;
-    const bool image_inside = IMAGES == 1 || b + index.image < B;
-    const bool row_inside = OUT_H % TILE_H == 0 || h + index.row < HEIGHT;
+    const int h = place.top * FILTER_STRIDE + at.row;
+    const int w = place.left * FILTER_STRIDE + at.column * UNIT;
+    // The first cell of the tile is the same for all threads, and the offset in every tile.
+    const size_t first =
+        (((size_t)place.image * CHANNELS + chunk * CHUNK) * HEIGHT + place.top * FILTER_STRIDE)
+        * WIDTH + place.left * FILTER_STRIDE;
+    const int offset = (at.image * CHANNELS * HEIGHT + at.row) * WIDTH + at.column * UNIT;
+    const Cell* from = x + first + offset;
+    const bool image_inside = IMAGES == 1 || place.image + at.image < B;
+    const bool row_inside = OUT_H % TILE_H == 0 || h < HEIGHT;
+    const bool inside = at.inside && image_inside && row_inside;
     #pragma unroll
-    for (int e = 0; e < 8; ++e) {
-        const int channel = e % OCTET_CHANNELS;
-        const int column = e / OCTET_CHANNELS;
+    for (int e = 0; e < OCTETS * 8; ++e) {
+        const int channel = e / 8 * OCTET_CHANNELS + e % OCTET_CHANNELS;
+        const int column = e % 8 / OCTET_CHANNELS;
         const bool column_inside =
-            OUT_W % TILE_W == 0 && OCTET_COLUMNS == 1
-            || w + index.column * UNIT + column < WIDTH;
-        const bool channel_inside = CHANNELS % CHUNK == 0
-            || c + index.octet * OCTET_CHANNELS + channel < CHANNELS;
-        const bool inside =
-            index.staged && image_inside && row_inside && column_inside && channel_inside;
-        raw[e] = inside ? from[channel * HEIGHT * WIDTH + column] : Cell(0.0f);
+            OUT_W % TILE_W == 0 && OCTET_COLUMNS == 1 || w + column < WIDTH;
+        const bool channel_inside = CHUNKS == 1 ? channel < CHANNELS
+            : CHANNELS % CHUNK == 0 || chunk * CHUNK + channel < CHANNELS;
+        raw[e / 8][e % 8] = inside && column_inside && channel_inside
+            ? from[channel * HEIGHT * WIDTH + column] : Cell(0.0f);
     }
 }
 
 // The cells of an octet as halves. With PARTS = 2, `residuals` receives what rounding left of them.
-__device__ __forceinline__ uint4 halves_of(const RawOctet& raw, uint4& residuals)
+__device__ __forceinline__ uint4 halves_of(const Cell (&raw)[8], uint4& residuals)
 {
     Pair pairs[4];
     Pair rest[4];
@@ -260,57 +278,40 @@ __device__ __forceinline__ uint4 halves_of(const RawOctet& raw, uint4& residuals
     return make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
 }
 
-// Stores an octet among the cells, and its residuals CELLS octets further on.
-__device__ __forceinline__ void store_octet(
-    uint4* cells, const RawOctet& raw, const OctetIndex& index)
+// Stores the octets of a place among the cells, and their residuals CELLS octets further on.
+__device__ __forceinline__ void store_octets(
+    uint4* cells, const RawOctets& raw, const OctetPlace& at)
 {
-    if (index.staged) {
-        const int column = index.column % PHASES * PHASE_WIDTH + index.column / PHASES;
-        uint4* to = cells + index.octet * PLANE + index.image * IMAGE_PITCH + index.row * PITCH;
-        uint4 residuals;
-        to[column] = halves_of(raw, residuals);
-        if (PARTS == 2) {
-            to[column + CELLS] = residuals;
+    const int column = at.column % PHASES * PHASE_WIDTH + at.column / PHASES;
+    uint4* to = cells + at.image * IMAGE_PITCH + at.row * PITCH + column;
+    if (at.inside) {
+        #pragma unroll
+        for (int octet = 0; octet < OCTETS; ++octet) {
+            uint4 residuals;
+            to[octet * PLANE] = halves_of(raw[octet], residuals);
+            if (PARTS == 2) {
+                to[octet * PLANE + CELLS] = residuals;
+            }
         }
     }
 }
 
-// Loads the thread's octets of a chunk into registers.
+// Loads the thread's cells of a chunk into registers.
 __device__ __forceinline__ void load_cells(
-    RawOctet (&raw)[ROUNDS], const Cell* x, const Place& place, int chunk, int B)
+    RawOctets (&raw)[ROUNDS], const Cell* x, const Place& place, int chunk, int B)
 {
     #pragma unroll
     for (int round = 0; round < ROUNDS; ++round) {
-        load_octet(raw[round], x, octet_index(round), place, chunk, B);
+        load_octets(raw[round], x, octet_place(round), place, chunk, B);
     }
 }
 
 // Stores them. Others read them: a barrier must follow.
-__device__ __forceinline__ void store_cells(uint4* cells, const RawOctet (&raw)[ROUNDS])
+__device__ __forceinline__ void store_cells(uint4* cells, const RawOctets (&raw)[ROUNDS])
 {
     #pragma unroll
     for (int round = 0; round < ROUNDS; ++round) {
-        store_octet(cells, raw[round], octet_index(round));
-    }
-}
-
-// Loads and stores, a few octets of a thread at a time: for tiles whose cells would fill too many
-// registers.
-__device__ __forceinline__ void stage_cells(
-    uint4* cells, const Cell* x, const Place& place, int chunk, int B)
-{
-    constexpr int BATCH = ROUNDS < 4 ? ROUNDS : 4;
-    #pragma unroll 1
-    for (int first = 0; first < ROUNDS; first += BATCH) {
-        RawOctet raw[BATCH];
-        #pragma unroll
-        for (int i = 0; i < BATCH; ++i) {
-            load_octet(raw[i], x, octet_index(first + i), place, chunk, B);
-        }
-        #pragma unroll
-        for (int i = 0; i < BATCH; ++i) {
-            store_octet(cells, raw[i], octet_index(first + i));
-        }
+        store_octets(cells, raw[round], octet_place(round));
     }
 }
 
@@ -355,16 +356,17 @@ __host__ __device__ constexpr int slice_offset(int slice, bool odd)
 }
 
 // The octet that the lane names for ldmatrix in a step, counted from that of lane 0. Lanes 0 to 15
-// name the first slice, the others the second; with PAIRED, rows 8 to 15 are odd outputs. Few
-// values occur, the same ones in many steps.
+// name the first slice, the others the second; with PAIRED, rows 8 to 15 are odd outputs. It is a
+// sum of products, and no choice between constants: so the same few values serve all steps.
 __device__ __forceinline__ int lane_offset(int step)
 {
+    const int odd = threadIdx.x / 8 % 2;
+    const int second = threadIdx.x / 16 % 2;
     const int first = slice_offset(2 * step, false);
-    const bool odd = threadIdx.x % 16 >= 8;
-    const int low = odd ? slice_offset(2 * step, true) - first : 0;
-    const int high = odd ? slice_offset(2 * step + 1, true) - first
-                         : slice_offset(2 * step + 1, false) - first;
-    return threadIdx.x % 32 < 16 ? low : high;
+    const int of_odd = slice_offset(2 * step, true) - first;
+    const int of_second = slice_offset(2 * step + 1, false) - first;
+    const int of_both = slice_offset(2 * step + 1, true) - first;
+    return odd * of_odd + second * of_second + odd * second * (of_both - of_odd - of_second);
 }
 
 // A fragment of A: the warp's lanes name its 32 octets.
@@ -394,7 +396,7 @@ __device__ __forceinline__ void store_sums(
     Cell* y, const Sums& sum, const Place& place, int first_row, int first_map, float scale, int B)
 {
     const int g = threadIdx.x % 32 / 4;
-    const int q = threadIdx.x % 4;
+    const int map = first_map + threadIdx.x % 4 * 2;   // the lane's first one
     #pragma unroll
     for (int m = 0; m < ROW_TILES; ++m) {
         // A lane has the sums of rows g and g + 8: with PAIRED, two neighbours.
@@ -404,13 +406,19 @@ __device__ __forceinline__ void store_sums(
             const int b = place.image + n / (TILE_H * TILE_W);
             const int h = place.top + n / TILE_W % TILE_H;
             const int w = place.left + n % TILE_W;
-            const bool inside = n < OUTPUTS && b < B && h < OUT_H && w < OUT_W;
+            const bool image_inside = IMAGES == 1 || b < B;
+            const bool row_inside = OUT_H % TILE_H == 0 || h < OUT_H;
+            const bool column_inside = OUT_W % TILE_W == 0 || w < OUT_W;
+            const bool inside = n < OUTPUTS && image_inside && row_inside && column_inside;
+            Cell* first = y + (((size_t)b * OUTPUT_MAPS + map) * OUT_H + h) * OUT_W + w;
             #pragma unroll
             for (int i = 0; i < 2 * MAP_TILES; ++i) {
-                const int map = first_map + i / 2 * 8 + 2 * q + i % 2;
-                Cell* to = y + (((size_t)b * OUTPUT_MAPS + map) * OUT_H + h) * OUT_W + w;
+                const int further = i / 2 * 8 + i % 2;   // maps
+                const bool map_inside =
+                    OUTPUT_MAPS % (8 * BLOCK_FRAGMENTS) == 0 || map + further < OUTPUT_MAPS;
+                Cell* to = first + further * OUT_H * OUT_W;
                 const Accumulator& of = sum[m][i / 2];
-                if (inside && map < OUTPUT_MAPS) {
+                if (inside && map_inside) {
                     if (PAIRED) {
                         store_outputs(to, make_float2(of[i % 2] * scale, of[i % 2 + 2] * scale));
                     } else {

@@ -23,6 +23,7 @@ _HOME = {
     "conv1d": "convolutions",
     "copies": "products",
     "product": "products",
+    "network": "networks",
     "yours": "sources",
     "Kernel": "sources",
     "KernelError": "sources",

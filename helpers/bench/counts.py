@@ -30,14 +30,15 @@ SECTOR_BYTES = 32
 class Count:
     """The counters of one kernel on one problem, whose title is `problem`.
 
-    profile: the simulator's; None for a student's kernel that does not compile. outputs: how many
-    the launch computed. covered: outputs for which the launch has threads, idle ones included.
-    passed: whether nothing was found and, for a student's kernel, the outputs are right.
+    profiles: the simulator's, one for each launch; () for a student's kernel that does not compile.
+    A counter is the sum over them. outputs: how many were computed. covered: outputs for which the
+    last launch has threads, idle ones included. passed: whether nothing was found and, for a
+    student's kernel, the outputs are right.
     """
 
     kernel: Kernel
     problem: str
-    profile: Any
+    profiles: tuple[Profile, ...]
     outputs: int
     covered: int
     passed: bool
@@ -45,7 +46,18 @@ class Count:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What the simulator found wrong with the launch."""
-        return () if self.profile is None else self.profile.findings
+        return tuple(finding for profile in self.profiles for finding in profile.findings)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile of the last launch, most kernels' only one. KeyError where there is none."""
+        if not self.profiles:
+            raise KeyError(f"{self.kernel.title} does not compile yet, so nothing was counted")
+        return self.profiles[-1]
+
+    def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
+        """Return a counter of accesses, as in total("lanes", "global", "load", "x")."""
+        return sum(profile.total(counter, space, access, array) for profile in self.profiles)
 
     @property
     def idle(self) -> float:
@@ -77,23 +89,23 @@ class Count:
 
     def each(self, array: str | None = None, kind: str = "load") -> float:
         """Return the sectors of a request of global memory, on average."""
-        total = self.profile.total
-        return total("sectors", "global", kind, array) / total("requests", "global", kind, array)
+        sectors = self.total("sectors", "global", kind, array)
+        return sectors / self.total("requests", "global", kind, array)
 
     def lines(self) -> str:
-        """Return the counters by line of the source."""
-        return str(self.profile)
+        """Return the counters by line of the source, of each launch."""
+        return "\n\n".join(map(str, self.profiles))
 
 
 def counted(one: Count, counter: str) -> float:
     """Return a counter of a kernel: one of Profile.counters(), or "instructions"."""
     if counter == "instructions":
-        return sum(one.profile.instructions.values())
+        return sum(n for profile in one.profiles for n in profile.instructions.values())
     known = one.profile.counters()
-    if counter not in known:
-        raise KeyError(f"there is no counter {counter!r}; choose from instructions, "
-                       f"{', '.join(known)}")  # fmt: skip
-    return known[counter]
+    if counter in known:
+        return sum(profile.counters()[counter] for profile in one.profiles)
+    names = ", ".join(("instructions", *known))
+    raise KeyError(f"there is no counter {counter!r}; choose from {names}")
 
 
 def _of(*counters: str) -> Callable[[Count], str]:
@@ -120,7 +132,8 @@ USUAL = ("requests", "sectors", "shared", "barriers", "constant", "idle")
 
 
 def _shuffles(one: Count) -> int:
-    return sum(n for name, n in one.profile.instructions.items() if name.startswith("shfl"))
+    operations = (item for profile in one.profiles for item in profile.instructions.items())
+    return sum(n for name, n in operations if name.startswith("shfl"))
 
 
 class Counts(Sequence[Count]):
@@ -200,7 +213,7 @@ class Counts(Sequence[Count]):
 
         from helpers import plotting
 
-        spaces = [_space(one.profile, array, kind) for one in self]
+        spaces = [_space(one, array, kind) for one in self]
         drawn = [
             (one, space, label)
             for one, space, label in zip(self, spaces, self.labels, strict=True)
@@ -236,9 +249,9 @@ class Counts(Sequence[Count]):
         return figure
 
 
-def _space(profile: Profile | None, array: str, kind: str) -> str:
+def _space(one: Count, array: str, kind: str) -> str:
     """The memory of the first request of the watched warp for an array; "" for none."""
-    for request in profile.requests if profile else ():
+    for request in one.profile.requests if one.profiles else ():
         if (request.array, request.kind) == (array, kind):
             return str(request.space)
     return ""

@@ -50,8 +50,9 @@ class Layer(Problem):
     def where(self) -> Mapping[str, Any]:
         if self.trained:
             return {"layer": self.name, "batch": self.shape.B}
-        sizes = dataclasses.asdict(self.shape)
-        return {"channels": sizes["C"], "width": sizes["W"], "batch": sizes["B"]}
+        one = self.shape
+        sizes = {"channels": one.C, "output_maps": one.M, "height": one.H, "width": one.W}
+        return {**sizes, "K": one.K, "stride": one.stride, "batch": one.B}
 
     @property
     def few(self) -> Layer:

@@ -4,7 +4,6 @@ A row of the bench has "series" (the kernel's label), "kernel", what names the p
 "batch", ...), the kernel's sizes ("maps", "tile_width", ...), "registers", and, beside a baseline,
 "over", "ratio", "low" and "high": the time over the baseline's. Earlier rows differ:
 
-- the interval is "ratio_low" and "ratio_high";
 - the series is "ratio", or "A over B"; the baseline may be "without", or missing;
 - some divide the baseline's time by the kernel's.
 """
@@ -20,9 +19,6 @@ Row = dict[str, Any]
 def comparable(record: str, row: Mapping[str, Any]) -> Row:
     """Return a row of the record of this name in the form of the bench. New rows stay."""
     new = dict(row)
-    for end in ("low", "high"):
-        if (old := new.pop(f"ratio_{end}", None)) is not None:
-            new[end] = old
     if record in _SPECIAL:
         new = _SPECIAL[record](new)
     series = str(new["series"])

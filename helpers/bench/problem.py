@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, device, launch, limits, simulator
-from helpers.bench import sources, timing
+from helpers.bench import results, sources, timing
 from helpers.bench.counts import Count, Counts
 from helpers.bench.ratios import Ratio
 from helpers.bench.sources import Kernel, KernelError
@@ -76,7 +76,8 @@ class Ready:
     """A kernel that was compiled for the device and has passed its check there.
 
     Only `OnDevice.ready` makes one, and only a Ready can be timed. run: `run(stream)` enqueues it.
-    registers: of a thread. error: the largest relative error of its outputs.
+    registers: of a thread. error: the largest relative error of its outputs. program, arrays: what
+    it launches, and on which addresses.
     """
 
     kernel: Kernel
@@ -84,6 +85,14 @@ class Ready:
     verdict: checking.Verdict
     registers: int
     error: float
+    program: Program | None = field(default=None, repr=False, compare=False)
+    arrays: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def only(self, *names: str) -> Ready:
+        """Return a part of it: its kernels of these names, which has passed with the whole."""
+        if self.program is None:
+            raise ValueError(f"{self.kernel.title} has no program to take a part of")
+        return dataclasses.replace(self, run=launcher(self.program, self.arrays, names))
 
     def time(self, budget_s: float = SWEEP_S, cache: str = "cold") -> timing.Timing:
         """Return its time, as timing.time_gpu measures it."""
@@ -96,7 +105,11 @@ class Ready:
         )
 
     def beside(
-        self, other: Ready, budget_s: float = COMPARE_S, precision: float = 0.01
+        self,
+        other: Ready,
+        budget_s: float = COMPARE_S,
+        precision: float = 0.01,
+        cache: str = "cold",
     ) -> timing.Comparison:
         """Return its time over that of another kernel, sample by sample in turns."""
         return timing.compare(
@@ -106,6 +119,7 @@ class Ready:
             names=(self.kernel.title, other.kernel.title),
             budget_s=budget_s,
             precision=precision,
+            cache=cache,
         )
 
     def over(self, other: Ready, budget_s: float = COMPARE_S) -> Ratio:
@@ -188,7 +202,8 @@ class OnDevice:
             raise NotReadyError(
                 f"{one.title} is wrong on this GPU, so it is not timed:\n{error}"
             ) from None
-        return Ready(one, run, verdict, program.kernel().function.num_regs, self.error(one))
+        registers = program.kernel().function.num_regs
+        return Ready(one, run, verdict, registers, self.error(one), program, self.arrays)
 
     def __enter__(self) -> OnDevice:
         return self
@@ -311,14 +326,17 @@ class Problem(abc.ABC):
     ) -> Kernel:
         """Return a kernel of this problem.
 
-        kernel: a name of kernels/; what a %%kernel cell binds; or a Kernel, which stays what it
-        is. like: for a cell, the kernel whose launch it has; without it, the one of its name.
+        kernel: a name of kernels/; a record of the problem; what a %%kernel cell binds; or a
+        Kernel, which stays what it is. like: for a cell, the kernel whose launch it has; without
+        it, the one of its name.
         arguments: for a cell with other parameters, their names in order, such as "y x H W".
         sizes: -D constants of the source (TILE_WIDTH=20), or fields of the record (block=(32, 8)).
         Raises KernelError for what is no kernel, and for a size that the record does not have.
         """
         if isinstance(kernel, Kernel):
             found = kernel
+        elif hasattr(kernel, "plan"):
+            found = Kernel(kernel.name, kernel)
         elif isinstance(kernel, str):
             found = Kernel(kernel, self.named(kernel))
         elif sources.is_cell(kernel):
@@ -358,14 +376,15 @@ class Problem(abc.ABC):
         self,
         baseline: Any,
         *kernels: Any,
-        record: str,
+        record: str = results.UNNAMED,
         budget_s: float = COMPARE_S,
         precision: float = 0.01,
     ) -> Times:
         """Time kernels over a baseline, each in turns with it.
 
         record: the name of a record, which gets the rows on a GPU. Without a GPU, the recorded
-        times are returned, and kernels that are not in the record have none. A student's kernel
+        times are returned; kernels that are not in the record have none, nor has any without the
+        name of a record. A student's kernel
         that has not passed is "yours: not yet". Raises NotReadyError for another kernel that does
         not pass, and KernelError for two kernels of one name.
         """
@@ -377,7 +396,11 @@ class Problem(abc.ABC):
         )
 
     def sweep(
-        self, *kernels: Any, record: str, budget_s: float = SWEEP_S, **sizes: Sequence[Any]
+        self,
+        *kernels: Any,
+        record: str = results.UNNAMED,
+        budget_s: float = SWEEP_S,
+        **sizes: Sequence[Any],
     ) -> Times:
         """Time kernels alone, at all combinations of the sizes, such as TILE_WIDTH=(8, 16).
 
@@ -408,8 +431,8 @@ class Problem(abc.ABC):
                 if is_first:
                     yield self.row(first) | {"timing": pair.b}
                     is_first = False
-                ratio = {"over": base.title, "ratio": pair.ratio, "low": pair.low}
-                yield self.row(ready) | ratio | {"high": pair.high, "timing": pair.a}
+                ratio = {"over": base.title, **Ratio.of(pair).to_row()}
+                yield self.row(ready) | ratio | {"timing": pair.a}
             if is_first:
                 yield self.row(first) | {"timing": first.time(budget_s)}
 
@@ -453,7 +476,7 @@ def _ready_or_not_yet(there: OnDevice, kernel: Kernel) -> Ready | None:
 # In the simulator
 
 _PROFILES: dict[Any, Any] = {}
-MOST_PROFILES = 256
+MOST_PROFILES = 96  # with their arrays
 
 
 def _profiled(problem: Problem, kernel: Kernel, watch: Any) -> tuple[Any, dict[str, np.ndarray]]:
@@ -490,13 +513,13 @@ def _check(problem: Problem, kernel: Kernel) -> Check:
 
 def _count(problem: Problem, kernel: Kernel, watch: Any) -> Count:
     if kernel.is_missing:
-        return Count(kernel, problem.title, None, problem.outputs, problem.outputs, False)
+        return Count(kernel, problem.title, (), problem.outputs, problem.outputs, False)
     try:
         profiles, arrays = _profiled(problem, kernel, watch)
     except simulator.CompileFailed:
         if not kernel.yours:
             raise
-        return Count(kernel, problem.title, None, problem.outputs, problem.outputs, False)
+        return Count(kernel, problem.title, (), problem.outputs, problem.outputs, False)
     right = not _faults(profiles)
     if right and kernel.yours:
         try:
@@ -504,7 +527,7 @@ def _count(problem: Problem, kernel: Kernel, watch: Any) -> Count:
         except checking.CheckError:
             right = False
     covered = problem.covered(kernel)
-    return Count(kernel, problem.title, profiles[-1], problem.outputs, covered, right)
+    return Count(kernel, problem.title, tuple(profiles), problem.outputs, covered, right)
 
 
 def _faults(profiles: Sequence[simulator.Profile]) -> list[simulator.Finding]:

@@ -38,6 +38,10 @@ class Ratio:
         """Return the ratio of a comparison whose second timing is that of the baseline."""
         return cls(pair.a.name, pair.b.name, pair.ratio, pair.low, pair.high, where or {})
 
+    def to_row(self) -> dict[str, float]:
+        """Return the entries of a record's row: "ratio", "low", "high"."""
+        return {"ratio": self.value, "low": self.low, "high": self.high}
+
     @classmethod
     def of_row(cls, row: Mapping[str, Any], kernel: str = "", over: str = "") -> Ratio:
         """Return the ratio of a record's row, whose interval is "low" and "high".

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, tables
-from helpers.bench import old_records
+from helpers.bench import old_records, png
 from helpers.bench.timing import Timing
 from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
 from helpers.simulator import notices
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 REPORTED = ROOT / "data" / "reported"
 PNG_KEY = "halo-labs-record"
+UNNAMED = "bench"  # the record of experiments that name none
 
 _FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
 
@@ -77,7 +78,7 @@ class Record:
     created: UTC, ISO 8601. sources: for each measured kernel, the sha256 of its code with its
     headers, and for programs of the CPU that of their file in helpers/problems/cpu/. software:
     versions by name, None for software that was not used. recalled: whether it was read from
-    data/measured/ because there is no GPU here.
+    data/measured/ because there is no GPU here. committed: whether it was read from there at all.
     """
 
     name: str
@@ -89,15 +90,16 @@ class Record:
     measurements: tuple[Measurement, ...]
     schema: int = SCHEMA
     recalled: bool = field(default=False, compare=False)
+    committed: bool = field(default=False, compare=False)
 
     def caption(self) -> str:
-        """Return "Measured on <device>, <date>", or "Recorded on ..." for a recalled record."""
-        where, day = self._where(), self.created[:10]
-        return (
-            f"Recorded on {where}, {day} (no GPU here)"
-            if self.recalled
-            else f"Measured on {where}, {day}"
-        )
+        """Return "Measured on <device>, <date>", or "Recorded on ..." for one of data/measured/."""
+        if not self.measurements:
+            return "Nothing was timed (no GPU here)"
+        where = f"{self._where()}, {self.created[:10]}"
+        if self.recalled:
+            return f"Recorded on {where} (no GPU here)"
+        return f"{'Recorded' if self.committed else 'Measured'} on {where}"
 
     def _where(self) -> str:
         timed_on = sorted({m.timing.device for m in self.measurements if m.timing is not None})
@@ -306,13 +308,17 @@ def _lab_of(record: str) -> str:
     return next((path.stem for path in (ROOT / "labs").glob(f"{number}_*.ipynb")), record)
 
 
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def _written(
     name: str, lab: str, device: Device, measurements: tuple[Measurement, ...]
 ) -> Record:
     new = Record(
         name=name,
         lab=lab,
-        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        created=_now(),
         device=device,
         software=_software(device),
         sources=_sources(measurements),
@@ -332,14 +338,19 @@ def load(path: Path | str) -> Record:
         raise RecordError(f"there is no record {path}; run its lab first") from None
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"{path} cannot be read ({error}); measure again") from error
-    return _parse(text, str(path))
+    committed = path.resolve().parent == MEASURED.resolve()
+    return dataclasses.replace(_parse(text, str(path)), committed=committed)
 
 
 def recall(name: str) -> Record:
     """Return the repository's record of this name, for where there is no GPU.
 
-    Raises RecordError if there is none.
+    UNNAMED is a record without measurements. Raises RecordError if there is none of another name.
     """
+    if name == UNNAMED:
+        from helpers.device import select
+
+        return Record(name, name, _now(), select(), {}, {}, (), recalled=True)
     path = MEASURED / f"{name}.json"
     if not path.exists():
         raise RecordError(
@@ -377,7 +388,11 @@ def _parse(text: str, where: str) -> Record:
         )
     try:
         measurements = tuple(
-            Measurement(m["series"], m["parameters"], m["timing"] and Timing.from_dict(m["timing"]))
+            Measurement(
+                m["series"],
+                _one_schema(m["parameters"]),
+                m["timing"] and Timing.from_dict(m["timing"]),
+            )
             for m in data["measurements"]
         )
         kept = {key: data[key] for key in ("name", "lab", "created", "software", "sources")}
@@ -394,7 +409,7 @@ def _require_name(name: str) -> None:
 
 
 def _measurement(row: Mapping[str, Any]) -> Measurement:
-    parameters = dict(row)
+    parameters = _one_schema(row)
     series, timing = parameters.pop("series", None), parameters.pop("timing", None)
     if not isinstance(series, str) or not series:
         raise ValueError(
@@ -413,6 +428,15 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
     return Measurement(
         series, {key: _scalar(value, series, key) for key, value in parameters.items()}, timing
     )
+
+
+def _one_schema(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a row; the ends of a ratio's interval are "low" and "high".
+
+    Earlier records call them "ratio_low" and "ratio_high".
+    """
+    ends = {"ratio_low": "low", "ratio_high": "high"}
+    return {ends.get(key, key): value for key, value in parameters.items()}
 
 
 def _scalar(value: Any, series: str, key: str) -> Any:
@@ -530,7 +554,7 @@ def save_figure(fig: Any, name: str, record: Record | None = None) -> Path:
     with _replacing(path) as file:
         file.write(drawn.getvalue())
     fig.set_layout_engine("none")
-    _show_as_saved(fig, _without_texts(drawn.getvalue()))
+    _show_as_saved(fig, png.without_texts(drawn.getvalue()))
     return path
 
 
@@ -550,29 +574,17 @@ def _show_as_saved(fig: Any, picture: bytes) -> None:
     fig.stale = False  # savefig sets it when it gives the page its size back.
 
 
-def _without_texts(png: bytes) -> bytes:
-    """Return a PNG without the chunks of its metadata."""
-    chunks, at = [png[:8]], 8
-    while at < len(png):
-        end = at + 12 + int.from_bytes(png[at : at + 4])
-        if png[at + 4 : at + 8] not in (b"tEXt", b"zTXt", b"iTXt"):
-            chunks.append(png[at:end])
-        at = end
-    return b"".join(chunks)
-
-
 def from_png(path: Path | str) -> Record:
     """Return the record inside a figure of :func:`save_figure`. Raises RecordError without one."""
-    from PIL import Image  # comes with Matplotlib
-
     try:
-        with Image.open(path) as image:
-            image.load()
-            text = getattr(image, "text", {}).get(PNG_KEY)
+        data = Path(path).read_bytes()
     except FileNotFoundError:
         raise RecordError(f"there is no figure {path}") from None
-    except (OSError, ValueError, SyntaxError) as error:
-        raise RecordError(f"{path} cannot be read as a picture ({error})") from error
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read ({error})") from error
+    if not png.is_whole(data):
+        raise RecordError(f"{path} cannot be read as a picture: it is no whole PNG")
+    text = png.text(data, PNG_KEY)
     if text is None:
         raise RecordError(
             f"{path} holds no record; save figures with results.save_figure(fig, name, record)"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helpers import kernels
-from helpers.launch import Plan
+from helpers.launch import Launch, Plan
 from helpers.simulator.includes import without_comments
 
 Changes = tuple[tuple[str, str], ...]  # pairs of the old text of a source and the new
@@ -95,7 +95,13 @@ class Kernel:
 
         values: the arrays and sizes that `arguments` can name.
         """
-        one = plan[-1]
+        if not (self.text or self.options or self.arguments):
+            return plan
+        own = {one.name for one in plan} & {self.sources[-1]} or {plan[-1].name}
+        return tuple(self._instead(one, values) if one.name in own else one for one in plan)
+
+    def _instead(self, one: Launch, values: Mapping[str, Any]) -> Launch:
+        """Return this kernel's launch in place of the record's."""
         own = tuple(option for option in one.options if _is_declared(option, self.source))
         changes: dict[str, Any] = {"options": (*own, *self.options)}
         if self.text:
@@ -108,7 +114,7 @@ class Kernel:
                     f"{self.label} wants {missing[0]!r}; its arguments can be {', '.join(values)}"
                 )
             changes["arguments"] = tuple(values[name] for name in self.arguments)
-        return (*plan[:-1], dataclasses.replace(one, **changes))
+        return dataclasses.replace(one, **changes)
 
 
 def changed(source: str, *changes: tuple[str, str], name: str = "the kernel") -> str:

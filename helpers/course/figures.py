@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from helpers.bench import results
+from helpers.bench import png, results
 from helpers.course import texts
 from helpers.course.errors import CourseError
 
 MOST_FILE = 32 << 20
-MOST_TEXT = 4 << 20
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 class ClaimError(CourseError, ValueError):
@@ -35,7 +32,7 @@ def claimed(path: Path) -> dict[str, Any]:
         data = path.read_bytes()
     except OSError as error:
         raise ClaimError(f"{path.name} cannot be read ({error.strerror})") from None
-    text = _text(data, results.PNG_KEY)
+    text = png.text(data, results.PNG_KEY)
     if text is None:
         raise ClaimError(
             f"{path.name} holds no record: figures are saved by results.save_figure(fig, name, "
@@ -48,36 +45,6 @@ def claimed(path: Path) -> dict[str, Any]:
     if not isinstance(record, dict) or not isinstance(record.get("measurements"), list):
         raise ClaimError(f"{path.name}: its record has no measurements")
     return record
-
-
-def _text(data: bytes, key: str) -> str | None:
-    if not data.startswith(SIGNATURE):
-        return None
-    at = len(SIGNATURE)
-    while at + 12 <= len(data):
-        length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
-        body = data[at + 8 : at + 8 + length]
-        at += 12 + length
-        if kind not in (b"tEXt", b"zTXt", b"iTXt"):
-            continue
-        name, _, rest = body.partition(b"\0")
-        if name != key.encode():
-            continue
-        if kind == b"tEXt":
-            return rest[:MOST_TEXT].decode("latin-1")
-        if kind == b"zTXt":
-            return _unpacked(rest[1:]).decode("latin-1")
-        packed, rest = rest[:1] == b"\1", rest[2:]
-        rest = rest.partition(b"\0")[2].partition(b"\0")[2]
-        return (_unpacked(rest) if packed else rest[:MOST_TEXT]).decode("utf-8", "replace")
-    return None
-
-
-def _unpacked(data: bytes) -> bytes:
-    try:
-        return zlib.decompressobj().decompress(data, MOST_TEXT)
-    except zlib.error:
-        return b""
 
 
 def check(record: Mapping[str, Any], totals: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -167,21 +167,23 @@ def stores_table(data: results.Record) -> str:
     return tables.text(head, lines)
 
 
-def waits_table(data: results.Record, of: Sequence[tuple[str, str]]) -> str:
+def waits_table(
+    data: results.Record, of: Sequence[tuple[str, str]], *, tensor: bool = False
+) -> str:
     """Return the cycles that a warp waits, on average, for each of its instructions, by reason.
 
-    of: (kernel, what) of each line.
+    of: (kernel, what) of each line. tensor: how busy the tensor cores are, too.
     """
     lines = []
     for kernel, what in of:
         one = row(data, kernel, what)
+        busy = [one["scheduler_busy"], *([one["tensor_pipe_active"]] if tensor else [])]
+        counts = f"{one['instructions'] / 1e6:,.1f}", *(f"{share:.0f} %" for share in busy)
         waits = (f"{one[column]:.1f}" for column in WAITS)
-        counts = f"{one['instructions'] / 1e6:,.1f}", f"{one['scheduler_busy']:.0f} %"
-        lines.append((f"{kernel}, {what}", *counts, f"{one['tensor_pipe_active']:.0f} %", *waits))
-    head = (
-        "", "instructions,\nmillions", "schedulers\nbusy", "tensor\ncores busy",
-        *(f"cycles,\n{name}" for name in WAITS.values()),
-    )  # fmt: skip
+        lines.append((f"{kernel}, {what}", *counts, *waits))
+    head = ["", "instructions,\nmillions", "schedulers\nbusy"]
+    head += ["tensor\ncores busy"] if tensor else []
+    head += [f"cycles,\n{name}" for name in WAITS.values()]
     return tables.text(head, lines)
 
 

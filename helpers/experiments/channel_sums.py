@@ -7,14 +7,14 @@ whose bits differ between runs. `counter_table` and `access_figure` count in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import checking, kernels, plotting, simulator, tables
-from helpers.bench import results, timing
+from helpers.bench import layers, results
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
@@ -184,47 +184,21 @@ def repeats(name: str, images: int, runs: int) -> dict[str, Any]:
 # Measuring
 
 
-def _ready(
-    spec: conv2d.Conv2d, problem: conv2d.Problem
-) -> tuple[Callable[[Any], None], checking.Verdict]:
-    """A launch that has passed its check, on a stream, and its verdict."""
-    run = conv2d.compile(spec, problem.shape)
-
-    def launch(stream: Any) -> None:
-        run.launch(problem.y, problem.x, problem.filter, stream)
-
-    problem.poison()
-    launch(None)
-    return launch, problem.check(spec.name)
-
-
-def _time_layer(layer: str, x: np.ndarray, filter: np.ndarray) -> Iterator[Row]:
-    with conv2d.Problem(conv2d.shape_of(layer, len(x)), x, filter) as problem:
+def _time_layer(layer: str, batch: int) -> Iterator[Row]:
+    with layers.layer(layer, batch).on_device() as there:
         for name in KERNELS:
-            launch, verdict = _ready(conv2d.conv2d_named(name), problem)
-            timed = timing.time_gpu(launch, verdict=verdict, name=name, budget_s=0.3)
-            yield {"series": name, "layer": layer, "batch": len(x), "timing": timed}
+            timed = there.ready(name).time(0.3)
+            yield {"series": name, "layer": layer, "batch": batch, "timing": timed}
 
 
 def _time_channels(C: int) -> Iterator[Row]:
-    shape = small_shape(C)
-    arrays = random_layer(1, C, MAPS, SIDE, SIDE, WIDTH)
-    with conv2d.Problem(shape, *arrays) as problem:
-        plain, right = _ready(fitted(PLAIN, C), problem)
-        timed = timing.time_gpu(plain, verdict=right, name=PLAIN, cache="hot", budget_s=0.2)
-        yield {"series": PLAIN, "channels": C, "timing": timed}
+    with layers.layer(shape=small_shape(C), images=1).on_device() as there:
+        plain = there.ready(fitted(PLAIN, C))
+        yield {"series": PLAIN, "channels": C, "timing": plain.time(0.2, cache="hot")}
         for name in SPLIT:
-            launch, also = _ready(fitted(name, C), problem)
-            pair = timing.compare(
-                launch,
-                plain,
-                verdicts=(also, right),
-                names=(name, PLAIN),
-                cache="hot",
-                budget_s=0.4,
-            )
+            pair = there.ready(fitted(name, C)).beside(plain, 0.4, cache="hot")
             yield {"series": name, "channels": C, "timing": pair.a}
-            ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+            ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
             where = {"series": f"{name} over {PLAIN}", "kernel": name, "channels": C}
             yield {**where, **ratio, "timing": None}
 
@@ -233,13 +207,12 @@ def measure() -> Iterator[Row]:
     """Yield the rows of the record "401_channels", measured on the selected GPU.
 
     Series by kernel: op times by layer and batch (cold), or by channels of the small image (warm
-    caches). "KERNEL over conv2d_basic": ratio, ratio_low, ratio_high by channels. "differ": the
+    caches). "KERNEL over conv2d_basic": ratio, low, high by channels. "differ": the
     outputs whose bits differ between runs, by kernel.
     """
     for layer in LAYERS:
-        x, filter = conv2d.inputs(layer, BATCH)
         for batch in COUNTS:
-            yield from _time_layer(layer, x[:batch], filter)
+            yield from _time_layer(layer, batch)
     for C in CHANNELS:
         yield from _time_channels(C)
     for name in KERNELS:
@@ -282,7 +255,7 @@ def wins_from(record: Record) -> int | None:
     ratios = ratio_rows(record)
     first = None
     for C in sorted({C for C, _ in ratios if C > 1}, reverse=True):
-        if any(ratios[C, name]["ratio_high"] >= 1 for name in SPLIT):
+        if any(ratios[C, name]["high"] >= 1 for name in SPLIT):
             break
         first = C
     return first
@@ -319,7 +292,7 @@ def channels_table(record: Record) -> str:
         cells = []
         for name in SPLIT:
             row = ratios[C, name]
-            same = row["ratio_low"] <= 1 <= row["ratio_high"]
+            same = row["low"] <= 1 <= row["high"]
             cells.append("no difference" if same else f"{1 / row['ratio']:.2f}")
         rows.append((str(C), *cells))
     head = ("channels", *(name.removeprefix("conv2d_channels_") for name in SPLIT))

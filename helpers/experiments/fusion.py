@@ -172,7 +172,7 @@ def _compare(
 ) -> dict[str, Any]:
     (a, right_a), (b, right_b) = ready[of], ready[over]
     pair = timing.compare(a, b, verdicts=(right_a, right_b), names=(of, over), budget_s=0.4)
-    ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+    ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
     return {"series": "ratio", "kernel": of, "over": over, **where, **ratio, "timing": None}
 
 
@@ -199,7 +199,7 @@ def ratio_row(record: Record, of: str, over: str, layer: str) -> Row:
 
 def in_words(row: Row) -> str:
     """Return "0.72 times the time"; "no measurable difference" where the interval contains 1."""
-    if row["ratio_low"] <= 1 <= row["ratio_high"]:
+    if row["low"] <= 1 <= row["high"]:
         return "no measurable difference"
     return f"{row['ratio']:.2f} times the time"
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, kernels, plotting, simulator, tables
-from helpers.bench import results, timing
+from helpers.bench import layers, results
+from helpers.bench.problem import Ready
 from helpers.bench.ratios import Ratio
 from helpers.bench.sources import changed
 from helpers.experiments import layer_counters, layer_times
@@ -141,25 +142,12 @@ def broken(kernel: str, *changes: tuple[str, str]) -> str:
 # Measuring
 
 
-class _Checked:
-    """A kernel that has passed its check on a problem: its parts as launches."""
-
-    def __init__(self, problem: conv2d.Problem, kernel: str):
-        spec = conv2d.conv2d_named(kernel)
-        self.run = conv2d.compile(kernel, problem.shape)
-        arrays = problem.y, problem.x, problem.filter
-        problem.poison()
-        self.run.launch(*arrays)
-        self.verdict = problem.check(kernel, spec.precision)
-        self.error = problem.relative_error(kernel, spec.precision)
-        self.parts: dict[str, Any] = {"whole": partial(_launch, self.run, arrays)}
-        if isinstance(spec, conv2d.HalfInputs):
-            self.parts["conversion"] = partial(self.run.launch, *arrays, only=["to_half"])
-            self.parts["convolution"] = partial(self.run.launch, *arrays, only=[kernel])
-
-
-def _launch(run: conv2d.Compiled, arrays: tuple[int, int, int], stream: Any = None) -> None:
-    run.launch(*arrays, stream)
+def _parts(kernel: str, one: Ready) -> dict[str, Ready]:
+    """Return a kernel, whole and, where it converts its inputs first, in parts."""
+    parts = {"whole": one}
+    if isinstance(one.kernel.spec, conv2d.HalfInputs):
+        parts |= {"conversion": one.only("to_half"), "convolution": one.only(kernel)}
+    return parts
 
 
 def measure() -> Iterator[Row]:
@@ -175,24 +163,16 @@ def measure() -> Iterator[Row]:
 
 
 def _time_layer(layer: str) -> Iterator[Row]:
-    with conv2d.Problem(conv2d.shape_of(layer, BATCH), *conv2d.inputs(layer, BATCH)) as problem:
-        checked = {kernel: _Checked(problem, kernel) for kernel in KERNELS}
-        for kernel, one in checked.items():
-            for part, launched in one.parts.items():
+    with layers.layer(layer, BATCH).on_device() as there:
+        parts = {kernel: _parts(kernel, there.ready(kernel)) for kernel in KERNELS}
+        for kernel, each in parts.items():
+            for part, one in each.items():
                 where = {"series": kernel, "part": part, "layer": layer, "batch": BATCH}
-                timed = timing.time_gpu(launched, verdict=one.verdict, name=kernel, budget_s=0.25)
-                yield {**where, "relative_error": one.error, "timing": timed}
+                yield {**where, "relative_error": one.error, "timing": one.time(0.25)}
         for kernel, part, other in PAIRED:
-            one, two = checked[kernel], checked[other]
-            pair = timing.compare(
-                one.parts[part], two.parts["whole"], verdicts=(one.verdict, two.verdict),
-                names=(kernel, other), budget_s=0.3,
-            )  # fmt: skip
-            ends = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
+            ratio = parts[kernel][part].over(parts[other]["whole"], 0.3).to_row()
             where = {"series": "ratio", "kernel": kernel, "part": part, "over": other}
-            yield {**where, "layer": layer, **ends}
-        for one in checked.values():
-            one.run.free()
+            yield {**where, "layer": layer, **ratio}
 
 
 def _accuracies() -> Iterator[Row]:

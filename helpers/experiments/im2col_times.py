@@ -140,7 +140,7 @@ def _compare(
         partial(each.launch, problem.y, problem.x, problem.filter) for each in (run, plain)
     )
     pair = timing.compare(one, other, verdicts=(right, right), names=(BOTH, PLAIN), budget_s=0.4)
-    ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+    ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
     return {"series": "ratio", **where, **ratio, "timing": None}
 
 
@@ -251,7 +251,7 @@ def ratio_words(record: Record, layer: str) -> str:
     Where the interval of the ratio contains 1: "no measurable difference to conv2d_basic".
     """
     row = times_of(record)["ratio", layer, WHOLE, TILE]
-    if row["ratio_low"] <= 1 <= row["ratio_high"]:
+    if row["low"] <= 1 <= row["high"]:
         return f"no measurable difference to {PLAIN}"
     return f"{row['ratio']:.2f} times the time of {PLAIN}"
 

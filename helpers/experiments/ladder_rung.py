@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import device
-from helpers.bench import timing
+from helpers.bench import layers
 from helpers.experiments import ladder, traffic
 from helpers.experiments.ladder import BATCH
 from helpers.limits import ConvShape
@@ -21,7 +21,7 @@ from helpers.problems import conv2d
 
 if TYPE_CHECKING:
     pass
-from helpers.experiments.ladder_steps import Steps, inputs, random_arrays
+from helpers.experiments.ladder_steps import Steps, random_arrays
 
 
 def rung(kernel: Any) -> conv2d.Conv2d:
@@ -48,18 +48,10 @@ def run_rung(kernel: Any, shape: ConvShape, rng: np.random.Generator) -> traffic
 
 def _time_rung(kernel: Any, which: str) -> float:
     """The median ms of a reader's kernel on the whole batch, after a check of every output."""
-    shape, spec = conv2d.shape_of(which, BATCH), rung(kernel)
-    with conv2d.Problem(shape, *inputs(which)) as problem:
-        y, x, filter = (np.uintp(at) for at in (problem.y, problem.x, problem.filter))
-        arguments = spec.arguments(y, x, filter, shape)
-
-        def launch(stream: Any) -> None:
-            kernel(*arguments, block=(16, 16, 1), grid=spec.grid(shape), stream=stream)
-
-        problem.poison()
-        launch(None)
-        verdict = problem.check(kernel.name)
-        return timing.time_gpu(launch, verdict=verdict, name=kernel.name, budget_s=0.3).median
+    layer = layers.layer(which, BATCH)
+    mine = layer.kernel(kernel, like="conv2d_basic", tile=rung(kernel).tile)
+    with layer.on_device() as there:
+        return there.ready(mine).time(0.3).median
 
 
 def estimate_words(steps: Steps) -> str:

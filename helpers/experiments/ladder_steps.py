@@ -10,7 +10,6 @@ kernels of each layer, and every step that is close to the one that it builds on
 from __future__ import annotations
 
 import dataclasses
-import functools
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, plotting, simulator, tables
-from helpers.bench import results, timing
+from helpers.bench import layers, results
 from helpers.experiments import ladder, ladder_report, layer_benchmark, tensor_benchmark, traffic
 from helpers.experiments.ladder import BATCH, LENET, Ladder, Step
 from helpers.limits import ConvShape
@@ -425,12 +424,6 @@ def roof_words(built: Ladder) -> str:
 # Measuring, and the published numbers
 
 
-@functools.cache
-def inputs(which: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return BATCH images of a layer and its filter; they take a while to make."""
-    return conv2d.inputs(which, BATCH)
-
-
 def measure() -> Iterator[Mapping[str, Any]]:
     """Yield the rows of the record TURNS, measured on the selected GPU.
 
@@ -442,11 +435,9 @@ def measure() -> Iterator[Mapping[str, Any]]:
     for built in steps.ladders:
         wanted = {(built.steps[-1].name, built.steps[-2].name): 1.0}
         wanted |= {pair: 0.4 for pair in close_steps(built) if pair not in wanted}
-        with conv2d.Problem(built.shape, *inputs(built.which)) as problem:
+        with layers.layer(built.which, built.shape.B).on_device() as there:
             for (kernel, over), budget_s in wanted.items():
-                names = over, kernel
-                launches, verdicts = zip(*(_ready(problem, name) for name in names), strict=True)
-                found = timing.compare(*launches, verdicts=verdicts, names=names, budget_s=budget_s)
+                found = there.ready(over).beside(there.ready(kernel), budget_s)
                 ratio = {"ratio": found.ratio, "low": found.low, "high": found.high}
                 where = {"layer": built.which, "kernel": kernel, "over": over}
                 yield {"series": "ratio", **where, **ratio, "told": str(found), "timing": None}
@@ -459,18 +450,6 @@ def close_steps(built: Ladder) -> list[tuple[str, str]]:
         if step.before and 1 / ladder.CLOSE < step.before.ms / step.ms < ladder.CLOSE:
             found.append((step.name, step.before.name))
     return found
-
-
-def _ready(problem: conv2d.Problem, name: str) -> tuple[Any, Any]:
-    """A launch of a kernel that has passed its check, and the verdict."""
-    run = conv2d.compile(name, problem.shape)
-
-    def launch(stream: Any) -> None:
-        run.launch(problem.y, problem.x, problem.filter, stream)
-
-    problem.poison()
-    launch(None)
-    return launch, problem.check(name)
 
 
 def reported_table(steps: Steps) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, device, launch, limits, plotting, simulator, tables
-from helpers.bench import results, timing
+from helpers.bench import layers, results
 from helpers.bench.ratios import Ratio
 from helpers.bench.sources import Changes, changed
 from helpers.experiments import layer_counters, layer_tiles, ncu, sass
@@ -62,32 +62,6 @@ def constant_plan(shape: ConvShape) -> Plan:
 # Measuring
 
 
-class _Ready:
-    """A kernel that has passed its check on a problem."""
-
-    def __init__(self, problem: conv2d.Problem, kernel: str, plan: Plan | None = None):
-        self.problem = problem
-        spec: str | conv2d.Conv2d = kernel
-        if plan is not None:
-            spec = replace(conv2d.conv2d_named(kernel), filter_in="constant")
-        self.run = conv2d.compile(spec, problem.shape, plan)
-        problem.poison()
-        self.launch()
-        self.verdict = problem.check(kernel)
-        self.error = problem.relative_error(kernel)
-
-    def launch(self, stream: Any = None) -> None:
-        self.run.launch(self.problem.y, self.problem.x, self.problem.filter, stream)
-
-    def over(self, other: _Ready, names: tuple[str, str]) -> dict[str, float]:
-        """Return the ratio of the times, this kernel's over the other's, with its interval."""
-        verdicts = self.verdict, other.verdict
-        pair = timing.compare(
-            self.launch, other.launch, verdicts=verdicts, names=names, budget_s=0.6
-        )
-        return {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
-
-
 def measure() -> Iterator[Mapping[str, Any]]:
     """Yield the rows of the record "110_register", measured on the selected GPU.
 
@@ -105,20 +79,20 @@ def measure() -> Iterator[Mapping[str, Any]]:
 
 def _measure_layer(layer: str, batch: int, wanted: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     where = {"layer": layer, "batch": batch}
-    shape = conv2d.shape_of(layer, batch)
-    with conv2d.Problem(shape, *conv2d.inputs(layer, batch)) as problem:
+    problem = layers.layer(layer, batch)
+    with problem.on_device() as there:
         ready = {}
         for kernel in wanted:
-            one = ready[kernel] = _Ready(problem, kernel)
-            timed = timing.time_gpu(one.launch, verdict=one.verdict, name=kernel, budget_s=0.4)
-            yield {"series": kernel, **where, "relative_error": one.error, "timing": timed}
+            one = ready[kernel] = there.ready(kernel)
+            yield {"series": kernel, **where, "relative_error": one.error, "timing": one.time(0.4)}
         if len(wanted) == 1:
             return
         for kernel, over in ((PATCH, MAPPED), (BEST, PATCH)):
-            ratio = ready[kernel].over(ready[over], (kernel, over))
+            ratio = ready[kernel].over(ready[over], 0.6).to_row()
             yield {"series": "ratio", "layer": layer, "kernel": kernel, "over": over, **ratio}
-        variant = _Ready(problem, PATCH, constant_plan(shape))
-        ratio = variant.over(ready[PATCH], ("filter in constant memory", PATCH))
+        variant = problem.kernel(PATCH, filter_in="constant")
+        constant = variant.changed(*CONSTANT_FILTER, label="filter in constant memory")
+        ratio = there.ready(constant).over(ready[PATCH], 0.6).to_row()
         yield {"series": "constant filter", "layer": layer, "kernel": PATCH, **ratio}
 
 

@@ -245,8 +245,8 @@ def _gain(way: str, job: Job, count: int, found: timing.Comparison) -> Row:
         "images": len(job.x),
         "cards": count,
         "ratio": found.ratio,
-        "ratio_low": found.low,
-        "ratio_high": found.high,
+        "low": found.low,
+        "high": found.high,
         "timing": None,
     }
 

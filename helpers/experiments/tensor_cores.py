@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, kernels, limits, plotting, simulator, tables
-from helpers.bench import results, timing
+from helpers.bench import layers, results
 from helpers.bench.ratios import Ratio
 from helpers.bench.sources import changed
 from helpers.experiments import bound_ratios
@@ -157,48 +157,22 @@ def measure() -> Iterator[Row]:
     over `HALVES`.
     """
     for layer in LAYERS:
-        x, filter = conv2d.inputs(layer, BATCH)
-        yield from _time_layer(layer, x, filter, variants_of(layer))
+        yield from _time_layer(layer, BATCH, variants_of(layer))
         for batch in COUNTS:
-            yield from _time_layer(layer, x[:batch], filter, (FP32, HALVES))
+            yield from _time_layer(layer, batch, (FP32, HALVES))
 
 
-def _time_layer(
-    layer: str, x: np.ndarray, filter: np.ndarray, variants: tuple[str, ...]
-) -> Iterator[Row]:
-    where = {"layer": layer, "batch": len(x)}
-    with conv2d.Problem(conv2d.shape_of(layer, len(x)), x, filter) as problem:
-        checked = {variant: _Checked(problem, variant) for variant in variants}
-        for variant, one in checked.items():
-            timed = timing.time_gpu(one.launch, verdict=one.verdict, name=one.name, budget_s=0.25)
-            own = {"series": one.name, "variant": variant, "relative_error": one.error}
-            yield {**own, **where, "timing": timed}
-        half = checked[HALVES]
+def _time_layer(layer: str, batch: int, variants: tuple[str, ...]) -> Iterator[Row]:
+    where = {"layer": layer, "batch": batch}
+    specs = {one: FLOAT if one == FP32 else VARIANTS[one] for one in variants}
+    with layers.layer(layer, batch).on_device() as there:
+        ready = {variant: there.ready(spec) for variant, spec in specs.items()}
+        for variant, one in ready.items():
+            own = {"series": one.kernel.name, "variant": variant, "relative_error": one.error}
+            yield {**own, **where, "timing": one.time(0.25)}
         for variant in (variant for variant in variants if variant != HALVES):
-            one = checked[variant]
-            pair = timing.compare(
-                one.launch, half.launch, verdicts=(one.verdict, half.verdict),
-                names=(variant, HALVES), budget_s=0.3,
-            )  # fmt: skip
-            ends = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
-            yield {"series": "ratio", "variant": variant, **where, **ends}
-
-
-class _Checked:
-    """A variant that has passed its check on a problem."""
-
-    def __init__(self, problem: conv2d.Problem, variant: str):
-        spec = conv2d.conv2d_named(FLOAT) if variant == FP32 else VARIANTS[variant]
-        self.name = spec.name
-        self._run = conv2d.compile(spec, problem.shape)
-        self._arrays = problem.y, problem.x, problem.filter
-        problem.poison()
-        self.launch()
-        self.verdict = problem.check(spec.name, spec.precision)
-        self.error = problem.relative_error(spec.name, spec.precision)
-
-    def launch(self, stream: Any = None) -> None:
-        self._run.launch(*self._arrays, stream)
+            ratio = ready[variant].over(ready[HALVES], 0.3).to_row()
+            yield {"series": "ratio", "variant": variant, **where, **ratio}
 
 
 # --------------------------------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def _kernels(
         if name in TILED:
             launches, verdicts = zip(ready[name], ready[PLAIN], strict=True)
             found = timing.compare(*launches, verdicts=verdicts, names=(name, PLAIN), budget_s=1.0)
-            ratio = {"ratio": found.ratio, "ratio_low": found.low, "ratio_high": found.high}
+            ratio = {"ratio": found.ratio, "low": found.low, "high": found.high}
             series = f"{name} over {PLAIN}"
             yield {"series": series, "kernel": name, **common, **ratio, "timing": None}
 
@@ -215,7 +215,7 @@ def measure_unrolled() -> Iterator[dict[str, Any]]:
             common = {"n": LARGE, "filter_width": width}
             for name, timed in zip(pair, (found.a, found.b), strict=True):
                 yield {"series": name, "beside": " over ".join(pair), **common, "timing": timed}
-            ratio = {"ratio": found.ratio, "ratio_low": found.low, "ratio_high": found.high}
+            ratio = {"ratio": found.ratio, "low": found.low, "high": found.high}
             yield {"series": " over ".join(pair), **common, **ratio, "timing": None}
 
 
@@ -277,7 +277,7 @@ def ratio_of(data: Record, name: str, width: int) -> tuple[float, float, float]:
     (row,) = (
         row for row in data.rows() if row.get("kernel") == name and row.get("filter_width") == width
     )
-    return row["ratio"], row["ratio_low"], row["ratio_high"]
+    return row["ratio"], row["low"], row["high"]
 
 
 def verdict(low: float, high: float) -> str:
@@ -312,7 +312,7 @@ def changes_table(changed: Record) -> str:
     for new, old in ((PLAIN + UNROLL, PLAIN), (CACHED + UNROLL, CACHED), (STEPS_IF, STEPS)):
         for width in WIDTHS:
             if row := rows.get((f"{new} over {old}", width)):
-                interval = f"{row['ratio_low']:.3f} to {row['ratio_high']:.3f}"
+                interval = f"{row['low']:.3f} to {row['high']:.3f}"
                 body.append((new, str(width), f"{row['ratio']:.3f}", interval))
     return tables.text(("", "width", "time over the\nkernel's as it is", "95 % interval"), body)
 

@@ -290,7 +290,7 @@ def _compare(
     (first, first_verdict), (second, second_verdict) = (_ready(own, n, problem) for n in (a, b))
     verdicts = first_verdict, second_verdict
     pair = timing.compare(first, second, verdicts=verdicts, names=(a, b), budget_s=0.5)
-    ratio = {"ratio": pair.ratio, "ratio_low": pair.low, "ratio_high": pair.high}
+    ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
     return {"series": f"{a} over {b}", **parameters, **ratio, "timing": None}
 
 
@@ -320,7 +320,7 @@ def ratio_lines(record: Record) -> str:
     for layer in LAYERS:
         for kernel in (RESTRICT, UNROLLED):
             row = ratio_row(record, kernel, layer)
-            low, high = 1 / row["ratio_high"], 1 / row["ratio_low"]
+            low, high = 1 / row["high"], 1 / row["low"]
             says = f"{1 / row['ratio']:.3f} times as fast"
             if low <= 1 <= high:
                 says = "no measurable difference"
@@ -397,7 +397,7 @@ def widths_figure(record: Record, codes: Record) -> Figure:
     rows = {row["filter_width"]: row for row in record.rows() if row.get("filter_width")}
     middle, low, high = (
         np.array([1 / rows[width][end] for width in WIDTHS])
-        for end in ("ratio", "ratio_high", "ratio_low")
+        for end in ("ratio", "high", "low")
     )
     figure, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
     look: styles.Look = {"marker": "o", "color": styles.INK, "capsize": 3}

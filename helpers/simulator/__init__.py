@@ -13,12 +13,19 @@ from __future__ import annotations
 import atexit
 import dataclasses
 import gc
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+try:
+    import numpy as np
+except ModuleNotFoundError:
+    if sys.argv[:1] != ["-m"]:
+        raise
+    sys.exit(
+        "python -m helpers.simulator: NumPy is not installed for this Python. Activate the "
+        "environment first (. .venv/bin/activate), which `make env` makes"
+    )
 
 from . import compiler_options, instructions, memory
 from .comparison import ProfileComparison, compare
@@ -188,19 +195,6 @@ def check(
     return report.findings
 
 
-def _require_folders(options: Sequence[str]) -> None:
-    """Raises ValueError if a folder of -I is missing: its headers would be missing without a word
-    about the folder.
-    """
-    for path in compiler_options.read(options).include_paths:
-        if not os.path.isdir(path):
-            why = "is a file" if os.path.exists(path) else "does not exist"
-            raise ValueError(
-                f"the option -I{path} names no folder, {os.path.abspath(path)} {why}: give the "
-                "folder of your headers, or leave the option out"
-            )
-
-
 def _launch(
     source: str,
     name: str,
@@ -226,7 +220,7 @@ def _launch(
         )
     if isinstance(options, str):
         raise TypeError(f'options takes a list, such as options=["{options}"], got {options!r}')
-    _require_folders(options)
+    compiler_options.require_folders(options)
     blocks, threads = extents(grid, "grid"), extents(block, "block")
     plain = name.partition("<")[0].rpartition("::")[2]  # of "layers::scale<4>"
     rehearses = as_written or "initialisation" in observe

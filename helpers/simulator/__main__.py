@@ -17,7 +17,8 @@ Give each argument of the kernel by an --arg, in the order of the parameters:
 TYPE is char, uchar, short, ushort, int, uint, long, ulong, half, float, double or bool; the TYPE of
 an array may also be a vector such as float4. SHAPE is 1000 or 480x640; a grid or block is 4, 32x32
 or 2x2x2. "uniform" draws numbers from 0 to 1, and integers from 0 to 99; --seed chooses which, and
-the same seed draws the same numbers in every run. --constant NAME=SPEC sets a __constant__ symbol
+the same seed draws the same numbers in every run. An array has the type of its parameter: for a
+float*, another TYPE than float is a mistake. --constant NAME=SPEC sets a __constant__ symbol
 to an array or a scalar.
 
 Exit status: 0 without findings, 1 with findings, 2 for a mistake in the command, the file or the
@@ -38,8 +39,9 @@ from typing import Any
 
 import numpy as np
 
-from . import Finding, Profile, check, memory, profile
+from . import Finding, Profile, check, compiler_options, memory, profile
 from .faults import Fault
+from .launch import TIME_LIMIT_S
 from .module import load
 from .toolchain import CompileFailed, CompilerMissingError
 from .toolkit import ToolkitMissingError
@@ -52,6 +54,7 @@ TYPES = {
     "float": np.float32, "double": np.float64,
     "bool": np.bool_,
 }  # fmt: skip
+_QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
 FORMS = "TYPE:VALUE, out:TYPE:SHAPE, in:TYPE:SHAPE[:FILL], FILE.npy or null"
 
 
@@ -263,6 +266,14 @@ def _parser() -> argparse.ArgumentParser:
             help="define a macro, as for nvcc",
         )
         command.add_argument(
+            "-I",
+            dest="folders",
+            action="append",
+            default=[],
+            metavar="FOLDER",
+            help="a folder of headers, beside the source's own",
+        )
+        command.add_argument(
             "--arg",
             dest="args",
             action="append",
@@ -274,7 +285,11 @@ def _parser() -> argparse.ArgumentParser:
             "--constant", dest="constants", action="append", default=[], metavar="NAME=SPEC"
         )
         command.add_argument(
-            "--time-limit", type=float, metavar="S", help="stop the launch after S seconds"
+            "--time-limit",
+            type=float,
+            default=TIME_LIMIT_S,
+            metavar="S",
+            help="stop the launch after S seconds (%(default)g unless given)",
         )
         command.add_argument("--seed", type=int, default=0, help="seed of the uniform values")
         command.add_argument(
@@ -291,9 +306,13 @@ def _run(options: argparse.Namespace) -> int:
     source = _source(options.file)
     if getattr(options, "sample", 1) < 1 or options.shared < 0:
         raise Mistake("--sample must be at least 1, --shared at least 0")
-    macros = tuple(f"-D{macro}" for macro in options.macros)
+    compiler = tuple(f"-D{macro}" for macro in options.macros)
+    compiler += tuple(f"-I{folder}" for folder in options.folders)
+    if _QUOTED_INCLUDE.search(source):  # nvcc looks for it in the source's folder first
+        compiler += (f"-I{Path(options.file).resolve().parent}",)
+    compiler_options.require_folders(compiler)
     rng = np.random.default_rng(options.seed)
-    name = options.kernel or _only_kernel(source, macros, options.file)
+    name = options.kernel or _only_kernel(source, compiler, options.file)
     values: list[Any] = []
     try:
         values.extend(parse_argument(spec, rng) for spec in options.args)
@@ -304,10 +323,9 @@ def _run(options: argparse.Namespace) -> int:
             "grid": options.grid,
             "block": options.block,
             "shared": options.shared,
-            "options": macros,
+            "options": compiler,
+            "time_limit": options.time_limit,
         }
-        if options.time_limit is not None:
-            more["time_limit"] = options.time_limit
         if options.command == "profile":
             result = profile(source, name, *values, sample_every=options.sample, **more)
             return _show_profile(result, options)
@@ -325,8 +343,8 @@ def _source(file: str) -> str:
         raise Mistake(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _only_kernel(source: str, macros: tuple[str, ...], file: str) -> str:
-    module = load(source, macros, file=Path(file).name)
+def _only_kernel(source: str, compiler: tuple[str, ...], file: str) -> str:
+    module = load(source, compiler, file=Path(file).name)
     try:
         names = list(module.kernels)
     finally:

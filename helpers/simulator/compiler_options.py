@@ -6,6 +6,7 @@ have no effect. An unknown option is an error.
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -120,6 +121,19 @@ def read(options: Sequence[object]) -> Options:
         architecture,
         registers,
     )
+
+
+def require_folders(options: Sequence[object]) -> None:
+    """Raises ValueError if a folder of -I is missing: a compiler says nothing of it, and misses the
+    headers. Raises CompileFailed as `read` does.
+    """
+    for path in read(options).include_paths:
+        if not os.path.isdir(path):
+            why = "is a file" if os.path.exists(path) else "does not exist"
+            raise ValueError(
+                f"the option -I{path} names no folder, {os.path.abspath(path)} {why}: give the "
+                "folder of your headers, or leave the option out"
+            )
 
 
 def _next(words: list[str]) -> tuple[str, str]:

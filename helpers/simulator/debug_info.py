@@ -45,7 +45,8 @@ class Parameter:
 
     is_const: it points to elements that the kernel may not write; element_bytes: bytes of such an
     element, 0 if unknown; layout: the numbers in such an element, or in the value of a parameter
-    that is no pointer (Dwarf.layouts_of_parameters).
+    that is no pointer (Dwarf.layouts_of_parameters); used: for each byte of such an element the
+    bits that belong to its members, in hexadecimal, "" if it has no gaps.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Parameter:
     is_const: bool = False
     element_bytes: int = 0
     layout: str = ""
+    used: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Variable:
     function: str = ""
     size: int = 0
     layout: str = ""
+    used: str = ""  # as of a Parameter
 
     @property
     def nbytes(self) -> int:
@@ -303,6 +306,7 @@ def _parameter(
         is_const=target is not None and target.is_const,
         element_bytes=target.total if target is not None else 0,
         layout=layout,
+        used=target.used.hex() if target is not None else "",
     )
 
 
@@ -392,7 +396,10 @@ def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str)
     if kind.text and kind.nbytes:
         text = kind.text if kind.target is not None else _QUALIFIERS.sub("", kind.text)
         size = symbol.nbytes
-        return Variable(name, symbol.name, text, kind.nbytes, kind.extents, space, function, size)
+        used = kind.used.hex()
+        return Variable(
+            name, symbol.name, text, kind.nbytes, kind.extents, space, function, size, used
+        )
     # The PTX declares every array and structure as bytes. The alignment then tells most about it.
     width = symbol.declared if symbol.declared > 1 else symbol.align
     if symbol.count is None:

@@ -111,6 +111,17 @@ class _Describer(FindingFacts):
             cause = (
                 f"{wrapped}: threadIdx and blockIdx are unsigned, so make the index an int first."
             )
+        elif isinstance(index, int) and -(2**31) <= index < -(2**27):
+            cause = (
+                f"{index:,} is {index + 2**32:,} as an int that has overflowed: compute a product "
+                "such as row * width as size_t."
+            )
+        elif self.array.name in self.scene.dynamic_names:
+            given = self.array.nbytes
+            cause = (
+                f"The launch gives {given:,} bytes of dynamic shared memory (shared={given}). Is "
+                "that enough for all arrays in it, and does each start where the one before ends?"
+            )
         elif self.array.space == "global":
             cause = (
                 "Is a guard missing or off by one: at the array's ends (ghost cells), or in the "
@@ -289,13 +300,33 @@ class _Describer(FindingFacts):
         between = "with no barrier between them" if same_block else "and nothing orders two blocks"
         first = f"{self.other_thread(other, same_block)} {_PAST[other.access]}"
         message = f"{self.does()} {element}, which {first} at line {self.other_line}, {between}"
-        cause = (
-            "On a GPU either may come first: a __syncthreads() is missing between the two lines."
-            if same_block
-            else "Blocks run in any order: let each block write its own part, use an atomic, or "
-            "make it two launches."
-        )
-        return index, self.array.name if self.array else None, message, cause
+        name = self.array.name if self.array else None
+        return index, name, message, self.cause_of_race(same_block)
+
+    def cause_of_race(self, same_block: bool) -> str:
+        if (update := self.update()) is not None:
+            element, atomic = update
+            return (
+                f"Several threads update {element}: each loads it, computes and stores it, and an "
+                "update between another thread's load and store is lost. A barrier cannot help: "
+                f"use {atomic}, or give each thread an element of its own."
+            )
+        if not same_block:
+            if (line := self.line_of_block_fence()) is not None:
+                return (
+                    f"The __threadfence_block() in line {line} orders memory only for the threads "
+                    "of its block: between blocks it must be a __threadfence()."
+                )
+            return (
+                "Blocks run in any order: let each block write its own part, use an atomic, or "
+                "make it two launches."
+            )
+        if self.is_in_one_warp():
+            return (
+                "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() is "
+                "missing between the two lines, or a __syncthreads()."
+            )
+        return "On a GPU either may come first: a __syncthreads() is missing between the two lines."
 
     def async_read(self) -> _Words:
         self.other_line = self.line_of(self.raw.other)
@@ -367,7 +398,9 @@ class _Describer(FindingFacts):
             )
         if self.other_line == self.line and self.calls(here) != self.calls(other):
             return self.callers()
-        elsewhere = f"thread {self.thread(other)} at the one in line {self.other_line}"
+        which = "another one in" if self.other_line == self.line else "the one in line"
+        where = "the same line" if self.other_line == self.line else str(self.other_line)
+        elsewhere = f"thread {self.thread(other)} at {which} {where}"
         message = f"{self.who(here)} waits at the barrier in line {self.line}, {elsewhere}"
         return None, None, message, cause
 
@@ -394,6 +427,16 @@ class _Describer(FindingFacts):
 
     def exited(self) -> _Words:
         here, other = self.raw.here, self.raw.other
+        if self.line_of(other) > self.line:
+            message = (
+                f"{self.who(here)} waits at a barrier to which thread {self.thread(other)} never "
+                "came: it has taken another way to the end of the kernel"
+            )
+            cause = (
+                "The barrier is in a branch that only some threads take, so it does not order the "
+                "others: take it out of the branch."
+            )
+            return None, None, message, cause
         message = (
             f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no longer "
             "reach: it has returned"
@@ -549,6 +592,11 @@ class _Describer(FindingFacts):
             "CUDA leaves open what happens then: a GPU may go on with wrong values, stop or hang. "
             "Here the launch ends."
         )
+        if self.machine_text().startswith("divides"):
+            cause = (
+                "A GPU goes on with a meaningless value: guard the division, or make sure that the "
+                "divisor is set."
+            )
         if self.machine_text().startswith("waits without end"):
             cause = (
                 "A GPU waits for ever. The phase of an mbarrier ends when all arrivals and all "

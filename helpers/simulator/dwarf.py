@@ -7,25 +7,25 @@ This module reads the forms of versions 2 to 4.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 
 _TAGS = {
     0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block",
-    0x0D: "member",
+    0x0D: "member", 0x1C: "base class",
     0x0F: "pointer", 0x10: "reference", 0x11: "unit", 0x13: "structure", 0x16: "typedef",
     0x17: "union", 0x21: "subrange", 0x24: "base", 0x26: "const", 0x2E: "function",
-    0x1C: "base class", 0x34: "variable", 0x35: "volatile", 0x37: "restrict",
-    0x42: "rvalue reference",
+    0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x42: "rvalue reference",
 }  # fmt: skip
 _ATTRIBUTES = {
-    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x0D: "bits", 0x2F: "upper", 0x31: "origin",
-    0x37: "count",
+    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x0C: "bit place", 0x0D: "bits",
+    0x2F: "upper", 0x31: "origin", 0x37: "count",
     0x38: "place",
     0x3A: "file", 0x3B: "line", 0x3E: "encoding", 0x47: "specification", 0x49: "type",
     0x6E: "linkage", 0x2007: "linkage",
@@ -69,6 +69,7 @@ class Type:
     is_const: bool = False
     target: Type | None = None
     members: tuple[tuple[str, int, Type], ...] = ()  # of a structure: name, offset, type
+    used: bytes = b""  # of a structure or union with gaps, for each byte the bits of its members
 
     @property
     def total(self) -> int:
@@ -250,31 +251,19 @@ class Dwarf:
         if entry.tag == "const":
             # A pointer has the word behind the star.
             text = f"{inner.text} const" if inner.target is not None else f"const {inner.text}"
-            return Type(text, inner.nbytes, inner.extents, inner.floating, True, inner.target)
+            return replace(inner, text=text, is_const=True, members=())
         if entry.tag in ("volatile", "restrict"):
             text = inner.text if entry.tag == "restrict" else f"volatile {inner.text}"
-            return Type(
-                text, inner.nbytes, inner.extents, inner.floating, inner.is_const, inner.target
-            )
+            return replace(inner, text=text, members=())
         if entry.tag == "typedef":
-            return Type(
-                name or inner.text,
-                inner.nbytes,
-                inner.extents,
-                inner.floating,
-                inner.is_const,
-                inner.target,
-            )
+            return replace(inner, text=name or inner.text, members=())
         if entry.tag == "array":
             extents = tuple(_extent(e) for _, e in self._inside(position) if e.tag == "subrange")
-            return Type(
-                inner.text,
-                inner.nbytes,
-                extents + inner.extents,
-                inner.floating,
-                inner.is_const,
-                inner.target,
-            )
+            return replace(inner, extents=extents + inner.extents, members=())
+        if entry.tag in ("structure", "class", "union"):
+            used = self._used_bits(position)
+            has_gaps = used.count(0xFF) != len(used)
+            return Type(name, entry.number("bytes"), used=used if has_gaps else b"")
         floating = entry.tag == "base" and entry.number("encoding") == _FLOATING
         return Type(name, entry.number("bytes"), floating=floating)
 
@@ -368,6 +357,38 @@ class Dwarf:
             if len(numbers) > _MOST_NUMBERS:
                 return None
         return numbers or None
+
+    def _used_bits(self, position: int) -> bytes:
+        """Returns for each byte of the type at `position` the bits that a program sets when it sets
+        all members. In a union it sets one member: only what all have in common.
+        """
+        entry = self._entries[position]
+        inside = self._at.get(entry.number("type"), position)  # `position`: of nothing known
+        size = entry.number("bytes")
+        if entry.tag in ("pointer", "reference", "rvalue reference"):
+            return b"\xff" * 8
+        if entry.tag in ("const", "volatile", "restrict", "typedef", "array"):
+            one = self._used_bits(inside) if inside != position else b""
+            extents = [_extent(e) for _, e in self._inside(position) if e.tag == "subrange"]
+            return one * math.prod(extents)
+        if entry.tag not in ("structure", "class", "union"):
+            return b"\xff" * size
+        is_union, everything = entry.tag == "union", (1 << 8 * size) - 1
+        used = everything if is_union else 0
+        for _, inner in self._inside(position):
+            is_inside = "place" in inner.values or is_union  # a static member is elsewhere
+            if inner.tag not in ("member", "base class") or not is_inside:
+                continue
+            kind = self._at.get(inner.number("type"))
+            of_member = self._used_bits(kind) if kind is not None else b""
+            bits = int.from_bytes(of_member, "little")
+            shift = 8 * _offset(inner.values.get("place"))
+            if "bits" in inner.values:  # their place is counted from the highest bit of the word
+                width = inner.number("bits")
+                shift += 8 * len(of_member) - inner.number("bit place") - width
+                bits = (1 << width) - 1
+            used = used & bits << shift if is_union else used | bits << shift
+        return (used & everything).to_bytes(size, "little")
 
     @cached_property
     def structures(self) -> dict[str, Type]:

@@ -10,13 +10,29 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
+import numpy as np
+
 from . import memory
 from .arrays import ArrayName
-from .library import Place, RawFinding
+from .library import Place, RawFinding, operation_ids
 from .module import Kernel
 from .progress import Progress
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
+_ONE_WARP = "one warp"  # the machine saw this race only between threads of one warp
+_WARP = 32
+_SCOPE_CTA = 1 << 15  # Flag in machine/program.h
+_FOR = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^;]*?\)")
+_INDEX = r"\s*\[(?:[^][;=]|\[[^][]*\])*\]"  # with one more inside, as in h[x[i]]
+_BEFORE = re.compile(rf"(\+\+|--)\s*([A-Za-z_][\w.]*(?:{_INDEX})*)")  # ++h[k]
+_UPDATE = re.compile(
+    rf"(?P<element>\(?\*?\s*[A-Za-z_][\w.]*(?:{_INDEX})*\)?)\s*"
+    r"(?P<sign>\+\+|--|[-+*/|&^]=|=(?!=))(?P<rest>[^;]*)"
+)
+_ATOMICS = {
+    "++": "atomicAdd", "+=": "atomicAdd", "--": "atomicSub", "-=": "atomicSub", "|=": "atomicOr",
+    "&=": "atomicAnd", "^=": "atomicXor",
+}  # fmt: skip
 _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _ADDRESSES = 2**64
@@ -224,6 +240,48 @@ class FindingFacts:
             if start <= address < start + nbytes
         )
         return [name for name in parameters if memory.region(self.scene.pointers[name]) is None]
+
+    # ---- races ----
+
+    def is_in_one_warp(self) -> bool:
+        """Whether only threads of one warp race, though the block has more warps."""
+        x, y, z = self.scene.block
+        return self.machine_text() == _ONE_WARP and x * y * z > _WARP
+
+    def update(self) -> tuple[str, str] | None:
+        """Returns the element that two threads update in one line, and the atomic that does it: for
+        `h[k]++` and `s[0] += x[t]`, but not for `s[t] += s[t + 1]`, which reads the elements of
+        other threads.
+        """
+        if self.array is None or self.line != self.other_line:
+            return None
+        text = _BEFORE.sub(r"\2\1", _FOR.sub("", self.text_of_line()))
+        for found in _UPDATE.finditer(text):
+            element, sign, rest = found["element"].strip(" *()"), found["sign"], found["rest"]
+            address = element if "*" in found["element"] else f"&{element}"
+            name = re.split(r"[\s.\[-]", element)[0]
+            if name != self.array.name.split(".")[0]:
+                continue
+            if sign == "=":
+                if element not in rest:
+                    continue
+                rest = rest.replace(element, "")
+            if re.search(rf"\b{re.escape(name)}\b", rest):
+                return None
+            atomic = _ATOMICS.get(sign)
+            return element, f"{atomic}({address}, ...)" if atomic else "an atomic function"
+        return None
+
+    def line_of_block_fence(self) -> int | None:
+        """Returns the line of the kernel's first __threadfence_block(), None if it also has a fence
+        for more threads.
+        """
+        instructions = self.kernel.program.instructions
+        fences = np.flatnonzero(instructions["operation"] == operation_ids().get("fence", -1))
+        only_blocks = (instructions["flags"][fences] & _SCOPE_CTA) != 0
+        if not len(fences) or not only_blocks.all():
+            return None
+        return self.kernel.places.line_of(int(fences[0])) or None
 
     # ---- barriers and warp operations ----
 

@@ -169,6 +169,42 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         by_fault[key] = (
             replace(earlier, count=earlier.count + finding.count) if earlier else finding
         )
-    # A missing barrier causes a race and a read of unwritten memory. The race says what to mend, so
-    # it comes first.
-    return tuple(sorted(by_fault.values(), key=lambda f: f.kind == "uninitialised"))
+    return tuple(_causes_first(list(by_fault.values())))
+
+
+def _causes_first(findings: list[Finding]) -> list[Finding]:
+    """Returns the findings in the order in which to mend them, without consequences of others.
+
+    A barrier that not all threads reach orders nothing, so that the accesses around it race. And
+    a load that comes too early may find what nothing has written: the race says what to mend.
+    """
+    barriers = [f for f in findings if f.kind == "barrier"]
+    racing = {
+        (f.file, line, f.array) for f in findings if f.kind == "race" for line in _lines_of(f)
+    }
+    kept = [
+        _behind_barrier(f, barriers)
+        for f in findings
+        if f.kind != "uninitialised" or (f.file, f.line, f.array) not in racing
+    ]
+    return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
+
+
+def _lines_of(finding: Finding) -> tuple[int, ...]:
+    return (finding.line, finding.other_line or finding.line)
+
+
+def _behind_barrier(finding: Finding, barriers: Iterable[Finding]) -> Finding:
+    """Names the barrier that stands between the two lines of a race, if there is one."""
+    if finding.kind != "race":
+        return finding
+    low, high = min(_lines_of(finding)), max(_lines_of(finding))
+    between = next((b for b in barriers if b.file == finding.file and low < b.line < high), None)
+    if between is None:
+        return finding
+    said = f"though line {between.line} has a barrier: not all threads come to it"
+    return replace(
+        finding,
+        message=finding.message.replace("with no barrier between them", said),
+        cause="It is a consequence of the barrier's fault: mend that one first.",
+    )

@@ -34,6 +34,7 @@ from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, m
 from .library import Program as RawProgram
 from .module import Kernel
 from .progress import Watch
+from .warned import warned
 
 TIME_LIMIT_S = 120.0
 OBSERVERS = {
@@ -144,6 +145,8 @@ def launch(
                 report = replace(report, findings=findings)
         finally:
             machine().halo_forget_before()
+    if "initialisation" in observe and kernel.module.compiled.warnings:
+        report = replace(report, findings=(*report.findings, *warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
@@ -275,9 +278,11 @@ class _Launch:
         for parameter in self.kernel.parameters:
             if address := self.pointers.get(parameter.name, 0):
                 machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
+                _tell_layout(address, parameter.used)
         for variable in self.kernel.module.regions.values():
             if variable.space == "device":
                 machine().halo_shadow(variable.address, variable.element_bytes, True)
+                _tell_layout(variable.address, variable.used)
 
     def _request(self, observe: Sequence[str], more: Mapping[str, Any]) -> LaunchRequest:
         program = self.kernel.counted if _counts(observe) else self.program
@@ -352,6 +357,13 @@ class _Launch:
             engine.halo_workers_used(), executed,
             engine.halo_sectors_read(), engine.halo_sectors_written(),
         )  # fmt: skip
+
+
+def _tell_layout(address: int, used: str) -> None:
+    """Tells the machine the gaps of an array's structures; used: as of debug_info.Parameter."""
+    if used:
+        bits = bytes.fromhex(used)
+        machine().halo_layout(address, bits, len(bits))
 
 
 def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgram:

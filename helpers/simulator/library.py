@@ -151,6 +151,7 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_count_initialised": (c_size_t, [c_size_t, c_size_t]),
     "halo_first_unwritten": (c_size_t, [c_size_t, c_size_t]),
     "halo_store_pc": (c_uint32, [c_size_t]),
+    "halo_layout": (None, [c_size_t, c_char_p, c_size_t]),
     "halo_shadow": (None, [c_size_t, c_size_t, c_int]),
     "halo_add_variable": (c_size_t, [c_size_t, c_uint64, c_int]),
     "halo_adopt": (c_int, [c_size_t, c_size_t]),

@@ -54,6 +54,7 @@ class Global:
     element_bytes: int = 1
     extents: tuple[int, ...] = ()
     layout: str = ""
+    used: str = ""  # as of debug_info.Parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,6 +406,7 @@ class Module:
             known.element_bytes,
             known.extents,
             known.layout,
+            known.used,
         )
 
     def _kernel(self, info: KernelInfo) -> Kernel:

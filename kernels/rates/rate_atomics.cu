@@ -10,7 +10,7 @@
 // Sizes      n a power of two.
 // Memory     no shared, no constant.
 // Constants  STRIDE, UPDATES of a turn.
-// Reference  helpers.experiments.rate_kernels
+// Reference  helpers.tools.rate_kernels
 
 #ifndef STRIDE
 #define STRIDE 1

@@ -9,7 +9,7 @@
 // Sizes      any.
 // Memory     no shared, no constant.
 // Constants  none.
-// Reference  helpers.experiments.rate_kernels
+// Reference  helpers.tools.rate_kernels
 
 extern "C" __global__ void rate_blocks(int* y, int value)
 {

@@ -367,7 +367,7 @@ def test_the_record_with_ratio_low_and_the_other_direction_is_read():
             if row["series"] == series and all(row.get(key) == v for key, v in where.items())
         )
         ratio = times.ratio(label)
-        assert (ratio.value, ratio.low) == (1 / old["ratio"], 1 / old["ratio_high"])
+        assert (ratio.value, ratio.low) == (1 / old["ratio"], 1 / old["high"])
 
 
 def test_series_of_the_form_a_over_b_are_read():
@@ -396,6 +396,11 @@ RECORDS = [
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_every_ratio_of_every_record_has_one_schema(path):
+    raw = json.loads(path.read_text())["measurements"]
+    for row, old in zip(results.load(path).rows(), raw, strict=True):
+        for end in ("low", "high"):
+            if f"ratio_{end}" in old["parameters"]:
+                assert row[end] == old["parameters"][f"ratio_{end}"]
     for row in results.load(path).comparable():
         assert "ratio_low" not in row and "ratio_high" not in row
         if row.get("ratio") is not None and "low" in row:
@@ -482,3 +487,51 @@ def test_findings_of_all_launches_are_there(small):
     seen = small.count(TILED, racing)
     assert {found.kind for found in seen.findings} == {"race"} and not seen[0].findings
     assert isinstance(seen.findings[0], simulator.Finding)
+
+
+def test_a_part_of_a_kernel_has_passed_with_the_whole():
+    with bench.layer(images=2, shape=SMALL).on_device() as there:
+        whole = there.ready("conv2d_half")
+        part = whole.only("to_half")
+        assert part.verdict == whole.verdict
+        there.poison()
+        part.run()
+        with pytest.raises(checking.CheckError):  # the conversion alone writes no output
+            there.verdict(whole.kernel)
+        whole.run()
+        assert there.verdict(whole.kernel)
+        fitted = conv2d.conv2d_named(TILED).with_tile(8)
+        assert there.ready(fitted).kernel.spec is fitted
+
+
+def test_a_kernel_of_several_launches_is_counted_whole(small):
+    seen = small.count("im2col_gemm")[0]
+    x, filter = small.one.inputs()
+    _, profiles = conv2d.simulate("im2col_gemm", x, filter)
+    assert len(seen.profiles) == len(profiles) == 2
+    want = sum(32 * one.global_load_sectors for one in profiles) / seen.outputs
+    assert seen.per(32, "global_load_sectors") == want
+    assert seen.total("sectors", "global", "load") == sum(p.global_load_sectors for p in profiles)
+
+
+def test_the_network_is_checked_stage_by_stage():
+    net = bench.network(50)
+    mixed = net.kernel("conv2d_basic", second="conv2d_register")
+    assert all(net.check("fused", mixed))
+    wrong = net.check(net.kernel("conv2d_basic").changed("p < K; ++p", "p < K - 1; ++p"))
+    assert not wrong and "LeNet, 2 images, pool 1" in str(wrong)
+    with bench.network(3).on_device() as there:
+        assert there.ready("fused").verdict.count == 3
+        with pytest.raises(bench.KernelError, match="time it on its layer"):
+            there.ready(net.kernel("conv2d_basic").changed("p < K", "K > p"))
+    with pytest.raises(bench.KernelError, match="there is no form 'fusedd' of the network"):
+        net.kernel("fusedd")
+
+
+def test_an_experiment_of_ones_own_needs_no_record(small, gpu, tmp_path, monkeypatch):
+    assert small.compare("conv2d_constant", TILED).ratio(TILED).value == 0.5
+    assert results.load(tmp_path / "bench.json").one(series=TILED)["output_maps"] == SMALL.M
+    monkeypatch.setattr(device, "select", lambda: dataclasses.replace(gpu, kind="simulator"))
+    times = small.compare("conv2d_constant", TILED)
+    assert [one.state for one in times] == ["not timed here"] * 2
+    assert "Nothing was timed (no GPU here)" in repr(times)

@@ -21,7 +21,7 @@ def record() -> Record:
 def with_ratio(record: Record, channels: int, kernel: str, high: float) -> Record:
     """The record with another upper end of one ratio's interval."""
     changed = tuple(
-        Measurement(m.series, {**m.parameters, "ratio_high": high}, m.timing)
+        Measurement(m.series, {**m.parameters, "high": high}, m.timing)
         if (m.parameters.get("kernel"), m.parameters.get("channels")) == (kernel, channels)
         else m
         for m in record.measurements

@@ -41,7 +41,7 @@ def seen() -> dict[str, bench.Counts]:
 
 def with_ratio(record: results.Record, label: str, ratio: float) -> results.Record:
     """The record with another ratio, and an interval of 1 % to both sides."""
-    changed = {"ratio": ratio, "ratio_low": 0.99 * ratio, "ratio_high": 1.01 * ratio}
+    changed = {"ratio": ratio, "low": 0.99 * ratio, "high": 1.01 * ratio}
     return dataclasses.replace(
         record,
         measurements=tuple(

@@ -165,7 +165,7 @@ def changed_ratio(record: results.Record, **ratio: float) -> results.Record:
 
 
 def test_titles_follow_the_record(record):
-    even = changed_ratio(record, ratio=1.0, ratio_low=0.9, ratio_high=1.1)
+    even = changed_ratio(record, ratio=1.0, low=0.9, high=1.1)
     title = fusion.times_figure(even).axes[0].get_title(loc="left")
     assert title.count("no measurable difference") == 2
     assert "times the time" in fusion.times_figure(record).axes[0].get_title(loc="left")

@@ -186,7 +186,7 @@ def test_titles_follow_the_record(record):
 
 def test_an_interval_around_one_is_no_difference(record):
     def even(one):
-        ratio = {"ratio": 1.01, "ratio_low": 0.99, "ratio_high": 1.03}
+        ratio = {"ratio": 1.01, "low": 0.99, "high": 1.03}
         return dataclasses.replace(one, parameters={**one.parameters, **ratio})
 
     words = im2col_times.ratio_words(changed(record, "ratio", "layer 1", even), "layer 1")

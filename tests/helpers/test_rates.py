@@ -11,8 +11,8 @@ import pytest
 from helpers import launch, simulator
 from helpers.bench import results
 from helpers.checking import CheckError
-from helpers.experiments import rate_kernels, rates
 from helpers.simulator import assembly, bounds
+from helpers.tools import rate_kernels, rates
 
 RECORD = json.loads((results.MEASURED / f"{rates.NAME}.json").read_text())
 TURNS = 3

@@ -86,7 +86,7 @@ def test_an_interval_around_one_is_no_difference(times):
     def around_one(parameters):
         if "ratio" not in parameters:
             return parameters
-        return {**parameters, "ratio": 1.0, "ratio_low": 0.99, "ratio_high": 1.01}
+        return {**parameters, "ratio": 1.0, "low": 0.99, "high": 1.01}
 
     lines = unrolling.ratio_lines(changed(times, around_one)).splitlines()
     assert lines and all("no measurable difference" in line for line in lines)
@@ -97,7 +97,7 @@ def test_the_title_names_the_width_that_gains_most(times):
         if "filter_width" not in parameters:
             return parameters
         ratio = 0.25 if parameters["filter_width"] == 9 else 0.8
-        return {**parameters, "ratio": ratio, "ratio_low": ratio, "ratio_high": ratio}
+        return {**parameters, "ratio": ratio, "low": ratio, "high": ratio}
 
     codes = results.load(results.MEASURED / "201_sass.json")
     figure = unrolling.widths_figure(changed(times, best_at_nine), codes)

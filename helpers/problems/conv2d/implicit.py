@@ -57,6 +57,31 @@ class ImplicitSizes(NamedTuple):
         return 32 * math.prod(self.warps)
 
 
+# The fastest sizes on an H200, by layer of LAYERS, parts and half_io: from how many images on.
+FITTED: dict[tuple[str, int, bool], dict[int, ImplicitSizes]] = {
+    ("layer E1", 1, True): {
+        1: ImplicitSizes((1, 22, 22), 1, (8, 1), (4, 2)),
+        500: ImplicitSizes((1, 22, 22), 1, (8, 1), (4, 2), (2, 1), 2),
+    },
+    ("layer E1", 2, False): {500: ImplicitSizes((1, 22, 22), 1, (8, 1), (4, 2), (2, 1))},
+    ("layer E2", 1, True): {
+        1: ImplicitSizes((1, 5, 5), 2, (2, 1), (1, 3)),
+        500: ImplicitSizes((8, 5, 5), 2, (7, 1), (2, 3)),
+        2000: ImplicitSizes((5, 5, 5), 2, (4, 1), (2, 3), resident=3),
+    },
+    ("layer E2", 1, False): {
+        1: ImplicitSizes((1, 5, 5), 2, (2, 1), (1, 3), (2, 1)),
+        500: ImplicitSizes((8, 5, 5), 2, (7, 1), (2, 3)),
+        2000: ImplicitSizes((5, 5, 5), 2, (4, 1), (2, 3), (2, 1), 2),
+    },
+    ("layer E2", 2, False): {
+        1: ImplicitSizes((1, 5, 5), 2, (2, 1), (1, 3), (2, 1)),
+        500: ImplicitSizes((8, 5, 5), 1, (7, 1), (2, 3), (1, 2)),
+        2000: ImplicitSizes((5, 5, 5), 1, (4, 1), (2, 3), (1, 2), 2),
+    },
+}
+
+
 class Staging(NamedTuple):
     """How implicit.cuh lays a chunk of a layer out in shared memory; the names are the source's."""
 
@@ -264,8 +289,8 @@ def _registers(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> int
     """Estimate the registers of a thread: sums, fragments, cells on their way, and the rest."""
     down, across = sizes.fragments
     staging = Staging.of(shape, sizes)
-    rounds = ceil_div(sizes.octets * staging.places, sizes.threads)
-    waiting = 32 if spec.name == FIRST else 8 * rounds
+    rounds = ceil_div(staging.places, sizes.threads)
+    waiting = 8 * sizes.octets * (1 if spec.name == FIRST else rounds)
     sums = 4 * down * across * spec.parts
     return sums + spec.parts * (4 * down + 2 * across) + down + waiting + 40
 
@@ -294,8 +319,8 @@ def cost(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> float:
     warps = math.prod(sizes.warps) * staging.steps
     products = 1.55 * warps * down * across * (3 if spec.parts == 2 else 1)
     shared = warps * spec.parts * (4 * down + 2 * across)
-    cells = sizes.octets * staging.places
-    staged = cells * (0.6 + 0.125 * spec.parts)
+    rounds = ceil_div(staging.places, sizes.threads)
+    staged = rounds * sizes.threads * (0.3 + sizes.octets * (0.5 + 0.125 * spec.parts))
     of_chunk = max(products, shared) + 0.3 * min(products, shared) + staged
     blocks = _tiles(sizes, shape) * ceil_div(shape.M, sizes.maps)
     rounds = ceil_div(blocks, MULTIPROCESSORS * sizes.resident)
@@ -345,8 +370,19 @@ def _choices(spec: ImplicitMma, shape: ConvShape) -> Iterator[ImplicitSizes]:
                             )
 
 
+def _measured(spec: ImplicitMma, shape: ConvShape) -> ImplicitSizes | None:
+    """Return the sizes of FITTED for a shape; None for another layer or kernel."""
+    if spec.name == FIRST:
+        return None
+    alike = (name for name, layer in LAYERS.items() if replace(layer, B=shape.B) == shape)
+    by_batch = FITTED.get((next(alike, ""), spec.parts, spec.half_io), {})
+    return by_batch.get(max((least for least in by_batch if least <= shape.B), default=0))
+
+
 @functools.cache
 def _fit(spec: ImplicitMma, shape: ConvShape) -> ImplicitMma:
+    if measured := _measured(spec, shape):
+        return dataclasses.replace(spec, sizes=measured)
     best = min(_choices(spec, shape), key=lambda sizes: cost(spec, shape, sizes), default=None)
     if best is None or cost(spec, shape, best) == math.inf:
         raise LayerError(

@@ -50,18 +50,22 @@ def tile_bytes(spec: Register2d, shape: ConvShape) -> int:
     return 4 * (rows + shape.K - 1) * 4 * ceil_div(columns + shape.K - 1, 4)
 
 
-def register_2d(across: int = 20, down: int = 8, maps: int = 4, unroll: int = 7) -> Register2d:
+def register_2d(
+    across: int = 20, down: int = 8, maps: int = 4, unroll: int = 7, resident: int = 0
+) -> Register2d:
     """The record of conv2d_register_2d.
 
     across, down: threads of a block. maps: of a patch. unroll: filter rows in a round of the loop.
+    resident: blocks that a multiprocessor must have room for, by registers; 0: any number.
     """
+    sizes = {"BLOCK_X": across, "BLOCK_Y": down, "UNROLL": unroll, "RESIDENT": resident}
     return Register2d(
         "conv2d_register_2d",
         block=(across, down),
         tile=(COLUMNS * across, ROWS * down, maps),
         filter_in="constant",
         width_in="constant",
-        constants=(("BLOCK_X", across), ("BLOCK_Y", down), ("UNROLL", unroll)),
+        constants=tuple(sizes.items()),
         static=tile_bytes,
         largest_width=15,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -100,26 +101,34 @@ class Checker:
 
     def _stage_by_stage(self, net: Network, name: str) -> checking.Verdict:
         cells = np.ascontiguousarray(self.cells[list(self.some)])
-        for number, (filter, pool) in enumerate(
-            zip((self.weights.conv1, self.weights.conv2), POOLS, strict=True), 1
-        ):
-            got = net.read(f"pool {number}", self.some)
-            exact = network.conv2d(cells.astype(np.float64), filter.astype(np.float64))
-            want = network.max_pool(network.relu(exact), pool)
-            atol = conv2d.conv2d_atol(cells, filter)
-            checking.check(got, want, rtol=0.0, atol=atol, name=f"{name}, pool {number}")
-            cells = got
-        want, bound = dense(cells.reshape(len(cells), -1), self.weights)
-        verdict = checking.check(
-            net.read("logits", self.some),
-            want,
-            rtol=0.0,
-            atol=float(bound.max()),
-            name=f"{name}, logits",
-        )
-        classes = network.classify(net.read("logits", self.some))
-        checking.check(net.read("classes", self.some), classes, rtol=0, name=f"{name}, classes")
-        return dataclasses.replace(verdict, name=name)
+        return stage_by_stage(lambda what: net.read(what, self.some), cells, self.weights, name)
+
+
+def stage_by_stage(
+    read: Callable[[str], np.ndarray], cells: np.ndarray, weights: Weights, name: str
+) -> checking.Verdict:
+    """Compare each stage of a network with float64 on the host; return a Verdict on the logits.
+
+    read: returns the outputs of "pool 1", "pool 2", "logits" and "classes" for `cells`, the input
+    after resizing. Raises checking.CheckError for a wrong stage.
+    """
+    for number, (filter, pool) in enumerate(
+        zip((weights.conv1, weights.conv2), POOLS, strict=True), 1
+    ):
+        got = read(f"pool {number}")
+        exact = network.conv2d(cells.astype(np.float64), filter.astype(np.float64))
+        want = network.max_pool(network.relu(exact), pool)
+        atol = conv2d.conv2d_atol(cells, filter)
+        checking.check(got, want, rtol=0.0, atol=atol, name=f"{name}, pool {number}")
+        cells = got
+    want, bound = dense(cells.reshape(len(cells), -1), weights)
+    logits = read("logits")
+    verdict = checking.check(
+        logits, want, rtol=0.0, atol=float(bound.max()), name=f"{name}, logits"
+    )
+    classes = network.classify(logits)
+    checking.check(read("classes"), classes, rtol=0, name=f"{name}, classes")
+    return dataclasses.replace(verdict, name=name)
 
 
 def _failed(name: str, wrong: int, text: str) -> checking.CheckError:

@@ -18,14 +18,6 @@ void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* reg
     w.end_launch(finding);
 }
 
-bool may_be_gap(const Instruction& i, const std::uint8_t* written, std::uint32_t size) {
-    if (i.flags & UNWATCHED) return true;
-    if (!(i.flags & COPIED)) return false;
-    for (std::uint32_t at = 0; at < size; at += i.bytes)
-        if (std::memchr(written + at, 1, i.bytes) == nullptr) return false;
-    return true;
-}
-
 namespace {
 
 constexpr std::uint64_t null_page = 1 << 16;    // addresses below come from null pointers
@@ -149,6 +141,10 @@ bool find_arrays(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
 
 void read_of_nothing(Worker& w, Warp& warp, int lane, const Region& region, std::uint64_t address,
                      std::uint32_t size, std::int32_t pc, Access access) {
+    if (w.marking && access == LOAD) {
+        w.unwritten |= 1u << lane;
+        return;
+    }
     Finding finding;
     finding.kind = UNINITIALISED, finding.region = region.id, finding.size = size;
     finding.offset = static_cast<std::int64_t>(address - region.start);
@@ -184,9 +180,7 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
         int lane = __builtin_ctz(left);
         if (access != STORE &&
             UNLIKELY(Initialisation::is_read_of_nothing(region, addresses[lane], size)))
-            if (!may_be_gap(w.instruction(pc),
-                            region.initialised.cells + (addresses[lane] - region.start), size))
-                read_of_nothing(w, warp, lane, region, addresses[lane], size, pc, access);
+            read_of_nothing(w, warp, lane, region, addresses[lane], size, pc, access);
         if (access != LOAD) Initialisation::written(region, addresses[lane], size, place);
     }
 }

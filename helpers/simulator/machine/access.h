@@ -54,10 +54,6 @@ void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* reg
                    std::uint64_t address, std::uint32_t size, std::int32_t pc, Access access,
                    bool meant = false);
 
-// Whether the unwritten bytes of an access may be gaps in the copy of a structure. written: one
-// entry for each byte.
-bool may_be_gap(const Instruction& i, const std::uint8_t* written, std::uint32_t size);
-
 // The same as observe_access, for addresses with known shapes.
 bool observe_access(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
                     const std::uint64_t* addresses, std::uint32_t size, Access access,

@@ -111,6 +111,7 @@ void begin_block(Worker& w, std::uint64_t number) {
         warp.fence.fill({});
         if (warp.ordered) warp.after.fill({}), warp.ordered = false;
         warp.guessing = 0;
+        warp.marks.clear();
         warp.yielding = false, warp.yields = 0;
         if (!warp.copies.pending.empty()) warp.copies.pending.clear();
         fill_block_statics(w, warp);
@@ -174,10 +175,16 @@ std::vector<std::string> machine_names() {
     return names;
 }
 
+bool decode_division(const std::string& name, Operation run, Decoded& decoded);    // divisions.cpp
+
 Decoded decode(const std::string& name, Operation run) {
     Decoded decoded;
+    if (run != nullptr && decode_division(name, run, decoded)) return decoded;
     decoded.run = run;
-    if (run != nullptr) return decoded;
+    if (run != nullptr) {
+        decoded.passing = passing_rule(name);
+        return decoded;
+    }
     static const std::pair<const char*, Control> controls[] = {
         {"bra", BRANCH_TO},
         {"brx.idx", BRANCH_BY_INDEX},

@@ -59,18 +59,21 @@ std::string text_at(const Worker& w, std::uint64_t address) {
 // The arguments of one lane's printf, one after another, each at a multiple of its size.
 class Values {
 public:
-    Values(const Worker& w, std::uint64_t address)
-        : address_(address), bytes_(readable(w, address, text_limit)) {}
+    Values(Worker& w, std::uint64_t address)
+        : worker_(&w), address_(address), bytes_(readable(w, address, text_limit)) {}
     template <class T> T next() {
         at_ = (at_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
         T value{};
-        if (at_ + sizeof(T) <= bytes_)
+        if (at_ + sizeof(T) <= bytes_) {
             std::memcpy(&value, reinterpret_cast<const char*>(address_ + at_), sizeof value);
+            use_marked_bytes(*worker_, address_ + at_, sizeof value);
+        }
         at_ += sizeof(T);
         return value;
     }
 
 private:
+    Worker* worker_;
     std::uint64_t address_;
     std::size_t bytes_, at_ = 0;
 };

@@ -56,6 +56,7 @@ void copy_local(Worker& w, Warp& warp, std::uint32_t lanes, std::uint32_t to, st
         std::memcpy(stack + to, stack + from, size);
         std::uint8_t* written = w.local_written.data() + (stack - w.local.data());
         std::memcpy(written + to, written + from, size);
+        if (UNLIKELY(!w.origins.bytes.empty())) copy_marks(w, stack + to, stack + from, size);
     }
 }
 
@@ -76,6 +77,7 @@ bool enter_function(Worker& w, Warp& warp, std::uint32_t lanes, std::int32_t pc,
         return stack_overflow(w, warp, lanes, pc);
     Frame* frame = take_frame(warp, function, number);
     frame->caller = caller, frame->call = pc, frame->local = local;
+    if (UNLIKELY(!warp.marks.empty())) forget_marks(warp, frame->slots, function.frame_bytes);
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         char* start = warp.local_of(__builtin_ctz(left)) + local;
         std::memset(start, 0xFF, function.local_bytes);

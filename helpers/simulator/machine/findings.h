@@ -1,6 +1,7 @@
 // findings.h -- the findings of the observers; library.py declares the same layout
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <unordered_map>
 #include <vector>
 
@@ -49,7 +50,13 @@ struct Finding {
     std::uint64_t size = 0;    // bytes accessed; a mask (warp operations)
     std::uint64_t count = 1;    // how often the fault happened
     Place here, other;
-    char text[128] = {0};    // the expression (ASSERTION) or the event (FAULT, WILD_CALL)
+    char text[128] = {0};    // the expression (ASSERTION), the event (FAULT, WILD_CALL), or that
+                             // both threads are of one warp whenever it happens (RACE)
+
+    bool is_in_one_warp() const {
+        return here.thread >> 5 == other.thread >> 5 &&
+               std::memcmp(here.block, other.block, sizeof here.block) == 0;
+    }
 };
 
 // One finding per kind and instruction: the first one in program order, with a count.
@@ -60,10 +67,14 @@ public:
         std::uint64_t key = finding.here.pc << 8 ^ finding.kind;
         auto found = seen_.find(key);
         if (found != seen_.end()) {
-            list_[found->second].count += 1;
+            Finding& first = list_[found->second];
+            first.count += 1;
+            if (finding.kind == RACE && !finding.is_in_one_warp()) first.text[0] = 0;
         } else if (list_.size() < limit) {
             seen_.emplace(key, list_.size());
             list_.push_back(finding);
+            if (finding.kind == RACE && finding.is_in_one_warp())
+                std::strcpy(list_.back().text, "one warp");
         }
     }
     void clear() { list_.clear(), seen_.clear(); }

@@ -1,6 +1,8 @@
-// initialisation.h -- observer: a read of bytes that nothing has written
+// initialisation.h -- observer: which bytes are written; poison.h says when a read of others is a
+// fault
 #pragma once
 #include <cstring>
+#include <vector>
 
 #include "memory.h"
 
@@ -9,7 +11,7 @@ public:
     static bool is_read_of_nothing(const Region& region, std::uintptr_t address, std::size_t size) {
         const std::uint8_t* shadow = region.initialised.cells + (address - region.start);
         switch (size) {    // the usual sizes without a loop
-            case 1: return *shadow == 0;
+            case 1: return *shadow != 1;
             case 4: {
                 std::uint32_t v;
                 std::memcpy(&v, shadow, 4);
@@ -20,8 +22,16 @@ public:
                 std::memcpy(&v, shadow, 8);
                 return v != 0x0101010101010101ull;
             }
-            default: return std::memchr(shadow, 0, size) != nullptr;
+            default: return !is_written(shadow, size);
         }
+    }
+    // Whether all bytes are written: a shadow may also be MARKED (poison.h).
+    static bool is_written(const std::uint8_t* shadow, std::size_t size) {
+        static constexpr std::size_t most = 256;
+        static const std::vector<std::uint8_t> all(most, 1);
+        for (; size > most; shadow += most, size -= most)
+            if (std::memcmp(shadow, all.data(), most) != 0) return false;
+        return std::memcmp(shadow, all.data(), size) == 0;
     }
     static void written(Region& region, std::uintptr_t address, std::size_t size,
                         std::uint32_t pc) {

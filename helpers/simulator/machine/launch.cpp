@@ -173,6 +173,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.aborted = false;
     w.now = w.turn = 0, w.ticks = 0, w.steps = 0, w.fuel = fuel_of_a_turn;
     w.printed.clear(), w.findings.clear(), w.plain_before.clear(), w.equal_before.clear();
+    w.origins.clear(), w.marking = false;
     w.order.begin_launch();
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
@@ -182,6 +183,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
 }
 
 void end_worker(Worker& w) {
+    settle_marks(w);
     for (Region* region : w.heap) memory.release(region->start);
     w.heap.clear();
 }
@@ -305,7 +307,10 @@ void run_launch() {
         if (!stop_requested) blocks_done = 0;
         run_alone(worker, launch);
     }
-    for (const auto& region : memory.regions()) region->shadowed = region->writable = false;
+    for (const auto& region : memory.regions()) {
+        region->close_gaps(), region->layout.clear();
+        region->shadowed = region->writable = false;
+    }
 }
 
 std::mutex mutex;
@@ -387,7 +392,7 @@ std::size_t halo_count_initialised(std::uintptr_t address, std::size_t bytes) {
     if (region != nullptr && region->complete) return bytes;
     if (region != nullptr)
         for (std::size_t i = 0; i < bytes; ++i)
-            written += region->initialised.cells[address - region->start + i];
+            written += region->initialised.cells[address - region->start + i] != 0;
     return written;
 }
 // Returns the offset from `address` of the first byte without a value, `bytes` if all have one.
@@ -415,6 +420,12 @@ void halo_shadow(std::uintptr_t address, std::size_t element, int writable) {
     region->writable |= writable != 0;
     if (region->races.cells == nullptr && element != 0)
         region->grain = static_cast<std::uint8_t>(std::min(2, __builtin_ctzll(element)));
+}
+// Tells which bits of the elements from `address` on belong to members of their structure.
+void halo_layout(std::uintptr_t address, const std::uint8_t* bits, std::size_t bytes) {
+    Region* region = memory.find(address);
+    if (region == nullptr) return;
+    region->layout.assign(bits, bits + bytes), region->layout_start = address;
 }
 // Makes the array as after its allocation: no byte has a value.
 void halo_forget(std::uintptr_t address) {

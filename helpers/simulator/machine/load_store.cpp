@@ -98,7 +98,7 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
                           : size == 8 ? is_plain_local<8>
                                       : is_plain_local<16>;
     if (LIKELY(size <= 16 && is_plain(w, warp, lanes, addresses, access,
-                                      checked && (w.observe & INITIALISATION))))
+                                      (w.observe & INITIALISATION) != 0)))
         return true;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
@@ -120,15 +120,8 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
         std::uint8_t* written =
             w.local_written.data() + (address - reinterpret_cast<std::uint64_t>(w.local.data()));
         if (access == LOAD) {
-            if (checked && (w.observe & INITIALISATION) &&
-                std::memchr(written, 0, size) != nullptr && !may_be_gap(i, written, size)) {
-                Finding finding;
-                finding.kind = UNINITIALISED, finding.size = size,
-                finding.offset = static_cast<std::int64_t>(offset);
-                finding.region = w.local_region != nullptr ? w.local_region->id : 0;
-                finding.here = w.place(warp, lane, pc, access);
-                w.findings.add(finding);
-            }
+            if ((w.observe & INITIALISATION) && !Initialisation::is_written(written, size))
+                w.unwritten |= 1u << lane;
         } else {
             std::memset(written, 1, size);
         }
@@ -356,12 +349,20 @@ count_flag(Worker& w, const Warp& warp, std::int32_t pc, std::uint32_t lanes,
                       w.traffic.watches(w.block_linear, warp.number));
 }
 
+inline __attribute__((always_inline)) void note_marks(Worker& w, Warp& warp, const Instruction& i,
+                                                      std::int32_t pc, std::uint32_t lanes,
+                                                      const std::uint64_t* addresses) {
+    if (UNLIKELY(w.unwritten != 0 || !warp.marks.empty()))
+        mark_loaded(w, warp, i, pc, lanes, w.unwritten, addresses);
+}
+
 }    // namespace
 
 bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
     std::uint64_t addresses[WARP_SIZE];
     addresses_of(w, warp, i, addresses);
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
+    w.unwritten = 0;
     if (i.space == PARAM_SPACE) {
         const std::uint64_t limit = w.launch.parameter_bytes;
         for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -372,11 +373,13 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         }
         for (std::uint64_t& address : addresses)
             address += reinterpret_cast<std::uint64_t>(w.launch.parameters);
+        note_marks(w, warp, i, pc, lanes, addresses);
         move_in(warp, i, lanes, addresses, shapes_of(addresses, lanes, size));
         return true;
     }
     if (i.space == LOCAL_SPACE) {
         if (!observe_local(w, warp, i, pc, lanes, addresses, size, LOAD)) return false;
+        note_marks(w, warp, i, pc, lanes, addresses);
         move_in(warp, i, lanes, addresses);
         return true;
     }
@@ -389,9 +392,11 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
     }
     if (rest != 0) {
         const bool flag = is_flag(w, i, pc, addresses[__builtin_ctz(rest)]);
-        if (!observe_moved(w, warp, i, pc, rest, addresses, size, LOAD, flag,
-                           rest == lanes ? shapes : Shapes()))
-            return false;
+        w.marking = true;
+        const bool good = observe_moved(w, warp, i, pc, rest, addresses, size, LOAD, flag,
+                                        rest == lanes ? shapes : Shapes());
+        w.marking = false;
+        if (!good) return false;
         if (UNLIKELY(flag)) {
             order_by_flag(w, warp, i, rest, addresses, pc);
             count_flag(w, warp, pc, rest, addresses, size, LOAD);
@@ -400,6 +405,7 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
             warp.yielding = true;
         }
     }
+    note_marks(w, warp, i, pc, lanes, addresses);
     move_in(warp, i, lanes, addresses, shapes);
     return true;
 }
@@ -414,6 +420,8 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     }
     if (i.space == LOCAL_SPACE) {
         if (!observe_local(w, warp, i, pc, lanes, addresses, size, STORE)) return false;
+        if (UNLIKELY(!warp.marks.empty()) && !mark_stored(w, warp, i, lanes, addresses))
+            return false;
         move_out(warp, i, lanes, addresses);
         return true;
     }
@@ -443,6 +451,7 @@ bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
             count_flag(w, warp, pc, rest, addresses, size, STORE);
         }
     }
+    if (UNLIKELY(!warp.marks.empty()) && !mark_stored(w, warp, i, lanes, addresses)) return false;
     move_out(warp, i, lanes, addresses, shapes);
     return true;
 }

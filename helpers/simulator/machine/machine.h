@@ -20,6 +20,7 @@
 #include "memory.h"
 #include "operations.h"
 #include "order.h"
+#include "poison.h"
 #include "races.h"
 #include "traffic.h"
 
@@ -167,6 +168,7 @@ struct Decoded {
         0;    // of an atomic or a reduction at a barrier: which; of a load: it polls
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
+    PassingRule passing;    // COMPUTE
 };
 
 struct Warp : Lanes {
@@ -195,6 +197,7 @@ struct Warp : Lanes {
     std::array<std::uint64_t, WARP_SIZE> guessed{};
     std::array<Finding, WARP_SIZE> guess;
     AsyncCopies copies;
+    MarkedSlots marks;    // values that nothing has written
 
     Path& path() { return paths[current]; }
     Frame& frame() { return *paths[current].frame; }
@@ -251,6 +254,9 @@ struct Worker {
         equal_before;    // the first of several writes of one value
     std::unordered_map<std::uint32_t, std::uint32_t> arrived;    // bar.arrive: threads by barrier
     AsyncBarriers async;
+    Origins origins;
+    bool marking = false;    // a load is running: its lanes with unwritten bytes go to `unwritten`
+    std::uint32_t unwritten = 0;
     std::string printed;
 
     const Instruction& instruction(std::int32_t pc) const {

@@ -139,6 +139,9 @@ struct Region {
     bool fleeting = false;    // the kernel has allocated it; it ends with the launch
     bool shadowed = false;    // an argument or a global of this launch: several workers may access
                               // it at a time
+    bool opened = false;    // it was complete before this launch marked a byte (poison.h)
+    std::vector<std::uint8_t> layout;    // of an element with gaps: the bits of its members
+    std::uintptr_t layout_start = 0;
     bool writable = false;    // shadowed, and saved before the workers start
     Saved* saved = nullptr;    // the pages that a launch has saved, to be undone
     std::uint32_t updated_by = 0;    // several workers update it by atomics of this kind alone; 0:
@@ -168,6 +171,20 @@ struct Region {
         return address >= start && address < end && size <= end - address;
     }
     bool is_shared() const { return space == SHARED || space == DYNAMIC_SHARED; }
+    // Returns the bits of a byte that belong to a member of the array's structure.
+    std::uint8_t bits_of_member(std::uintptr_t address) const {
+        return layout.empty() || address < layout_start
+                   ? 0xFF
+                   : layout[(address - layout_start) % layout.size()];
+    }
+    // Treats the gaps of the array's structures as written: no thread can write to them.
+    void close_gaps() {
+        if (complete || layout.empty()) return;
+        for (std::uintptr_t address = layout_start; address < end; ++address)
+            if (std::uint8_t& cell = initialised.cells[address - start];
+                cell == 0 && bits_of_member(address) == 0)
+                cell = 1;
+    }
     void mark_initialised(std::uintptr_t address, std::size_t size) {
         if (size == bytes()) complete = true;
         if (!complete) std::memset(initialised.cells + (address - start), 1, size);

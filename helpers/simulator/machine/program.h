@@ -89,9 +89,6 @@ enum Flag : std::uint32_t {
     ADDRESS_32 = 1 << 25,    // the address operand is a slot of 32 bits
     FRAME_LOCAL = 1 << 26,    // the immediate is an offset in the running function's local memory
     PARAMETER = 1 << 27,    // a parameter or a return value of a call: no check and no count
-    UNWATCHED = 1 << 28,    // a load that may read unwritten bytes: it copies a structure's gaps
-    COPIED = 1 << 29,    // a load whose value is only stored again: a part of each element may be
-                         // such a gap
 };
 
 struct Instruction {    // 64 bytes

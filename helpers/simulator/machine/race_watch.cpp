@@ -76,7 +76,8 @@ Earlier written_before(const Worker& w, const RaceCell& cell, Access access, con
         if (known != w.plain_before.end()) return known->second;
     }
     Earlier last = Races::last_write(cell);
-    if ((last.flags & Races::MANY_THREADS) && Toucher::thread_of(last.who) >> 5 == me.thread() >> 5)
+    if (last.access == STORE && (last.flags & Races::MANY_THREADS) &&
+        Toucher::thread_of(last.who) >> 5 == me.thread() >> 5)
         if (auto known = w.equal_before.find(&cell);
             known != w.equal_before.end() && known->second.block == last.block)
             last.who = known->second.who;

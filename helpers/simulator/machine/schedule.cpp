@@ -149,6 +149,35 @@ bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
     return true;
 }
 
+// Before an instruction that is no plain operation: its marked operands are used (poison.h).
+__attribute__((noinline)) void use_marks_of(Worker& w, Warp& warp, const Instruction& i,
+                                            std::uint32_t lanes, const Decoded& decoded) {
+    switch (decoded.control) {
+        case MACHINE:    // loads and stores see to it themselves; of the others nothing is known
+            if (decoded.machine == run_load || decoded.machine == run_store) break;
+            if (decoded.detail != 0) use_marks(w, warp, i, lanes, 1, i.count);    // a division
+            drop_marks(warp, i, lanes, 0, i.count);
+            break;
+        case ATOMIC_UPDATE:
+            use_marks(w, warp, i, lanes, 0, 1);
+            use_marks(w, warp, i, lanes, 1 + i.elements, i.count);
+            drop_marks(warp, i, lanes, 1, 1 + i.elements);
+            break;
+        case MEET:
+            use_marks(w, warp, i, lanes, 1, i.count);
+            drop_marks(warp, i, lanes, 0, 1);
+            break;
+        case BRANCH_BY_INDEX: use_marks(w, warp, i, lanes, 0, 1); break;
+        case CALL:
+            if (i.target == INT32_MIN) use_marks(w, warp, i, lanes, 0, 1);
+            break;
+        case CLOCK:
+        case LOCAL_ADDRESS:
+        case ACTIVE_MASK: drop_marks(warp, i, lanes, 0, 1); break;
+        default: break;
+    }
+}
+
 // Runs the warp's current path until it waits, ends, or has had its turn. Returns true if its turn
 // was over before it waited or ended.
 bool run_path(Worker& w, Warp& warp) {
@@ -186,7 +215,10 @@ bool run_path(Worker& w, Warp& warp) {
         }
         if (UNLIKELY(executed != nullptr) && lanes != 0) ++executed[pc];
         if (LIKELY(decoded.run != nullptr)) {
-            if (lanes != 0) decoded.run(warp, i, lanes);
+            if (lanes != 0) {
+                if (UNLIKELY(!warp.marks.empty())) pass_marks(w, warp, i, lanes, decoded.passing);
+                decoded.run(warp, i, lanes);
+            }
             ++pc;
             continue;
         }
@@ -194,6 +226,7 @@ bool run_path(Worker& w, Warp& warp) {
             ++pc;
             continue;
         }
+        if (UNLIKELY(!warp.marks.empty())) use_marks_of(w, warp, i, lanes, decoded);
         switch (decoded.control) {
             case MACHINE:
                 warp.path().pc = pc;

@@ -19,7 +19,6 @@ from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
 from .body import Body
-from .copies import copies_of_gaps
 from .opcodes import describe
 from .parse import Module
 from .roots import UNKNOWN, Roots, constant
@@ -121,8 +120,7 @@ class Checked(Module):
             body = self._module.body(name)
             self._shared.update((one.name, one) for one in body.variables if one.space == "shared")
             roots = Roots(body)
-            checks = self._checks(body, roots)
-            self._checked[name] = _with_checks(body, checks, copies_of_gaps(body, roots))
+            self._checked[name] = _with_checks(body, self._checks(body, roots))
         return self._checked[name]
 
     def text_at(self, body: Body, statement: Statement) -> str:
@@ -475,9 +473,9 @@ def _shape(array: Declared) -> tuple:
 # ---- the new body ----
 
 
-def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: set[int]) -> Body:
-    """Returns the body with its checks, and marks its copies."""
-    if not checks and not copies:
+def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]]) -> Body:
+    """Returns the body with its checks."""
+    if not checks:
         return body
     numbers: list[int] = []
     statements: list[Statement] = []
@@ -485,14 +483,6 @@ def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]], copies: 
     for k, statement in enumerate(body.statements):
         numbers.append(len(statements))
         statements += checks.get(k, ())
-        if k in copies:
-            statement = Statement(
-                statement.opcode.replace("ld.", "ld.unwatched.", 1),
-                statement.operands,
-                statement.place,
-                statement.guard,
-                statement.negated,
-            )
         statements.append(statement)
         lines += [body.lines[k]] * (len(statements) - len(lines))
     numbers.append(len(statements))

@@ -19,7 +19,6 @@ from . import ptxas, sass
 from .axes import Axis
 from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow
-from .copies import mark_copies
 from .lower import Lowering
 from .opcodes import RESULT_UNUSED
 from .origins import origins
@@ -205,7 +204,6 @@ class Encoding:
             pieces.append(piece)
             roots.append(origins(context, code, piece))
             lines.append(_lines(code, len(piece)))
-            mark_copies(code, piece)
             relocations += [
                 Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
                 for row, symbol in code.relocations

@@ -50,8 +50,8 @@ NAN_RESULT, XORSIGN_ABS, ROUND_AWAY, WRAP, SHIFT_AMOUNT, VOLATILE = (
 SCOPE_CTA, SCOPE_GPU, SCOPE_SYS, RELAXED, ACQUIRE, RELEASE, NON_COHERENT = (
     1 << bit for bit in range(15, 22)
 )
-RESULT_UNUSED, NO_COUNT, UNALIGNED_OK, ADDRESS_32, FRAME_LOCAL, PARAMETER, UNWATCHED, COPIED = (
-    1 << bit for bit in range(22, 30)
+RESULT_UNUSED, NO_COUNT, UNALIGNED_OK, ADDRESS_32, FRAME_LOCAL, PARAMETER = (
+    1 << bit for bit in range(22, 28)
 )
 
 # Qualifiers that are not part of a name.
@@ -65,7 +65,7 @@ _FLAGS = {
     "volatile": VOLATILE, "cta": SCOPE_CTA, "cluster": SCOPE_GPU, "gpu": SCOPE_GPU, "gl": SCOPE_GPU,
     "sys": SCOPE_SYS,
     "weak": 0, "relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE,
-    "acq_rel": ACQUIRE | RELEASE, "mmio": RELAXED, "unwatched": UNWATCHED,
+    "acq_rel": ACQUIRE | RELEASE, "mmio": RELAXED,
     "sync": 0, "aligned": 0, "noftz": 0, "unified": 0,
 }  # fmt: skip
 _CACHES = frozenset(("ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"))

@@ -1,6 +1,6 @@
 """How much of each resource a GPU gives in a second, measured by small kernels of ours.
 
-    python -m helpers.experiments.rates [--budget SECONDS]     measures, on a GPU; writes a record
+    python -m helpers.tools.rates [--budget SECONDS]     measures, on a GPU; writes a record
 
 The kernels stand in kernels/rates/. Each asks for one resource and hardly anything else, in several
 variants (widths of an access, sizes of an array); the fastest sample of the fastest variant is the
@@ -21,8 +21,8 @@ import numpy as np
 from helpers import device, programs, tables
 from helpers.bench import results, timing
 from helpers.bench.results import Record
-from helpers.experiments.rate_kernels import ONE_ARRAY, Variant, sha256, variants
 from helpers.simulator import bounds
+from helpers.tools.rate_kernels import ONE_ARRAY, Variant, sha256, variants
 
 NAME = "rates_h200"
 BUDGET_S = 0.1  # of one timing
@@ -102,7 +102,7 @@ def table(record: Record) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure the rates, write the record, print the table. Returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m helpers.experiments.rates", description=__doc__.splitlines()[0]
+        prog="python -m helpers.tools.rates", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--budget", type=float, default=BUDGET_S, help="seconds of one timing")
     asked = parser.parse_args(argv)

@@ -1,0 +1,419 @@
+// poison.cpp -- passes on the marks of values that nothing has written (poison.h)
+#include "poison.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "machine.h"
+
+namespace {
+
+std::uint64_t ones(unsigned bits) {
+    return bits >= 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << bits) - 1;
+}
+// Marks all bits from the lowest marked one on.
+std::uint64_t carried(std::uint64_t bits) {
+    return bits == 0 ? 0 : ~std::uint64_t(0) << __builtin_ctzll(bits);
+}
+std::uint64_t sign_extended(std::uint64_t bits, unsigned bytes) {
+    return bits >> (8 * bytes - 1) & 1 ? bits | ~ones(8 * bytes) : bits;
+}
+
+const char* slot(const Warp& warp, std::int32_t operand) { return warp.at<char>(operand); }
+
+// An operand with its marks.
+struct Operand {
+    const MarkedSlot* marks = nullptr;
+    const char* values = nullptr;
+    unsigned bytes = 0;
+    std::uint64_t bits(int lane) const { return marks == nullptr ? 0 : marks->bits[lane]; }
+    std::uint64_t value(int lane) const {
+        std::uint64_t value = 0;
+        if (values != nullptr)
+            std::memcpy(&value, values + static_cast<std::size_t>(lane) * bytes, bytes);
+        return value;
+    }
+};
+Operand operand_of(const Warp& warp, const Instruction& i, int k, unsigned bytes) {
+    const std::int32_t number = warp.operand(i, k);
+    if (k >= i.count || number < 0) return {};
+    const char* values = slot(warp, number);
+    auto known = warp.marks.find(values);
+    return {known == warp.marks.end() ? nullptr : &known->second, values, bytes};
+}
+
+void set_marks(Warp& warp, const char* at, std::uint32_t lanes,
+               const std::array<std::uint64_t, WARP_SIZE>& bits,
+               const std::array<std::uint32_t, WARP_SIZE>& origin) {
+    bool any = false;
+    for_lanes(lanes, [&](int lane) { any |= bits[lane] != 0; });
+    auto known = warp.marks.find(at);
+    if (known == warp.marks.end()) {
+        if (!any) return;
+        known = warp.marks.try_emplace(at).first;
+    }
+    MarkedSlot& marks = known->second;
+    for_lanes(lanes, [&](int lane) {
+        marks.bits[lane] = bits[lane], marks.origin[lane] = origin[lane];
+    });
+    if (any) return;
+    for (std::uint64_t left : marks.bits) any |= left != 0;
+    if (!any) warp.marks.erase(known);
+}
+
+void use(Worker& w, const Operand& operand, std::uint32_t lanes) {
+    if (operand.marks == nullptr) return;
+    for_lanes(lanes, [&](int lane) {
+        if (operand.marks->bits[lane] != 0)
+            w.origins.report(operand.marks->origin[lane], w.findings);
+    });
+}
+
+// Returns the shadow of a byte that a lane may access, null if it has none.
+std::uint8_t* shadow_of(Worker& w, std::uint64_t address, Region** region = nullptr) {
+    const auto local = reinterpret_cast<std::uint64_t>(w.local.data());
+    if (address - local < w.local.size()) return w.local_written.data() + (address - local);
+    Region* found = memory.find(address);
+    if (region != nullptr) *region = found;
+    if (found == nullptr || found->complete) return nullptr;
+    return found->initialised.cells + (address - found->start);
+}
+
+// Of an array that was written completely: a byte of it is to be marked.
+void open(Region& region) {
+    std::memset(region.initialised.cells, 1, region.bytes());
+    region.complete = false, region.opened = true;
+}
+
+std::uint64_t permuted(std::uint64_t low, std::uint64_t high, std::uint64_t selector) {
+    const std::uint64_t bytes = low | high << 32;
+    std::uint64_t result = 0;
+    for (unsigned k = 0; k < 4; ++k) {
+        const unsigned nibble = selector >> 4 * k & 15;
+        std::uint64_t byte = bytes >> 8 * (nibble & 7) & 0xFF;
+        if (nibble & 8) byte = byte & 0x80 ? 0xFF : 0;
+        result |= byte << 8 * k;
+    }
+    return result;
+}
+
+// Returns the first input that decides where bits go: a mark in it, or in a later one, is a use.
+int first_deciding(Passing how) {
+    switch (how) {
+        case Passing::SHIFT_LEFT:
+        case Passing::SHIFT_RIGHT:
+        case Passing::EXTRACT: return 1;
+        case Passing::INSERT:
+        case Passing::PERMUTE: return 2;
+        default: return 4;    // none
+    }
+}
+
+// Returns the marked bits of an operation on single bits: those that change with a marked one.
+std::uint64_t of_logic(const Operand* in, int lane, std::uint32_t table) {
+    std::uint64_t first = 0, changed = 0;
+    for (unsigned k = 0; k < 8; ++k) {
+        std::uint64_t x[3], result = 0;
+        for (unsigned n = 0; n < 3; ++n)
+            x[n] = in[n].value(lane) ^ (k >> n & 1 ? in[n].bits(lane) : 0);
+        for (unsigned row = 0; row < 8; ++row)
+            if (table >> row & 1)
+                result |= (row & 4 ? x[0] : ~x[0]) & (row & 2 ? x[1] : ~x[1]) &
+                          (row & 1 ? x[2] : ~x[2]);
+        if (k == 0) first = result;
+        changed |= result ^ first;
+    }
+    return changed;
+}
+
+}    // namespace
+
+PassingRule passing_rule(const std::string& operation) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at <= operation.size();) {
+        const std::size_t dot = std::min(operation.find('.', at), operation.size());
+        parts.push_back(operation.substr(at, dot - at));
+        at = dot + 1;
+    }
+    auto width = [](const std::string& type) -> std::uint8_t {
+        const std::size_t digits = type.find_first_of("0123456789");
+        if (digits == std::string::npos || type.find('x') != std::string::npos) return 0;
+        const int bits = std::atoi(type.c_str() + digits);
+        return bits == 8 || bits == 16 || bits == 32 || bits == 64
+                   ? static_cast<std::uint8_t>(bits / 8)
+                   : 0;
+    };
+    auto is_whole = [](const std::string& type) {
+        return type[0] == 'b' || type[0] == 'u' || type[0] == 's';
+    };
+    PassingRule rule;
+    const std::string& name = parts.front();
+    const std::string& type = parts.back();
+    if (name == "mma" || name == "wmma") {
+        rule.how = Passing::PRODUCT;
+        return rule;
+    }
+    rule.to = rule.from = width(type);
+    if (parts.size() < 2 || rule.from == 0) return {};
+    rule.is_signed = type[0] == 's';
+    if (name == "mov" && parts.size() == 2) rule.how = Passing::MOVE;
+    else if (name == "pack" || name == "unpack") {
+        rule.how = name == "pack" ? Passing::PACK : Passing::UNPACK;
+        rule.to = width(parts[1]);
+        if (rule.to == 0) return {};
+    } else if (name == "selp") rule.how = Passing::SELECT;
+    else if (!is_whole(type) || type.substr(0, 2) == "bf") return {};
+    else if (name == "and") rule.how = Passing::LOGIC, rule.table = 0xC0;
+    else if (name == "or") rule.how = Passing::LOGIC, rule.table = 0xFC;
+    else if (name == "xor") rule.how = Passing::LOGIC, rule.table = 0x3C;
+    else if (name == "not") rule.how = Passing::LOGIC, rule.table = 0x0F;
+    else if (operation == "lop3.b32") rule.how = Passing::LOGIC;
+    else if (name == "shl") rule.how = Passing::SHIFT_LEFT;
+    else if (name == "shr") rule.how = Passing::SHIFT_RIGHT;
+    else if (name == "bfi") rule.how = Passing::INSERT;
+    else if (name == "bfe") rule.how = Passing::EXTRACT;
+    else if (operation == "prmt.b32") rule.how = Passing::PERMUTE;
+    else if (name == "cvt" && parts.size() == 3 && is_whole(parts[1]) && width(parts[1]) != 0)
+        rule.how = Passing::CONVERT, rule.to = width(parts[1]);
+    else if (((name == "add" || name == "sub" || name == "neg") && parts.size() == 2) ||
+             ((name == "mul" || name == "mad") && parts.size() == 3 && parts[1] != "hi")) {
+        rule.how = Passing::CARRY;
+        if (parts[1] == "wide") rule.to = static_cast<std::uint8_t>(2 * rule.from);
+    }
+    return rule;
+}
+
+void use_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes, int first,
+               int count) {
+    for (int k = first; k < count; ++k) use(w, operand_of(warp, i, k, 0), lanes);
+}
+
+void drop_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, int first, int count) {
+    for (int k = first; k < count; ++k)
+        if (warp.operand(i, k) >= 0)
+            set_marks(warp, slot(warp, warp.operand(i, k)), lanes, {}, {});
+}
+
+void pass_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
+                const PassingRule& rule) {
+    std::array<std::uint64_t, WARP_SIZE> bits{};
+    std::array<std::uint32_t, WARP_SIZE> origin{};
+    const int parts = rule.from == 0 ? 0 : rule.to / rule.from;
+    if (rule.how == Passing::UNPACK) {
+        const Operand wide = operand_of(warp, i, parts, rule.to);
+        std::vector<std::array<std::uint64_t, WARP_SIZE>> all(static_cast<std::size_t>(parts));
+        for_lanes(lanes, [&](int lane) {
+            for (int k = 0; k < parts; ++k)
+                all[k][lane] = wide.bits(lane) >> 8 * rule.from * k & ones(8 * rule.from);
+            if (wide.marks != nullptr) origin[lane] = wide.marks->origin[lane];
+        });
+        for (int k = 0; k < parts; ++k)
+            if (warp.operand(i, k) >= 0)
+                set_marks(warp, slot(warp, warp.operand(i, k)), lanes, all[k], origin);
+        return;
+    }
+    if (rule.how == Passing::PRODUCT) {    // the results are among the first half of the operands
+        use_marks(w, warp, i, lanes, i.count / 2, i.count);
+        return drop_marks(warp, i, lanes, 0, i.count / 2);
+    }
+    const int inputs = rule.how == Passing::PACK ? parts : 4;
+    Operand in[8];
+    bool any = false;
+    for (int k = 0; k < inputs && k < 8; ++k)
+        in[k] = operand_of(warp, i, 1 + k, rule.from), any |= in[k].marks != nullptr;
+    if (rule.how == Passing::USE) {
+        use_marks(w, warp, i, lanes, 1, i.count);
+        any = false;
+    }
+    if (i.count == 0 || warp.operand(i, 0) < 0) return;
+    if (!any) return set_marks(warp, slot(warp, warp.operand(i, 0)), lanes, bits, origin);
+    const unsigned width = 8u * rule.from;
+    for (int k = first_deciding(rule.how); k < 4; ++k) use(w, in[k], lanes);
+    std::uint32_t table = rule.table;
+    if (rule.how == Passing::LOGIC && table == 0)
+        table = static_cast<std::uint32_t>(in[3].value(__builtin_ctz(lanes)));
+    for_lanes(lanes, [&](int lane) {
+        for (int k = 0; k < inputs && k < 8; ++k)
+            if (in[k].bits(lane) != 0) origin[lane] = in[k].marks->origin[lane];
+        const std::uint64_t a = in[0].bits(lane), b = in[1].bits(lane);
+        std::uint64_t result = 0;
+        switch (rule.how) {
+            case Passing::MOVE: result = a; break;
+            case Passing::PACK:
+                for (int k = 0; k < parts && k < 8; ++k)
+                    result |= (in[k].bits(lane) & ones(width)) << width * static_cast<unsigned>(k);
+                break;
+            case Passing::SELECT: {
+                const bool first = warp.predicate(warp.operand(i, 3)) >> lane & 1;
+                result = first ? a : b;
+                const Operand& chosen = in[first ? 0 : 1];
+                if (result != 0) origin[lane] = chosen.marks->origin[lane];
+                break;
+            }
+            case Passing::LOGIC: result = of_logic(in, lane, table); break;
+            case Passing::SHIFT_LEFT:
+            case Passing::SHIFT_RIGHT: {
+                std::uint32_t by = 0;
+                if (in[1].values != nullptr)
+                    std::memcpy(&by, in[1].values + std::size_t(lane) * 4, 4);
+                const std::uint64_t from =
+                    rule.is_signed ? sign_extended(a & ones(width), rule.from) : a & ones(width);
+                if (rule.how == Passing::SHIFT_LEFT) result = by >= width ? 0 : a << by;
+                else if (!rule.is_signed) result = by >= width ? 0 : from >> by;
+                else
+                    result = static_cast<std::uint64_t>(static_cast<std::int64_t>(from) >>
+                                                        std::min(by, width - 1));
+                break;
+            }
+            case Passing::CONVERT:
+                result = a & ones(width);
+                if (rule.is_signed) result = sign_extended(result, rule.from);
+                break;
+            case Passing::INSERT:
+            case Passing::EXTRACT: {
+                const int at = rule.how == Passing::INSERT ? 2 : 1;
+                std::uint32_t position = 0, length = 0;
+                if (in[at].values != nullptr)
+                    std::memcpy(&position, in[at].values + std::size_t(lane) * 4, 4);
+                if (in[at + 1].values != nullptr)
+                    std::memcpy(&length, in[at + 1].values + std::size_t(lane) * 4, 4);
+                position &= 0xFF, length &= 0xFF;
+                if (rule.how == Passing::INSERT) {
+                    const std::uint64_t field = position >= 64 ? 0 : ones(length) << position;
+                    result = (b & ~field) | (position >= 64 ? 0 : (a << position) & field);
+                } else {
+                    result = position >= 64 ? 0 : a >> position & ones(length);
+                    if (rule.is_signed && length > 0 && length < 64 && (result >> (length - 1) & 1))
+                        result |= ~ones(length);
+                }
+                break;
+            }
+            case Passing::PERMUTE: result = permuted(a, b, in[2].value(lane)); break;
+            case Passing::CARRY: result = carried(a | b | in[2].bits(lane)); break;
+            default: break;
+        }
+        bits[lane] = result & ones(8u * rule.to);
+    });
+    set_marks(warp, slot(warp, warp.operand(i, 0)), lanes, bits, origin);
+}
+
+void mark_loaded(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
+                 std::uint32_t unwritten, const std::uint64_t* addresses) {
+    use_marks(w, warp, i, lanes, 0, 1);
+    std::array<std::uint32_t, WARP_SIZE> own{};    // the origin that this load is for a lane
+    auto origin_of = [&](int lane) {
+        if (own[lane] != 0) return own[lane];
+        Finding finding;
+        finding.kind = UNINITIALISED;
+        finding.size = std::uint64_t(i.bytes) * i.elements;
+        const auto local = reinterpret_cast<std::uint64_t>(w.local.data());
+        if (addresses[lane] - local < w.local.size()) {
+            finding.region = w.local_region != nullptr ? w.local_region->id : 0;
+            finding.offset = static_cast<std::int64_t>(
+                addresses[lane] - reinterpret_cast<std::uint64_t>(warp.local_of(lane)));
+        } else {
+            const Region* region = memory.find(addresses[lane]);
+            finding.region = region->id;
+            finding.offset = static_cast<std::int64_t>(addresses[lane] - region->start);
+        }
+        finding.here = w.place(warp, lane, pc, LOAD);
+        return own[lane] = w.origins.add(finding, addresses[lane]);
+    };
+    if (i.bytes > 8)    // no slot of 128 bits has marks
+        return for_lanes(lanes & unwritten, [&](int lane) {
+            w.origins.report(origin_of(lane), w.findings);
+        });
+    for (int k = 0; k < i.elements; ++k) {
+        const std::int32_t to = warp.operand(i, 1 + k);
+        if (to < 0) continue;
+        std::array<std::uint64_t, WARP_SIZE> bits{};
+        std::array<std::uint32_t, WARP_SIZE> origin{};
+        for_lanes(lanes & unwritten, [&](int lane) {
+            const std::uint64_t address = addresses[lane] + std::uint64_t(k) * i.bytes;
+            const std::uint8_t* shadow = shadow_of(w, address);
+            for (unsigned b = 0; shadow != nullptr && b < i.bytes; ++b) {
+                if (shadow[b] == 1) continue;
+                std::uint64_t marked = 0xFF;
+                if (auto known = w.origins.bytes.find(address + b);
+                    shadow[b] == MARKED && known != w.origins.bytes.end())
+                    marked = known->second.bits,
+                    origin[lane] = known->second.is_home ? origin_of(lane) : known->second.origin;
+                else origin[lane] = origin_of(lane);
+                bits[lane] |= marked << 8 * b;
+            }
+            if (i.type == S8 || i.type == S16 || i.type == S32)
+                bits[lane] = sign_extended(bits[lane], i.bytes);
+        });
+        set_marks(warp, slot(warp, to), lanes, bits, origin);
+    }
+}
+
+bool mark_stored(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
+                 const std::uint64_t* addresses) {
+    use_marks(w, warp, i, lanes, 0, 1);
+    for (int k = 0; k < i.elements; ++k) {
+        const Operand value = operand_of(warp, i, 1 + k, i.bytes);
+        if (value.marks == nullptr) continue;
+        for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+            const int lane = __builtin_ctz(left);
+            const std::uint64_t address = addresses[lane] + std::uint64_t(k) * i.bytes;
+            if ((value.bits(lane) & ones(8u * i.bytes)) == 0) continue;
+            Region* region = nullptr;
+            std::uint8_t* shadow = shadow_of(w, address, &region);
+            if (region != nullptr && !region->is_shared()) {
+                if (w.one_of_many) return w.give_up(), false;
+                if (region->complete) open(*region), shadow = shadow_of(w, address);
+            }
+            const std::uint32_t origin = value.marks->origin[lane];
+            for (unsigned b = 0; shadow != nullptr && b < i.bytes; ++b)
+                if (const auto bits = static_cast<std::uint8_t>(value.bits(lane) >> 8 * b);
+                    bits != 0)
+                    shadow[b] = MARKED,
+                    w.origins.bytes[address + b] = {
+                        bits, w.origins.read_byte(origin, address + b), origin};
+        }
+    }
+    return true;
+}
+
+void use_marked_bytes(Worker& w, std::uint64_t address, std::size_t size) {
+    if (w.origins.bytes.empty()) return;
+    const std::uint8_t* shadow = shadow_of(w, address);
+    for (std::size_t b = 0; shadow != nullptr && b < size; ++b)
+        if (auto known = w.origins.bytes.find(address + b);
+            shadow[b] == MARKED && known != w.origins.bytes.end())
+            w.origins.report(known->second.origin, w.findings);
+}
+
+void copy_marks(Worker& w, const char* to, const char* from, std::size_t size) {
+    const std::uint8_t* shadow = w.local_written.data() + (from - w.local.data());
+    for (std::size_t b = 0; b < size; ++b)
+        if (shadow[b] == MARKED)
+            if (auto known = w.origins.bytes.find(reinterpret_cast<std::uintptr_t>(from + b));
+                known != w.origins.bytes.end()) {
+                const MarkedByte byte = known->second;
+                w.origins.bytes[reinterpret_cast<std::uintptr_t>(to + b)] = byte;
+            }
+}
+
+void forget_marks(Warp& warp, const char* slots, std::size_t bytes) {
+    for (auto it = warp.marks.begin(); it != warp.marks.end();)
+        it = it->first >= slots && it->first < slots + bytes ? warp.marks.erase(it) : std::next(it);
+}
+
+void settle_marks(Worker& w) {
+    std::vector<std::uint32_t> used;
+    for (const auto& [address, byte] : w.origins.bytes) {
+        Region* region = memory.find(address);
+        if (region == nullptr || region->is_shared() || region->fleeting || region->complete)
+            continue;
+        std::uint8_t& shadow = region->initialised.cells[address - region->start];
+        if (shadow != MARKED) continue;
+        shadow = 1;
+        if ((byte.bits & region->bits_of_member(address)) != 0) used.push_back(byte.origin);
+    }
+    std::sort(used.begin(), used.end());
+    for (std::uint32_t origin : used) w.origins.report(origin, w.findings);
+    for (const auto& region : memory.regions())
+        if (region->opened) region->opened = false, region->complete = true;
+}

@@ -1,0 +1,125 @@
+// poison.h -- values that nothing has written, on their way through registers and memory
+//
+// A read of unwritten bytes is no fault yet. The copy of a structure reads the gaps between its
+// members; a store to a bit field reads the word around it. So a load marks the bits of its result
+// that nothing has written, and moves, selections, shifts and operations on bits pass the marks on,
+// bit by bit. Sums and products pass them on to all higher bits. A store writes the marks beside
+// the memory. Every other use is a fault: in a comparison, an address, a floating-point operation,
+// an atomic, an argument of printf. It is reported at the load that read the unwritten bytes. What
+// is still marked in global memory at the end of a launch is a fault, too, unless it is a gap of
+// the array's structure (Region::layout).
+//
+// Few warps have marks at a time, so they are kept apart from the registers.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "findings.h"
+#include "operations.h"
+
+// The shadow of a byte (Region::initialised, Worker::local_written) that holds marked bits.
+constexpr std::uint8_t MARKED = 2;
+
+// How an operation passes marks on.
+enum class Passing : std::uint8_t {
+    USE,    // not at all: it uses its operands
+    PRODUCT,    // the same, for an mma, whose results are several registers
+    MOVE,
+    PACK,
+    UNPACK,
+    SELECT,
+    LOGIC,    // of each bit alone: and, or, xor, not, lop3
+    SHIFT_LEFT,
+    SHIFT_RIGHT,
+    CONVERT,
+    INSERT,    // bfi
+    EXTRACT,    // bfe
+    PERMUTE,    // prmt
+    CARRY,    // from a bit to all higher ones: add, sub, mul, mad, neg
+};
+struct PassingRule {
+    Passing how = Passing::USE;
+    std::uint8_t to = 0, from = 0;    // bytes of the result and of the operands
+    bool is_signed = false;
+    std::uint8_t table = 0;    // LOGIC: the truth table, as lop3 has it; 0: operand 4 holds it
+};
+PassingRule passing_rule(const std::string& operation);
+
+// The marks of one slot of a frame: bits, and for each lane the number of the load (Origins).
+struct MarkedSlot {
+    std::array<std::uint64_t, WARP_SIZE> bits{};
+    std::array<std::uint32_t, WARP_SIZE> origin{};
+};
+using MarkedSlots = std::unordered_map<const char*, MarkedSlot>;
+
+// is_home: the load read this very byte, as the store to a bit field does. Then a later load is to
+// blame for the use.
+struct MarkedByte {
+    std::uint8_t bits;
+    bool is_home;
+    std::uint32_t origin;
+};
+
+// The loads that read unwritten bytes, numbered from 1 on.
+class Origins {
+public:
+    void clear() { all_.clear(), last_of_.clear(), bytes.clear(); }
+    std::uint32_t add(const Finding& finding, std::uint64_t address) {
+        if (all_.size() < limit) all_.push_back({finding, address, false});
+        else if (auto known = last_of_.find(finding.here.pc); known != last_of_.end())
+            return known->second;
+        else all_.push_back({finding, address, false});
+        return last_of_[finding.here.pc] = static_cast<std::uint32_t>(all_.size());
+    }
+    bool read_byte(std::uint32_t number, std::uint64_t address) const {
+        const Origin& one = all_[number - 1];
+        return address - one.address < one.finding.size;
+    }
+    // Reports a load whose value is used, once.
+    void report(std::uint32_t number, Findings& findings) {
+        Origin& one = all_[number - 1];
+        if (!one.reported) findings.add(one.finding);
+        one.reported = true;
+    }
+
+    std::unordered_map<std::uintptr_t, MarkedByte> bytes;    // those whose shadow is MARKED
+
+private:
+    static constexpr std::size_t limit = 1 << 14;    // then one for each instruction
+    struct Origin {
+        Finding finding;
+        std::uint64_t address;
+        bool reported;
+    };
+    std::vector<Origin> all_;
+    std::unordered_map<std::uint64_t, std::uint32_t> last_of_;
+};
+
+struct Worker;
+struct Warp;
+
+// Before an operation: passes the marks of its operands on to its result, or reports their use.
+void pass_marks(Worker&, Warp&, const Instruction&, std::uint32_t lanes, const PassingRule&);
+// Before any other instruction: reports the use of its marked operands.
+void use_marks(Worker&, Warp&, const Instruction&, std::uint32_t lanes, int first, int count);
+// The registers hold other values from now on.
+void drop_marks(Warp&, const Instruction&, std::uint32_t lanes, int first, int count);
+// After a load: marks the unwritten bits of its results. unwritten: lanes with unwritten bytes.
+void mark_loaded(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
+                 std::uint32_t unwritten, const std::uint64_t* addresses);
+// After the observers have seen a store: writes the marks of the values. Returns false if the
+// launch is over.
+bool mark_stored(Worker&, Warp&, const Instruction&, std::uint32_t lanes,
+                 const std::uint64_t* addresses);
+// Reports the use of marked bytes of local memory.
+void use_marked_bytes(Worker&, std::uint64_t address, std::size_t size);
+// Copies the marks of bytes of local memory.
+void copy_marks(Worker&, const char* to, const char* from, std::size_t size);
+// A function starts: its slots hold nothing yet.
+void forget_marks(Warp&, const char* slots, std::size_t bytes);
+// The launch ends: reports what is marked in global memory.
+void settle_marks(Worker&);

@@ -1,0 +1,114 @@
+"""What a finding names as its cause, and that one cause is one finding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from instances import Kernels
+
+from helpers import simulator
+
+N = 128
+HEAD = "const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
+PARAMETERS = "int* y, int* g, const int* x"
+UPDATES = {
+    "a histogram": ("g[x[i] % 4]++;", "atomicAdd(&g[x[i] % 4], ...)"),
+    "an increment before": ("if (x[i] > 2) ++g[x[i] / 64];", "atomicAdd(&g[x[i] / 64], ...)"),
+    "a sum in shared memory": (
+        "__shared__ int s[1];\ns[0] = 0;\n__syncthreads();\ns[0] += x[i];\n__syncthreads();\n"
+        "y[i] = s[0];",
+        "atomicAdd(&s[0], ...)",
+    ),
+    "a sum through a pointer": ("*g += x[i];", "atomicAdd(g, ...)"),
+    "bits": ("g[t / 32] |= 1 << t % 32;", "atomicOr(&g[t / 32], ...)"),
+    "a sum written out": ("g[0] = g[0] + x[i];", "use an atomic function"),
+}
+TREE = (
+    "__shared__ int s[128];\ns[t] = x[i];\n__syncthreads();\n"
+    "if (t < 127) s[t] += s[t + 1];\n__syncthreads();\ny[i] = s[t];"
+)
+EXCHANGE = (
+    "__shared__ int s[128];\ns[t] = x[i];\n{between}y[i] = s[t ^ 1];"
+)
+IN_BRANCH = (
+    "__shared__ int s[128];\ns[t] = x[i];\nif (t < 64) {\n__syncthreads();\n}\ny[i] = s[127 - t];"
+)
+TOO_EARLY = "__shared__ int s[128];\ns[t] = x[i];\ny[i] = s[127 - t];"
+BLOCK_FENCE = (
+    "__shared__ int last;\nif (t == 0) { g[blockIdx.x] = x[i];\n__threadfence_block();\n"
+    "last = atomicAdd(g + 100, 1) == gridDim.x - 1; }\n__syncthreads();\n"
+    "if (last && t < gridDim.x) y[t] = g[t];"
+)
+BODIES = [*(body for body, _ in UPDATES.values()), TREE, IN_BRANCH, TOO_EARLY, BLOCK_FENCE,
+          EXCHANGE.format(between=""), EXCHANGE.format(between="__syncwarp();\n")]  # fmt: skip
+KERNELS = Kernels([HEAD + body for body in BODIES], PARAMETERS)
+
+
+def found(body: str, blocks: int = 1):
+    x = np.arange(N * blocks, dtype=np.int32) % 13
+    return simulator.check(
+        *KERNELS.of(HEAD + body), np.zeros(N * blocks, np.int32), np.zeros(N, np.int32), x,
+        grid=(blocks,), block=(N,),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_an_update_by_several_threads_needs_an_atomic(name):
+    body, advice = UPDATES[name]
+    (finding,) = found(body)
+    assert finding.kind == "race"
+    assert advice in finding.cause
+    assert "syncthreads" not in finding.cause
+
+
+def test_a_sum_of_neighbours_needs_a_barrier():
+    (finding,) = found(TREE)
+    assert "__syncthreads()" in finding.cause and "atomic" not in finding.cause
+
+
+def test_an_exchange_within_a_warp_needs_its_barrier():
+    (finding,) = found(EXCHANGE.format(between=""))
+    assert "__syncwarp()" in finding.cause
+    assert found(EXCHANGE.format(between="__syncwarp();\n")) == ()
+
+
+def test_a_barrier_in_a_branch_comes_first():
+    barrier, race = found(IN_BRANCH)
+    assert barrier.kind == "barrier" and "branch" in barrier.cause
+    assert race.kind == "race" and "no barrier between" not in race.message
+    assert f"line {barrier.line}" in race.message
+
+
+def test_a_read_that_comes_too_early_is_one_finding():
+    (finding,) = found(TOO_EARLY)
+    assert finding.kind == "race"
+
+
+def test_a_fence_for_a_block_is_named_where_blocks_race():
+    (finding,) = [one for one in found(BLOCK_FENCE, blocks=3) if one.array == "g"]
+    assert "__threadfence()" in finding.cause
+    assert f"line {KERNELS.line(HEAD + BLOCK_FENCE, 4)}" in finding.cause
+
+
+def test_too_little_dynamic_shared_memory_names_its_argument():
+    source = (
+        'extern "C" __global__ void k(float* y) { extern __shared__ float s[];\n'
+        "s[threadIdx.x] = 1; __syncthreads(); y[threadIdx.x] = s[31 - threadIdx.x]; }"
+    )
+    (finding,) = simulator.check(
+        source, "k", np.zeros(32, np.float32), grid=(1,), block=(32,), shared=64
+    )
+    assert finding.kind == "out-of-bounds"
+    assert "shared=64" in finding.cause
+
+
+def test_an_int_that_overflows_is_named():
+    source = (
+        'extern "C" __global__ void k(char* y, int row, int width) { y[row * width] = 1; }'
+    )
+    (finding,) = simulator.check(
+        source, "k", np.zeros(64, np.int8), np.int32(50_000), np.int32(50_000),
+        grid=(1,), block=(1,),
+    )  # fmt: skip
+    assert finding.index == 50_000**2 - 2**32
+    assert f"{50_000**2:,}" in finding.cause and "size_t" in finding.cause
