@@ -99,6 +99,7 @@ class KernelMagics(Magics):
         NAME.module has get_global. NAME.cell, NAME.readable and NAME.twice are for the check of an
         exercise: see `_notes`.
         """
+        self._compiling = ""
         name = kernel_cells.name_of(line)
         # The name may still be bound to an earlier kernel, which must not outlive an error below.
         self._session.user_ns.pop(name, None)

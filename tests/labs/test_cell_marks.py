@@ -90,7 +90,8 @@ def test_a_shell_marks_a_failed_compilation_a_fault_and_nothing_after_a_new_run(
     shell.run_cell(CELL.replace("1.0f;", "1.0f"))
     shell.run_cell(CELL)
     shell.run_cell(LAUNCH)
-    failed, compiled, faulty = shown
+    shell.run_cell("%%kernel\n__global__ void without_a_name() {}")
+    failed, compiled, faulty = shown  # the last cell has no name, and changes no marks
     assert failed[0] == "one" and [mark.line for mark in failed[1]] == [5]
     assert compiled == ("one", [])
     assert faulty[0] == "one" and faulty[1][0].text.startswith("out-of-bounds: thread (32, 0, 0)")
