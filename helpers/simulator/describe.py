@@ -398,7 +398,9 @@ class _Describer(FindingFacts):
             )
         if self.other_line == self.line and self.calls(here) != self.calls(other):
             return self.callers()
-        elsewhere = f"thread {self.thread(other)} at the one in line {self.other_line}"
+        which = "another one in" if self.other_line == self.line else "the one in line"
+        where = "the same line" if self.other_line == self.line else str(self.other_line)
+        elsewhere = f"thread {self.thread(other)} at {which} {where}"
         message = f"{self.who(here)} waits at the barrier in line {self.line}, {elsewhere}"
         return None, None, message, cause
 
@@ -590,6 +592,11 @@ class _Describer(FindingFacts):
             "CUDA leaves open what happens then: a GPU may go on with wrong values, stop or hang. "
             "Here the launch ends."
         )
+        if self.machine_text().startswith("divides"):
+            cause = (
+                "A GPU goes on with a meaningless value: guard the division, or make sure that the "
+                "divisor is set."
+            )
         if self.machine_text().startswith("waits without end"):
             cause = (
                 "A GPU waits for ever. The phase of an mbarrier ends when all arrivals and all "

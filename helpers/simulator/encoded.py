@@ -26,6 +26,7 @@ from .compiler import Compiled
 from .debug_info import Member, Variable
 from .includes import without_comments
 from .ptx import parse
+from .ptx.apart import told_apart
 from .ptx.axes import Axis, Checked
 from .ptx.encode import (
     BUILTINS,
@@ -165,7 +166,8 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
     # This PTX keeps code that no thread reaches, such as a group's barrier for clusters and grids.
     contract = compiled.contract
     encoding = Encoding(Inlined(module), mangled, library.operation_ids(), contract, True)
-    return dataclasses.replace(encoding.program, axes=module.axes)
+    program = told_apart(encoding.program, library.operation_ids())
+    return dataclasses.replace(program, axes=module.axes)
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:

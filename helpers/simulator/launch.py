@@ -34,6 +34,7 @@ from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, m
 from .library import Program as RawProgram
 from .module import Kernel
 from .progress import Watch
+from .warned import warned
 
 TIME_LIMIT_S = 120.0
 OBSERVERS = {
@@ -144,6 +145,8 @@ def launch(
                 report = replace(report, findings=findings)
         finally:
             machine().halo_forget_before()
+    if "initialisation" in observe and kernel.module.compiled.warnings:
+        report = replace(report, findings=(*report.findings, *warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if report.fatal is not None:

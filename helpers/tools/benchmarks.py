@@ -26,7 +26,8 @@ same run. ``--numba`` names a Python with numba-cuda, by default this one; witho
 ours is measured.
 
 Without an argument, ``conv1d`` and ``timing`` run. All write a record by
-``helpers.bench.results`` and print a table. Without a GPU, they print the recorded run.
+``helpers.bench.results`` and print a table. Without a GPU, they print the recorded run; ``known``
+has none and needs a GPU.
 """
 
 from __future__ import annotations

@@ -175,8 +175,11 @@ std::vector<std::string> machine_names() {
     return names;
 }
 
+bool decode_division(const std::string& name, Operation run, Decoded& decoded);    // divisions.cpp
+
 Decoded decode(const std::string& name, Operation run) {
     Decoded decoded;
+    if (run != nullptr && decode_division(name, run, decoded)) return decoded;
     decoded.run = run;
     if (run != nullptr) {
         decoded.passing = passing_rule(name);

@@ -154,8 +154,9 @@ __attribute__((noinline)) void use_marks_of(Worker& w, Warp& warp, const Instruc
                                             std::uint32_t lanes, const Decoded& decoded) {
     switch (decoded.control) {
         case MACHINE:    // loads and stores see to it themselves; of the others nothing is known
-            if (decoded.machine != run_load && decoded.machine != run_store)
-                drop_marks(warp, i, lanes, 0, i.count);
+            if (decoded.machine == run_load || decoded.machine == run_store) break;
+            if (decoded.detail != 0) use_marks(w, warp, i, lanes, 1, i.count);    // a division
+            drop_marks(warp, i, lanes, 0, i.count);
             break;
         case ATOMIC_UPDATE:
             use_marks(w, warp, i, lanes, 0, 1);
