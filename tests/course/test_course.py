@@ -351,7 +351,6 @@ def test_what_an_instructor_typed_in_nbgrader_stays(whole, monkeypatch, tmp_path
         find_grade = staticmethod(lambda *_: grade)
         find_comment = staticmethod(lambda *_: comment)
 
-
     api = ModuleType("nbgrader.api")
     api.Gradebook, api.MissingEntry = Database, LookupError
     monkeypatch.setitem(sys.modules, "nbgrader", ModuleType("nbgrader"))
