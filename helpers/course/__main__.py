@@ -51,12 +51,22 @@ def _release(commands) -> None:
         action="store_true",
         help="as nbgrader's source/ folder wants it, with its metadata",
     )
+    command.add_argument(
+        "--package",
+        type=Path,
+        metavar="FOLDER",
+        help="this repository for students, without solutions and tests, in a new folder",
+    )
     command.set_defaults(run=_run_release)
 
 
 def _run_release(given) -> int:
-    from helpers.course import release
+    from helpers.course import package, release
 
+    if given.package:
+        count = package.write(given.labs, given.package)
+        print(f"{count:,} files in {given.package}, without solutions")
+        return 0
     written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
     print(f"{len(written)} labs in {given.to}, with manifest.json")
     return 0

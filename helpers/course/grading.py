@@ -30,6 +30,7 @@ from helpers.course.errors import CourseError
 from helpers.course.policy import Policy
 from helpers.course.submissions import Answer
 from helpers.exercises import labs
+from helpers.simulator import library
 
 Progress = Callable[[int, int, str], None]
 
@@ -97,6 +98,10 @@ def grade(
         len(waiting),
         f"{len(answers):,} answers, {len(tasks):,} different texts, {len(known):,} known already",
     )
+    if waiting:
+        # Workers of this machine then find it made; on a new machine that takes minutes.
+        say(0, len(waiting), "the simulator is made ready")
+        library.build()
     done = 0
     for task, found in _graded(waiting, plan):
         known[task.key] = result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
@@ -237,7 +242,7 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
     ladders: dict[str, list[dict[str, Any]]] = {}
     texts: list[tuple[str, str, str]] = []
     for name in dict.fromkeys(answer.exercise for answer in answers):
-        if name not in python_answers.TASKS:
+        if name not in python_answers.PLAYERS:
             texts.append((name, "the course's solution", exercises.find(name).solution))
     tasks = {(n, w): Task(grades.key(t, n, plan.seed, plan.how), n, t) for n, w, t in texts}
     store = to / ".results"

@@ -55,8 +55,8 @@ def versions() -> dict[str, str]:
 
 
 def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, Ended | None]:
-    if name in python_answers.TASKS:
-        return python_answers.judged(python_answers.TASKS[name], text, seed, benches)
+    if name in python_answers.PLAYERS:
+        return python_answers.judged(python_answers.PLAYERS[name], text, seed, benches)
     exercise = exercises.find(name)
     assert isinstance(exercise, Exercise)
     try:

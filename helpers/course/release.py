@@ -72,9 +72,9 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     """Write student notebooks of labs (all where none is named) and manifest.json. Raises
     ReleaseError.
     """
-    chosen, written = _chosen(wanted), []
-    links = _Links({path.stem for path in chosen}, None if nbgrader else to)
-    for path in chosen:
+    asked, written = chosen(wanted), []
+    links = _Links({path.stem for path in asked}, None if nbgrader else to)
+    for path in asked:
         made = student_copy(path)
         links.mend(made)
         here = [place for place in submissions.places() if place.lab == path.stem]
@@ -84,14 +84,14 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
         folder.mkdir(parents=True, exist_ok=True)
         (folder / path.name).write_text(_text(made), encoding="utf-8")
         written.append(folder / path.name)
-    names = {path.stem for path in chosen}
+    names = {path.stem for path in asked}
     rows = [asdict(place) for place in submissions.places() if place.lab in names]
     manifest = {"schema": 1, "grader": grades.grader_version(), "exercises": rows}
     (to / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     if nbgrader:
         (to / "nbgrader_config.py").write_text(_CONFIG, encoding="utf-8")
     else:
-        (to / "README.md").write_text(_readme(chosen), encoding="utf-8")
+        (to / "README.md").write_text(_readme(asked), encoding="utf-8")
     return written
 
 
@@ -144,28 +144,31 @@ def _glossary() -> str:
     return _LINK.sub(r"\1", found[0].removeprefix("#"))
 
 
-def _readme(chosen: Sequence[Path]) -> str:
+def _readme(asked: Sequence[Path]) -> str:
     """What a student does with a release."""
     rows = "\n".join(
         f"| [{labs.number(path.stem)}]({path.stem}/{path.name}) | "
         f"{', '.join(p.exercise for p in submissions.places() if p.lab == path.stem)} |"
-        for path in chosen
+        for path in asked
     )
-    return _README.format(rows=rows, example=chosen[0].stem)
+    return _README.format(rows=rows, example=asked[0].stem)
 
 
-def _chosen(wanted: Sequence[str]) -> list[Path]:
+def chosen(wanted: Sequence[str]) -> list[Path]:
+    """Return the notebooks of labs, by number or name; all where none is named. Raises
+    ReleaseError.
+    """
     every = sorted(submissions.LABS.glob("[0-9]*.ipynb"))
     if not wanted:
         return every
-    chosen = []
+    found = []
     for lab in wanted:
         fitting = [path for path in every if path.stem == lab or labs.number(path.stem) == lab]
         if not fitting:
             known = ", ".join(labs.number(path.stem) for path in every)
             raise ReleaseError(f"there is no lab {lab!r}; there are: {known}")
-        chosen += fitting
-    return chosen
+        found += fitting
+    return found
 
 
 def student_copy(path: Path) -> dict[str, Any]:

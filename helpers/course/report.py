@@ -81,11 +81,15 @@ def _render(template: str, **values: Any) -> str:
     )
 
 
-def _drawn(svg: str) -> Any:
-    """A drawing, which has escaped its own texts."""
-    from markupsafe import Markup
+class _Drawn(str):
+    """A drawing, which has escaped its own texts: Jinja2 leaves what has this method as it is."""
 
-    return Markup(svg)
+    def __html__(self) -> str:
+        return self
+
+
+def _drawn(svg: str) -> _Drawn:
+    return _Drawn(svg)
 
 
 def _number(value: float) -> str:

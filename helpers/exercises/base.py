@@ -43,8 +43,15 @@ class BaseExercise(abc.ABC):
 
     @cached_property
     def solution(self) -> str:
-        """The text of a cell that is right."""
+        """The text of a cell that is right. Raises FileNotFoundError where `has_solution` is
+        false.
+        """
         return self.text(f"solution{self.suffix}")
+
+    @property
+    def has_solution(self) -> bool:
+        """Whether the solution is there: a package for students leaves it out."""
+        return (self.folder / f"solution{self.suffix}").is_file()
 
     def text(self, file: str, folder: Path | None = None) -> str:
         """The text of a cell in a file, by default beside the module. What is a comment there,

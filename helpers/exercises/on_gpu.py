@@ -28,6 +28,9 @@ class Exercise(Protocol):
     @property
     def solution(self) -> str: ...
 
+    @property
+    def has_solution(self) -> bool: ...
+
     def all_cases(self, seed: int) -> tuple[Case, ...]: ...
 
     def to_time(self, cell: kernel_cells.KernelCell, seed: int) -> Case: ...
@@ -102,11 +105,12 @@ def beside_solution(
 ) -> tuple[Case, timing.Comparison] | None:
     """A kernel timed beside the lab's solution, on one large case.
 
-    None for launches with copies between them, which are not a kernel's time.
+    None for launches with copies between them, which are not a kernel's time, and where there is no
+    solution.
     """
     from pycuda.compiler import SourceModule
 
-    if any(len(case.steps) > 1 for case in exercise.all_cases(seed)):
+    if not exercise.has_solution or any(len(case.steps) > 1 for case in exercise.all_cases(seed)):
         return None
     own = kernel_cells.parse(exercise.solution)
     solution = SourceModule(own.source, options=list(own.options), no_extern_c=True)

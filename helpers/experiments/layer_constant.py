@@ -39,13 +39,14 @@ LAYERS = (*LENET, *REPORT_E)
 SWEEPS = {(40, 16): (1, 4, 8, 12, 16, 20), (11, 24): (1, 2, 4, 8, 12)}
 SWEEP_BATCH = 1_000
 FLOAT_BYTES = 4
-# Shared memory that a kernel does not use holds its blocks down, and leaves its code as it is. All
-# blocks on a multiprocessor share HOLDING bytes of it; the L1 cache keeps the rest, whatever the
-# number of blocks. CARVEOUT: for the driver, in percent; it takes the next larger of its sizes.
-HOLDING, CARVEOUT = 64 * 1024, 25
+# Shared memory that a kernel does not use holds its blocks down, and leaves its code as it is. A
+# block gets an equal part of 32 KiB. CARVEOUT, in percent, tells the driver how much of it a
+# multiprocessor should have; it takes the next larger of its sizes, 64 KiB.
+HOLDING, CARVEOUT = 32 * 1024, 14
 DRIVER_BYTES, SHARED_UNIT = 1024, 128  # of each block; shared memory is given out in such units
-HELD_BLOCKS = (24, 16, 14, 13, 12, 10, 8, 6)
-HELD_LAYERS = ("layer 2", "layer E2")
+HELD_BLOCKS = (21, 16, 14, 13, 12, 10, 8, 6)
+MOST_BLOCKS = 32  # that a multiprocessor holds of any kernel
+HELD_LAYER = "layer E2"  # the one that loses
 
 
 
@@ -134,21 +135,20 @@ def measure() -> Iterator[Mapping[str, Any]]:
 
 
 def shared_bytes(blocks: int) -> int:
-    """Return the dynamic shared memory with which so many blocks fit into HOLDING, and no more."""
+    """Return the dynamic shared memory of a block if so many fit into HOLDING."""
     return HOLDING // blocks // SHARED_UNIT * SHARED_UNIT - DRIVER_BYTES
 
 
 def measure_blocks() -> Iterator[Mapping[str, Any]]:
     """Yield the rows of the record "200_blocks", measured on the selected GPU.
 
-    Both kernels in turns, with at most HELD_BLOCKS blocks on a multiprocessor.
+    Both kernels in turns, with as much shared memory in each block. "blocks": see `shared_bytes`.
     """
-    for layer in HELD_LAYERS:
-        with conv2d.Problem(conv2d.shape_of(layer, MANY), *conv2d.inputs(layer, MANY)) as problem:
-            for blocks in HELD_BLOCKS:
-                shared = shared_bytes(blocks)
-                where: dict[str, Any] = {"layer": layer, "batch": MANY, "blocks": blocks}
-                yield from _time_both("held", problem, shared=shared, **where)
+    shape, arrays = conv2d.shape_of(HELD_LAYER, MANY), conv2d.inputs(HELD_LAYER, MANY)
+    with conv2d.Problem(shape, *arrays) as problem:
+        for blocks in HELD_BLOCKS:
+            where: dict[str, Any] = {"layer": HELD_LAYER, "batch": MANY, "blocks": blocks}
+            yield from _time_both("held", problem, shared=shared_bytes(blocks), **where)
 
 
 def _time_both(
@@ -203,15 +203,10 @@ def _prepared(
 
 COUNTERS = "200_counters"
 COUNTED_BATCH = 1_000
-# (kernel, blocks at most or 0, layer)
+# (kernel, argument of `shared_bytes` or 0, layer)
 COUNTED = (
     *((kernel, 0, layer) for layer in LAYERS for kernel in (BASIC, CONSTANT)),
-    *(
-        (kernel, blocks, layer)
-        for layer in HELD_LAYERS
-        for blocks in HELD_BLOCKS
-        for kernel in (BASIC, CONSTANT)
-    ),
+    *((kernel, blocks, HELD_LAYER) for blocks in HELD_BLOCKS for kernel in (BASIC, CONSTANT)),
 )
 
 
@@ -320,22 +315,24 @@ def situation_table(counted: Record) -> str:
 
 
 def held_table(record: Record, counted: Record) -> str:
-    """Return times with the same number of blocks for both kernels, from "200_blocks".
+    """Return times with the same room for blocks for both kernels, from "200_blocks".
 
-    counted: "200_counters", for the warps that were present.
+    counted: "200_counters", for the warps that were present and the multiprocessor's shared memory.
     """
-    present = {
-        (row["kernel"], row["layer"], row["blocks"]): f"{row['warps_active']:.0f} %"
-        for row in counted.rows()
-    }
+    there = {(row["kernel"], row["layer"], row["blocks"]): row for row in counted.rows()}
     head = (
-        "10,000 images", "blocks\nat most", "warps present,\nglobal / constant", "global\nms",
+        "10,000 images", "room for\nblocks", "warps present,\nglobal / constant", "global\nms",
         "constant\nms", "times\nas fast", "95 % interval",
     )  # fmt: skip
     rows = []
     for row in _rows(record, "held"):
         layer, blocks = row["layer"], row["blocks"]
-        warps = " / ".join(present[kernel, layer, blocks] for kernel in (BASIC, CONSTANT))
+        if layer != HELD_LAYER:
+            continue
+        both = [there[kernel, layer, blocks] for kernel in (BASIC, CONSTANT)]
+        warps = " / ".join(f"{one['warps_active']:.0f} %" for one in both)
+        each = shared_bytes(blocks) + DRIVER_BYTES
+        room = min(MOST_BLOCKS, both[0]["shared_of_a_multiprocessor"] // each)
         ms = [
             f"{one['median_ms']:.2f}"
             for kernel in (BASIC, CONSTANT)
@@ -343,7 +340,7 @@ def held_table(record: Record, counted: Record) -> str:
             if (one["layer"], one["blocks"]) == (layer, blocks)
         ]
         interval = f"{row['low']:.3f} to {row['high']:.3f}"
-        rows.append((layer, str(blocks), warps, *ms, f"{row['ratio']:.3f}", interval))
+        rows.append((layer, str(room), warps, *ms, f"{row['ratio']:.3f}", interval))
     return tables.text(head, rows, left=(0,))
 
 

@@ -105,7 +105,7 @@ def _value_of_term(term: re.Match[str]) -> float:
     ]
     if not values:
         raise ClaimError(f"no row of the record has a field {field} and is {term[0].strip()!r}")
-    if len(values) > 1 and not term["of_several"]:
+    if len(set(values)) > 1 and not term["of_several"]:
         raise ClaimError(
             f"{len(values)} rows are {term[0].strip()!r}: add conditions, or write min or max "
             "before it"

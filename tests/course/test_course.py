@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import zipfile
 from datetime import datetime, timedelta
@@ -190,6 +192,42 @@ def test_answers_that_are_written_differently_are_not_alike():
 def test_the_stub_makes_nobody_alike():
     one = exercises.find("conv1d_three")
     assert similarity.groups([of("ann", one.stub, one.name), of("ben", one.stub, one.name)]) == []
+
+
+# ---- a package for students ----
+
+
+def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
+    to = tmp_path / "student"
+    assert course(["release", "101", "103", "--package", str(to)]) == 0
+    names = [path.name for path in (to / "helpers/exercises").rglob("*")]
+    assert not [name for name in names if name.startswith(("solution.", "right_", "wrong_"))]
+    assert not (to / "tests").exists() and len(list((to / "labs").glob("*.ipynb"))) == 2
+    one = exercises.find("conv1d_edge")
+    line = next(line.strip() for line in one.solution.splitlines() if "min(max" in line)
+    for path in to.rglob("*"):
+        if path.is_file() and path.suffix in (".py", ".cu", ".ipynb", ".json"):
+            assert line not in path.read_text(encoding="utf-8"), path
+    (to / "mine.cu").write_text(one.solution)
+    program = (
+        "import pathlib, helpers; from helpers import exercises; "
+        "print(helpers.__file__); "
+        "one = exercises.find('conv1d_edge'); print(one.judge(one.stub).status, one.has_solution); "
+        "print(one.judge(pathlib.Path('mine.cu').read_text()).status)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(to), *sys.path[1:]])}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=to, env=environment, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    lines = done.stdout.splitlines()
+    assert lines[1:] == ["not_begun False", "pass"] and str(to) in lines[0], done.stderr
+
+
+def test_a_package_goes_into_no_used_folder(tmp_path, capsys):
+    (tmp_path / "x").write_text("")
+    assert course(["release", "101", "--package", str(tmp_path)]) == 2
+    assert "is not empty" in capsys.readouterr().err
 
 
 # ---- a whole course ----

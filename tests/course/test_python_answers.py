@@ -11,7 +11,7 @@ from helpers.course import python_answers, python_job
 from tests import exercises as answers
 
 EXERCISE = exercises.find("gradient_sum")
-TASK = python_answers.TASKS["gradient_sum"]
+TASK = python_answers.PLAYERS["gradient_sum"]
 ALL = (*answers.right(EXERCISE), *answers.wrong(EXERCISE))
 RUN = [one for one in ALL if one.status in ("pass", "wrong", "finding", "budget")]
 

@@ -28,7 +28,7 @@ def write(folder: Path, students: int, count: int, distinct: bool = False, seed:
     Returns the number of answers.
     """
     rng = random.Random(seed)
-    places = [p for p in submissions.places() if p.exercise not in python_answers.TASKS][:count]
+    places = [p for p in submissions.places() if p.exercise not in python_answers.PLAYERS][:count]
     answers = {p.exercise: _answers(p.exercise) for p in places}
     books = {
         p.lab: json.loads((submissions.LABS / f"{p.lab}.ipynb").read_text(encoding="utf-8"))

@@ -66,7 +66,7 @@ def test_the_counters_are_the_derived_ones():
 def test_unused_shared_memory_holds_so_many_blocks(blocks):
     each = layer_constant.shared_bytes(blocks) + layer_constant.DRIVER_BYTES
     assert layer_constant.HOLDING // each == blocks
-    assert each % layer_constant.SHARED_UNIT == 0
+    assert each % layer_constant.SHARED_UNIT == 0 and each > layer_constant.DRIVER_BYTES
 
 
 def test_shares_of_the_counters():
@@ -104,3 +104,24 @@ def test_titles_follow_the_record(record):
 def test_an_interval_around_one_is_no_difference(record):
     row = layer_constant.ratios_of(with_ratios(record, 1.0, layer="layer 1"))["layer 1", MANY]
     assert layer_constant.says(row) == "no measurable difference"
+
+
+def test_with_equally_many_warps_constant_memory_wins_where_it_loses_alone():
+    """The lab says so of layer E2: its registers cost it warps, and nothing else does."""
+    held = results.load(results.MEASURED / "200_blocks.json")
+    counted = results.load(results.MEASURED / "200_counters.json")
+    ratio = {row["blocks"]: row["ratio"] for row in layer_constant._rows(held, "held")
+             if row["layer"] == "layer E2"}  # fmt: skip
+    warps = {(row["kernel"], row["blocks"]): row["warps_active"] for row in counted.rows()
+             if row["layer"] == "layer E2"}  # fmt: skip
+    many, few = max(ratio), min(ratio)
+    assert ratio[many] < 1 < ratio[few]
+    assert warps[BASIC, many] > 1.2 * warps[CONSTANT, many]
+    assert warps[BASIC, few] == pytest.approx(warps[CONSTANT, few], rel=0.05)
+    assert len(layer_constant.held_table(held, counted).splitlines()) == 2 + len(ratio)
+
+
+def test_the_machine_code_of_both_kernels():
+    plain, constant = (line.split()[-6:] for line in layer_constant.code_table().splitlines()[-2:])
+    assert int(plain[0]) == 2 * int(constant[0]), "LDG: the weights' half is gone"
+    assert plain[2] == constant[2], "as many multiply-adds"

@@ -11,10 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from helpers import exercises, kernel_cells, plotting
-from helpers.exercises import exercise as exercise_module
+from helpers.exercises import base
 from helpers.exercises import puzzles as room
 from helpers.exercises.verdict import ExerciseError
 from helpers.experiments import puzzles
+from tests import exercises as answers
 
 
 class Kernel:
@@ -33,8 +34,8 @@ def close_figures():
 
 def answer(name: str, what: str) -> Kernel:
     one = exercises.find(name)
-    found = next(a for a in (*one.right, *one.wrong) if a.what == what)
-    return Kernel(one.text_of(found))
+    found = next(a for a in (*answers.right(one), *answers.wrong(one)) if a.what == what)
+    return Kernel(answers.text_of(one, found))
 
 
 def texts(ax) -> list[str]:
@@ -123,7 +124,9 @@ def test_a_bank_conflict_is_drawn_bank_by_bank():
 
 
 def test_many_requests_are_cut_and_the_title_says_so():
-    figure = puzzles.accesses(Kernel(exercises.find("running_sums").text("wrong_global.cu")))
+    figure = puzzles.accesses(
+        Kernel(answers.text(exercises.find("running_sums"), "wrong_global.cu"))
+    )
     cut = re.search(r"loads N from global memory: the first 6 of (\d+) requests", titles(figure)[0])
     assert int(cut[1]) >= 64, "the longest sum of warp 1 has 64 terms"
 
@@ -161,7 +164,7 @@ def test_what_is_no_kernel_of_a_puzzle_is_refused():
 
 
 def test_the_table_has_the_latest_checks(monkeypatch):
-    monkeypatch.setattr(exercise_module, "_latest", {})
+    monkeypatch.setattr(base, "_latest", {})
     assert puzzles.result() == "0 of 12 puzzles solved, 0 of 24 points"
     exercises.find("squares").check(Kernel(exercises.find("squares").solution))
     for name, what in (("add_arrays", "no guard"), ("sum_table", "lanes down the columns")):

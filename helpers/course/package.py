@@ -1,0 +1,67 @@
+"""A copy of this repository for students, without the solutions of the exercises; the checks still
+run.
+
+    python -m helpers.course release 101 103 --package student/
+
+The exercises are data: an answer is judged by what it does, so that no check needs a solution.
+What a package lacks: solution.*, the answers in tests/, and, on a GPU, the time of the lab's own
+kernel beside a student's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from helpers.course import release, submissions
+from helpers.course.errors import CourseError
+
+ROOT = submissions.ROOT
+_FOLDERS = ("helpers", "kernels", "data")
+_FILES = ("pyproject.toml", "environment.yml", "Makefile", "LICENSE", "CITATION.cff", "INSTALL.md",
+          "README.md", "START.md")  # fmt: skip
+
+
+class PackageError(CourseError, ValueError):
+    """A folder that no package can be written to; the message says why."""
+
+
+def write(wanted: Sequence[str], to: Path) -> int:
+    """Write the package with the labs asked for (all where none is named); how many files.
+
+    Raises PackageError, release.ReleaseError.
+    """
+    if to.exists() and any(to.iterdir()):
+        raise PackageError(f"{to} is not empty; give a new folder")
+    chosen = release.chosen(wanted)
+    for folder in _FOLDERS:
+        shutil.copytree(ROOT / folder, to / folder, ignore=_ignored)
+    for name in _FILES:
+        if (ROOT / name).exists():
+            shutil.copyfile(ROOT / name, to / name)
+    (to / "labs").mkdir()
+    for path in chosen:
+        book = release.student_copy(path)
+        book["cells"] = [cell for cell in book["cells"] if not _needs_solution(cell)]
+        text = json.dumps(book, indent=1, ensure_ascii=False) + "\n"
+        (to / "labs" / path.name).write_text(text, encoding="utf-8")
+    shutil.copyfile(submissions.LABS / "README.md", to / "labs" / "README.md")
+    return sum(path.is_file() for path in to.rglob("*"))
+
+
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    here = Path(folder)
+    in_exercise = (ROOT / "helpers/exercises") in (here, *here.parents)
+    return {
+        name
+        for name in names
+        if name == "__pycache__" or (name.startswith(".") and name != ".gitignore")
+        or (in_exercise and name.startswith("solution."))
+    }  # fmt: skip
+
+
+def _needs_solution(cell: dict) -> bool:
+    return cell["cell_type"] == "code" and bool(re.search(r"\bsolution", submissions.source(cell)))
