@@ -119,4 +119,9 @@ FINDINGS = (
         "is at most 15.",
         when=lambda found: found.array in ("x", "y", "filter"),
     ),
+    FindingHint(
+        "fault",
+        "An index is divided by 0. Take all sizes from the arguments: the filter's width, too.",
+        when=lambda found: "divides" in found.message,
+    ),
 )

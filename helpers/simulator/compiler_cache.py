@@ -18,7 +18,7 @@ from typing import Any
 from .toolchain import CacheError, cache_directory
 
 # Raise this number whenever the records or their contents change.
-FORMAT = 6
+FORMAT = 7
 
 
 def key_of(parts: Iterable[str]) -> str:

@@ -396,9 +396,16 @@ def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str)
     if kind.text and kind.nbytes:
         text = kind.text if kind.target is not None else _QUALIFIERS.sub("", kind.text)
         size = symbol.nbytes
-        used = kind.used.hex()
         return Variable(
-            name, symbol.name, text, kind.nbytes, kind.extents, space, function, size, used
+            name,
+            symbol.name,
+            text,
+            kind.nbytes,
+            kind.extents,
+            space,
+            function,
+            size,
+            used=kind.used.hex(),
         )
     # The PTX declares every array and structure as bytes. The alignment then tells most about it.
     width = symbol.declared if symbol.declared > 1 else symbol.align

@@ -42,6 +42,8 @@ def misfit_of_array(dtype: np.dtype, shape: Sequence[int], layout: str, nbytes: 
         return ""
     if dtype.names or not expected or not _alike(expected, nbytes):
         return _misfit_of_structure(dtype, expected, nbytes)
+    if _is_bits_of_half2(dtype, expected):
+        return ""
     lanes, given = len(expected), tuple(_numbers_of(dtype))
     element = np.dtype(expected[0][1])
     if not given or not _same(given[0][1], expected[0][1]):
@@ -68,6 +70,8 @@ def misfit_of_value(value: np.generic, layout: str, nbytes: int, is_floating: bo
     if value.nbytes != nbytes:
         return f"has {nbytes} bytes, so {value!r} ({dtype}) does not fit: {hint}"
     given = tuple(_numbers_of(dtype))
+    if _is_bits_of_half2(dtype, expected):
+        return ""
     if expected and given and not _is_bytes(dtype):
         fits = len(given) == len(expected) and all(
             here == there and _same(code, other)
@@ -182,6 +186,11 @@ def _same(given: str, expected: str) -> bool:
     kinds = tuple("i" if code[0] in _INTEGERS else code[0] for code in (given, expected))
     alike = kinds[0] == kinds[1] and given[1:] == expected[1:]
     return alike or (given, expected) == ("u2", "f2")
+
+
+def _is_bits_of_half2(dtype: np.dtype, expected: Numbers) -> bool:
+    """Whether it is a uint32 for a __half2: programs keep its bits so, as a half's in uint16."""
+    return dtype == np.uint32 and expected == ((0, "f2"), (2, "f2"))
 
 
 def _crosses(count: int, lanes: int) -> bool:

@@ -14,12 +14,22 @@ import pytest
 
 from helpers import exercises
 from helpers.course import copies
+from tests import exercises as answers
 from tests.labs.browser import WAIT_MS, open_file, screenshot
 
 ROOT = Path(__file__).resolve().parents[2]
 TWO_LABS = ("100", "101")
 RUN_S = 400  # for all cells of a lab, on a machine that is busy
 EDGE = exercises.find("101").solution
+
+
+def wrong_text(lab: str, what: str) -> str:
+    """The text of a wrong answer to a lab's exercise."""
+    exercise = exercises.find(lab)
+    answer = next(one for one in answers.wrong(exercise) if one.what == what)
+    return answers.text_of(exercise, answer)
+
+
 RUNAWAY = EDGE.replace("P[i] = sum;", "while (true) P[i] += sum;")
 
 # Every output of text: its box must show all of it, and no word of it may stand on two lines.
@@ -179,11 +189,9 @@ def test_a_whole_lab_runs_and_nothing_is_cut(server, student, copy):
 
 WRONG = (  # a text of lab 101's exercise, and what the student must read
     ("compile", EDGE.replace("P[i] = sum;", "P[i] = sum"), 'error: expected a ";"'),
-    ("out of bounds", exercises.find("101").text_of(
-        next(one for one in exercises.find("101").wrong if one.what == "one end is read outside")
-    ), "out-of-bounds: thread"),
-)  # fmt: skip
-RACE = next(one for one in exercises.find("105").wrong if one.what == "no __syncwarp()")
+    ("out of bounds", wrong_text("101", "one end is read outside"), "out-of-bounds: thread"),
+)
+RACE = wrong_text("105", "no __syncwarp()")
 
 
 @pytest.mark.parametrize("copy", ["101"], indirect=True)
@@ -235,7 +243,7 @@ def check_text(hint: bool = False) -> str:
 def test_a_race_is_named_in_a_few_lines(server, student, copy):
     open_file(student, server, copy)
     kernel = the_cell(student, copy, "%%kernel block_sums")
-    type_into(student, kernel, exercises.find("105").text_of(RACE))
+    type_into(student, kernel, RACE)
     check = the_cell(student, copy, "exercise.check(block_sums)")
     run(student, check)
     screenshot(student, "exercise_race")

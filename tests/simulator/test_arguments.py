@@ -80,6 +80,7 @@ def refusal(source: str, *args, **launch) -> str:
         ("half", np.array([0x4100], np.uint16)),
         ("half2", np.array([2.5, 3], np.float16)),
         ("half2", np.array([[2.5, 3]], np.float16)),
+        ("half2", np.array([0x42004100], np.uint32)),
         ("__nv_bfloat16", np.array([0x4020], np.uint16)),
         ("float2", np.array([1, 2], F4)),
         ("float2", np.array([[1, 2]], F4)),
