@@ -70,6 +70,8 @@ class PythonExercise(BaseExercise):
         A grader has the text of the cell alone, so that this text must be right, too.
         """
         text = _cell_of(answer, self.answer)
+        if text is None and self.is_text and isinstance(answer, str):
+            text = f"{self.answer} = {answer!r}"  # a cell that is in no history, as under nbval
         verdict = self._of(answer, NOTEBOOK_SEED)
         if verdict.passed and text is not None:
             with contextlib.redirect_stdout(io.StringIO()):

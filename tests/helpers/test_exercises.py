@@ -282,3 +282,11 @@ def test_one_tap_a_turn_is_seen_whatever_sizes_are_drawn(seed):
     assert {one.judge(answers.text_of(one, answer), seed=seed).status for answer in slow} == {
         "budget"
     }
+
+
+def test_an_untouched_text_is_not_begun_where_no_history_has_its_cell():
+    one = exercises.find("400")
+    names: dict = {}
+    exec(one.stub, names)
+    with pytest.raises(ExerciseError, match="NOT BEGUN"):
+        one.check(names["mine"])
