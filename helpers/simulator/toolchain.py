@@ -19,9 +19,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import platformdirs
@@ -342,8 +342,9 @@ def folder_library(
             os.replace(build / path.name, path)
 
         what = f"Compiling {len(missing)} files of the simulator, once on this machine"
-        with notices.during(f"{what}: about a minute"), ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(compile_one, *zip(*missing.items(), strict=True)))
+        # An executor of concurrent.futures would refuse work of threads that outlive the script.
+        with notices.during(f"{what}: about a minute"), ThreadPool(os.cpu_count()) as pool:
+            pool.starmap(compile_one, missing.items())
         run_compiler([*SHARED_FLAGS, *map(str, objects.values()), *flags, "-o", target.name], build)
         os.replace(build / target.name, target)
     return target
