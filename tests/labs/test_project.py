@@ -779,3 +779,16 @@ def test_a_wrong_stored_output_fails(tmp_path):
     done = nbval(tmp_path, wrong=wrong)
     assert "1 failed in" in done.stdout and "wrong.ipynb" in done.stdout
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
+def test_every_stored_figure_has_a_description(lab):
+    """A screen reader reads the text beside a picture; "<Figure size ...>" says nothing."""
+    nameless = [
+        cell.id
+        for cell in nbformat.read(lab, as_version=4).cells
+        for output in cell.get("outputs", ())
+        if "image/png" in output.get("data", {})
+        and output["data"].get("text/plain", "<Figure").startswith("<Figure")
+    ]
+    assert nameless == []
