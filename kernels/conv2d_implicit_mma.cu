@@ -1,6 +1,6 @@
 // conv2d_implicit_mma.cu -- a convolution layer of any shape as an implicit product of halves
 //
-// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, not flipped
+// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, unflipped
 // Idea       A product of matrices on tensor cores whose left factor is never stored: a row of it
 //            is the window of an output. A block stages its cells once, channels innermost, so that
 //            8 channels of a cell are 16 bytes: a row for ldmatrix. For each weight of a channel,

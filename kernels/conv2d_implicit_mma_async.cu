@@ -1,6 +1,6 @@
 // conv2d_implicit_mma_async.cu -- the implicit product, the next cells and weights under way
 //
-// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, not flipped
+// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, unflipped
 // Idea       conv2d_implicit_mma waits for every chunk. Here a block takes tile after tile, and the
 //            next chunk is under way during the products of this one. The weights come as they are
 //            needed: cp.async copies them in the background, all of them once, or the next chunk's

@@ -1,7 +1,7 @@
-// conv2d_implicit_mma_split.cu -- the implicit product in FP32 accuracy, by three products of halves
+// conv2d_implicit_mma_split.cu -- the implicit product, as exact as FP32: three products of halves
 //
-// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, not flipped
-// Idea       conv2d_implicit_mma_async with split numbers, as in split_product: a cell is the sum of
+// Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, unflipped
+// Idea       conv2d_implicit_mma_async with split numbers, as in split_product: a cell is a sum of
 //            two halves, so is a weight, and three products of halves are one of FP32 numbers. The
 //            cells' residuals lie CELLS octets behind the cells, and each fragment is loaded twice.
 //            Tensor cores cut what does not fit into a sum; after SHORT steps the FP32 units, which
@@ -32,7 +32,7 @@
 #endif
 #include "implicit.cuh"
 static_assert(PARTS == 2 && !HALF_IO,
-              "conv2d_implicit_mma_split needs PARTS = 2 and HALF_IO = 0; use conv2d_implicit_mma_async");
+              "conv2d_implicit_mma_split: PARTS = 2, HALF_IO = 0; else conv2d_implicit_mma_async");
 static_assert(WEIGHT_BUFFERS == CHUNKS || WEIGHT_BUFFERS == 2, "weights: all chunks, or 2 buffers");
 
 // total += sum, in FP32, and the sum begins again at 0.
@@ -53,7 +53,8 @@ conv2d_implicit_mma_split(Cell* y, const Cell* __restrict__ x, int B)
 {
     extern __shared__ __align__(128) uint4 memory[];
     uint4* all_cells = memory;   // [buffer][part][octet][image][row][column]
-    uint2* all_weights = reinterpret_cast<uint2*>(memory + CELL_BUFFERS * PARTS * CELLS);   // [buffer]
+    // [buffer], behind the cells
+    uint2* all_weights = reinterpret_cast<uint2*>(memory + CELL_BUFFERS * PARTS * CELLS);
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x / 32;
     const int first_row = warp % WARPS_DOWN * ROW_TILES * 16;     // of A

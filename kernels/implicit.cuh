@@ -15,7 +15,8 @@
 //
 // All sizes are constants of the compilation, so that nvcc makes every division of an index a
 // multiplication, or makes it itself. By -D (defaults below: layer 2 of the network):
-//   of the layer    CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K, FILTER_STRIDE
+//   of the layer    CHANNELS = C, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K,
+//                   FILTER_STRIDE
 //   of a block      IMAGES, TILE_H, TILE_W; OCTETS; WARPS_DOWN x WARPS_ACROSS warps
 //   of a warp       ROW_TILES (16 outputs each), MAP_TILES (8 maps each)
 //   of the program  PARTS, HALF_IO (see mma.cuh); RESIDENT (blocks of a multiprocessor)
