@@ -13,7 +13,7 @@
 // Sizes      any C, H, W; K <= H, W; M, B <= 65,535, M need not be a multiple of MAPS;
 //            C * H * W < 2^31.
 // Memory     registers: MAPS * PATCH_WIDTH sums of a thread. The filter is read from global memory,
-//            that is from the L1 cache. Constant memory is far slower here (lab 110): nvcc loads
+//            that is from the L1 cache. Constant memory is far slower here (lab 112): nvcc loads
 //            each weight through a uniform register for only PATCH_WIDTH multiply-adds, and warps
 //            wait for misses.
 // Constants  FILTER_WIDTH = K, PATCH_WIDTH, MAPS by -D (defaults below).

@@ -42,7 +42,7 @@ extern "C" __global__ void conv2d_tiled_maps(
     const int b = blockIdx.z;
     // Maps first .. first + MAPS - 1. threadIdx.z is always 0, but nvcc does not know that, and so
     // it loads each weight with LDC. Without this term nvcc 13.0 sees that all lanes want one
-    // address, and for some values of MAPS it takes uniform registers (ULDC) instead: lab 109 times
+    // address, and for some values of MAPS it takes uniform registers (ULDC) instead: lab 111 times
     // both.
     const int first = blockIdx.y * MAPS + threadIdx.z;
     float sum[MAPS] = {};

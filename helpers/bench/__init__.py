@@ -5,7 +5,7 @@
     layer = bench.layer("layer 2", images=10_000)      # or bench.conv1d(n=10**8, filter_width=5)
     print(layer.check(my_cell))
     print(layer.count("conv2d_constant", "conv2d_tiled", my_cell))
-    times = layer.compare("conv2d_constant", "conv2d_tiled", my_cell, record="109_tiles")
+    times = layer.compare("conv2d_constant", "conv2d_tiled", my_cell, record="111_tiles")
     bench.bars(times)
 
 Timings, records and predictions are modules of their own: `from helpers.bench import results`.

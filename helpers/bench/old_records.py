@@ -70,6 +70,6 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
     "108_coalescing": _coalescing,
-    "109_reported": _reported,
-    "200_constant": _constant_2d,
+    "111_reported": _reported,
+    "109_constant": _constant_2d,
 }

@@ -1,6 +1,6 @@
 """The times of kernels: measured now, or recorded. `Problem.compare` and `sweep` return a `Times`.
 
-    times = layer.compare("conv2d_constant", "conv2d_tiled", my_cell, record="109_tiles")
+    times = layer.compare("conv2d_constant", "conv2d_tiled", my_cell, record="111_tiles")
     print(times)                                   # ratios with intervals, in words
     times.ratio("conv2d_tiled").words()            # "1.06 x as fast"
     times.record                                   # for results.save_figure

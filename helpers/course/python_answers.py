@@ -1,5 +1,5 @@
-"""Exercises whose answer is not a CUDA kernel: labs 400 (C++), 106 (a count of warps), 111
-(an order of streams), 204 (a model of costs) and 403 (a sum over cards). Each has a player.
+"""Exercises whose answer is not a CUDA kernel: labs 400 (C++), 106 (a count of warps), 113
+(an order of streams), 203 (a model of costs) and 502 (a sum over cards). Each has a player.
 
 The box gets the student's text and inputs, and gives plain values back: numbers, or a list of
 what was enqueued. What they are worth is found out here, by the exercise, with what the box never

@@ -1,6 +1,6 @@
 """A product of matrices without the matrix: its traffic and its times.
 
-`measure` yields the rows of the record "203_fusion"; the functions below it read and draw them.
+`measure` yields the rows of the record "202_fusion"; the functions below it read and draw them.
 What the simulator counts needs no record. `fusion_loops` reads the machine code of the loop.
 """
 
@@ -115,7 +115,7 @@ def broken(kernel: str, old: str, new: str) -> str:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "203_fusion", measured on the selected GPU.
+    """Yield the rows of the record "202_fusion", measured on the selected GPU.
 
     Times have layer, batch and tile. Series "ratio" is `kernel` over the kernel `over`, samples
     interleaved. im2col_gemm is both launches, in parts where the matrices do not fit.
@@ -205,7 +205,7 @@ def in_words(row: Row) -> str:
 
 
 def im2col_share(layer: str) -> float:
-    """Return im2col's share of the two launches' time, as lab 202 recorded it for 10,000 images."""
+    """Return im2col's share of the two launches' time, as lab 200 recorded it for 10,000 images."""
     ms = im2col_times.times_of(results.load(results.MEASURED / f"{im2col_times.RECORD}.json"))
     whole = ms[im2col_times.BOTH, layer, WHOLE, TILE]["median_ms"]
     return ms[IM2COL, layer, WHOLE, None]["median_ms"] / whole

@@ -1,4 +1,4 @@
-"""The loop over products in the kernels of lab 203: its instructions, divisions and look-ups."""
+"""The loop over products in the kernels of lab 202: its instructions, divisions and look-ups."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The layer as a product of matrices: its times, and those of one image a launch.
 
-`measure` yields the rows of the record "202_im2col_gemm"; the functions below it read and draw
+`measure` yields the rows of the record "200_im2col_gemm"; the functions below it read and draw
 them. What is counted is in `im2col_gemm`.
 """
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from helpers.bench.results import Record
     from helpers.simulator.bounds import Bounds
 
-RECORD = "202_im2col_gemm"
+RECORD = "200_im2col_gemm"
 CUBLAS = "cuBLAS through PyTorch"
 BOTH = "im2col and GEMM"  # the series of the two launches together
 WITH_LAUNCHES, GPU_ALONE = "with its launches", "GPU alone"
@@ -66,7 +66,7 @@ def fitting(shape: ConvShape) -> int:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "202_im2col_gemm", measured on the selected GPU.
+    """Yield the rows of the record "200_im2col_gemm", measured on the selected GPU.
 
     Times of kernels have layer, batch and tile; series "ratio" is both launches over the plain
     kernel. "with its launches" and "GPU alone" have layer and images: those of a pair of launches.

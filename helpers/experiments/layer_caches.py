@@ -1,6 +1,6 @@
 """Nsight Compute on the layer's first kernels: what their loads find in the caches.
 
-    # On a GPU with ncu. It writes results/109_caches.json; copy that to data/measured/.
+    # On a GPU with ncu. It writes results/111_caches.json; copy that to data/measured/.
     python -m helpers.experiments.layer_caches
     # Only launch the kernels, on 1 image, under an ncu of your own:
     ncu --metrics ... python -m helpers.experiments.layer_caches --launch 1
@@ -25,11 +25,11 @@ from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
-RECORD = "109_caches"
-LAB = "109_conv2d_tiles"
+RECORD = "111_caches"
+LAB = "111_conv2d_tiles"
 LAYERS = ("layer 1", "layer 2")
 MAPS = (2, 4, 8, 16)  # output maps that share a tile
-# Variants of a kernel's source, as lab 109 makes them: pairs of the old text and the new.
+# Variants of a kernel's source, as lab 111 makes them: pairs of the old text and the new.
 VARIANTS: Mapping[str, tuple[str, str]] = {
     "uniform": (" + threadIdx.z", ""),
     "tile not used": (

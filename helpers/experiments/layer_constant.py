@@ -1,8 +1,8 @@
 """The layer's filter in constant memory: what fits, times, and two suspects for a layer that loses.
 
-`measure` yields the rows of the record "200_constant": conv2d_basic and conv2d_constant in turns on
-four layers, and on filters of several sizes. "200_blocks" has both with equally many blocks on a
-multiprocessor, and "200_counters" what Nsight Compute counts.
+`measure` yields the rows of the record "109_constant": conv2d_basic and conv2d_constant in turns on
+four layers, and on filters of several sizes. "109_blocks" has both with equally many blocks on a
+multiprocessor, and "109_counters" what Nsight Compute counts.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def counters_figure(layer: str) -> Figure:
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "200_constant", measured on the selected GPU."""
+    """Yield the rows of the record "109_constant", measured on the selected GPU."""
     for layer in LAYERS:
         x, filter = conv2d.inputs(layer, MANY)
         for batch in BATCHES:
@@ -140,7 +140,7 @@ def shared_bytes(blocks: int) -> int:
 
 
 def measure_blocks() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "200_blocks", measured on the selected GPU.
+    """Yield the rows of the record "109_blocks", measured on the selected GPU.
 
     Both kernels in turns, with as much shared memory in each block. "blocks": see `shared_bytes`.
     """
@@ -201,7 +201,7 @@ def _prepared(
 # --------------------------------------------------------------------------------------------------
 # Nsight Compute
 
-COUNTERS = "200_counters"
+COUNTERS = "109_counters"
 COUNTED_BATCH = 1_000
 # (kernel, argument of `shared_bytes` or 0, layer)
 COUNTED = (
@@ -231,7 +231,7 @@ def launch_counted() -> None:
 
 
 def count() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "200_counters": `layer_caches.METRICS` for each of COUNTED.
+    """Yield the rows of the record "109_counters": `layer_caches.METRICS` for each of COUNTED.
 
     Raises NcuError.
     """
@@ -297,7 +297,7 @@ def ratio_table(record: Record) -> str:
 
 
 def situation_table(counted: Record) -> str:
-    """Return what Nsight Compute counted for both kernels on all layers, from "200_counters"."""
+    """Return what Nsight Compute counted for both kernels on all layers, from "109_counters"."""
     head = (
         "1,000 images", "registers", "warps\npresent", "constant reads\nthat missed",
         "schedulers\nbusy",
@@ -315,9 +315,9 @@ def situation_table(counted: Record) -> str:
 
 
 def held_table(record: Record, counted: Record) -> str:
-    """Return times with the same room for blocks for both kernels, from "200_blocks".
+    """Return times with the same room for blocks for both kernels, from "109_blocks".
 
-    counted: "200_counters", for the warps that were present and the multiprocessor's shared memory.
+    counted: "109_counters", for the warps that were present and the multiprocessor's shared memory.
     """
     there = {(row["kernel"], row["layer"], row["blocks"]): row for row in counted.rows()}
     head = (
@@ -354,7 +354,7 @@ def code_table(layer: str = "layer 1") -> str:
 
 
 def caches_table(record: Record) -> str:
-    """Return what Nsight Compute counted for both kernels on layers 1 and 2, from "109_caches"."""
+    """Return what Nsight Compute counted for both kernels on layers 1 and 2, from "111_caches"."""
     head = (
         "1,000 images", "instructions\n(millions)", "load/store\n(millions)",
         "constant reads\n(millions)", "of them\nmissed", "warps\npresent",
@@ -481,11 +481,11 @@ def sweep_figure(record: Record) -> Figure:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the counters and write the record "200_counters"; return the exit status."""
+    """Read the counters and write the record "109_counters"; return the exit status."""
     if list(sys.argv[1:] if argv is None else argv) == ["--launch"]:
         launch_counted()
         return 0
-    return ncu.record_here(COUNTERS, count, "200_conv2d_constant_memory")
+    return ncu.record_here(COUNTERS, count, "109_conv2d_constant_memory")
 
 
 if __name__ == "__main__":

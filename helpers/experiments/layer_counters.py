@@ -1,6 +1,6 @@
 """Nsight Compute on whole batches of the convolution layer: the chip's load, the warps' stalls.
 
-    # On a GPU with ncu. It writes results/110_counters.json; copy that to data/measured/.
+    # On a GPU with ncu. It writes results/112_counters.json; copy that to data/measured/.
     python -m helpers.experiments.layer_counters
 
 One call of ``ncu`` runs one launch of each of `LAUNCHES` on random numbers (no counter here depends
@@ -23,7 +23,7 @@ from helpers.bench import results
 from helpers.experiments import ncu
 from helpers.problems import conv2d
 
-RECORD = "110_counters"
+RECORD = "112_counters"
 BATCH = 10_000
 LAUNCHES = tuple(
     (kernel, name)
@@ -150,7 +150,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    return ncu.record_here(RECORD, measure, lab="110_conv2d_register_tiling")
+    return ncu.record_here(RECORD, measure, lab="112_conv2d_register_tiling")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Lab 109: the tile and its halo, the warps that fit, and the times that course reports published.
+"""Lab 111: the tile and its halo, the warps that fit, and the times that course reports published.
 
 What the lab compares and counts stands in its notebook.
 """
@@ -54,7 +54,7 @@ def warps_table(times: Times) -> str:
 def fastest(record: Record, layer: str) -> tuple[int, float]:
     """Return the best number of maps for a tile of 16 x 16 on a layer, and its time in ms.
 
-    record: "109_tiles".
+    record: "111_tiles".
     """
     problem = layers.layer(layer)
     kernels = [problem.kernel("conv2d_tiled")]

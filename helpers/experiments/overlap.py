@@ -1,7 +1,7 @@
 """Copies and kernels at the same time: measured times, and their figures.
 
 `measure` times issue orders, copies alone, and one launch by four clocks on the selected GPU
-(record "111_streams"). The tables and figures read these. `issue_orders` shows the orders without
+(record "113_streams"). The tables and figures read these. `issue_orders` shows the orders without
 a GPU.
 """
 
@@ -47,7 +47,7 @@ NO_WAIT, _, _, TRUE = CLOCKS
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "111_streams", measured on the selected GPU.
+    """Yield the rows of the record "113_streams", measured on the selected GPU.
 
     Series by issue order (one_after_another, depth_first, breadth_first, by_engine): host to host,
     by memory, images (of a piece) and buffers. "copy": one copy, by way, memory and until. "clock":

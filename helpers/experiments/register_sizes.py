@@ -1,6 +1,6 @@
 """What the sizes of a patch in registers take of a multiprocessor: registers, warps, blocks.
 
-`swept` reads from the records of lab 204's sweep how much each size takes, and how fast it is.
+`swept` reads from the records of lab 203's sweep how much each size takes, and how fast it is.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def registers_table(specs: Sequence[RegisterTiled], layer: str) -> str:
 
 @dataclass(frozen=True)
 class Swept:
-    """A configuration of lab 204's sweep: its sums, registers, warps that fit, and time."""
+    """A configuration of lab 203's sweep: its sums, registers, warps that fit, and time."""
 
     configuration: sweep.Configuration
     sums: int

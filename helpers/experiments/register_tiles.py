@@ -1,6 +1,6 @@
 """Patches of outputs in registers: what their threads load, and their times.
 
-`measure` makes the record "110_register". `loads` counts in the simulator how many words a thread
+`measure` makes the record "112_register". `loads` counts in the simulator how many words a thread
 loads for a multiply-add, from each memory. `layer_counters` has Nsight Compute's counters of the
 same kernels, and `register_sizes` what their sizes take of a multiprocessor.
 """
@@ -63,7 +63,7 @@ def constant_plan(shape: ConvShape) -> Plan:
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "110_register", measured on the selected GPU.
+    """Yield the rows of the record "112_register", measured on the selected GPU.
 
     Times of KERNELS on LAYERS, and of the last one on all layers and smaller batches. Series
     "ratio": one kernel's time over another's. Series "constant filter": that of conv2d_register
@@ -96,7 +96,7 @@ def _measure_layer(layer: str, batch: int, wanted: Sequence[str]) -> Iterator[Ma
         yield {"series": "constant filter", "layer": layer, "kernel": PATCH, **ratio}
 
 
-CONSTANT_COUNTERS = "110_constant_filter"
+CONSTANT_COUNTERS = "112_constant_filter"
 
 
 def launch_constant() -> None:
@@ -124,7 +124,7 @@ def launch_constant() -> None:
 
 
 def count_constant() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "110_constant_filter", by Nsight Compute. Raises NcuError."""
+    """Yield the rows of the record "112_constant_filter", by Nsight Compute. Raises NcuError."""
     launch_constant()  # Compile first: ncu would also follow the compiler's processes.
     launches = [(filter, layer) for layer in LAYERS for filter in ("global", "constant")]
     metrics = layer_counters.METRICS
@@ -263,7 +263,7 @@ def share_of_roof(record: Record, layer: str, kernel: str = BEST, batch: int = B
 
 
 def _with_maps(kernel: str) -> str:
-    """Return the name of a kernel in a table, with the maps of the one that lab 109 leaves open."""
+    """Return the name of a kernel in a table, with the maps of the one that lab 111 leaves open."""
     maps = conv2d.conv2d_named(MAPPED).tile[2]
     return f"{kernel}, {maps} maps" if kernel == MAPPED else kernel
 
@@ -318,7 +318,7 @@ def constant_code_table(layer: str = LAYERS[0]) -> str:
 def constant_counters_table(counters: Record) -> str:
     """Return what Nsight Compute counted of conv2d_register, with its filter in either memory.
 
-    counters: "110_constant_filter".
+    counters: "112_constant_filter".
     """
     head = ("filter of conv2d_register", "instructions\n(millions)",
             "longest waits, in warps for an instruction that starts")  # fmt: skip
@@ -351,7 +351,7 @@ def _by_layer(item: tuple[tuple[str, str, int], Any]) -> tuple[str, int]:
 def issue_table(counters: Record, record: Record) -> str:
     """Return which part of the issue slots did useful work, and the part of the peak.
 
-    counters: "110_counters" of `layer_counters`; record: "110_register".
+    counters: "112_counters" of `layer_counters`; record: "112_register".
     """
     timed = times(record)
     head = ("", "slots\nused", "of these\nuseful", "product", "of the peak,\nby the clock",
@@ -478,14 +478,14 @@ def ladder_figure(record: Record) -> Figure:
     import matplotlib.pyplot as plt
 
     timed = times(record)
-    tiles = results.load(results.MEASURED / "109_tiles.json")
+    tiles = results.load(results.MEASURED / "111_tiles.json")
     figure, axes = plt.subplots(2, 1, figsize=(10, 7), layout="constrained")
     for ax, layer in zip(axes, LAYERS, strict=True):
         maps, ms = layer_tiles.fastest(tiles, layer)
         gain = ms / timed[BEST, layer, BATCH]["median_ms"]
         title = (
             f"{layer}: registers and tile together are {gain:.1f} times as fast as "
-            f"lab 109's best tile, shared by {maps} maps"
+            f"lab 111's best tile, shared by {maps} maps"
         )
         rows = [timed[kernel, layer, BATCH] for kernel in KERNELS]
         plotting.ladder(ax, rows, floor_ms=floor_ms(record, layer), title=title)
@@ -513,11 +513,11 @@ def roofline_figure(record: Record) -> Figure:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the counters and write the record "110_constant_filter"; return the exit status."""
+    """Read the counters and write the record "112_constant_filter"; return the exit status."""
     if list(sys.argv[1:] if argv is None else argv) == ["--launch"]:
         launch_constant()
         return 0
-    return ncu.record_here(CONSTANT_COUNTERS, count_constant, "110_conv2d_register_tiling")
+    return ncu.record_here(CONSTANT_COUNTERS, count_constant, "112_conv2d_register_tiling")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What a row too many in the unrolled filter does to the answers of two networks.
 
-`measure_answers` yields the rows of the record "201_answers". It needs no GPU: `eight_rows`
+`measure_answers` yields the rows of the record "110_answers". It needs no GPU: `eight_rows`
 computes with NumPy what the kernel with a row too many computes.
 
     # Count again for both networks; COURSE_WEIGHTS names the course's file.
@@ -23,7 +23,7 @@ from helpers.problems.lenet import network, trained_weights
 if TYPE_CHECKING:
     from helpers.bench.results import Record
 
-LAB = "201_conv2d_restrict_and_unrolling"
+LAB = "110_conv2d_restrict_and_unrolling"
 PLAIN, RESTRICT, UNROLLED = "conv2d_basic", "conv2d_restrict", "conv2d_unrolled"
 COUNTS = (100, 1_000, 10_000)  # images
 MANY = COUNTS[-1]
@@ -32,7 +32,7 @@ AT_HAND = datasets.SAMPLE_COUNT  # images in this repository
 SEVEN, EIGHT = "seven rows", "eight rows"  # of the filter: right, and a row too many
 # The convolutions' names in the GPU's record -> in that of NumPy.
 BY_GPU = {UNROLLED: SEVEN, "a row too many": EIGHT}
-ANSWERS = "201_answers"
+ANSWERS = "110_answers"
 COURSE = "the course's LeNet"
 LABS = "the labs' LeNet"
 
@@ -76,10 +76,10 @@ def right_answers(
 
 
 def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "201_answers": right answers of both networks, with NumPy.
+    """Yield the rows of the record "110_answers": right answers of both networks, with NumPy.
 
     count: images to classify. The rows of a larger number of images, and of the course's network
-    where its file is not at hand, come from data/measured/201_answers.json.
+    where its file is not at hand, come from data/measured/110_answers.json.
     """
     convolutions = {SEVEN: network.conv2d, EIGHT: eight_rows}
     at_hand = networks_at_hand()
@@ -120,7 +120,7 @@ def answers_table(record: Record) -> str:
 
 
 def same_on_gpu(counted: Record, times: Record) -> tuple[int, int]:
-    """Return how many counts of the GPU's kernels "201_answers" repeats, and how many there are."""
+    """Return how many counts of the GPU's kernels "110_answers" repeats, and how many there are."""
     by_numpy, by_gpu = answers_of(counted), answers_of(times)
     same = [
         by_numpy[name, BY_GPU[which], count] == right
@@ -130,7 +130,7 @@ def same_on_gpu(counted: Record, times: Record) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Count the right answers over 10,000 images and write results/201_answers.json."""
+    """Count the right answers over 10,000 images and write results/110_answers.json."""
     record = results.record(
         ANSWERS, lambda: measure_answers(MANY), device=device.select(), lab=LAB, needs_gpu=False
     )

@@ -2,7 +2,7 @@
 sums over them.
 
     rows = several_gpus.measure(cards.Cards())            # on GPUs; minutes
-    record = several_gpus.record(gpu, lab="403_several_gpus")
+    record = several_gpus.record(gpu, lab="502_several_gpus")
 
 Every result is compared bit for bit with that of one card before it is timed. `card_mistakes` has
 what the driver answers to a misuse.
@@ -30,7 +30,7 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import network_plan, trained_weights
 
-RECORD = "403_several_gpus"  # in data/measured/
+RECORD = "502_several_gpus"  # in data/measured/
 KERNEL = "conv2d_register_tiled"
 LAYER = "layer 1"
 IMAGES = 10_000

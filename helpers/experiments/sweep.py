@@ -1,6 +1,6 @@
 """The search for the fastest sizes of conv2d_register_tiled by Kernel Tuner.
 
-    # On a GPU. It writes results/204_sweep_layer_1.json and so on; copy them to data/measured/.
+    # On a GPU. It writes results/203_sweep_layer_1.json and so on; copy them to data/measured/.
     python -m helpers.experiments.sweep            # all layers
     python -m helpers.experiments.sweep "layer 2"  # one layer
 
@@ -11,7 +11,7 @@ PyCUDA; a wrong one is recorded as rejected and never timed. `sweep_replay` runs
 strategies of Kernel Tuner on a record.
 
 Kernel Tuner times with events of its own: the average of 7 launches in a row, with warm caches. The
-order of nearly equal configurations means nothing before `timing.compare` compares them; lab 204
+order of nearly equal configurations means nothing before `timing.compare` compares them; lab 203
 times the best ones again.
 
 Functions import Kernel Tuner only when they run: it imports PyCUDA, and `device.select` decides
@@ -42,7 +42,7 @@ from helpers.problems.conv2d import Conv2d, RegisterTiled
 
 KERNEL = "conv2d_register_tiled"
 BATCH = 10_000
-LAB = "204_conv2d_sweep"
+LAB = "203_conv2d_sweep"
 # The parameters of a configuration: columns, rows and maps of a thread; columns, rows and images of
 # a block; channels staged at a time; unrolled filter rows. The threads of a block follow from
 # these, but Kernel Tuner needs them among the parameters.
@@ -353,8 +353,8 @@ def import_kernel_tuner() -> Any:
 
 
 def record_name(name: str) -> str:
-    """Return the name of a layer's record: "204_sweep_layer_1" for "layer 1"."""
-    return f"204_sweep_{name.replace(' ', '_')}"
+    """Return the name of a layer's record: "203_sweep_layer_1" for "layer 1"."""
+    return f"203_sweep_{name.replace(' ', '_')}"
 
 
 def recorded(name: str) -> results.Record:

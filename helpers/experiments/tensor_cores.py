@@ -271,7 +271,7 @@ def reported_table(record: Record) -> str:
     """Return the fastest of the course reports for both layers, and ours."""
     best: dict[str, tuple[float, str]] = {}
     for row in results.reported("course_reports"):
-        # The streams' op times are those of launches: lab 111.
+        # The streams' op times are those of launches: lab 113.
         if row["batch"] == BATCH and row["report"] in "ABC" and row["optimization"] != "streams":
             one = row["op1_ms"] + row["op2_ms"], row["optimization"]
             best[row["report"]] = min(best.get(row["report"], one), one)
@@ -359,7 +359,7 @@ def _draw_times(ax: Axes, record: Record, layer: str) -> None:
     ax.set_xlim(0)
     ax.set_xlabel(f"op time (ms), cold caches, {BATCH:,} images")
     words = Ratio.of_row(halves_over_float(record, layer)).words()
-    plotting.style(ax, f"{layer}: tensor cores with halves, beside lab 110's kernel: {words}")
+    plotting.style(ax, f"{layer}: tensor cores with halves, beside lab 112's kernel: {words}")
 
 
 def reach(layer: str, record: Record) -> float:

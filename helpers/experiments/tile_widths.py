@@ -1,6 +1,6 @@
 """Which size is best: widths of conv2d_tiled's tiles, and the best configurations of the sweep.
 
-`measure` makes the record "204_tiles". `lanes` counts what a width takes before anything runs, and
+`measure` makes the record "203_tiles". `lanes` counts what a width takes before anything runs, and
 `counters` what the simulator sees. The sweep itself is in `sweep`.
 """
 
@@ -126,7 +126,7 @@ def _timed(problem: conv2d.Problem, spec: conv2d.Conv2d, where: Mapping[str, Any
 
 
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "204_tiles", measured on the selected GPU.
+    """Yield the rows of the record "203_tiles", measured on the selected GPU.
 
     For each layer: the kernel that the labs take (rank 0), the sweep's best TOP with their ratio to
     it, and, for LAYERS, conv2d_tiled by tile_width.

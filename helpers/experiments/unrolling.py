@@ -1,6 +1,6 @@
 """`__restrict__` and unrolling in the layer: machine code and times.
 
-`measure_code` yields the rows of the record "201_sass", `measure` those of "201_unrolling".
+`measure_code` yields the rows of the record "110_sass", `measure` those of "110_unrolling".
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ EXCERPT_LINES, EXCERPT_AFTER = 8, 6  # of the machine code, and from which instr
 
 
 def measure_code(sum_in_y: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "201_sass": counts of instructions in each kernel's code.
+    """Yield the rows of the record "110_sass": counts of instructions in each kernel's code.
 
     sum_in_y: the source of the kernel that sums in y.
     """
@@ -84,7 +84,7 @@ def _compiled(
 
 
 def codes_of(record: Record) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the rows of "201_sass" by series and width of the filter."""
+    """Return the rows of "110_sass" by series and width of the filter."""
     return {(row["series"], row["filter_width"]): row for row in record.rows()}
 
 
@@ -163,7 +163,7 @@ def stores_table(sum_in_y: str, record: Record) -> str:
 
     A store touches whole sectors of 32 bytes, of which it need not write each byte.
 
-    record: "201_unrolling", for the times.
+    record: "110_unrolling", for the times.
     """
     ms = times_of(record)
     rows = []
@@ -222,7 +222,7 @@ def reported_table(times: Record, counted: Record) -> str:
 
 
 def measure(own: Mapping[str, Any], by_hand: network.Convolution) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "201_unrolling", measured on the selected GPU.
+    """Yield the rows of the record "110_unrolling", measured on the selected GPU.
 
     own: the compiled functions of the kernel that sums in y, by the series of PROMISES. by_hand:
     the convolution with a row too many, as the GPU computes it.
@@ -295,7 +295,7 @@ def _compare(
 
 
 def times_of(record: Record) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return the timed rows of "201_unrolling" by series, layer and number of images."""
+    """Return the timed rows of "110_unrolling" by series, layer and number of images."""
     return {
         (row["series"], row["layer"], row["batch"]): row
         for row in record.rows()

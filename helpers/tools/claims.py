@@ -11,7 +11,7 @@ Between "= " and the end stands what the number is: a field of a row of a record
 a number, or several of these joined by * / + - in the usual order.
 
     107_layer(op time; layer=layer 1; batch=10000)          the row's median_ms
-    110_register(ratio; layer=layer 1).high                  another field of a row
+    112_register(ratio; layer=layer 1).high                  another field of a row
     min 107_layer(cuDNN (PyTorch, FP32); layer=layer 1)      of several rows the least; also: max
     min benchmark_tensor(way=halves; layer=layer 1)          rows of any series
     100 * 104_tiles(copy) / 104_tiles(conv1d_vector)         a share in percent

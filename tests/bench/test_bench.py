@@ -253,10 +253,10 @@ def gpu(monkeypatch, tmp_path):
 
 
 def test_a_comparison_writes_a_record_with_one_schema(small, gpu, tmp_path):
-    times = small.compare("conv2d_constant", TILED, record="109_try")
+    times = small.compare("conv2d_constant", TILED, record="111_try")
     assert times.ratio(TILED).value == 0.5 and times.ms("conv2d_constant") == 2.0
-    record = results.load(tmp_path / "109_try.json")
-    assert record.lab == "109_conv2d_tiles" and set(record.sources) == {"conv2d_constant", TILED}
+    record = results.load(tmp_path / "111_try.json")
+    assert record.lab == "111_conv2d_tiles" and set(record.sources) == {"conv2d_constant", TILED}
     row = record.one(series=TILED)
     assert (row["over"], row["ratio"], row["low"]) == ("conv2d_constant", 0.5, 0.495)
     assert row["registers"] == 32 and row["channels"] == SMALL.C
@@ -265,10 +265,10 @@ def test_a_comparison_writes_a_record_with_one_schema(small, gpu, tmp_path):
 
 
 def test_a_second_experiment_goes_to_the_same_record_and_a_repeated_one_takes_its_place(small, gpu):
-    small.compare("conv2d_constant", TILED, record="109_try")
-    times = small.sweep(TILED, TILE_WIDTH=(8, 16), record="109_try")
+    small.compare("conv2d_constant", TILED, record="111_try")
+    times = small.sweep(TILED, TILE_WIDTH=(8, 16), record="111_try")
     assert len(times.record.measurements) == 4
-    times = small.sweep(TILED, TILE_WIDTH=(8, 16), record="109_try")
+    times = small.sweep(TILED, TILE_WIDTH=(8, 16), record="111_try")
     assert len(times.record.measurements) == 4
     assert times.ms(TILED, tile_width=8) == 1.0
     with pytest.raises(KeyError, match="2 times of 'conv2d_tiled'"):
@@ -278,9 +278,9 @@ def test_a_second_experiment_goes_to_the_same_record_and_a_repeated_one_takes_it
 def test_a_students_kernel_is_timed_beside_ours_and_not_before_it_has_passed(small, gpu):
     right, wrong = cell_of(TILED), cell_of(TILED, ("c < C", "c < C - 1"))
     with pytest.raises(bench.KernelError, match="two kernels are called 'yours: conv2d_tiled'"):
-        small.compare("conv2d_constant", TILED, right, wrong, record="109_try")
+        small.compare("conv2d_constant", TILED, right, wrong, record="111_try")
     other = small.kernel(wrong, label="yours: the second")
-    times = small.compare("conv2d_constant", TILED, right, other, record="109_try")
+    times = small.compare("conv2d_constant", TILED, right, other, record="111_try")
     lines = times.table().splitlines()
     assert any(line.startswith(NOT_YET) for line in lines)
     assert any("4.00 x as fast" in line and "yours" in line for line in lines)
@@ -292,17 +292,17 @@ def test_a_students_kernel_is_timed_beside_ours_and_not_before_it_has_passed(sma
 
 
 def test_a_time_of_an_earlier_text_of_a_cell_is_not_shown_for_a_wrong_one(small, gpu):
-    small.compare("conv2d_constant", cell_of(TILED), record="109_try")
-    times = small.compare("conv2d_constant", cell_of(TILED, ("c < C", "c < 1")), record="109_try")
+    small.compare("conv2d_constant", cell_of(TILED), record="111_try")
+    times = small.compare("conv2d_constant", cell_of(TILED, ("c < C", "c < 1")), record="111_try")
     assert times[1].state == NOT_YET and times[1].ratio is None
 
 
 def test_our_own_kernel_that_is_wrong_is_never_timed(small, gpu):
     wrong = small.kernel(TILED).changed("c < C", "c < C - 1", label="a channel less")
     with pytest.raises(bench.NotReadyError, match="only the first channel is summed"):
-        small.compare("conv2d_constant", wrong, record="109_try")
+        small.compare("conv2d_constant", wrong, record="111_try")
     with pytest.raises(bench.NotReadyError):
-        small.sweep(wrong, record="109_try")
+        small.sweep(wrong, record="111_try")
 
 
 def test_a_ready_without_a_verdict_is_not_timed():
@@ -343,10 +343,10 @@ def test_the_layer_on_a_device_checks_every_output():
 def test_the_record_with_low_and_high_is_read():
     layer = bench.layer("layer 1")
     maps = [layer.kernel("conv2d_tiled_maps", MAPS=count) for count in (2, 4)]
-    times = layer.compare("conv2d_constant", TILED, *maps, record="109_tiles")
+    times = layer.compare("conv2d_constant", TILED, *maps, record="111_tiles")
     old = {
         row["maps"]: row
-        for row in results.load(results.MEASURED / "109_tiles.json").rows()
+        for row in results.load(results.MEASURED / "111_tiles.json").rows()
         if row.get("layer") == "layer 1" and row["series"] == "ratio"
     }
     assert times.ratio(TILED).value == old[1]["ratio"]
@@ -357,8 +357,8 @@ def test_the_record_with_low_and_high_is_read():
 def test_the_record_with_ratio_low_and_the_other_direction_is_read():
     layer = bench.layer("layer E2")
     held = layer.kernel("conv2d_constant", label="held to 32 registers")
-    times = layer.compare("conv2d_basic", "conv2d_constant", held, record="200_constant")
-    rows = results.load(results.MEASURED / "200_constant.json").rows()
+    times = layer.compare("conv2d_basic", "conv2d_constant", held, record="109_constant")
+    rows = results.load(results.MEASURED / "109_constant.json").rows()
     where = {"layer": "layer E2", "batch": 10_000}
     for label, series in (("conv2d_constant", "ratio"), (held.label, "32 registers")):
         (old,) = (
@@ -411,9 +411,9 @@ def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
     layer = bench.layer("layer 1")
     right, wrong = cell_of(TILED), cell_of(TILED, ("c < C", "c < C - 1"))
     basic = layer.kernel("conv2d_basic", TILE_WIDTH=4)
-    times = layer.compare("conv2d_constant", basic, right, record="109_tiles")
+    times = layer.compare("conv2d_constant", basic, right, record="111_tiles")
     assert [one.state for one in times[1:]] == ["not timed here"] * 2
-    wrong_there = bench.layer("layer 2").compare("conv2d_constant", wrong, record="109_tiles")
+    wrong_there = bench.layer("layer 2").compare("conv2d_constant", wrong, record="111_tiles")
     assert wrong_there[1].state == NOT_YET
     with pytest.raises(KeyError, match="conv2d_basic, tile_width 4 has no ratio: not timed here"):
         times.ratio("conv2d_basic")
@@ -422,7 +422,7 @@ def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
 
 
 def test_one_and_by_name_what_is_ambiguous():
-    record = results.load(results.MEASURED / "109_tiles.json")
+    record = results.load(results.MEASURED / "111_tiles.json")
     assert record.one(series=TILED, layer="layer 1", maps=1)["kernel"] == TILED
     assert set(record.by("tile_width", series=TILED, layer="layer 2")) == {8, 16, 20, 32}
     with pytest.raises(KeyError, match=r"has \d+ rows with .*: name more entries, of .*layer, "):
@@ -460,11 +460,11 @@ def test_a_ratio_outside_of_its_interval_is_refused():
 def test_figures_follow_the_times():
     layer = bench.layer("layer 1")
     maps = [layer.kernel("conv2d_tiled_maps", MAPS=count) for count in (2, 4)]
-    times = layer.compare("conv2d_constant", *maps, record="109_tiles")
+    times = layer.compare("conv2d_constant", *maps, record="111_tiles")
     curve = bench.curve(times, by="maps")
     assert "maps 4 is best, 1.56 x as fast" in curve.axes[0].get_title(loc="left")
     assert curve.axes[0].get_ylim()[0] == 0
-    widths = layer.sweep("conv2d_constant", TILED, TILE_WIDTH=(8, 16, 20, 32), record="109_tiles")
+    widths = layer.sweep("conv2d_constant", TILED, TILE_WIDTH=(8, 16, 20, 32), record="111_tiles")
     assert len(bench.curve(widths, by="tile_width").axes[0].get_legend().get_texts()) == 2
     assert len(bench.ladder(widths).axes[0].get_yticklabels()) == 8
     assert bench.roofline(widths).axes[0].get_xscale() == "log"

@@ -20,7 +20,7 @@ SHAPE = limits.ConvShape(B=4, C=2, M=5, H=9, W=13, K=3)
 
 @pytest.fixture(scope="module")
 def record() -> results.Record:
-    return results.load(results.MEASURED / "202_im2col_gemm.json")
+    return results.load(results.MEASURED / "200_im2col_gemm.json")
 
 
 def changed(record: results.Record, series: str, layer: str, change) -> results.Record:

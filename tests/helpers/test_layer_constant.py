@@ -15,7 +15,7 @@ from helpers.limits import CONSTANT_BYTES
 
 @pytest.fixture(scope="module")
 def record() -> results.Record:
-    return results.load(results.MEASURED / "200_constant.json")
+    return results.load(results.MEASURED / "109_constant.json")
 
 
 def with_ratios(record: results.Record, ratio: float, **where) -> results.Record:
@@ -70,7 +70,7 @@ def test_unused_shared_memory_holds_so_many_blocks(blocks):
 
 
 def test_shares_of_the_counters():
-    counted = results.load(results.MEASURED / "109_caches.json")
+    counted = results.load(results.MEASURED / "111_caches.json")
     lines = layer_constant.caches_table(counted).splitlines()
     (line,) = (one for one in lines if one.startswith(f"layer 2, {CONSTANT}"))
     (row,) = (
@@ -108,8 +108,8 @@ def test_an_interval_around_one_is_no_difference(record):
 
 def test_with_equally_many_warps_constant_memory_wins_where_it_loses_alone():
     """The lab says so of layer E2: its registers cost it warps, and nothing else does."""
-    held = results.load(results.MEASURED / "200_blocks.json")
-    counted = results.load(results.MEASURED / "200_counters.json")
+    held = results.load(results.MEASURED / "109_blocks.json")
+    counted = results.load(results.MEASURED / "109_counters.json")
     ratio = {row["blocks"]: row["ratio"] for row in layer_constant._rows(held, "held")
              if row["layer"] == "layer E2"}  # fmt: skip
     warps = {(row["kernel"], row["blocks"]): row["warps_active"] for row in counted.rows()

@@ -17,7 +17,7 @@ RAGGED = ConvShape(2, 3, 5, 21, 30, 4)
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "109_tiles.json")
+    return results.load(results.MEASURED / "111_tiles.json")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_resident_warps(registers, warps, want):
 
 
 def maps_of(record: results.Record, layer: bench.Problem) -> bench.Times:
-    """What lab 109 compares, of a record."""
+    """What lab 111 compares, of a record."""
     maps = [layer.kernel("conv2d_tiled_maps", MAPS=maps) for maps in (2, 4, 8, 16)]
     plain = layer.kernel("conv2d_constant")
     return bench.Times.read(record, layer, [layer.kernel("conv2d_tiled"), *maps], plain)
@@ -104,7 +104,7 @@ def test_ours_stand_below_the_reports(times):
     layers = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
     best = {name: maps_of(times, layer) for name, layer in layers.items()}
     variants = {
-        name: [layer.compare("conv2d_constant", "conv2d_tiled", record="109_reported")]
+        name: [layer.compare("conv2d_constant", "conv2d_tiled", record="111_reported")]
         for name, layer in layers.items()
     }
     *_, plain, last = layer_tiles.reported_table(best, variants).splitlines()

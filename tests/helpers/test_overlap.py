@@ -15,7 +15,7 @@ from helpers.problems import streams
 
 @pytest.fixture(scope="module")
 def record() -> Record:
-    return results.load(results.MEASURED / "111_streams.json")
+    return results.load(results.MEASURED / "113_streams.json")
 
 
 @pytest.fixture

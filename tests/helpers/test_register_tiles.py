@@ -23,7 +23,7 @@ WALKED = dataclasses.replace(
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "110_register.json")
+    return results.load(results.MEASURED / "112_register.json")
 
 
 def test_the_filter_in_constant_memory_computes_the_same_layer():

@@ -216,7 +216,7 @@ def test_one_gpu_shows_the_recorded_numbers(monkeypatch, capsys):
     package.driver = driver
     monkeypatch.setitem(sys.modules, "pycuda", package)
     monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
-    record = several_gpus.record(SimpleNamespace(kind="gpu"), lab="403_several_gpus")
+    record = several_gpus.record(SimpleNamespace(kind="gpu"), lab="502_several_gpus")
     assert record.name == several_gpus.RECORD and "One GPU here" in capsys.readouterr().out
 
 

@@ -17,7 +17,7 @@ from helpers.experiments.tile_widths import BEST, LAYERS, TILED, WIDTHS
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "204_tiles.json")
+    return results.load(results.MEASURED / "203_tiles.json")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -16,12 +16,12 @@ from helpers.problems.lenet import network, trained_weights
 
 @pytest.fixture(scope="module")
 def counted() -> results.Record:
-    return results.load(results.MEASURED / "201_answers.json")
+    return results.load(results.MEASURED / "110_answers.json")
 
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "201_unrolling.json")
+    return results.load(results.MEASURED / "110_unrolling.json")
 
 
 def changed(record: results.Record, change) -> results.Record:
@@ -99,7 +99,7 @@ def test_the_title_names_the_width_that_gains_most(times):
         ratio = 0.25 if parameters["filter_width"] == 9 else 0.8
         return {**parameters, "ratio": ratio, "low": ratio, "high": ratio}
 
-    codes = results.load(results.MEASURED / "201_sass.json")
+    codes = results.load(results.MEASURED / "110_sass.json")
     figure = unrolling.widths_figure(changed(times, best_at_nine), codes)
     assert "most at K = 9 (4.00" in figure.axes[0].get_title(loc="left")
     plt.close("all")

@@ -125,7 +125,7 @@ def whole_maps_missing(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 EXERCISE = Exercise(
     name="conv2d_chunk",
-    lab="200_conv2d_constant_memory",
+    lab="109_conv2d_constant_memory",
     title="A filter in chunks: some maps and some channels a launch",
     folder=Path(__file__).parent,
     most_of_a_block=lambda case: TILE * TILE,

@@ -64,7 +64,7 @@ def short_window(rows: int):
 
 EXERCISE = Exercise(
     name="conv2d_patch",
-    lab="110_conv2d_register_tiling",
+    lab="112_conv2d_register_tiling",
     title="Share the rows of cells of a patch in registers",
     folder=Path(__file__).parent,
     timed=image,

@@ -66,7 +66,7 @@ def rows_only(first: int):
 
 EXERCISE = Exercise(
     name="conv2d_two",
-    lab="109_conv2d_tiles",
+    lab="111_conv2d_tiles",
     title="Two outputs, one under the other, from one reading of the tile",
     folder=Path(__file__).parent,
     timed=image,

@@ -69,7 +69,7 @@ def one_row_of_four(case: Case) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="gemm_flat",
-    lab="202_conv2d_im2col_gemm",
+    lab="200_conv2d_im2col_gemm",
     title="Load flat tiles of a product of matrices",
     folder=Path(__file__).parent,
     timed=matrices,

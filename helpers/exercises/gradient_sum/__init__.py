@@ -159,7 +159,7 @@ def _hint(finding: str) -> str:
 
 EXERCISE = PythonExercise(
     name="gradient_sum",
-    lab="403_several_gpus",
+    lab="502_several_gpus",
     title="The waits of a sum over cards",
     folder=Path(__file__).parent,
     answer="total",

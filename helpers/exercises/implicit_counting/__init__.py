@@ -50,7 +50,7 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: b
 
 EXERCISE = Exercise(
     name="implicit_counting",
-    lab="203_conv2d_fusion",
+    lab="202_conv2d_fusion",
     title="Count channel, row and column up, without divisions",
     folder=Path(__file__).parent,
     timed=layer,

@@ -124,7 +124,7 @@ def _hint(findings: list[str], buffers: int) -> str:
 
 EXERCISE = PythonExercise(
     name="mend",
-    lab="111_streams",
+    lab="113_streams",
     title="The waits that two buffers need",
     folder=Path(__file__).parent,
     answer="mend",

@@ -41,7 +41,7 @@ EVERYTHING = (
 # The share of pairs of widths that a model must rank so. Not all: a model may count how many
 # multiprocessors one image keeps busy, and then a few large blocks cost more than many small ones.
 RANKED = 0.75
-RECORD = Path(__file__).resolve().parents[3] / "data/measured/204_tiles.json"
+RECORD = Path(__file__).resolve().parents[3] / "data/measured/203_tiles.json"
 
 
 class Seen(SimpleNamespace):
@@ -237,7 +237,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
 
 EXERCISE = PythonExercise(
     name="cost",
-    lab="204_conv2d_sweep",
+    lab="203_conv2d_sweep",
     title="A model of costs that chooses the tile",
     folder=Path(__file__).parent,
     answer="cost",

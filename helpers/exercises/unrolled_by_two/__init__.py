@@ -72,7 +72,7 @@ def most_turns(case: Case) -> float:
 
 EXERCISE = Exercise(
     name="unrolled_by_two",
-    lab="201_conv2d_restrict_and_unrolling",
+    lab="110_conv2d_restrict_and_unrolling",
     title="Unroll by two, for odd widths too",
     folder=Path(__file__).parent,
     timed=layer,

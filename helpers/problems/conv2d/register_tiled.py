@@ -21,7 +21,7 @@ from . import refusals
 from .base import Conv2d
 from .shapes import LAYERS, LayerError, ceil_div
 
-# The fastest configurations of lab 204's sweep on an H200.
+# The fastest configurations of lab 203's sweep on an H200.
 FITTED: dict[str, dict[str, Any]] = {
     "layer 1": {"patch": (4, 2, 4), "patches": (20, 8, 1), "staged": 1, "unroll": 7},
     "layer 2": {"patch": (4, 2, 8), "patches": (9, 17, 1), "staged": 4, "unroll": 1},
