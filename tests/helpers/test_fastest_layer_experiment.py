@@ -205,7 +205,7 @@ def test_tables_have_every_way_layer_and_report(recorded):
     assert all(way in table for way in (fast.UNITS, *fast.WAYS, "cuDNN, FP32"))
     winners = fast.winners_table(fast.benchmark())
     assert sum(line.startswith("layer ") for line in winners.splitlines()) == 1 + 4 * 3
-    assert "conv2d_wgmma" in winners and "conv2d_register_images" in winners
+    assert "conv2d_wgmma" in winners and "conv2d_implicit_mma_split" in winners
     reports = fast.reports_table(fast.times(recorded), results.reported("course_reports"))
     assert all(f"report {one}" in reports for one in "ABC")
 
