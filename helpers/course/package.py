@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from helpers import exercises
 from helpers.course import release, submissions
 from helpers.course.errors import CourseError
 
@@ -39,6 +40,9 @@ def write(wanted: Sequence[str], to: Path) -> int:
     chosen = release.chosen(wanted)
     for folder in _FOLDERS:
         shutil.copytree(ROOT / folder, to / folder, ignore=_ignored)
+    for one in map(exercises.find, exercises.names()):
+        stub = to / one.folder.relative_to(ROOT) / f"stub{one.suffix}"
+        stub.write_text(re.sub(r"\A%%", "// %%", one.stub), encoding="utf-8")
     for name in _FILES:
         if (ROOT / name).exists():
             shutil.copyfile(ROOT / name, to / name)

@@ -4,8 +4,8 @@
     exercise.check(conv1d_edge)
     exercise.hint()
 
-A module in here is data: title, cases, reference, budgets and hints. Beside it lie stub.cu (the
-notebook's cell) and solution.cu; further answers, right and wrong, are those of the tests. The
+A module in here is data: title, cases, reference, budgets and hints. Beside it lies solution.cu,
+of which `gaps` makes the notebook's cell; further answers, right and wrong, are the tests'. The
 notebook's check and a grader call the same module. The modules of a lab with several exercises lie
 in a folder of their own (puzzles/).
 """
@@ -72,9 +72,12 @@ def _by_lab() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _folders() -> dict[str, str]:
-    """The module of each exercise by its name: a folder is an exercise if a stub lies in it."""
+    """The module of each exercise by its name. A folder is an exercise if a solution lies in it, or
+    its stub alone, as in a package for students.
+    """
     here = Path(__file__).parent
-    folders = {path.parent.relative_to(here) for path in here.rglob("stub.*")}
+    files = (path for stem in ("solution", "stub") for path in here.rglob(f"{stem}.*"))
+    folders = {path.parent.relative_to(here) for path in files}
     return {folder.name: ".".join((__name__, *folder.parts)) for folder in folders}
 
 

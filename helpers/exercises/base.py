@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from helpers.exercises import gaps
 from helpers.exercises.cases import LIMIT_S
 from helpers.exercises.hints import next_hint
 from helpers.exercises.verdict import ExerciseError, Verdict
@@ -38,7 +39,9 @@ class BaseExercise(abc.ABC):
 
     @cached_property
     def stub(self) -> str:
-        """The text of the notebook's cell."""
+        """The text of the notebook's cell: the solution without its gaps. A package for students
+        has a file of it, in place of the solution.
+        """
         return self.text(f"stub{self.suffix}")
 
     @cached_property
@@ -55,10 +58,14 @@ class BaseExercise(abc.ABC):
 
     def text(self, file: str, folder: Path | None = None) -> str:
         """The text of a cell in a file, by default beside the module. What is a comment there,
-        `// %%kernel`, begins the cell.
+        `// %%kernel`, begins the cell. Without a file of the stub, it is made of the solution.
         """
         path = (folder or self.folder) / file
-        return re.sub(r"\A// %%", "%%", path.read_text(encoding="utf-8"))
+        if path.stem == "stub" and not path.is_file():
+            made = gaps.stub(path.with_stem("solution").read_text(encoding="utf-8"))
+        else:
+            made = gaps.solution(path.read_text(encoding="utf-8"))
+        return re.sub(r"\A// %%", "%%", made)
 
     @abc.abstractmethod
     def is_answer(self, text: str) -> bool:
