@@ -115,7 +115,8 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Gaps 1 and 2 are two lines of axpy_basic, in lab 100, letter by letter.",
+        "Gaps 1 and 2 are two lines of axpy_basic, letter by letter: the one that begins with "
+        "`const int i`, and the `if`.",
         "Gap 3 is a loop over j = 0, 1, 2. Its cell is i - 1 + j, and it is in the array if "
         "cell >= 0 && cell < n.",
         "In the loop: if the cell is in the array, sum += N[cell] * filter[j]. The store below "
