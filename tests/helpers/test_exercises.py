@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from tests import exercises as answers
 
 pytestmark = pytest.mark.long
 
-LABS = Path(__file__).parents[2] / "labs"
 ALL = [exercises.find(name) for name in exercises.names()]
 PUZZLES = exercises.of_lab(labs.number(puzzles.LAB))
 RIGHT = [(one, answer) for one in ALL for answer in answers.right(one)]
@@ -41,7 +39,7 @@ def title(value: object) -> str:
 
 
 def test_every_lab_has_exercises_in_their_order():
-    files = [path.stem for path in sorted(LABS.glob("*.ipynb"))]
+    files = [path.stem for path in labs.notebooks()]
     assert list(dict.fromkeys(one.lab for one in ALL)) == files
     for lab in files:
         places = [one.place for one in exercises.of_lab(labs.number(lab))]
@@ -246,7 +244,7 @@ def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
 
 
 def test_the_estimate_orders_the_board_as_the_record_of_times_does():
-    rows = results.load(LABS.parent / "data/measured/501_leaderboard.json").rows()
+    rows = results.load(results.MEASURED / "501_leaderboard.json").rows()
     for layer in leaderboard.LAYERS:
         ms = {row["series"]: row["median_ms"] for row in rows if row["layer"] == layer}
         assert sorted(ms, key=ms.get) == sorted(

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import device, exercises
-from helpers.exercises import labs, on_gpu
+from helpers import device, exercises, labs
+from helpers.exercises import on_gpu
 from helpers.jupyterlab.__main__ import environment
 from helpers.kernel_cells import parse
 
-LABS = sorted((Path(__file__).parents[2] / "labs").glob("*.ipynb"))
 STARTUP = Path(__file__).parents[2] / "helpers/jupyterlab/startup.py"
 CHECK = (
     'from helpers import exercises\nexercise = exercises.find("conv1d_edge")\n'
@@ -89,7 +88,7 @@ def test_the_device_gives_what_the_cases_want(shell):
             prepared.free()
 
 
-@pytest.mark.parametrize("path", LABS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", labs.notebooks(), ids=lambda path: path.stem)
 def test_a_lab_shows_its_stubs_and_calls_its_exercises(path):
     number = labs.number(path.stem)
     mine = exercises.of_lab(number)

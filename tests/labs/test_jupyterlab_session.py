@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import copies
 from tests import exercises as answers
 from tests.labs.browser import WAIT_MS, open_file, screenshot
@@ -131,7 +131,7 @@ def student(server, page):
 @pytest.fixture
 def copy(request):
     """A copy of a lab, as make jupyter makes it, beside the student's own."""
-    (lab,) = (ROOT / "labs").glob(f"{request.param}_*.ipynb")
+    (lab,) = (path for path in labs.notebooks() if labs.number(path.stem) == request.param)
     # A name of its own for each test: JupyterLab keeps the kernel of a name that it knows.
     file = ROOT / copies.FOLDER / f"browser_test_{os.getpid()}x{next(NUMBERS)}_{lab.name}"
     file.write_text(copies.copy_of(lab.read_text(encoding="utf-8")), encoding="utf-8")
@@ -140,8 +140,8 @@ def copy(request):
 
 
 def test_the_copies_and_their_start_page_are_there(server, student):
-    labs = {path.name for path in (ROOT / "labs").glob("*.ipynb")}
-    assert labs <= {path.name for path in (ROOT / copies.FOLDER).glob("*.ipynb")}
+    mine = {labs.place(path) for path in labs.every(ROOT / copies.FOLDER)}
+    assert {labs.place(path) for path in labs.every()} <= mine
     student.goto(f"{server}/?token=key")
     student.locator(".jp-MarkdownViewer td a").first.wait_for()
     time.sleep(1)
