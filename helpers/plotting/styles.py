@@ -104,6 +104,7 @@ def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look
         (points, 0),
         textcoords="offset points",
         va="center",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},  # lines end below it
         **{"fontsize": "small", **look},
     )
 
