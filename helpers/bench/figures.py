@@ -95,7 +95,11 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
 
     figure, ax = plt.subplots(figsize=(9, 0.45 * len(times) + 2.2), layout="constrained")
     plotting.ladder(
-        ax, times.rows(), floor_ms=_floor_ms(times), yardstick=yardstick, title=title or _claim(times)
+        ax,
+        times.rows(),
+        floor_ms=_floor_ms(times),
+        yardstick=yardstick,
+        title=title or _claim(times),
     )
     plotting.caption(ax, times.record)
     return figure

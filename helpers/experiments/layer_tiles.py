@@ -117,20 +117,21 @@ def tile_figure(tile: int = 16, filter_width: int = 7, thread: tuple[int, int] =
         f"loaded by thread ({x}, {y})": {"facecolor": "#f3d9c8", "hatch": "/////"},
     }
     own, halo, loaded = looks
+    edge: styles.Look = {"edgecolor": styles.INK, "linewidth": 0.5}
     loads = [(row, column) for row in range(y, span, tile) for column in range(x, span, tile)]
     figure, ax = plt.subplots(figsize=(7, 7.4), layout="constrained")
     for row in range(span):
         for column in range(span):
-            look = dict(looks[own if max(row, column) < tile else halo])
-            if (row, column) in loads:
-                look["hatch"] = looks[loaded]["hatch"]
+            colour = looks[own if max(row, column) < tile else halo]["facecolor"]
+            hatch = looks[loaded]["hatch"] if (row, column) in loads else ""
+            look: styles.Look = {"facecolor": colour, "hatch": hatch, **edge}
+            if hatch:
                 label = f"{1 + loads.index((row, column))}"
                 box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
                 ax.text(column + 0.5, row + 0.5, label, ha="center", va="center", bbox=box)
-            edge: styles.Look = {"edgecolor": styles.INK, "linewidth": 0.5}
-            ax.add_patch(Rectangle((column, row), 1, 1, **{**edge, **look}))
-    window = {"fill": False, "edgecolor": styles.INK, "linewidth": 2.5}
-    ax.add_patch(Rectangle((x, y), filter_width, filter_width, **window))
+            ax.add_patch(Rectangle((column, row), 1, 1, **look))
+    frame = Rectangle((x, y), filter_width, filter_width, fill=False, ec=styles.INK, lw=2.5)
+    ax.add_patch(frame)
     title = (
         f"{tile} x {tile} threads load {span} x {span} cells: thread ({x}, {y}) loads "
         f"{len(loads)} of them\nand reads {filter_width} x {filter_width} (thick frame)"

@@ -66,9 +66,7 @@ def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
 
 def of_a_channel(space: str, access: str):
     """Return the lanes of an access for each block and channel, as a function for a budget."""
-    return lambda case, one: (
-        one.total("lanes", space, access) / (one.blocks * case["shape"].C)
-    )
+    return lambda case, one: one.total("lanes", space, access) / (one.blocks * case["shape"].C)
 
 
 def first_channel(case: Case) -> np.ndarray | None:

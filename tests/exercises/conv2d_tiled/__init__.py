@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.exercises.answers import right, wrong
 
 BEFORE = "        __syncthreads();   // outputs read cells that other threads loaded\n"
-AFTER = "        __syncthreads();   // the next channel overwrites the tile: not before all have read"
+AFTER = (
+    "        __syncthreads();   // the next channel overwrites the tile: not before all have read"
+)
 WORDS = "        // 3. This loop needs two barriers: __syncthreads(). Where?\n"
 CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
 ROWS = "r < SPAN && top + r < H; r += TILE_WIDTH"
@@ -34,11 +36,15 @@ WRONG = (
         status="finding",
     ),
     wrong(
-        "no guard at the lower edge", "below h", (ROWS, "r < SPAN; r += TILE_WIDTH"),
+        "no guard at the lower edge",
+        "below h",
+        (ROWS, "r < SPAN; r += TILE_WIDTH"),
         status="finding",
     ),
     wrong(
-        "indexed by the cell of the image", "not with h and w", (CELL, "tile[h + p][w + q]"),
+        "indexed by the cell of the image",
+        "not with h and w",
+        (CELL, "tile[h + p][w + q]"),
         status="finding",
     ),
     wrong(
@@ -47,6 +53,10 @@ WRONG = (
         (CELL, "channel[(h + p) * W + w + q]"),
         status="budget",
     ),
-    wrong("the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")),
-    wrong("the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")),
+    wrong(
+        "the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")
+    ),
+    wrong(
+        "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
+    ),
 )

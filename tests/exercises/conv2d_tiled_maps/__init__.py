@@ -16,7 +16,10 @@ WRONG = (
     wrong(
         "the cell read again for each map",
         "shared loads per product",
-        (f"const float cell = {CELL};", "const volatile float* cell = &tile[threadIdx.y + p][threadIdx.x + q];"),
+        (
+            f"const float cell = {CELL};",
+            "const volatile float* cell = &tile[threadIdx.y + p][threadIdx.x + q];",
+        ),
         ("sum[o] += cell", "sum[o] += *cell"),
         status="budget",
     ),
@@ -31,7 +34,13 @@ WRONG = (
         "weights of its first one",
         ("min(first + o, M - 1);", "first;"),
     ),
-    wrong("the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")),
-    wrong("the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")),
-    wrong("stores behind the last map", "out-of-bounds", ("if (first + o < M)", ""), status="finding"),
+    wrong(
+        "the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")
+    ),
+    wrong(
+        "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
+    ),
+    wrong(
+        "stores behind the last map", "out-of-bounds", ("if (first + o < M)", ""), status="finding"
+    ),
 )

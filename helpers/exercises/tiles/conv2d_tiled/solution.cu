@@ -30,7 +30,8 @@ __global__ void conv2d_tiled(
                 for (int q = 0; q < K; ++q)
                     //> 2. Put the cell of the tile in the place of 0.0f.
                     //= sum += 0.0f * filter[((m * C + c) * K + p) * K + q];
-                    sum += tile[threadIdx.y + p][threadIdx.x + q] * filter[((m * C + c) * K + p) * K + q];
+                    sum += tile[threadIdx.y + p][threadIdx.x + q]
+                        * filter[((m * C + c) * K + p) * K + q];
                     //<
         }
 

@@ -10,8 +10,8 @@ __global__ void conv2d_tiled_maps(
     const int across = (out_w + TILE_WIDTH - 1) / TILE_WIDTH;
     const int top = blockIdx.x / across * TILE_WIDTH, left = blockIdx.x % across * TILE_WIDTH;
     const int h = top + threadIdx.y, w = left + threadIdx.x, b = blockIdx.z;
-    const int first = blockIdx.y * MAPS + threadIdx.z;   // the thread's maps: first to first + MAPS - 1
-    float sum[MAPS] = {};                                // (threadIdx.z is 0)
+    const int first = blockIdx.y * MAPS + threadIdx.z;   // of the thread's maps; threadIdx.z is 0
+    float sum[MAPS] = {};                                // of the maps first to first + MAPS - 1
 
     for (int c = 0; c < C; ++c) {
         const float* channel = x + ((size_t)b * C + c) * H * W;
@@ -23,8 +23,8 @@ __global__ void conv2d_tiled_maps(
         if (h < out_h && w < out_w) {
             for (int p = 0; p < K; ++p) {
                 for (int q = 0; q < K; ++q) {
-                    //> Read the cell of the tile once. Then, in a loop over o from 0 to MAPS - 1, add
-                    //> its product to sum[o]: its weight is that of map m = min(first + o, M - 1).
+                    //> Read the cell of the tile once. Then add its product to each sum[o],
+                    //> with the weight of map m = min(first + o, M - 1).
                     const float cell = tile[threadIdx.y + p][threadIdx.x + q];
                     #pragma unroll
                     for (int o = 0; o < MAPS; ++o) {
