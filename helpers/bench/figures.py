@@ -197,7 +197,7 @@ def _draw_floor(ax: Axes, least: float) -> None:
 
     ax.axvline(least, color=styles.INK, linestyle="--")
     ax.annotate(
-        "floor", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
+        f"floor: {least:.2g}", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
         textcoords="offset points", va="top", fontsize="small",
     )  # fmt: skip
 
