@@ -190,6 +190,8 @@ def _time(
 ) -> Time:
     if kernel.yours and not problem.check(kernel):
         return Time(kernel, NOT_YET)  # also where an earlier text of the cell was timed
+    if kernel.yours and record.recalled:
+        return Time(kernel, NOT_HERE)  # a row of that name is of somebody else's text
     facts = {**problem.facts(kernel.spec), **dict(kernel.settings)}
     mine = [row for row in rows if _is_of(row, problem, kernel, facts)]
     timed = _closest([row for row in mine if row.get("median_ms") is not None], kernel, problem)

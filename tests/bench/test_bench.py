@@ -135,6 +135,16 @@ def test_a_cell_that_has_not_run_is_not_there_yet(small):
     missing = bench.yours("conv2d_tiled")
     assert "has not run" in str(small.check(missing))
     assert NOT_YET in small.count("conv2d_constant", missing).table()
+    changed = small.kernel(missing).changed("[PITCH]", "[48]", label="another pitch")
+    assert "has not run" in str(small.check(changed))
+
+
+def test_a_text_with_arrays_of_its_own_sizes_gets_no_dynamic_shared_memory(small):
+    (ours,) = small.plan(small.kernel(TILED))
+    own_size = ("extern __shared__ float tile[]", "__shared__ float tile[484]")
+    (static,) = small.plan(small.kernel(cell_of(TILED, own_size)))
+    (dynamic,) = small.plan(small.kernel(cell_of(TILED, ("extern __", "extern  __align__(8) __"))))
+    assert ours.shared == dynamic.shared > static.shared == 0
 
 
 def test_a_cell_of_the_notebook_is_found_by_its_name(monkeypatch):
@@ -421,6 +431,16 @@ def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
     plt.close("all")
 
 
+def test_a_recorded_row_is_never_the_time_of_a_students_text():
+    layer = bench.layer("layer 1")
+    record = results.load(results.MEASURED / "111_tiles.json")
+    mine, over = layer.kernel(cell_of(TILED)).named(TILED), layer.kernel("conv2d_constant")
+    for recalled, state in ((True, "not timed here"), (False, "measured")):
+        record = dataclasses.replace(record, recalled=recalled)
+        times = bench.Times.read(record, layer, [mine], over)
+        assert [one.state for one in times] == [state]
+
+
 def test_one_and_by_name_what_is_ambiguous():
     record = results.load(results.MEASURED / "111_tiles.json")
     assert record.one(series=TILED, layer="layer 1", maps=1)["kernel"] == TILED
@@ -461,6 +481,10 @@ def test_figures_follow_the_times():
     layer = bench.layer("layer 1")
     maps = [layer.kernel("conv2d_tiled_maps", MAPS=count) for count in (2, 4)]
     times = layer.compare("conv2d_constant", *maps, record="111_tiles")
+    (bars,) = bench.bars(times, floor=True).axes
+    floor = layer.floor_ms(times.record.device) / times.ms("conv2d_constant")
+    drawn = {text.get_text(): text.xy[0] for text in bars.texts}
+    assert drawn[f"floor: {floor:.2g}"] == floor
     curve = bench.curve(times, by="maps")
     assert "maps 4 is best, 1.56 x as fast" in curve.axes[0].get_title(loc="left")
     assert curve.axes[0].get_ylim()[0] == 0
