@@ -202,7 +202,7 @@ def floor_table(times: Times) -> str:
         if one.state == NOT_YET:
             lines.append((NOT_YET, *["-"] * (len(MARKS) + 2), ""))
             continue
-        least = floors(times.problem, one.kernel)  # type: ignore[arg-type]
+        least = floors(times.problem, one.kernel)
         top = max(least, key=lambda name: least[name])
         measured = ("-", "-") if one.ms is None else (f"{one.ms:.2f}", f"{least[top] / one.ms:.0%}")
         values = (f"{least[name]:.2f}" for name in MARKS)
@@ -247,7 +247,7 @@ def _draw_floors(ax: Axes, times: Times) -> None:
             styles.beside(ax, one.ms, place, f"{one.ms:.2f}")
     passed = {k: one for k, one in enumerate(times) if one.state != NOT_YET}
     for number, (name, marker) in enumerate(MARKS.items()):
-        at = [floors(times.problem, one.kernel)[name] for one in passed.values()]  # type: ignore[arg-type]
+        at = [floors(times.problem, one.kernel)[name] for one in passed.values()]
         ax.plot(at, list(passed), marker, color=styles.COLOURS[number], label=name, ms=7)
     styles.name_bars(ax, names)
     ax.set_xlim(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,9 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield layer(rng, ConvShape(9, 3, 19, 23, 25, 3), budgeted=False)
 
 
-def layer(rng: np.random.Generator, shape: ConvShape, rows: int = 16, **more: bool) -> Case:
+def layer(
+    rng: np.random.Generator, shape: ConvShape, rows: int = 16, budgeted: bool = True
+) -> Case:
     """A layer of whole numbers, which are exact in half; a block has an image and `rows` maps."""
     arrays = {
         "y": unwritten(shape.y_shape),
@@ -57,7 +60,7 @@ def layer(rng: np.random.Generator, shape: ConvShape, rows: int = 16, **more: bo
         {"layer": shape, "filter width": shape.K},
         {"shape": shape, "rows": rows},
         options=tuple(f"-D{name}={value}" for name, value in sizes.items()),
-        **more,
+        budgeted=budgeted,
     )
 
 
@@ -75,7 +78,7 @@ def products(case: Case) -> int:
 
 
 def product(
-    case: Case, offset: Callable[..., int] | None = None, first: int = 0, last: int | None = None
+    case: Case, offset: Callable[..., Any] | None = None, first: int = 0, last: int | None = None
 ) -> np.ndarray:
     """Return F X, of the terms `first` to `last` alone.
 
@@ -85,7 +88,7 @@ def product(
     return _shaped(case, _weights(case)[:, first:last] @ X[:, first:last])
 
 
-def unrolled(case: Case, offset: Callable[..., int] | None = None) -> np.ndarray:
+def unrolled(case: Case, offset: Callable[..., Any] | None = None) -> np.ndarray:
     """Return X of each image, (B, terms, outputs)."""
     shape = case["shape"]
     place = offset or (lambda c, p, q: (c * shape.H + p) * shape.W + q)
@@ -133,7 +136,7 @@ def row_major(case: Case) -> np.ndarray | None:
     if case["rows"] == 8:
         return None
     X = unrolled(case)
-    terms, outputs = (ceil_div(n, unit) * unit for n, unit in zip(X.shape[1:], (STEP, 32), strict=True))
+    terms, outputs = ceil_div(X.shape[1], STEP) * STEP, ceil_div(X.shape[2], 32) * 32
     F = np.zeros((case["shape"].M, terms))
     F[:, : X.shape[1]] = _weights(case)
     whole = np.zeros((X.shape[0], terms, outputs))

@@ -42,9 +42,7 @@ WRONG = (
     wrong("rows of outputs", "has WIDTH cells", (OFFSET, "(c * HEIGHT + p) * OUT_W + q;")),
     wrong("one channel", "first one: channel c", (OFFSET, "p * WIDTH + q;")),
     wrong("the first weights", "first 16 weights", ("weights + 16 * step", "weights")),
-    wrong(
-        "sums begin anew", "last 16 terms", (ADD, f"{ANEW} {ADD}")
-    ),
+    wrong("sums begin anew", "last 16 terms", (ADD, f"{ANEW} {ADD}")),
     wrong("part 0 twice", "part 1", (" + part * COLUMNS * PITCH, PITCH", ", PITCH")),
     wrong("part 0 alone", "part 1", (LOOP, LOOP.replace("32 / COLUMNS", "1"))),
     wrong("by rows", "`col_major`", ("__half, wmma::col_major> b", "__half, wmma::row_major> b")),
