@@ -130,8 +130,11 @@ class Times(Sequence[Time]):
         """Return the fastest kernel: by its ratio, or by its time where there is no baseline."""
 
         def key(one: Time) -> float:
-            value = one.ratio.value if one.ratio else one.ms
-            return float("inf") if value is None else value
+            if self.over is None:
+                return float("inf") if one.ms is None else one.ms
+            if one.ratio is None:  # the baseline over itself, or no time
+                return 1.0 if one.kernel == self.over else float("inf")
+            return one.ratio.value
 
         return min(self, key=key)
 
