@@ -13,15 +13,14 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote
 
+from helpers import labs
 from helpers.bench import predictions
 from helpers.exercises import base, stored
 from helpers.exercises.base import BaseExercise
 from helpers.exercises.stored import NOT_BEGUN, PASSED, TRIED
 
-LABS = Path(__file__).resolve().parents[2] / "labs"
 _SIGNS = {PASSED: "\u2713", TRIED: "\u25d0", NOT_BEGUN: "\u25cb"}
 
 
@@ -99,7 +98,7 @@ class Progress:
 def of(number: str, every: Sequence[BaseExercise]) -> Progress:
     """Return how far a lab is, by this session and by the file of its notebook."""
     # The lab itself says where its exercises stand, if the notebook's file is not known.
-    files = [stored.notebook(), *LABS.glob(f"{number}_*.ipynb")]
+    files = [stored.notebook(), *labs.LABS.glob(f"{number}_*.ipynb")]
     for file in filter(None, files):
         try:
             text = file.read_text(encoding="utf-8")

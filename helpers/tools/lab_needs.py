@@ -17,13 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers import exercises, kernel_cells, kernels
-from helpers.exercises import labs
+from helpers import exercises, kernel_cells, kernels, labs
 from helpers.exercises.exercise import Exercise
-from helpers.problems.measured import ROOT
 from helpers.simulator import compiler_cache, module, nvrtc, standard_headers, toolkit
 from helpers.simulator.toolchain import CompileFailed
 
+ROOT = labs.ROOT
 PAGE = "labs/README.md"
 BEGIN, END = "<!-- from here: python -m helpers.tools.lab_needs --write -->", "<!-- up to here -->"
 # Those that a kernel here may be the first to need; CUDA 13 has none before 7.5. What is compiled
