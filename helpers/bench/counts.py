@@ -227,8 +227,7 @@ class Counts(Sequence[Count]):
         )
         for ax, (one, space, label) in zip(axes[0], drawn, strict=True):
             if space == "shared":
-                waves = _waves(one, array, kind)
-                title = f"{label}: {waves}" if waves else label
+                title = f"{label}: {_waves(one, array, kind)}"
                 plotting.bank_conflicts(
                     ax, one.profile, array=array, kind=kind, request=request, title=title
                 )
@@ -266,7 +265,8 @@ def _words(one: Count, array: str, kind: str) -> str:
 
 
 def _waves(one: Count, array: str, kind: str) -> str:
-    """How many wavefronts each request takes; "" where they differ, so that one says nothing."""
+    """How many wavefronts a request takes, of all requests for an array."""
     total = one.profile.total
     each = total("wavefronts", "shared", kind, array) / total("requests", "shared", kind, array)
-    return f"{each:.0f} wavefront{'s' * (each > 1)} a {kind}" if each == round(each) else ""
+    mean = "" if each == round(each) else ", on average"
+    return f"{each:.2g} wavefront{'s' * (each > 1)} a {kind}{mean}"
