@@ -136,7 +136,9 @@ class Shapes:
 # Figures
 
 
-def ratio_figure(times: ByLayer | Mapping[str, Times], seen: Mapping[str, Counts], swapped: str) -> Figure:
+def ratio_figure(
+    times: ByLayer | Mapping[str, Times], seen: Mapping[str, Counts], swapped: str
+) -> Figure:
     """Draw what the swap multiplies: counted requests and sectors, measured times."""
     import matplotlib.pyplot as plt
 
