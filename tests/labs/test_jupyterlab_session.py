@@ -291,10 +291,6 @@ def test_a_click_puts_the_stub_back_and_another_one_the_students_text(server, st
     assert text_of(kernel) == exercise.stub.strip()
     student.keyboard.press("Space")  # the same button still has the focus
     assert text_of(kernel) == mine
-    check = the_cell(student, copy, "exercise.check(squares)")
-    run(student, kernel)
-    run(student, check)
-    assert "NameError" in said(check) or said(check).startswith("PASS squares")
 
 
 @pytest.mark.parametrize("copy", ["103"], indirect=True)
@@ -318,7 +314,7 @@ def test_the_next_exercise_is_one_click_or_one_key_away(server, student, copy):
     assert hidden.count() == 0
 
     student.keyboard.press("Control+Shift+c")
-    student.get_by_placeholder("SEARCH").fill("go to the next exercise")
+    student.locator(".lm-CommandPalette-input").fill("go to the next exercise")
     student.keyboard.press("Enter")
     active.get_by_text("%%kernel").wait_for()
 
@@ -333,6 +329,11 @@ def test_the_list_of_exercises_leads_to_their_steps_and_follows_their_checks(ser
     assert "Lab 103: 0 of 12 exercises passed" in said(top)
     screenshot(student, "exercise_list")
     top.get_by_role("link", name=exercise.title).click()
+    heading = student.locator(".jp-Notebook h2", has_text="Two axes").element_handle()
+    on_screen = (
+        "one => one.getBoundingClientRect().top > 0 && one.getBoundingClientRect().top < 700"
+    )
+    student.wait_for_function(on_screen, arg=heading)
     kernel = the_cell(student, copy, "%%kernel flip_rows")
     type_into(student, kernel, exercise.solution)
     check = the_cell(student, copy, "exercise.check(flip_rows)")
@@ -342,14 +343,13 @@ def test_the_list_of_exercises_leads_to_their_steps_and_follows_their_checks(ser
     student.mouse.move(700, 400)
     student.mouse.wheel(0, -100_000)
     assert "Lab 103: 1 of 12 exercises passed" in said(top)
-    assert "3. " in said(top) or "\u2713 passed" in said(top)
+    assert f"{exercise.title} ({exercise.points} points): \u2713 passed" in said(top)
 
     # A new kernel reads from the file what was passed; the buttons need no cell to run.
     student.keyboard.press("Control+s")
     open_file(student, server, copy)
-    student.get_by_role("menuitem", name="Kernel", exact=True).click()
-    student.get_by_role("menuitem", name="Restart Kernel\u2026", exact=True).click()
-    student.get_by_role("button", name="Confirm Kernel Restart").click()
+    student.locator('[data-command="notebook:restart-kernel"]').first.click()
+    student.locator(".jp-Dialog .jp-mod-accept").click()
     time.sleep(2)
     student.locator(".jp-StatusBar-TextItem", has_text="| Idle").wait_for()
     run(student, top)
