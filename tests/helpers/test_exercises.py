@@ -154,7 +154,7 @@ class Kernel:
 
 
 def test_check_raises_a_short_error_and_returns_a_verdict():
-    one = exercises.find("101")
+    one = exercises.find("conv1d_edge")
     with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
         one.check(Kernel(answers.text(one, "wrong_zeros.cu")))
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
@@ -163,7 +163,7 @@ def test_check_raises_a_short_error_and_returns_a_verdict():
 
 def test_check_says_what_it_takes():
     with pytest.raises(TypeError, match="that a %%kernel cell makes"):
-        exercises.find("101").check(print)
+        exercises.find("conv1d_edge").check(print)
 
 
 def test_hints_unfold_one_by_one(capsys):
@@ -186,7 +186,7 @@ def test_a_lab_with_several_exercises_asks_for_a_name():
     with pytest.raises(LookupError, match=r'such as exercises.find\("squares"\)'):
         exercises.find("103")
     assert exercises.of_lab("103")[6] is exercises.find("transpose")
-    assert exercises.of_lab("101") == (exercises.find("conv1d_edge"),)
+    assert exercises.of_lab("102") == (exercises.find("conv1d_symmetric"),)
     assert exercises.of_lab("99") == ()
 
 

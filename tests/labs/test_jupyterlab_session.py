@@ -20,12 +20,12 @@ from tests.labs.browser import WAIT_MS, open_file, screenshot
 ROOT = Path(__file__).resolve().parents[2]
 TWO_LABS = ("100", "101")
 RUN_S = 400  # for all cells of a lab, on a machine that is busy
-EDGE = exercises.find("101").solution
+EDGE = exercises.find("conv1d_edge").solution
 
 
-def wrong_text(lab: str, what: str) -> str:
-    """The text of a wrong answer to a lab's exercise."""
-    exercise = exercises.find(lab)
+def wrong_text(name: str, what: str) -> str:
+    """The text of a wrong answer to an exercise, or to the only one of a lab."""
+    exercise = exercises.find(name)
     answer = next(one for one in answers.wrong(exercise) if one.what == what)
     return answers.text_of(exercise, answer)
 
@@ -189,7 +189,11 @@ def test_a_whole_lab_runs_and_nothing_is_cut(server, student, copy):
 
 WRONG = (  # a text of lab 101's exercise, and what the student must read
     ("compile", EDGE.replace("P[i] = sum;", "P[i] = sum"), 'error: expected a ";"'),
-    ("out of bounds", wrong_text("101", "one end is read outside"), "out-of-bounds: thread"),
+    (
+        "out of bounds",
+        wrong_text("conv1d_edge", "one end is read outside"),
+        "out-of-bounds: thread",
+    ),
 )
 RACE = wrong_text("105", "no __syncwarp()")
 
@@ -236,7 +240,7 @@ def test_a_student_works_on_an_exercise(server, student, copy):
 def check_text(hint: bool = False) -> str:
     """The check's cell, or the cell that asks for a hint."""
     asked = "exercise.hint()" if hint else "exercise.check(conv1d_edge)"
-    return f'from helpers import exercises\n\nexercise = exercises.find("101")\n{asked}'
+    return f'from helpers import exercises\n\nexercise = exercises.find("conv1d_edge")\n{asked}'
 
 
 @pytest.mark.parametrize("copy", ["105"], indirect=True)

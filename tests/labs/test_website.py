@@ -105,12 +105,12 @@ def test_a_picture_without_a_description_is_named_by_its_section():
 
 
 def test_hints_and_solution_are_folded_below_the_last_check():
-    check = 'exercises.find("101").check(kernel)'
+    check = 'exercises.find("conv1d_edge").check(kernel)'
     notebook = website.with_help(
         new_notebook(cells=[new_code_cell(check), new_code_cell(check), new_markdown_cell("end")])
     )
     first, second, folded, end = notebook.cells
-    exercise = exercises.find("101")
+    exercise = exercises.find("conv1d_edge")
     assert (first.source, second.source, end.source) == (check, check, "end")
     assert folded.source.count("<details>") == len(exercise.hints) + 1
     assert exercise.solution.strip() in folded.source
