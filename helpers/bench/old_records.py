@@ -84,5 +84,6 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "108_coalescing": _coalescing,
     "111_reported": _reported,
     "109_constant": _constant_2d,
+    "303_deeper": _wmma,
     "303_wmma": _wmma,
 }
