@@ -19,7 +19,7 @@ from typing import Any
 from helpers import exercises
 from helpers.course import decisions, grades, policy, roster
 from helpers.course.decisions import Decision
-from helpers.course.policy import Policy
+from helpers.course.policy import GroupFound, Policy
 from helpers.course.roster import Student
 from helpers.exercises import labs
 
@@ -45,11 +45,27 @@ class Row:
     days: int = 0
     decision: Decision | None = None
     result: Mapping[str, Any] | None = None
+    groups: tuple[GroupFound, ...] = ()
 
     @property
     def comment(self) -> str:
         """The instructor's words."""
         return self.decision.comment if self.decision else ""
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        """The result as its student may read it: of hidden cases nothing stands in it."""
+        result = self.result or {}
+        hidden = [case for one in self.groups if one.group.hidden for case in one.cases]
+        if all(case["right"] for case in hidden):
+            return result
+        wrong = [case for case in result["cases"] if not case["right"] and case not in hidden]
+        if wrong:
+            said, hint = wrong[0]["said"], wrong[0]["hint"]
+        else:
+            said, hint = f"FAIL {self.exercise}: right in all cases but hidden ones", ""
+        # A finding's line is that of one case, which may be a hidden one.
+        return {**result, "messages": [said], "hint": hint, "findings": [], "cases": []}
 
 
 @dataclass(frozen=True)
@@ -182,7 +198,7 @@ def _row(
     own = result["maximum"] if result is not None else exercises.find(name).points
     maximum = float(of_lab.points.get(name, own))
     status = result["status"] if result is not None else MISSING
-    share_of_points = {"pass": 1.0, "budget": counts.over_budget}.get(status, 0.0)
+    share_of_points = counts.share_of_points(result) if result is not None else 0.0
     earned = None if status == "not_graded" else share_of_points * maximum
     at = _time(result.get("submitted")) if result is not None else None
     more = decided.get((student, lab, ""))
@@ -192,8 +208,9 @@ def _row(
     if decision is not None and decision.points is not None:
         points = decision.points
     weighted = None if points is None else points * of_lab.weight
+    groups = of_lab.groups(result) if result is not None else ()
     return Row(student, lab, name, status, weighted, maximum * of_lab.weight, earned, share, days,
-               decision, result)  # fmt: skip
+               decision, result, groups)  # fmt: skip
 
 
 def with_days(counts: Policy, student: str, lab: str, decision: Decision | None) -> Policy:

@@ -136,7 +136,8 @@ def _chosen(results: list[dict[str, Any]], policy: Policy) -> dict[str, Any]:
     def worth(one: Mapping[str, Any]) -> tuple[float, str]:
         at = datetime.fromisoformat(one["submitted"]) if one["submitted"] else None
         share, _ = policy.share_of_time(one["student"], labs.number(one["lab"]), at)
-        return (one["points"] or 0.0) * share if policy.take == "best" else 0.0, one["submitted"]
+        worth = policy.share_of_points(one) * share
+        return worth if policy.take == "best" else 0.0, one["submitted"]
 
     best = max(range(len(results)), key=lambda k: worth(results[k]))
     return {**results[best], "attempts": len(results)}

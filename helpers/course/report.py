@@ -190,7 +190,7 @@ def student_page(account: Account, book: Gradebook) -> str:
 
 def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
     known = row.exercise in exercises.names()
-    result: Mapping[str, Any] = row.result or {}
+    result = row.shown
     counters = result.get("counters", {})
     none = [what for what, (amount, limit) in counters.items() if amount == limit == 0]
     found = {one["line"]: one for one in result.get("findings", [])}
@@ -209,6 +209,9 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
         "none": none,
         "costs": _costs(row.exercise, [result], run, row.student) if result else "",
         "found": bool(found),
+        "groups": [
+            (one.group.name, one.group.weight, one.right, len(one.cases)) for one in row.groups
+        ],
         "listing": [
             {
                 "number": number,

@@ -38,6 +38,13 @@ weight = 2
 deadline = {DEADLINE.isoformat()}
 [labs.103.points]
 squares = 4
+[[labs.101.cases.conv1d_edge]]
+name = "whole blocks"
+when = {{size = 256}}
+[[labs.101.cases.conv1d_edge]]
+name = "all others"
+weight = 3
+hidden = true
 
 [rubric]
 "axes have names and units" = 1
@@ -140,6 +147,13 @@ class Class:
         body = edge[EDGE].replace("\n", "\n__device__ float huge[1ull << 36];\n", 1)
         huge = body.replace("P[i] = sum;", "P[i] = sum; huge[i] = sum;")
         self.hand_in("huge", "101/x.ipynb", book({EDGE: huge}))
+        # Each of these is right for whole blocks alone: a quarter of what "over budget" is worth.
+        self.student("no_guard", 2.5)
+        bare = edge[EDGE].replace("if (i < n)", "")
+        self.hand_in("no_guard", "101/x.ipynb", book({EDGE: bare}))
+        self.student("one_block", 2.5)
+        one = edge[EDGE].replace("blockIdx.x * blockDim.x + ", "")
+        self.hand_in("one_block", "101/x.ipynb", book({EDGE: one}))
         self.student("copied", 20)
         renamed = edge[EDGE].replace("sum", "total").replace("cell", "place")
         self.hand_in("copied", "101/x.ipynb", book({EDGE: renamed}))

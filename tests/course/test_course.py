@@ -35,6 +35,7 @@ from helpers.course.decisions import Decision
 from tests.course import invented
 
 DEADLINE = invented.DEADLINE
+CASES = "[[labs.101.cases.conv1d_edge]]\n"  # of a course.toml
 
 
 def written(tmp_path: Path, text: str, name: str = "file") -> Path:
@@ -91,6 +92,14 @@ def test_the_example_is_a_course(tmp_path, capsys):
     ("[labs.99]", "no lab 99 has an exercise; these have: 100, 101"),
     ("[labs.101]\ndeadline = 'soon'", "without quotes: 2026-10-05T18:00:00"),
     ("[labs.101.points]\nconv = 1", "it may have conv1d_edge"),
+    ("[labs.101.cases]\nconv1d_edge = 3", "write tables, [[labs.101.cases.conv1d_edge]]"),
+    (f"{CASES}weigth = 3", "may have name, weight, hidden, when"),
+    (f"{CASES}hidden = 1", "it must be true or false"),
+    (f"{CASES}weight = -1", "it must be a number, 0 or more"),
+    (f"{CASES}when = {{n = 3}}", "it may have filter, size, values"),
+    (f"{CASES}when = {{size = 3}}", "no case is left for 'group 1'"),
+    (f"{CASES}\n{CASES}", "no case is left for 'group 2'"),
+    ("[[labs.113.cases.stream_order]]", "an answer in Python has no cases"),
     ("[labs]\n101 = 3", "write a table, [labs.101]"),
     ("[extensions.ann]\n101 = 1", "there is no [labs.101]"),
     ("labs = ", "cannot be read"),
@@ -108,6 +117,42 @@ def test_a_course_that_cannot_be_used_says_what_is_allowed(tmp_path, text, said)
 def test_late_work_loses_a_share_for_each_day(late, share, days):
     found = policy.Late(grace_minutes=15, share_a_day=0.1, most_days=3).share(late)
     assert found == (pytest.approx(share), days)
+
+
+def test_groups_of_cases_have_weights_and_each_case_is_in_one(tmp_path):
+    text = f"""over_budget = 0.5
+{CASES}when = {{size = [1, 256], filter = "drawn"}}
+weight = 3
+{CASES}when = {{size = [1, 256]}}
+{CASES}hidden = true
+weight = 6
+"""
+    course = policy.read(written(tmp_path, text))
+    sizes = {1: True, 256: True, 257: False, 1_000: True}
+    cases = [
+        {"title": f"{size} {name}", "kinds": {"size": size, "filter": name}, "right": right,
+         "said": f"{size} {name} is wrong", "hint": f"why {size}"}
+        for size, right in sizes.items() for name in ("drawn", "1, 2, 4")
+    ]  # fmt: skip
+    result = {"exercise": "conv1d_edge", "lab": "101_x", "status": "wrong", "cases": cases,
+              "maximum": 10, "messages": ["257 drawn is wrong"], "hint": "why 257",
+              "findings": [{}]}  # fmt: skip
+    groups = course.lab("101").groups(result)
+    assert [(len(one.cases), one.right) for one in groups] == [(2, True), (2, True), (4, False)]
+    assert course.share_of_points(result) == pytest.approx(0.5 * 4 / 10)
+    assert course.share_of_points({**result, "status": "pass"}) == 1
+    assert course.share_of_points({**result, "status": "compile", "cases": []}) == 0
+    assert policy.Policy().share_of_points(result) == 0
+
+    def shown():
+        return gradebook._row("ann", "101", "conv1d_edge", result, course, {}).shown
+
+    assert "257" not in json.dumps(shown()) and "hidden" in shown()["messages"][0]
+    cases[1]["right"] = False  # 1, 1 2 4: a case that everybody may see
+    assert shown()["messages"] == ["1 1, 2, 4 is wrong"] and "257" not in json.dumps(shown())
+    for case in cases[4:]:
+        case["right"] = True
+    assert shown() is result, "nothing is hidden where the hidden cases are right"
 
 
 # ---- what is handed in ----
@@ -276,6 +321,16 @@ def test_what_cannot_be_used_is_told_on_the_page_of_the_class(whole):
 def test_copies_are_listed_and_nobody_loses_points(whole):
     page = (whole.to / "report/similar.html").read_text()
     assert "copied" in page and "and the course's own solution" in page
+
+
+def test_points_for_some_cases_and_no_word_of_hidden_ones(whole):
+    found = {r["student"]: r for r in grades.results(whole.to / "grades")}
+    assert "n = " in found["one_block"]["messages"][0]
+    page = (whole.to / "report/students/one_block.html").read_text()
+    assert "right in all cases but hidden ones" in page and "n = " not in page
+    assert "<td>whole blocks</td><td class=\"n\">2</td>" in page
+    assert "n = " not in export.gradescope(whole.to / "grades", "one_block")
+    assert [case["right"] for case in found["no_guard"]["cases"]].count(True) == 2
 
 
 def test_a_launch_that_no_memory_can_hold_is_a_verdict(whole):
