@@ -8,6 +8,7 @@ not be graded says not_graded, with the reason, and has no points taken away fro
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,7 +23,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, kernel_cells, kernels
 from helpers.bench import png
 from helpers.course import box, figures, gpu, grades, judge, python_answers, texts, verdicts
 from helpers.course.benches import Benches
@@ -204,20 +205,34 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
             handed.setdefault((answer.student, answer.lab), []).append(answer)
     for (student, lab), mine in handed.items():
         found = {a.exercise: grades.load(grades.place(to, student, lab, a.exercise)) for a in mine}
-        totals = {
-            name: result.get("totals", {}) for name, result in found.items() if result is not None
+        known = {
+            _cell_name(name): _again(result) for name, result in found.items() if result is not None
         }
         claims = []
         for path in dict.fromkeys(path for answer in mine for path in answer.figures):
             about = {"file": texts.clean(Path(path).name), "picture": _kept_picture(Path(path), to)}
             try:
-                claim = figures.check(figures.claimed(Path(path)), totals)
+                claim = figures.check(figures.claimed(Path(path)), known)
             except figures.ClaimError as error:
                 claim = {"rows": [], "problems": [str(error)]}
             claims.append({**claim, **about})
         for name, result in found.items():
             if result is not None:
                 grades.save(grades.place(to, student, lab, name), {**result, "figures": claims})
+
+
+def _cell_name(name: str) -> str:
+    return getattr(exercises.find(name), "cell_name", name)
+
+
+def _again(result: Mapping[str, Any]) -> figures.Again:
+    """What is known of a student's kernel, for the figures that show it."""
+    text = str(result["text"])
+    with contextlib.suppress(kernel_cells.CellError):  # of an answer in Python
+        text = kernel_cells.parse(text).source
+    right = result["status"] in ("pass", "budget", "not_graded")
+    sha256, gpu = kernels.code_sha256(text), str(result.get("gpu", ""))
+    return figures.Again(result.get("totals", {}), sha256, right, gpu)
 
 
 def _kept_picture(path: Path, to: Path) -> str:

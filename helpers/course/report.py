@@ -278,6 +278,7 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> dict[str, Any]:
             for one in rows
             for name, pair in one.get("counters", {}).items()
         ],
+        "timed": list(dict.fromkeys((one["series"], one["gpu"]) for one in rows if one.get("gpu"))),
         "drawing": _drawn(drawings.pairs(times, *words)) if times else "",
     }
 
