@@ -182,7 +182,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run_grade(given) -> int:
-    from helpers.course import gradebook, submissions
+    from helpers.course import gradebook, notebooks, submissions
 
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
     gradebook.keep(given.to, given.course, given.roster)
@@ -194,7 +194,7 @@ def _run_grade(given) -> int:
             answers = [answer for answer in answers if answer.student in given.only]
         print("".join(f"{one}\n" for one in told), end="", file=sys.stderr)
         if not answers:
-            raise submissions.SubmissionError(
+            raise notebooks.SubmissionError(
                 f"{given.submitted} holds no lab that has an exercise"
                 f"{' of ' + ', '.join(given.only) if given.only else ''}: STUDENT/LAB/*.ipynb is "
                 "expected"

@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from helpers import exercises
-from helpers.course import decisions, grades, policy, roster
+from helpers.course import decisions, grades, policy, roster, writing
 from helpers.course.decisions import Decision
 from helpers.course.policy import GroupFound, Policy
 from helpers.course.roster import Student
@@ -83,12 +83,15 @@ class Extra:
 
 @dataclass(frozen=True)
 class Account:
-    """A student with all rows. listed: whether the roster has the name."""
+    """A student with all rows. listed: whether the roster has the name; writing: what was written
+    beside the exercises, by the lab's number.
+    """
 
     student: Student
     rows: tuple[Row, ...]
     extras: tuple[Extra, ...] = ()
     listed: bool = True
+    writing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def _all(self) -> list[Row | Extra]:
@@ -169,9 +172,17 @@ def read(folder: Path) -> Gradebook:
             for lab, name in wanted
             if student.student in names or not listed or (lab, name) in own
         )
-        extras = _extras(student.student, own, counts, decided)
-        accounts.append(Account(student, rows, extras, not listed or student.student in names))
+        beside = _writing(folder / student.student) if own else {}
+        extras = _extras(student.student, own, counts, decided, beside)
+        is_listed = not listed or student.student in names
+        accounts.append(Account(student, rows, extras, is_listed, beside))
     return Gradebook(tuple(accounts), tuple(wanted), counts, run)
+
+
+def _writing(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """What a student wrote beside the exercises, by the lab's number."""
+    found = {path.parent.name: writing.load(path.parent) for path in folder.glob("*/.writing.json")}
+    return {labs.number(lab): one for lab, one in sorted(found.items()) if one is not None}
 
 
 def _wanted(counts: Policy, mine: Mapping[str, Mapping[tuple[str, str], Any]]) -> list:
@@ -226,11 +237,14 @@ def _extras(
     own: Mapping[tuple[str, str], Mapping[str, Any]],
     counts: Policy,
     decided: Mapping[decisions.Key, Decision],
+    beside: Mapping[str, Mapping[str, Any]],
 ) -> tuple[Extra, ...]:
-    """Figures that were handed in, where the course gives points for them, and all else that was
-    decided beside the exercises.
+    """Figures that were handed in, predictions and texts, where the course gives points for them,
+    and all else that was decided beside the exercises.
     """
-    found: dict[tuple[str, str], float] = {}
+    found = {(lab.number, what): most for lab in counts.labs for what, most in lab.by_hand.items()}
+    # Nothing was handed in that somebody could read.
+    nothing = {(lab, what) for lab, what in found if not beside.get(lab, {}).get(what)}
     for (lab, _), result in own.items():
         for claim in result.get("figures", []) if counts.rubric else []:
             found[lab, claim["file"]] = sum(counts.rubric.values())
@@ -242,6 +256,7 @@ def _extras(
     for (lab, what), most in sorted(found.items()):
         decision = decided.get((student, lab, what))
         points = decision.points if decision else None
+        points = 0.0 if points is None and (lab, what) in nothing else points
         weight = counts.lab(lab).weight
         extras.append(
             Extra(

@@ -13,11 +13,11 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from helpers.course import submissions
+from helpers.course import notebooks, submissions
 from helpers.course.release import ReleaseError
 from helpers.exercises import labs
 
-ROOT = submissions.ROOT
+ROOT = notebooks.ROOT
 _SETUP = """#!/usr/bin/env bash
 # Runs once, when Gradescope builds the container.
 set -e
@@ -83,7 +83,7 @@ def write(lab: str, to: Path) -> int:
         for one in ("pyproject.toml", "README.md", "LICENSE")
         if (ROOT / one).exists()
     }
-    files[submissions.LABS / f"{name}.ipynb"] = f"labs/{name}.ipynb"
+    files[notebooks.LABS / f"{name}.ipynb"] = f"labs/{name}.ipynb"
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
         for script, text in (("setup.sh", _SETUP), ("run_autograder", _RUN.replace("@LAB@", name))):
             entry = zipfile.ZipInfo(script, (2020, 1, 1, 0, 0, 0))

@@ -9,14 +9,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from helpers.course import box, export, grades, grading, submissions
+from helpers.course import box, export, grades, grading, notebooks, submissions
 
 
 def main(lab: str, submission: Path, results: Path) -> int:
     """Grade the one submission, and write results.json, whatever happens."""
     try:
         made = _graded(lab, submission)
-    except (box.NoBox, grades.GradesError, submissions.SubmissionError) as error:
+    except (box.NoBox, grades.GradesError, notebooks.SubmissionError) as error:
         # No score: Gradescope then says that the autograder failed, and nobody loses points.
         results.write_text(
             json.dumps({"output": f"This submission could not be graded: {error}"}) + "\n",

@@ -25,7 +25,17 @@ from typing import Any
 
 from helpers import exercises, kernel_cells, kernels
 from helpers.bench import png
-from helpers.course import box, figures, gpu, grades, judge, python_answers, texts, verdicts
+from helpers.course import (
+    box,
+    figures,
+    gpu,
+    grades,
+    judge,
+    python_answers,
+    texts,
+    verdicts,
+    writing,
+)
 from helpers.course.benches import Benches
 from helpers.course.errors import CourseError
 from helpers.course.policy import Policy
@@ -123,6 +133,7 @@ def grade(
         counts[result["status"]] = counts.get(result["status"], 0) + 1
         grades.save(grades.place(to, student, lab, name), result)
     _claims(answers, to)
+    _writing(answers, to)
     own = _ladders(answers, to, plan) if ladders else {}
     about = _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
     grades.save(to / grades.RUN, {**about, "told": list(told)})
@@ -219,6 +230,19 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
         for name, result in found.items():
             if result is not None:
                 grades.save(grades.place(to, student, lab, name), {**result, "figures": claims})
+
+
+def _writing(answers: Sequence[Answer], to: Path) -> None:
+    """Keep what students wrote beside their answers: of each lab the last notebook that was handed
+    in.
+    """
+    last: dict[tuple[str, str], Answer] = {}
+    for answer in answers:
+        place = answer.student, answer.lab
+        if place not in last or answer.submitted >= last[place].submitted:
+            last[place] = answer
+    for (student, lab), answer in last.items():
+        grades.save(to / student / lab / writing.FILE, answer.writing)
 
 
 def _cell_name(name: str) -> str:

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import exercises
-from helpers.course import release, submissions
+from helpers.course import notebooks, release
 from helpers.course.errors import CourseError
 
-ROOT = submissions.ROOT
+ROOT = notebooks.ROOT
 _FOLDERS = ("helpers", "kernels", "data")
 _FILES = ("pyproject.toml", "environment.yml", "Makefile", "LICENSE", "CITATION.cff", "INSTALL.md",
           "README.md", "START.md")  # fmt: skip
@@ -52,7 +52,7 @@ def write(wanted: Sequence[str], to: Path) -> int:
         book["cells"] = [cell for cell in book["cells"] if not _needs_solution(cell)]
         text = json.dumps(book, indent=1, ensure_ascii=False) + "\n"
         (to / "labs" / path.name).write_text(text, encoding="utf-8")
-    shutil.copyfile(submissions.LABS / "README.md", to / "labs" / "README.md")
+    shutil.copyfile(notebooks.LABS / "README.md", to / "labs" / "README.md")
     return sum(path.is_file() for path in to.rglob("*"))
 
 
@@ -68,4 +68,4 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
 
 
 def _needs_solution(cell: dict) -> bool:
-    return cell["cell_type"] == "code" and bool(re.search(r"\bsolution", submissions.source(cell)))
+    return cell["cell_type"] == "code" and bool(re.search(r"\bsolution", notebooks.source(cell)))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from helpers import exercises
+from helpers.course import writing
 from helpers.course.errors import CourseError
 from helpers.exercises import labs
 from helpers.exercises.base import NOTEBOOK_SEED
@@ -37,6 +38,9 @@ most_days = 5                # later than that a submission is worth nothing
 
 [labs.101]
 deadline = 2026-10-05T18:00:00
+[labs.101.by_hand]           # points that an instructor gives, by `override`
+predictions = 2
+written = 3                  # texts that a student has added or changed
 [labs.103]
 deadline = 2026-10-12T18:00:00
 weight = 2                   # its points count twice
@@ -122,7 +126,8 @@ class GroupFound:
 @dataclass(frozen=True)
 class Lab:
     """A lab of the course. deadline: of the clock where `grade` runs; points: by exercise; cases:
-    groups of cases by exercise. A case is one of the first group that has it.
+    groups of cases by exercise. A case is one of the first group that has it. by_hand: the most
+    points for "predictions" and what is "written".
     """
 
     number: str
@@ -130,6 +135,7 @@ class Lab:
     weight: float = 1.0
     points: Mapping[str, float] = field(default_factory=dict)
     cases: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
+    by_hand: Mapping[str, float] = field(default_factory=dict)
 
     def groups(self, result: Mapping[str, Any]) -> tuple[GroupFound, ...]:
         """Return the groups of an exercise that cases of a result are in."""
@@ -237,7 +243,7 @@ def _policy(given: Mapping[str, Any]) -> Policy:
 def _lab(number: str, given: Any) -> Lab:
     if not isinstance(given, dict):
         raise PolicyError(f"labs.{number} = {given!r}; write a table, [labs.{number}]")
-    _known(f"[labs.{number}]", given, ("deadline", "weight", "points", "cases"))
+    _known(f"[labs.{number}]", given, ("deadline", "weight", "points", "cases", "by_hand"))
     mine = exercises_of(number)
     if not mine:
         known = ", ".join(sorted({labs.number(exercises.find(n).lab) for n in exercises.names()}))
@@ -246,6 +252,8 @@ def _lab(number: str, given: Any) -> Lab:
     _known(f"[labs.{number}.points]", points, mine)
     cases = _table(given, "cases")
     _known(f"[labs.{number}.cases]", cases, mine)
+    by_hand = _table(given, "by_hand")
+    _known(f"[labs.{number}.by_hand]", by_hand, writing.KINDS)
     deadline = given.get("deadline")
     if deadline is not None and not isinstance(deadline, datetime):
         raise PolicyError(
@@ -260,6 +268,7 @@ def _lab(number: str, given: Any) -> Lab:
         _number(f"labs.{number}.weight", given.get("weight", 1.0)),
         {name: _number(f"labs.{number}.points.{name}", n) for name, n in points.items()},
         {name: _groups(f"labs.{number}.cases.{name}", name, made) for name, made in cases.items()},
+        {what: _number(f"labs.{number}.by_hand.{what}", n) for what, n in by_hand.items()},
     )
 
 

@@ -36,6 +36,9 @@ deadline = {DEADLINE.isoformat()}
 weight = 2
 [labs.103]
 deadline = {DEADLINE.isoformat()}
+[labs.101.by_hand]
+predictions = 1
+written = 2
 [labs.103.points]
 squares = 4
 [[labs.101.cases.conv1d_edge]]
@@ -59,9 +62,10 @@ def place(name: str) -> submissions.Place:
     return next(one for one in submissions.places() if one.exercise == name)
 
 
-def book(answers: dict[str, str], ids: bool = True) -> str:
-    """The text of a notebook with an answer for each exercise."""
-    cells = [
+def book(answers: dict[str, str], ids: bool = True, more: tuple[dict[str, str], ...] = ()) -> str:
+    """The text of a notebook with an answer for each exercise. more: cells of other kinds."""
+    cells: list[dict] = [dict(one) for one in more]
+    cells += [
         {
             "cell_type": "code", "id": place(name).cell if ids else f"own{k}", "metadata": {},
             "outputs": [], "execution_count": None, "source": text.splitlines(True),
@@ -75,6 +79,11 @@ def solutions(*names: str) -> dict[str, str]:
     return {name: exercises.find(name).solution for name in names}
 
 
+WRITING = (
+    {"cell_type": "code", "source": 'prediction.number("loads", 7_000, "loads of <N>", unit="x")\n'
+     'prediction.choice("fastest", None, "the fastest", among=("a", "b"))'},
+    {"cell_type": "markdown", "id": "mine", "source": "Because <script>the halo</script> is read."},
+)  # fmt: skip
 EDGE_OVER = ("P[i] = sum;", "P[i] = sum + 0 * N[n - 1 - i];")  # a fourth load
 
 
@@ -107,7 +116,7 @@ class Class:
         lab = place(EDGE).lab
         puzzles = place("squares").lab
         self.student("all_right", 28, nickname="halo")
-        self.hand_in("all_right", f"{lab}/{lab}.ipynb", book(edge))
+        self.hand_in("all_right", f"{lab}/{lab}.ipynb", book(edge, more=WRITING))
         self.hand_in("all_right", f"{puzzles}/{puzzles}.ipynb", book(three))
         self.student("nothing", 0)
         self.student("empty_folder", 0)

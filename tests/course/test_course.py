@@ -24,11 +24,14 @@ from helpers.course import (
     export,
     gradebook,
     grades,
+    notebooks,
     policy,
+    release,
     report,
     roster,
     similarity,
     submissions,
+    writing,
 )  # fmt: skip
 from helpers.course.__main__ import main as course
 from helpers.course.decisions import Decision
@@ -99,6 +102,7 @@ def test_the_example_is_a_course(tmp_path, capsys):
     (f"{CASES}when = {{n = 3}}", "it may have filter, size, values"),
     (f"{CASES}when = {{size = 3}}", "no case is left for 'group 1'"),
     (f"{CASES}\n{CASES}", "no case is left for 'group 2'"),
+    ("[labs.101.by_hand]\nfigures = 3", "it may have predictions, written"),
     ("[[labs.113.cases.stream_order]]", "an answer in Python has no cases"),
     ("[labs]\n101 = 3", "write a table, [labs.101]"),
     ("[extensions.ann]\n101 = 1", "there is no [labs.101]"),
@@ -291,7 +295,11 @@ def test_each_student_has_the_points_that_the_course_says(whole):
     found = gradebook.read(whole.to / "grades").students
     points = {one.student.student: one.points for one in found if one.listed}
     assert points == pytest.approx(whole.expected)
-    assert {one.maximum for one in found if one.listed} == {20 + 4 + 2 * 11}
+    # Who wrote nothing has lost the points for it; those of one who did are open.
+    assert {one.maximum for one in found if one.listed} == {20 + 4 + 2 * 11 + 2 * 3, 46}
+    assert [one.student.student for one in found if one.listed and one.maximum == 46] == [
+        "all_right"
+    ]
     assert [one.student.student for one in found if not one.listed] == ["not_on_the_roster"]
 
 
@@ -316,6 +324,50 @@ def test_what_cannot_be_used_is_told_on_the_page_of_the_class(whole):
     assert "stray.ipynb" in page and "unreadable_zip: work.zip cannot be unpacked" in page
     assert "not on the roster" in page and "halo" in page
     assert "<script>" not in "".join(p.read_text() for p in (whole.to / "report").rglob("*.html"))
+
+
+def test_predictions_and_texts_are_shown_and_get_points(whole):
+    folder = whole.to / "grades"
+    for name in ("writing.html", "students/all_right.html"):
+        page = (whole.to / "report" / name).read_text()
+        assert "<td>loads of &lt;N&gt;</td><td>7_000</td>" in page
+        assert "<td>the fastest</td><td>–</td>" in page and "&lt;script&gt;the halo" in page
+    assert "override all_right 101 predictions --points N" in (
+        whole.to / "report/writing.html"
+    ).read_text()
+    assert "the halo" not in (whole.to / "report/students/stub.html").read_text()
+    decisions.decide(folder, Decision("all_right", "101", "predictions", 1, "close"))
+    decisions.decide(folder, Decision("all_right", "101", "written", 1.5, "why?"))
+    try:
+        account = gradebook.read(folder).account("all_right")
+        assert (account.points, account.maximum) == (28 + 2 * 2.5, 46 + 2 * 3)
+        assert "why?" in export.csv(folder) and "why?" in export.moodle(folder)
+        report.write(folder, whole.to / "report")
+        assert "close" in (whole.to / "report/students/all_right.html").read_text()
+    finally:
+        for what in ("predictions", "written"):
+            decisions.withdraw(folder, ("all_right", "101", what))
+
+
+@pytest.mark.parametrize("lab", ["101", "103"])
+def test_the_texts_of_a_lab_and_its_release_are_nobodys(tmp_path, lab):
+    (path,) = release.release([lab], tmp_path)
+    for one in (path, notebooks.LABS / path.name):
+        found = writing.of_cells(notebooks.read(one), path.stem)
+        assert found["written"] == [] and len(found["predictions"]) > 2
+        assert {row["guess"] for row in found["predictions"]} == {""}
+
+
+@pytest.mark.parametrize(("code", "found"), [
+    ('prediction.number("a", -1.5e3, "how many, (so)?")', ("how many, (so)?", "-1.5e3")),
+    ("mine.choice(\n    'a', 'fast, or',\n    'which?', among=('x',))", ("which?", "fast, or")),
+    ('prediction.number("a", (1 + 2), "no number")', None),
+    ('prediction.number("' + "a" * 15_000, None),
+])  # fmt: skip
+def test_a_prediction_is_read_and_never_run(code, found):
+    cell = {"cell_type": "code", "source": code}
+    rows = writing.of_cells([cell], "none")["predictions"]
+    assert [(one["question"], one["guess"]) for one in rows] == ([found] if found else [])
 
 
 def test_copies_are_listed_and_nobody_loses_points(whole):

@@ -26,6 +26,7 @@ from helpers.course import (
     gradescope,
     grading,
     judge,
+    notebooks,
     release,
     report,
     submissions,
@@ -291,7 +292,7 @@ def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
 
 
 def test_pages_need_no_other_file(graded, tmp_path):
-    assert report.write(graded / "grades", tmp_path / "report") == 9
+    assert report.write(graded / "grades", tmp_path / "report") == 10
     text = (tmp_path / "report/index.html").read_text()
     assert "6 students" in " ".join(text.split()) and "conv1d_edge" in text
     for page in (tmp_path / "report").rglob("*.html"):
@@ -364,7 +365,7 @@ def test_the_pages_of_a_class_survive_what_one_student_wrote(graded, tmp_path):
     broken = json.loads(path.read_text())
     broken |= {"text": "// \ud800", "messages": ["\udc80"], "hint": "\ud800", "note": "\ud800"}
     path.write_text(json.dumps(broken))
-    assert report.write(tmp_path / "grades", tmp_path / "report") == 9
+    assert report.write(tmp_path / "grades", tmp_path / "report") == 10
     assert "\N{REPLACEMENT CHARACTER}" in export.csv(tmp_path / "grades")
     assert json.loads(export.gradescope(tmp_path / "grades", "ann"))
 
@@ -383,7 +384,7 @@ def test_release_has_no_line_of_a_solution(tmp_path):
     for path in (tmp_path / "release").rglob("*.ipynb"):
         text = path.read_text()
         assert "SOLUTION" not in text and '"solution"' not in text
-        cells = submissions.notebook(path)
+        cells = notebooks.read(path)
         assert all(not cell.get("outputs") for cell in cells)
     solution = exercises.find(NAME).solution
     line = next(line for line in solution.splitlines() if "min(max" in line).strip()
@@ -401,8 +402,8 @@ def test_every_link_of_a_release_leads_somewhere(tmp_path):
     release.release(labs_asked, tmp_path)
     count = 0
     for path in [*tmp_path.rglob("*.ipynb"), tmp_path / "README.md"]:
-        cells = submissions.notebook(path) if path.suffix == ".ipynb" else []
-        texts_of = [submissions.source(c) for c in cells if c["cell_type"] == "markdown"]
+        cells = notebooks.read(path) if path.suffix == ".ipynb" else []
+        texts_of = [notebooks.source(c) for c in cells if c["cell_type"] == "markdown"]
         for text in texts_of or [path.read_text()]:
             for target in re.findall(r"\]\(([^)\s]+)\)", text):
                 place = target.partition("#")[0]
@@ -419,6 +420,6 @@ def test_every_link_of_a_release_leads_somewhere(tmp_path):
 
 def test_nbgrader_metadata(tmp_path):
     release.release(["101"], tmp_path, nbgrader=True)
-    cells = submissions.notebook(tmp_path / "source" / LAB / f"{LAB}.ipynb")
+    cells = notebooks.read(tmp_path / "source" / LAB / f"{LAB}.ipynb")
     (about,) = (cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"])
     assert about["grade_id"] == NAME and about["points"] == 10 and about["schema_version"] == 3
