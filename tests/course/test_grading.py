@@ -361,7 +361,7 @@ def test_half_of_a_surrogate_pair_is_no_end_of_a_file(value, tmp_path):
 
 def test_the_pages_of_a_class_survive_what_one_student_wrote(graded, tmp_path):
     shutil.copytree(graded / "grades", tmp_path / "grades")
-    (path,) = (tmp_path / "grades/ann").glob("*/*.json")
+    (path,) = (tmp_path / "grades/ann").glob(f"*/{NAME}.json")
     broken = json.loads(path.read_text())
     broken |= {"text": "// \ud800", "messages": ["\udc80"], "hint": "\ud800", "note": "\ud800"}
     path.write_text(json.dumps(broken))
