@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises
-from helpers.course import decisions, grades, policy, roster, writing
+from helpers.course import decisions, grades, policy, roster, texts, writing
 from helpers.course.decisions import Decision
 from helpers.course.policy import GroupFound, Policy
 from helpers.course.roster import Student
@@ -125,7 +125,7 @@ class Gradebook:
     def account(self, name: str) -> Account:
         """Return a student's. Raises grades.GradesError."""
         for one in self.students:
-            if one.student.student == name:
+            if one.student.student == texts.name(name):
                 return one
         raise grades.GradesError(f"there are no results of {name!r}, and no row of the roster")
 

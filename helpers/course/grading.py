@@ -226,6 +226,9 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
                 claim = figures.check(figures.claimed(Path(path)), known)
             except figures.ClaimError as error:
                 claim = {"rows": [], "problems": [str(error)]}
+            except Exception as error:  # one student's file must not stop the others
+                said = f"{about['file']} cannot be checked ({type(error).__name__})"
+                claim = {"rows": [], "problems": [said]}
             claims.append({**claim, **about})
         for name, result in found.items():
             if result is not None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from helpers import exercises
-from helpers.course import writing
+from helpers.course import texts, writing
 from helpers.course.errors import CourseError
 from helpers.exercises import labs
 from helpers.exercises.base import NOTEBOOK_SEED
@@ -223,7 +223,7 @@ def _policy(given: Mapping[str, Any]) -> Policy:
         ),
         labs=tuple(_lab(str(number), one) for number, one in _table(given, "labs").items()),
         extensions={
-            str(student): {
+            texts.name(student): {
                 str(lab): _number(f"extensions.{student}.{lab}", days) for lab, days in one.items()
             }
             for student, one in _table(given, "extensions").items()
