@@ -203,6 +203,21 @@ def test_a_name_that_no_page_can_show_is_told_and_stops_nobody(tmp_path, name):
     assert {one.student for one in found} == {"zoe"} and "cannot be a student's name" in told[0]
 
 
+def test_a_zip_that_does_not_say_utf_8_has_the_names_that_were_written():
+    entry = zipfile.ZipInfo("Ünal Ağaoğlu/101.ipynb".encode().decode("cp437"))
+    assert collect._name_of(entry) == "Ünal Ağaoğlu/101.ipynb"
+    entry.filename = "\u00fc\u2592.ipynb"  # of a program that writes the letters of DOS
+    assert collect._name_of(entry) == entry.filename
+
+
+def test_students_of_an_earlier_run_are_told(tmp_path):
+    for name in ("ann", "ben", "run.json"):
+        grades.save(tmp_path / name / "101_x" / "conv1d_edge.json", {})
+    assert grades.stale(tmp_path, {"ann", "ben", "run.json", "zoe"}) == []
+    (said,) = grades.stale(tmp_path, {"ann"})
+    assert "results of ben, run.json:" in said
+
+
 def test_nbgraders_timestamp_goes_before_the_files(tmp_path):
     folder = tmp_path / "submitted/ann/101"
     folder.mkdir(parents=True)
@@ -288,7 +303,7 @@ def whole(tmp_path_factory):
         box.find_level()
     except box.NoBox as error:
         pytest.skip(str(error).splitlines()[0])
-    return invented.run(tmp_path_factory.mktemp("course"), 24)
+    return invented.run(tmp_path_factory.mktemp("course"), 0)
 
 
 def test_each_student_has_the_points_that_the_course_says(whole):
@@ -321,6 +336,7 @@ def test_no_page_of_a_student_names_another_one(whole):
 
 def test_what_cannot_be_used_is_told_on_the_page_of_the_class(whole):
     page = (whole.to / "report/index.html").read_text()
+    assert "too_deep: 101/a/b" in page and "two_zips: more.zip is a zip in a zip" in page
     assert "stray.ipynb" in page and "unreadable_zip: work.zip cannot be unpacked" in page
     assert "not on the roster" in page and "halo" in page
     assert "<script>" not in "".join(p.read_text() for p in (whole.to / "report").rglob("*.html"))
@@ -377,11 +393,11 @@ def test_copies_are_listed_and_nobody_loses_points(whole):
 
 def test_points_for_some_cases_and_no_word_of_hidden_ones(whole):
     found = {r["student"]: r for r in grades.results(whole.to / "grades")}
-    assert "n = " in found["one_block"]["messages"][0]
-    page = (whole.to / "report/students/one_block.html").read_text()
+    assert "n = " in found["first_block_only"]["messages"][0]
+    page = (whole.to / "report/students/first_block_only.html").read_text()
     assert "right in all cases but hidden ones" in page and "n = " not in page
     assert "<td>whole blocks</td><td class=\"n\">2</td>" in page
-    assert "n = " not in export.gradescope(whole.to / "grades", "one_block")
+    assert "n = " not in export.gradescope(whole.to / "grades", "first_block_only")
     assert [case["right"] for case in found["no_guard"]["cases"]].count(True) == 2
 
 
@@ -465,6 +481,32 @@ def test_what_an_instructor_typed_in_nbgrader_stays(whole, monkeypatch, tmp_path
     assert export.nbgrader(whole.to / "grades", str(written(tmp_path, "", "gradebook.db"))) > 10
     assert grade.manual_score == 3.0 and comment.manual_comment == "see me"
     assert grade.auto_score is not None and comment.auto_comment.startswith("<pre>")
+
+
+def test_an_edited_figure_is_told(whole):
+    page = (whole.to / "report/figures.html").read_text()
+    assert "the samples that the course recorded, times 0.7" in page
+    assert "A100-SXM4-80GB has compute capability 8.0" in page and "data:image/png" in page
+    assert "override all_right 101 101_sizes.png --points N" in page
+
+
+def test_every_table_has_every_student(whole):
+    for name in ("csv", "canvas", "moodle"):
+        table = (whole.to / f"{name}.csv").read_text()
+        rows = list(csv.reader(io.StringIO(table)))
+        cells = {cell.removeprefix("'") for row in rows for cell in row}
+        assert set(whole.expected) <= cells, name
+        assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+    for student in whole.expected:
+        made = json.loads((whole.to / "gradescope" / f"{student}.json").read_text())
+        points = sum(test["score"] for test in made["tests"])
+        assert points == pytest.approx(whole.expected[student]), student
+    (row,) = (
+        row
+        for row in csv.DictReader(io.StringIO((whole.to / "moodle.csv").read_text()))
+        if row["Username"] == "all_twelve"
+    )
+    assert row["Lab 103"] == "26.0" and row["Lab 103 feedback"].count(": pass") == 12
 
 
 def test_a_figure_stands_beside_its_numbers_and_gets_points(whole):

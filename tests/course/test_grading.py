@@ -10,7 +10,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
+import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -277,9 +280,7 @@ def test_gradescope_fields(graded):
         export.gradescope(graded / "grades", "nobody")
 
 
-def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
-    import zipfile
-
+def test_the_gradescope_zip_has_no_caches(tmp_path):
     assert gradescope.write("101", tmp_path / "a.zip") > 100
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         names = archive.namelist()
@@ -289,6 +290,38 @@ def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
             archive.getinfo(name).external_attr >> 16 & 0o111
             for name in ("setup.sh", "run_autograder")
         )
+
+
+def test_gradescopes_folders_from_the_zip_to_the_results(tmp_path):
+    """As in Gradescope's container, but the packages and the simulator are those of this test."""
+    try:
+        box.find_level()
+    except box.NoBox as error:
+        pytest.skip(str(error).splitlines()[0])
+    source, submission = tmp_path / "source", tmp_path / "submission"
+    course = tmp_path / "course.toml"
+    course.write_text(f"[labs.101]\ndeadline = 2020-01-01T00:00:00\n[labs.101.points]\n{NAME} = 7")
+    assert gradescope.write("101", tmp_path / "a.zip", course) > 100
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        archive.extractall(source)
+    (source / ".venv/bin").mkdir(parents=True)
+    python = source / ".venv/bin/python"
+    packages = ":".join(one for one in sys.path if one.endswith("site-packages"))
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    (source / ".cache").symlink_to(toolchain.cache_directory())
+    right = exercises.find(NAME).solution
+    hand_in(submission / "my work", "Übung", right)
+    hand_in(submission / "my work", ".ipynb_checkpoints", right.replace("sum", "x"))
+    runner = tmp_path / "run_autograder"  # where Gradescope puts it
+    runner.write_bytes((source / "run_autograder").read_bytes())
+    done = subprocess.run(
+        ["bash", str(runner)], env={**os.environ, "AUTOGRADER_ROOT": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    made = json.loads((tmp_path / "results/results.json").read_text())
+    (test,) = made["tests"]
+    assert (test["score"], test["max_score"], test["status"]) == (7, 7, "passed"), done.stderr
 
 
 def test_pages_need_no_other_file(graded, tmp_path):
