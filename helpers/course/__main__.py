@@ -182,14 +182,18 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run_grade(given) -> int:
+    _progress(0, 0, f"reading {given.submitted}")
     from helpers.course import gradebook, notebooks, submissions
 
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
     gradebook.keep(given.to, given.course, given.roster)
     told: list[str] = []
     with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
-        _progress(0, 0, f"reading {given.submitted}")
-        answers = list(submissions.answers(given.submitted, where, Path(scratch), told))
+        answers = []
+        for answer in submissions.answers(given.submitted, where, Path(scratch), told):
+            answers.append(answer)
+            if len(answers) % 500 == 0:
+                _progress(len(answers), 0, "answers were read")
         if given.only:
             only = {texts.name(student) for student in given.only}
             answers = [answer for answer in answers if answer.student in only]
@@ -213,7 +217,10 @@ def _run_grade(given) -> int:
 
 def _graded(given, answers, told: list[str]) -> dict[str, int]:
     from helpers.course import gradebook, grading
+    from helpers.simulator import library
 
+    _progress(0, 0, "the simulator is made ready; on a new machine that takes minutes")
+    library.build()
     plan = grading.Plan(
         grades.seed_of(given.to, given.seed),
         _level(given),

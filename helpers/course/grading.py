@@ -34,6 +34,7 @@ from helpers.course import (
     python_answers,
     texts,
     verdicts,
+    workers,
     writing,
 )
 from helpers.course.benches import Benches
@@ -110,9 +111,7 @@ def grade(
         f"{len(answers):,} answers, {len(tasks):,} different texts, {len(known):,} known already",
     )
     if waiting:
-        # Workers of this machine then find it made; on a new machine that takes minutes.
-        say(0, len(waiting), "the simulator is made ready")
-        library.build()
+        library.build()  # workers of this machine then find it made
     done = 0
     for task, found in _graded(waiting, plan):
         known[task.key] = result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
@@ -425,6 +424,7 @@ def _client(plan: Plan) -> Iterator[Any]:
     )
     if plan.cluster:
         with Client(plan.cluster, timeout="30s") as client:
+            client.register_plugin(workers.plugin(workers.Machine.built()))
             yield client
         return
     local = {

@@ -37,16 +37,18 @@ def write(folder: Path, students: int, count: int, distinct: bool = False, seed:
     expected: dict[str, str] = {}
     for number in range(students):
         student = f"student{number:03}"
+        cells: dict[str, list[dict]] = {lab: [] for lab in books}
         for place in places:
             answer, text = rng.choice(answers[place.exercise])
             if distinct:
                 text += f"// {student}\n"
-            # A submitted notebook with only the answer's cell, to save space on the disk.
-            book = {**books[place.lab], "cells": [dict(_cell(place.cell), source=text)]}
-            path = folder / student / place.lab / f"{place.lab}.ipynb"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(book), encoding="utf-8")
+            cells[place.lab].append(dict(_cell(place.cell), source=text))
             expected[f"{student}/{place.lab}/{place.exercise}"] = answer.status
+        for lab, book in books.items():
+            # A submitted notebook with only the answers' cells, to save space on the disk.
+            path = folder / student / lab / f"{lab}.ipynb"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps({**book, "cells": cells[lab]}), encoding="utf-8")
     (folder / EXPECTED).write_text(json.dumps(expected, indent=1), encoding="utf-8")
     return len(expected)
 
