@@ -23,7 +23,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises, kernel_cells, kernels
+from helpers import exercises, kernel_cells, kernels, labs
 from helpers.bench import png
 from helpers.course import (
     box,
@@ -41,7 +41,6 @@ from helpers.course.benches import Benches
 from helpers.course.errors import CourseError
 from helpers.course.policy import Policy
 from helpers.course.submissions import Answer
-from helpers.exercises import labs
 from helpers.simulator import library
 
 Progress = Callable[[int, int, str], None]

@@ -10,8 +10,6 @@ from typing import Any
 from helpers.course import texts
 from helpers.course.errors import CourseError
 
-ROOT = Path(__file__).resolve().parents[2]
-LABS = ROOT / "labs"
 MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
 
 

@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import texts, writing
 from helpers.course.errors import CourseError
-from helpers.exercises import labs
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise

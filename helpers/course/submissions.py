@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import collect, notebooks, writing
 from helpers.course.notebooks import SubmissionError
 
@@ -60,7 +60,7 @@ class Answer:
 def places() -> tuple[Place, ...]:
     """Where the answers stand in the labs of this repository, in the order of the labs."""
     found = []
-    for path in sorted(notebooks.LABS.glob("[0-9]*.ipynb")):
+    for path in labs.notebooks():
         cells = [cell for cell in notebooks.read(path) if cell.get("cell_type") == "code"]
         for name, begins, points in _answers_of(path.stem):
             at = next((cell for cell in cells if notebooks.source(cell).startswith(begins)), None)

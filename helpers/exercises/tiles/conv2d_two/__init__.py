@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
+from helpers.exercises import layers, tiles
 from helpers.exercises.kit import (
     NO_DETOURS,
     ONE_STORE,
@@ -25,7 +25,7 @@ from helpers.exercises.kit import (
 )
 from helpers.limits import ConvShape
 
-MAPS, TILE, SPAN = 4, 16, 22
+MAPS, TILE, SPAN = 4, tiles.TILE, tiles.SPAN
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
@@ -66,7 +66,8 @@ def rows_only(first: int):
 
 EXERCISE = Exercise(
     name="conv2d_two",
-    lab="111_conv2d_tiles",
+    lab=tiles.LAB,
+    place=3,
     title="Two outputs, one under the other, from one reading of the tile",
     folder=Path(__file__).parent,
     timed=image,
