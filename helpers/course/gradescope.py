@@ -14,10 +14,10 @@ import zipfile
 from pathlib import Path
 
 from helpers import labs
-from helpers.course import notebooks, policy, submissions
+from helpers.course import policy, submissions
 from helpers.course.release import ReleaseError
 
-ROOT = notebooks.ROOT
+ROOT = labs.ROOT
 _SETUP = """#!/usr/bin/env bash
 # Runs once, when Gradescope builds the container.
 set -e
@@ -87,7 +87,7 @@ def write(lab: str, to: Path, course: Path | None = None) -> int:
         for one in ("pyproject.toml", "README.md", "LICENSE")
         if (ROOT / one).exists()
     }
-    files[notebooks.LABS / f"{name}.ipynb"] = f"labs/{name}.ipynb"
+    files[labs.LABS / f"{name}.ipynb"] = f"labs/{name}.ipynb"
     if course is not None:
         files[course] = "course.toml"
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:

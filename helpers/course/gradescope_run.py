@@ -10,18 +10,18 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from helpers import labs
 from helpers.course import (
     box,
     collect,
     export,
     gradebook,
     grading,
-    notebooks,
     submissions,
 )
 from helpers.course.errors import CourseError
 
-COURSE = notebooks.ROOT / "course.toml"  # where the autograder has one
+COURSE = labs.ROOT / "course.toml"  # where the autograder has one
 STUDENT = "student"  # Gradescope knows who
 
 

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from helpers import labs
 from helpers.course import texts
 from helpers.course.errors import CourseError
 
-ROOT = labs.ROOT
-LABS = labs.LABS
 MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
 
 

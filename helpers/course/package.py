@@ -20,7 +20,7 @@ from helpers import exercises, labs
 from helpers.course import notebooks, release
 from helpers.course.errors import CourseError
 
-ROOT = notebooks.ROOT
+ROOT = labs.ROOT
 _FOLDERS = ("helpers", "kernels", "data")
 _FILES = ("pyproject.toml", "environment.yml", "Makefile", "LICENSE", "CITATION.cff", "INSTALL.md",
           "README.md", "START.md")  # fmt: skip

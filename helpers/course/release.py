@@ -26,7 +26,7 @@ from helpers.course import grades, notebooks, submissions
 from helpers.course.errors import CourseError
 from helpers.course.submissions import Place
 
-ROOT = notebooks.ROOT
+ROOT = labs.ROOT
 _SOLUTION = re.compile(
     r"[^\n]*(?://|#) BEGIN SOLUTION[^\n]*\n(?:.*\n)*?[^\n]*(?://|#) END SOLUTION[^\n]*\n?"
 )
@@ -142,7 +142,7 @@ class _Links:
 
 def _glossary() -> str:
     """The glossary of the labs, without its links to labs."""
-    text = (notebooks.LABS / "README.md").read_text(encoding="utf-8")
+    text = (labs.LABS / "README.md").read_text(encoding="utf-8")
     found = re.search(r"^## Glossary\n.*?(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
     if found is None:
         raise ReleaseError("labs/README.md has no section `## Glossary`, to which labs link")

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers import labs
 from helpers.course import notebooks, texts
 
 FILE = ".writing.json"  # in a student's folder of a lab
@@ -64,7 +65,7 @@ def _words(text: str) -> str:
 @cache
 def _words_of(lab: str) -> frozenset[str]:
     """The texts of a lab."""
-    path = notebooks.LABS / f"{lab}.ipynb"
+    path = labs.LABS / f"{lab}.ipynb"
     if not path.is_file():
         return frozenset()
     return frozenset(_words(notebooks.source(cell)) for cell in notebooks.read(path))

@@ -14,8 +14,8 @@ import random
 import sys
 from pathlib import Path
 
-from helpers import exercises
-from helpers.course import grades, notebooks, python_answers, submissions
+from helpers import exercises, labs
+from helpers.course import grades, python_answers, submissions
 from tests import exercises as stored
 from tests.exercises.answers import Answer
 
@@ -31,7 +31,7 @@ def write(folder: Path, students: int, count: int, distinct: bool = False, seed:
     places = [p for p in submissions.places() if p.exercise not in python_answers.PLAYERS][:count]
     answers = {p.exercise: _answers(p.exercise) for p in places}
     books = {
-        p.lab: json.loads((notebooks.LABS / f"{p.lab}.ipynb").read_text(encoding="utf-8"))
+        p.lab: json.loads((labs.LABS / f"{p.lab}.ipynb").read_text(encoding="utf-8"))
         for p in places
     }
     expected: dict[str, str] = {}
