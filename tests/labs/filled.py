@@ -21,6 +21,7 @@ from helpers.tools.lab_execution import run_lab
 from helpers.tools.progress import Progress
 from tests import exercises as stored
 
+OWN = "# yours"  # marks a line that the student writes into a cell that is no exercise
 SHARES = 4  # modules among which the labs are dealt
 
 # Below the first cell: the description of a figure holds its labels, which name each kernel.
@@ -58,7 +59,7 @@ def filled(path: Path, answers: Mapping[str, str]) -> NotebookNode:
         if len(found) != 1:
             raise ValueError(f"{path.name} has {len(found)} cells with the stub of {one.name}")
         if one.name in answers:
-            found[0].source = answers[one.name]
+            found[0].source = str(answers[one.name])
     first = next(cell for cell in book.cells if cell.cell_type == "code")
     first.source += ALL_WORDS
     return book
@@ -120,7 +121,8 @@ def _checks(book: NotebookNode, one: BaseExercise) -> list[NotebookNode]:
 
 
 def _waiting(book: NotebookNode) -> list[NotebookNode]:
-    code = [cell for cell in book.cells if cell.cell_type == "code"]
+    """The cells that wait for the answer to an exercise; others wait for a line of their own."""
+    code = [cell for cell in book.cells if cell.cell_type == "code" and OWN not in cell.source]
     return [cell for cell in code if NOT_YET in _text([cell])]
 
 

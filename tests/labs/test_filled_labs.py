@@ -27,11 +27,12 @@ def test_a_wrong_answer_stops_no_cell(path, tmp_path):
 # --------------------------------------------------------------------------------------------------
 # small labs with a fault
 
-CHECK = 'exercise = exercises.find("101")\nexercise.check(conv1d_edge)'
+ALL = exercises.of_lab("101")
+EDGE = ALL[-1]
 SET_UP = """%load_ext helpers
 from helpers import bench, device, exercises
 gpu = device.select()
-mine = bench.yours("conv1d_edge")"""
+mine = bench.yours("NAME")"""
 FIGURE = """%matplotlib inline
 import matplotlib.pyplot as plt
 figure, ax = plt.subplots()
@@ -40,8 +41,12 @@ figure"""
 
 
 def lab(folder, *after):
-    """A lab 101 with its gap, its check and more cells; (source, tags) or a source."""
-    cells = [SET_UP, exercises.find("101").stub, (CHECK, "raises-exception"), *after]
+    """A lab 101 with its gaps, their checks and more cells; (source, tags) or a source."""
+    cells = [SET_UP.replace("NAME", EDGE.name)]
+    for one in ALL:
+        check = f'exercise = exercises.find("{one.name}")\nexercise.check({one.name})'
+        cells += [one.stub, (check, "raises-exception")]
+    cells += after
     made = []
     for cell in cells:
         source, *tags = cell if isinstance(cell, tuple) else (cell,)
@@ -52,23 +57,25 @@ def lab(folder, *after):
 
 
 def test_a_lab_without_a_fault_has_none(tmp_path):
-    path = lab(tmp_path, ("1 / 0", "raises-exception"), "hasattr(conv1d_edge, 'source') or 1 / 0")
+    own = "guess = ...  # yours\nprint('yours: not yet')"
+    path = lab(tmp_path, ("1 / 0", "raises-exception"), f"{EDGE.name}.source", own)
     assert filled.faults(path, tmp_path) == []
 
 
 def test_a_cell_that_breaks_on_the_solution_is_found(tmp_path):
     path = lab(tmp_path, "if exercise.latest.passed:\n    1 / 0")
     (fault,) = filled.faults(path, tmp_path)
-    assert "in cell 4" in fault and "ZeroDivisionError" in fault
+    assert f"in cell {2 * len(ALL) + 2}" in fault and "ZeroDivisionError" in fault
 
 
 def test_a_check_that_fails_and_a_table_that_waits_are_found(tmp_path):
     path = lab(tmp_path, "print('| yours: not yet |')", FIGURE)
     book = nbformat.read(path, as_version=4)
-    book.cells[1], book.cells[2] = book.cells[2], book.cells[1]
+    check = 2 * len(ALL)  # of the last exercise, before its answer
+    book.cells[check - 1 : check + 1] = book.cells[check], book.cells[check - 1]
     nbformat.write(book, path)
-    check, table, figure = filled.faults(path, tmp_path)
-    assert check.startswith("the check of conv1d_edge does not pass:")
+    failed, table, figure = filled.faults(path, tmp_path)
+    assert failed.startswith(f"the check of {EDGE.name} does not pass:")
     assert table.endswith("print('| yours: not yet |')") and figure.endswith("\nfigure")
 
 
@@ -86,5 +93,5 @@ def test_cells_that_need_a_right_answer_are_found(tmp_path):
 def test_a_lab_without_the_stub_is_an_error(tmp_path):
     path = tmp_path / "101_small.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("1")]), path)
-    with pytest.raises(ValueError, match="0 cells with the stub of conv1d_edge"):
+    with pytest.raises(ValueError, match=f"0 cells with the stub of {ALL[0].name}"):
         filled.faults(path, tmp_path)
