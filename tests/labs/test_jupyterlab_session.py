@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import time
 from pathlib import Path
 
@@ -208,9 +209,10 @@ def test_a_student_works_on_an_exercise(server, student, copy):
     check = the_cell(student, copy, "exercise.check(conv1d_edge)")
     run(student, check)
     screenshot(student, "exercise_not_run")
-    assert "name 'conv1d_edge' is not defined" in said(check)
+    assert re.search(r"name '(exercises|conv1d_edge)' is not defined", said(check))
     assert "Run All Above Selected Cell" in said(check)
 
+    type_into(student, check, check_text())  # it imports what the lab's first cell does
     for what, text, must in WRONG:
         type_into(student, kernel, text)
         run(student, check)
@@ -234,7 +236,7 @@ def test_a_student_works_on_an_exercise(server, student, copy):
     type_into(student, kernel, EDGE)
     type_into(student, check, check_text())
     screenshot(student, "exercise_right")
-    assert said(check).startswith("PASS conv1d_edge: 6 sizes, 2 filters")
+    assert said(check).startswith("PASS conv1d_edge: 7 sizes, 2 filters")
 
 
 def check_text(hint: bool = False) -> str:
@@ -272,7 +274,7 @@ def test_a_click_puts_the_stub_back_and_another_one_the_students_text(server, st
     exercise = exercises.find("squares")
     kernel = the_cell(student, copy, "%%kernel squares")
     bar = buttons(student, exercise)
-    assert bar.count() == 1  # before any cell has run
+    bar.wait_for()  # before any cell has run
     reset = bar.get_by_role("button", name=f"Reset: {exercise.title}", exact=True)
     assert reset.is_disabled()
 
@@ -321,6 +323,8 @@ def test_the_next_exercise_is_one_click_or_one_key_away(server, student, copy):
 
 @pytest.mark.parametrize("copy", ["103"], indirect=True)
 def test_the_list_of_exercises_leads_to_their_steps_and_follows_their_checks(server, student, copy):
+    from playwright.sync_api import expect
+
     open_file(student, server, copy)
     top = student.locator(".jp-Notebook .jp-CodeCell").first
     shown = 'from helpers import device, exercises\ndevice.select()\nexercises.progress("103")'
@@ -329,11 +333,7 @@ def test_the_list_of_exercises_leads_to_their_steps_and_follows_their_checks(ser
     assert "Lab 103: 0 of 12 exercises passed" in said(top)
     screenshot(student, "exercise_list")
     top.get_by_role("link", name=exercise.title).click()
-    heading = student.locator(".jp-Notebook h2", has_text="Two axes").element_handle()
-    on_screen = (
-        "one => one.getBoundingClientRect().top > 0 && one.getBoundingClientRect().top < 700"
-    )
-    student.wait_for_function(on_screen, arg=heading)
+    expect(student.locator(".jp-Notebook h2", has_text="Two axes")).to_be_in_viewport()
     kernel = the_cell(student, copy, "%%kernel flip_rows")
     type_into(student, kernel, exercise.solution)
     check = the_cell(student, copy, "exercise.check(flip_rows)")

@@ -10,6 +10,7 @@
 //   6. A figure's description is its alt text.
 //   7. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
 //      JupyterLab itself tries to open it as a file, and fails.
+//   8. A link to a heading of the same notebook leads there.
 // Where this JupyterLab lacks what one of them needs, the others work.
 //
 // JupyterLab loads this script and then calls two functions of the object at the end, which is the
@@ -95,6 +96,21 @@
     document.addEventListener('click', open, true);
   }
 
+  // Follow links to headings of the same notebook. JupyterLab itself does not find a heading whose
+  // name has other characters than ASCII, because a link encodes them.
+  function followHeadings(tracker) {
+    const open = event => {
+      const link = event.target.closest?.('.jp-Notebook a[href^="#"]');
+      const panel = link && tracker.find(one => one.content.node.contains(link));
+      if (panel) {
+        event.preventDefault();
+        event.stopPropagation();
+        panel.content.setFragment(decodeURIComponent(link.hash));
+      }
+    };
+    document.addEventListener('click', open, true);
+  }
+
   // Give pictures in outputs their text form as alt text, for screen readers.
   function describePictures(rendermime, { imageRendererFactory }) {
     const createRenderer = options => {
@@ -150,6 +166,7 @@
         style.textContent = STYLE + cuda.STYLE + gaps.STYLE + marks.STYLE;
         document.head.append(style);
         followFolders(app);
+        followHeadings(tracker);
         const each = act => {
           tracker.forEach(act);
           tracker.widgetAdded.connect((_, panel) => act(panel));
