@@ -183,17 +183,16 @@ __device__ __forceinline__ void produce(
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 conv2d_implicit_wgmma(half* y, const half* __restrict__ x, int B)
 {
-    extern __shared__ __align__(1024) unsigned char memory[];
-    Barrier* filled = reinterpret_cast<Barrier*>(memory);
-    Barrier* read = filled + STAGES;
-    uint4* stages = reinterpret_cast<uint4*>(memory + 128);
+    extern __shared__ __align__(128) uint4 stages[];
+    __shared__ Barrier filled[STAGES];
+    __shared__ Barrier read[STAGES];
     const int tiles = MAP_GROUPS * TILES_ACROSS * TILES_DOWN * B;
     const int group = __shfl_sync(~0u, threadIdx.x / GROUP, 0);
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(filled + stage, GROUP + 1);
-            make_barrier(read + stage, CONSUMERS);
+            make_barrier(read + stage, CONSUMERS * 4);   // a lane of each warp
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -231,12 +230,12 @@ conv2d_implicit_wgmma(half* y, const half* __restrict__ x, int B)
             }
             end_products();
             wait_for_products<1>();
-            if (chunk > 0 && t == 0) arrive(read + last_slot);
+            if (chunk > 0 && lane == 0) arrive(read + last_slot);
             last_slot = place.slot;
             place.advance();
         }
         wait_for_products<0>();
-        if (t == 0) arrive(read + last_slot);
+        if (lane == 0) arrive(read + last_slot);
 
         // Store.
         const int map = tile.group * BLOCK_MAPS + first_map + t / 32 * 16 + lane / 4;

@@ -106,7 +106,7 @@ class ImplicitWgmma(TensorKernel):
     def shared(self, shape: ConvShape) -> int:
         sizes = self.fitted(shape).known
         _, cells, weights = layout(shape, sizes)
-        return 128 + sizes.stages * 16 * (cells + weights)
+        return sizes.stages * 16 * (cells + weights)
 
     def fragments(self, parts: np.ndarray) -> np.ndarray:
         """Return A's pieces: (group, chunk, row and column of the filter, 64 maps, octet, map, 8).
