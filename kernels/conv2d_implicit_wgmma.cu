@@ -36,6 +36,12 @@
 #ifndef STAGES
 #define STAGES 5
 #endif
+#ifndef PRODUCERS
+#define PRODUCERS 1
+#endif
+#ifndef QUADS
+#define QUADS 1
+#endif
 #include <cuda_fp16.h>
 #include "warpgroup.cuh"
 
@@ -51,7 +57,8 @@ constexpr int OUT_W = (WIDTH - K) / S + 1;
 static_assert(WIDTH % 2 == 0 && OUT_W % 2 == 0 && TILE_W % 2 == 0, "rows are read in pairs");
 
 constexpr int CONSUMERS = 2;
-constexpr int THREADS = (CONSUMERS + 1) * GROUP;
+constexpr int THREADS = (CONSUMERS + PRODUCERS) * GROUP;
+constexpr bool WIDE = QUADS && OUT_W % 4 == 0 && TILE_W % 4 == 0;   // a lane stores 4 outputs at once
 constexpr int BLOCK_H = TILE_H * CONSUMERS / MAP_TILES;   // rows of a block's outputs
 constexpr int BLOCK_MAPS = 64 * MAP_TILES;
 constexpr int TILES_DOWN = ceil_div(OUT_H, BLOCK_H);
@@ -62,7 +69,7 @@ constexpr int CHUNKS = ceil_div(CHANNELS, 16);
 // The staged cells of a chunk.
 constexpr int CELL_ROWS = (BLOCK_H - 1) * S + K;
 constexpr int PAIRS = ((TILE_W - 1) * S + K + 1) / 2;       // of columns
-constexpr int PITCH = ceil_div(ceil_div(2 * PAIRS, S), 2) * 2;
+constexpr int PITCH = WIDE ? ceil_div(ceil_div(2 * PAIRS, S), 4) * 4 : ceil_div(ceil_div(2 * PAIRS, S), 2) * 2;
 constexpr int PHASE = ceil_div(CELL_ROWS, S) * PITCH;
 constexpr int PLANE = S * S * PHASE;
 constexpr int CELLS = 2 * PLANE;
@@ -73,6 +80,12 @@ static_assert((TILE_H - 1) * PITCH + TILE_W <= COLUMNS && COLUMNS <= 256, "colum
 DEFINE_START_PRODUCT_FOR(COLUMNS)
 
 typedef unsigned Pair;
+
+__device__ __forceinline__ Pair to_pair(float first, float second)
+{
+    const half2 pair = __floats2half2_rn(first, second);
+    return *reinterpret_cast<const Pair*>(&pair);
+}
 
 // [group][chunk][tap][map tile][octet][map][8 channels]; last: 1 / scale.
 __device__ __align__(128) uint4 filter[MAP_GROUPS * CHUNKS * WEIGHTS + 1];
@@ -96,7 +109,8 @@ __device__ __forceinline__ Tile tile_of(int i)
 
 constexpr int ITEMS = 2 * CELL_ROWS * PAIRS;
 constexpr int ROUNDS = ceil_div(ITEMS, GROUP);
-constexpr int AT_ONCE = ROUNDS < 9 ? ROUNDS : ceil_div(ROUNDS, ceil_div(ROUNDS, 8));
+constexpr int MOST_AT_ONCE = 8;
+constexpr int AT_ONCE = ceil_div(ROUNDS, ceil_div(ROUNDS, MOST_AT_ONCE));
 
 __device__ __forceinline__ void load_octets(
     Pair (&raw)[8], const half* from, int i, const Tile& tile, int chunk)
@@ -142,15 +156,20 @@ __device__ __forceinline__ void store_octets(uint4* cells, const Pair (&raw)[8],
 }
 
 __device__ __forceinline__ void produce(
-    const half* x, int tiles, uint4* stages, Barrier* filled, Barrier* read)
+    const half* x, int tiles, uint4* stages, Barrier* filled, Barrier* read, int me)
 {
-    const int t = threadIdx.x - CONSUMERS * GROUP;
+    const int t = threadIdx.x % GROUP;
+    int turn = 0;
     Place<STAGES> place;
     for (int i = blockIdx.x; i < tiles; i += gridDim.x) {
         const Tile tile = tile_of(i);
         const half* first = x
             + ((size_t)tile.image * CHANNELS * HEIGHT + tile.top * S) * WIDTH + tile.left * S;
-        for (int chunk = 0; chunk < CHUNKS; ++chunk) {
+        for (int chunk = 0; chunk < CHUNKS; ++chunk, ++turn) {
+            if (turn % PRODUCERS != me) {
+                place.advance();
+                continue;
+            }
             uint4* cells = stages + place.slot * STAGE;
             const half* from = first + chunk * 16 * HEIGHT * WIDTH;
             #pragma unroll
@@ -198,8 +217,8 @@ conv2d_implicit_wgmma(half* y, const half* __restrict__ x, int B)
     }
     __syncthreads();
 
-    if (group == CONSUMERS) {
-        produce(x, tiles, stages, filled, read);
+    if (group >= CONSUMERS) {
+        produce(x, tiles, stages, filled, read, group - CONSUMERS);
         return;
     }
 
@@ -240,6 +259,33 @@ conv2d_implicit_wgmma(half* y, const half* __restrict__ x, int B)
         // Store.
         const int map = tile.group * BLOCK_MAPS + first_map + t / 32 * 16 + lane / 4;
         half* to = y + ((size_t)tile.image * OUTPUT_MAPS + map) * OUT_H * OUT_W;
+        if (WIDE) {
+            // Lanes 2 i and 2 i + 1 exchange pairs, of 8 columns and of the next 8.
+            const int odd = lane % 2;
+            #pragma unroll
+            for (int n = 0; n < COLUMNS; n += 16) {
+                const int column = n + odd * 8 + lane % 4 / 2 * 4;
+                const int h = tile.top + first_row + column / PITCH;
+                const int w = tile.left + column % PITCH;
+                const bool inside = column / PITCH < TILE_H && column % PITCH < TILE_W
+                    && h < OUT_H && w < OUT_W;
+                #pragma unroll
+                for (int half_ = 0; half_ < 2; ++half_) {
+                    const int k = n / 2 + 2 * half_;
+                    const bool two = n + 8 < COLUMNS;
+                    const Pair a = to_pair(sum[k] * scale, sum[k + 1] * scale);
+                    const Pair b = two
+                        ? to_pair(sum[(k + 4) % 128] * scale, sum[(k + 5) % 128] * scale) : 0;
+                    const Pair other = __shfl_xor_sync(~0u, odd ? a : b, 1);
+                    const uint2 four = odd ? make_uint2(other, b) : make_uint2(a, other);
+                    if (inside && map + 8 * half_ < OUTPUT_MAPS) {
+                        *reinterpret_cast<uint2*>(
+                            to + (8 * half_ * OUT_H + h) * OUT_W + w) = four;
+                    }
+                }
+            }
+            continue;
+        }
         #pragma unroll
         for (int n = 0; n < COLUMNS; n += 8) {
             const int column = n + lane % 4 * 2;

@@ -19,6 +19,7 @@ from .mma import ARCHITECTURE, SCALED_HALF, TensorKernel
 from .shapes import LayerError, ceil_div
 
 NAME = "conv2d_implicit_wgmma"
+QUADS = 1
 PORTABLE = "conv2d_implicit_mma_async"
 
 
@@ -33,6 +34,7 @@ class WarpgroupSizes(NamedTuple):
     tile: tuple[int, int]
     map_tiles: int
     stages: int
+    producers: int = 1
 
 
 def layout(shape: ConvShape, sizes: WarpgroupSizes) -> tuple[int, int, int]:
@@ -41,7 +43,8 @@ def layout(shape: ConvShape, sizes: WarpgroupSizes) -> tuple[int, int, int]:
     step = shape.stride
     rows = (tile_h * 2 // maps - 1) * step + shape.K
     pairs = ceil_div((tile_w - 1) * step + shape.K, 2)
-    pitch = 2 * ceil_div(ceil_div(2 * pairs, step), 2)
+    even = 4 if QUADS and shape.out_w % 4 == 0 and tile_w % 4 == 0 else 2
+    pitch = even * ceil_div(ceil_div(2 * pairs, step), even)
     columns = 8 * ceil_div((tile_h - 1) * pitch + tile_w, 8)
     cells = 2 * step * step * ceil_div(rows, step) * pitch
     return columns, cells, shape.K**2 * maps * 128
@@ -84,6 +87,8 @@ class ImplicitWgmma(TensorKernel):
             "COLUMNS": columns,
             "MAP_TILES": sizes.map_tiles,
             "STAGES": sizes.stages,
+            "PRODUCERS": sizes.producers,
+            "QUADS": QUADS,
         }
         include = [f"-I{kernels.FOLDER}", f"-arch={ARCHITECTURE}"]
         return [*include, *(f"-D{name}={value}" for name, value in values.items())]
@@ -92,11 +97,11 @@ class ImplicitWgmma(TensorKernel):
         return super(TensorKernel, self).constant_names()
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
-        return 384, 1, 1
+        return 128 * (2 + self.fitted(shape).known.producers), 1, 1
 
     def tiles(self, shape: ConvShape) -> int:
         """Return the tiles of all images and maps."""
-        (rows, columns), maps, _ = self.fitted(shape).known
+        (rows, columns), maps, *_ = self.fitted(shape).known
         across, down = ceil_div(shape.out_w, columns), ceil_div(shape.out_h, rows * 2 // maps)
         return shape.B * across * down * ceil_div(shape.M, 64 * maps)
 
