@@ -26,6 +26,7 @@ from .data import inputs
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
 from .implicit import IMPLICIT, ImplicitMma, ImplicitSizes, implicit_mma
+from .implicit_wgmma import ImplicitWgmma, WarpgroupSizes, implicit_wgmma
 from .mma import (
     ARCHITECTURE,
     FASTEST,
@@ -75,6 +76,7 @@ __all__ = [
     "STATIC_SHARED_BYTES",
     "TAUGHT",
     "WARPGROUPS",
+    "WarpgroupSizes",
     "Compiled",
     "Conv2d",
     "ConvShape",
@@ -82,6 +84,7 @@ __all__ = [
     "Im2colGemm",
     "ImplicitMma",
     "ImplicitSizes",
+    "ImplicitWgmma",
     "LayerError",
     "Names",
     "Pairs",
@@ -104,6 +107,7 @@ __all__ = [
     "convolve",
     "half2",
     "implicit_mma",
+    "implicit_wgmma",
     "inputs",
     "kernels",
     "mma_halves",
