@@ -89,7 +89,8 @@ REDUCED: tuple[Conv2d, ...] = (
 def conv2d_named(name: str) -> Conv2d:
     """Return the row of a name; LayerError for another name.
 
-    It is one of CONV2D, TAUGHT, SMALL, REDUCED, IMPLICIT, FASTEST or WARPGROUPS, or `implicit_wgmma`.
+    It is one of CONV2D, TAUGHT, SMALL, REDUCED, IMPLICIT, FASTEST or WARPGROUPS, or
+    `implicit_wgmma`.
     """
     rows = (*CONV2D, *TAUGHT, *SMALL, *REDUCED, *IMPLICIT, implicit_wgmma(), *FASTEST, *WARPGROUPS)
     named = {spec.name: spec for spec in rows}
