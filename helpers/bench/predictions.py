@@ -12,12 +12,14 @@ A question that the reader leaves at None stays open, and the table says so; not
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from helpers import tables
 
 OPEN = "-"
+watchers: list[Callable[[], None]] = []  # called after each prediction
+_made: dict[str, bool] = {}
 CLOSE = 1.10  # a guess within 10 % counts as met: the questions ask for orders, not for digits
 
 
@@ -47,28 +49,32 @@ class Prediction:
             )
         if guess is not None and not math.isfinite(guess):
             raise ValueError(f"{key}: write a finite number in place of None; got {guess!r}")
-        self._questions[key] = _Question(question, guess, unit, ())
+        self._note(key, _Question(question, guess, unit, ()))
 
     def choice(self, key: str, guess: str | None, question: str, among: Sequence[str]) -> None:
         """Note one of the answers in `among`. Raises ValueError for any other guess."""
         if guess is not None and guess not in among:
             allowed = ", ".join(repr(answer) for answer in among)
             raise ValueError(f"{key}: choose one of {allowed}; got {guess!r}")
-        self._questions[key] = _Question(question, guess, "", tuple(among))
+        self._note(key, _Question(question, guess, "", tuple(among)))
+
+    def _note(self, key: str, question: _Question) -> None:
+        self._questions[key] = question
+        _made[key] = question.guess is not None
+        for watcher in watchers:
+            watcher()
 
     def beside(self, **measured: float | str) -> str:
-        """Return a table of the predictions beside what was measured, by the keys of the questions.
+        """Return a table of predictions beside what was measured, by the keys of the questions.
 
-        A number counts as met within 10 %. Raises KeyError if a key has no question and ValueError
-        if a question has no measurement.
+        Only the questions of these keys are shown: a step answers those of the step before. A
+        number counts as met within 10 %. Raises KeyError if a key has no question.
         """
         unknown = sorted(set(measured) - set(self._questions))
         if unknown:
             known = ", ".join(self._questions) or "none: run the cell with the predictions first"
             raise KeyError(f"no prediction named {', '.join(unknown)}; there are: {known}")
-        missing = [key for key in self._questions if key not in measured]
-        if missing:
-            raise ValueError(f"no measurement for the prediction {', '.join(missing)}")
+        asked = {key: question for key, question in self._questions.items() if key in measured}
         rows = [
             (
                 question.words,
@@ -76,15 +82,20 @@ class Prediction:
                 _shown(measured[key], question),
                 _verdict(question.guess, measured[key]),
             )
-            for key, question in self._questions.items()
+            for key, question in asked.items()
         ]
         table = tables.text(("", "you", "measured", ""), rows, left=(0, 3))
-        open_ones = sum(question.guess is None for question in self._questions.values())
+        open_ones = sum(question.guess is None for question in asked.values())
         if open_ones:
             of = f"{open_ones} of {len(rows)}" if open_ones < len(rows) else "all"
-            table += f"\n\nYou left {of} open. Write your answers in place of None under "
-            table += '"Predict", then run that cell and this one.'
+            table += f"\n\nYou left {of} open. Write your answers in place of None where they are "
+            table += "asked, then run that cell and this one."
         return table
+
+
+def made() -> dict[str, bool]:
+    """Return, by the key of each question of this session, whether the reader has answered it."""
+    return dict(_made)
 
 
 def _shown(value: float | str | None, question: _Question) -> str:

@@ -6,7 +6,7 @@
     print(layer.check(my_cell))                              # PASS, or what is wrong, and where
     print(layer.count("conv2d_constant", tiled, my_cell))    # counters side by side
     times = layer.compare("conv2d_constant", tiled, my_cell, record="111_tiles")
-    widths = layer.sweep("conv2d_tiled", TILE_WIDTH=(8, 16, 20, 32), record="111_tiles")
+    widths = layer.sweep("conv2d_tiled", TILE_WIDTH=(8, 16, 20, 32), record="111_deeper")
 
 A kernel is a name of kernels/, what `kernel` made of one, or a student's %%kernel cell. Checks and
 counts run in the simulator. Times are those of the selected GPU; without one, the recorded ones.
@@ -40,6 +40,10 @@ COMPARE_S, SWEEP_S = 0.5, 0.2  # seconds for the samples of a pair, and of a ker
 
 class NotReadyError(RuntimeError):
     """A kernel that has not passed its check, so that it may not be timed."""
+
+
+class NoLibraryError(NotReadyError):
+    """A vendor's library that is not installed here: it is left out of a comparison."""
 
 
 @dataclass(frozen=True)
@@ -463,9 +467,14 @@ def _distinct(kernels: list[Kernel]) -> list[Kernel]:
 
 
 def _ready_or_not_yet(there: OnDevice, kernel: Kernel) -> Ready | None:
-    """Return the kernel, ready; None for a student's that has not passed yet."""
+    """Return the kernel, ready; None for a student's that has not passed yet, and for a library
+    that is not here, which is said.
+    """
     try:
         return there.ready(kernel)
+    except NoLibraryError as missing:
+        print(missing)
+        return None
     except NotReadyError:
         if kernel.yours:
             return None

@@ -461,6 +461,89 @@ def _shared() -> Iterable[Case]:
             )
 
 
+def _repeated_vectors() -> Iterable[Case]:
+    """Loads of 16 and 8 bytes whose lanes repeat addresses, as products of matrices make them."""
+    several = {
+        "float4": (
+            "t/8", "t/16", "t%4", "t%2", "t%16*2", "t%8*2", "t/16*2", "t/4*2", "t/2*2",
+            "t/16*16", "t%16/2", "t/16*8+t%8", "t%4*8", "t/8*8",
+        ),
+        "double": ("t/8", "t%16*2", "t/16*16", "t%4*16"),
+    }  # fmt: skip
+    for name, indices in several.items():
+        for index in indices:
+            yield Case(
+                "shared_load",
+                f"{name}, index {index}",
+                partial(_tile, name),
+                (1, 1, 1),
+                (64, 1, 1),
+                (f"-DELEMENT={name}", f"-DINDEX=({index})"),
+            )
+    yield Case(
+        "product_vector",
+        "",
+        lambda: [_cells(128 * 128), _cells(128 * 16), _cells(128 * 16), *_ints(128, 16)],
+        (1, 1, 1),
+        (256, 1, 1),
+    )
+
+
+def _calls() -> Iterable[Case]:
+    """Lanes that call different functions, or to different depths, or walk lists of different
+    lengths.
+    """
+    lengths = (np.arange(64) * 7 % 13).astype(np.int32)
+    for what, chosen in (("a third each", np.arange(64) % 3), ("one for all", np.ones(64))):
+        yield Case(
+            "calls_by_pointer",
+            what,
+            partial(
+                lambda chosen: [_cells(64), _cells(256), chosen.astype(np.int32)], np.array(chosen)
+            ),
+            (1, 1, 1),
+            (64, 1, 1),
+        )
+    yield Case(
+        "calls_itself", "", lambda: [_cells(64), _cells(128), lengths], (1, 1, 1), (64, 1, 1)
+    )
+    for unroll in (1, 4):
+        yield Case(
+            "shared_walk",
+            f"unrolled by {unroll}",
+            lambda: [_cells(64), _cells(1024), lengths],
+            (1, 1, 1),
+            (64, 1, 1),
+            (f"-DUNROLL={unroll}",),
+        )
+
+
+def _more_atomics() -> Iterable[Case]:
+    """Leaders of lanes with one key, and additions of 64 bits, of pairs of halves and of doubles;
+    one warp, so that no other disturbs it.
+    """
+    one = (1, 1, 1), (32, 1, 1)
+    for keys in (1, 8, 32):
+        arguments = partial(
+            lambda keys: [np.zeros(32, np.int32), (np.arange(32) * 5 % keys).astype(np.int32)], keys
+        )
+        yield Case("match_leaders", f"{keys} keys", arguments, *one)
+    for index in ("t", "t/2", "t%8", "0"):
+        wide = partial(lambda: [np.zeros(32, np.uint64), np.arange(32).astype(np.uint64)])
+        yield Case("shared_add64", f"index {index}", wide, *one, (f"-DINDEX={index}",))
+    for name, dtype in (("__half2", "V4"), ("double", "f8")):
+        for index in ("t", "t/2", "0"):
+            for place in ("", "-DSHARED"):
+                where = "shared" if place else "global"
+                yield Case(
+                    "packed_add",
+                    f"{name.strip('_')}, {where}, index {index}",
+                    partial(lambda dtype: [np.zeros(32, dtype), np.zeros(64, dtype)], dtype),
+                    *one,
+                    (f"-DTYPE={name}", f"-DINDEX={index}", *([place] if place else [])),
+                )
+
+
 # The two layers, and a small one that no tile, patch or group of output maps divides.
 _RAGGED = ConvShape(2, C=3, M=5, H=43, W=38, K=7)
 LAYERS = {
@@ -750,6 +833,9 @@ _PARTS = (
     _histograms,
     _lanes,
     _shared,
+    _repeated_vectors,
+    _calls,
+    _more_atomics,
 )
 LAUNCHES: tuple[Case, ...] = tuple(launch for part in _PARTS for launch in part())
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from helpers import exercises, kernel_cells
 from helpers.bench import results
 from helpers.exercises import entry, labs, loops_swapped, outcome, puzzles, rung, verdict
+from helpers.exercises import hints as hints_module
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
@@ -23,7 +23,6 @@ from tests import exercises as answers
 
 pytestmark = pytest.mark.long
 
-LABS = Path(__file__).parents[2] / "labs"
 ALL = [exercises.find(name) for name in exercises.names()]
 PUZZLES = exercises.of_lab(labs.number(puzzles.LAB))
 RIGHT = [(one, answer) for one in ALL for answer in answers.right(one)]
@@ -41,7 +40,7 @@ def title(value: object) -> str:
 
 
 def test_every_lab_has_exercises_in_their_order():
-    files = [path.stem for path in sorted(LABS.glob("*.ipynb"))]
+    files = [path.stem for path in labs.notebooks()]
     assert list(dict.fromkeys(one.lab for one in ALL)) == files
     for lab in files:
         places = [one.place for one in exercises.of_lab(labs.number(lab))]
@@ -156,7 +155,7 @@ class Kernel:
 
 
 def test_check_raises_a_short_error_and_returns_a_verdict():
-    one = exercises.find("101")
+    one = exercises.find("conv1d_edge")
     with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
         one.check(Kernel(answers.text(one, "wrong_zeros.cu")))
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
@@ -165,18 +164,54 @@ def test_check_raises_a_short_error_and_returns_a_verdict():
 
 def test_check_says_what_it_takes():
     with pytest.raises(TypeError, match="that a %%kernel cell makes"):
-        exercises.find("101").check(print)
+        exercises.find("conv1d_edge").check(print)
 
 
-def test_hints_unfold_one_by_one(capsys):
-    one = exercises.find("conv1d_edge")
+def hints(one, count, capsys):
+    """What so many calls of hint() print, from the first hint on."""
+    hints_module._shown.pop(one.name, None)
     shown = []
-    for _ in range(4):
+    for _ in range(count):
         one.hint()
-        shown.append(words(capsys.readouterr().out))
+        shown.append(capsys.readouterr().out)
+    return shown
+
+
+def test_hints_unfold_one_by_one_and_then_the_solution(capsys):
+    one = exercises.find("conv1d_edge")
+    shown = hints(one, 5, capsys)
+    last = " the next call shows a solution."
     for number, (text, hint) in enumerate(zip(shown, one.hints, strict=False), 1):
-        assert text == words(f"Hint {number} of 3: {hint}")
-    assert all(words(hint) in shown[3] for hint in one.hints)
+        assert words(text) == words(f"Hint {number} of 3: {hint}") + last * (number == 3)
+    assert shown[3].startswith("These were all hints.") and one.solution in shown[3]
+    assert shown[4] == shown[0]
+
+
+def test_a_solution_is_a_text_that_a_notebook_shows_in_colours():
+    cuda = exercises.find("conv1d_edge")
+    python = next(one for one in ALL if isinstance(one, PythonExercise))
+    assert cuda.solution.startswith("%%kernel conv1d_edge")
+    for one in (cuda, python):
+        lines = repr(one.solution).splitlines()
+        assert lines[0] == f"A solution: {one.title}"
+        assert lines[1].split(maxsplit=1) == ["1", one.solution.splitlines()[0]]
+        assert "<span style=" in one.solution._repr_html_()
+
+
+def test_a_pass_says_where_the_solution_is_and_a_package_without_solutions_says_so(
+    monkeypatch, capsys
+):
+    one = exercises.find("add_arrays")
+    right, hint = Kernel(one.solution), "exercise.solution"
+    assert str(one.check(right)).endswith(hint)
+    monkeypatch.setattr(type(one), "has_solution", False)
+    monkeypatch.delitem(vars(one), "solution", raising=False)
+    assert hint not in str(one.check(right))
+    *_, third, after = hints(one, len(one.hints) + 1, capsys)
+    assert "solution" not in third
+    assert after.startswith("These were all hints. This package of the labs has no solutions")
+    with pytest.raises(FileNotFoundError, match="has no solutions: your instructor has them"):
+        one.solution  # noqa: B018
 
 
 def test_an_unknown_exercise_lists_the_known_ones():
@@ -188,7 +223,7 @@ def test_a_lab_with_several_exercises_asks_for_a_name():
     with pytest.raises(LookupError, match=r'such as exercises.find\("squares"\)'):
         exercises.find("103")
     assert exercises.of_lab("103")[6] is exercises.find("transpose")
-    assert exercises.of_lab("101") == (exercises.find("conv1d_edge"),)
+    assert exercises.of_lab("102") == (exercises.find("conv1d_symmetric"),)
     assert exercises.of_lab("99") == ()
 
 
@@ -246,7 +281,7 @@ def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
 
 
 def test_the_estimate_orders_the_board_as_the_record_of_times_does():
-    rows = results.load(LABS.parent / "data/measured/501_leaderboard.json").rows()
+    rows = results.load(results.MEASURED / "501_leaderboard.json").rows()
     for layer in leaderboard.LAYERS:
         ms = {row["series"]: row["median_ms"] for row in rows if row["layer"] == layer}
         assert sorted(ms, key=ms.get) == sorted(

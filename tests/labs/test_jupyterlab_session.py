@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import copies
 from tests import exercises as answers
 from tests.labs.browser import WAIT_MS, open_file, screenshot
@@ -20,12 +20,12 @@ from tests.labs.browser import WAIT_MS, open_file, screenshot
 ROOT = Path(__file__).resolve().parents[2]
 TWO_LABS = ("100", "101")
 RUN_S = 400  # for all cells of a lab, on a machine that is busy
-EDGE = exercises.find("101").solution
+EDGE = exercises.find("conv1d_edge").solution
 
 
-def wrong_text(lab: str, what: str) -> str:
-    """The text of a wrong answer to a lab's exercise."""
-    exercise = exercises.find(lab)
+def wrong_text(name: str, what: str) -> str:
+    """The text of a wrong answer to an exercise, or to the only one of a lab."""
+    exercise = exercises.find(name)
     answer = next(one for one in answers.wrong(exercise) if one.what == what)
     return answers.text_of(exercise, answer)
 
@@ -131,7 +131,7 @@ def student(server, page):
 @pytest.fixture
 def copy(request):
     """A copy of a lab, as make jupyter makes it, beside the student's own."""
-    (lab,) = (ROOT / "labs").glob(f"{request.param}_*.ipynb")
+    (lab,) = (path for path in labs.notebooks() if labs.number(path.stem) == request.param)
     # A name of its own for each test: JupyterLab keeps the kernel of a name that it knows.
     file = ROOT / copies.FOLDER / f"browser_test_{os.getpid()}x{next(NUMBERS)}_{lab.name}"
     file.write_text(copies.copy_of(lab.read_text(encoding="utf-8")), encoding="utf-8")
@@ -140,8 +140,8 @@ def copy(request):
 
 
 def test_the_copies_and_their_start_page_are_there(server, student):
-    labs = {path.name for path in (ROOT / "labs").glob("*.ipynb")}
-    assert labs <= {path.name for path in (ROOT / copies.FOLDER).glob("*.ipynb")}
+    mine = {labs.place(path) for path in labs.every(ROOT / copies.FOLDER)}
+    assert {labs.place(path) for path in labs.every()} <= mine
     student.goto(f"{server}/?token=key")
     student.locator(".jp-MarkdownViewer td a").first.wait_for()
     time.sleep(1)
@@ -189,7 +189,11 @@ def test_a_whole_lab_runs_and_nothing_is_cut(server, student, copy):
 
 WRONG = (  # a text of lab 101's exercise, and what the student must read
     ("compile", EDGE.replace("P[i] = sum;", "P[i] = sum"), 'error: expected a ";"'),
-    ("out of bounds", wrong_text("101", "one end is read outside"), "out-of-bounds: thread"),
+    (
+        "out of bounds",
+        wrong_text("conv1d_edge", "one end is read outside"),
+        "out-of-bounds: thread",
+    ),
 )
 RACE = wrong_text("105", "no __syncwarp()")
 
@@ -236,7 +240,7 @@ def test_a_student_works_on_an_exercise(server, student, copy):
 def check_text(hint: bool = False) -> str:
     """The check's cell, or the cell that asks for a hint."""
     asked = "exercise.hint()" if hint else "exercise.check(conv1d_edge)"
-    return f'from helpers import exercises\n\nexercise = exercises.find("101")\n{asked}'
+    return f'from helpers import exercises\n\nexercise = exercises.find("conv1d_edge")\n{asked}'
 
 
 @pytest.mark.parametrize("copy", ["105"], indirect=True)
@@ -250,6 +254,106 @@ def test_a_race_is_named_in_a_few_lines(server, student, copy):
     words = " ".join(said(check).split())
     assert "race: thread" in words and "a __syncwarp() is missing" in words
     assert len(said(check).splitlines()) <= 12
+
+
+def text_of(one) -> str:
+    """The text in the editor of a cell."""
+    return "\n".join(one.locator(".cm-line").all_text_contents())
+
+
+def buttons(page, exercise):
+    """The buttons at the cell of an exercise."""
+    return page.get_by_role("group", name=f"Exercise: {exercise.title}", exact=True)
+
+
+@pytest.mark.parametrize("copy", ["103"], indirect=True)
+def test_a_click_puts_the_stub_back_and_another_one_the_students_text(server, student, copy):
+    open_file(student, server, copy)
+    exercise = exercises.find("squares")
+    kernel = the_cell(student, copy, "%%kernel squares")
+    bar = buttons(student, exercise)
+    assert bar.count() == 1  # before any cell has run
+    reset = bar.get_by_role("button", name=f"Reset: {exercise.title}", exact=True)
+    assert reset.is_disabled()
+
+    mine = exercise.solution.strip() + "\n// mine"
+    type_into(student, kernel, mine)
+    reset.click()
+    screenshot(student, "exercise_reset")
+    assert text_of(kernel) == exercise.stub.strip()
+    assert "Ctrl + Z brings your text back" in bar.get_by_role("status").inner_text()
+    kernel.locator(".cm-content").click()
+    student.keyboard.press("Control+z")
+    assert text_of(kernel) == mine, "a reset is one step in the history of edits"
+
+    reset.focus()
+    student.keyboard.press("Enter")
+    assert text_of(kernel) == exercise.stub.strip()
+    student.keyboard.press("Space")  # the same button still has the focus
+    assert text_of(kernel) == mine
+
+
+@pytest.mark.parametrize("copy", ["103"], indirect=True)
+def test_the_next_exercise_is_one_click_or_one_key_away(server, student, copy):
+    open_file(student, server, copy)
+    every = [exercises.find(name) for name in ("squares", "add_arrays", "flip_rows")]
+    the_cell(student, copy, "%%kernel squares")
+    active = student.locator(".jp-Notebook .jp-Cell.jp-mod-active .cm-content")
+    for here, there in itertools.pairwise(every):
+        name = f"Next exercise: {there.title}"
+        button = buttons(student, here).get_by_role("button", name=name, exact=True)
+        button.focus()
+        student.keyboard.press("Enter")
+        active.get_by_text(f"%%kernel {there.name}").wait_for()
+        assert active.is_visible()
+        assert student.evaluate("document.activeElement.closest('.jp-Notebook') !== null")
+    screenshot(student, "exercise_next")
+    last = exercises.of_lab("103")[-1]
+    the_cell(student, copy, f"%%kernel {last.name}")
+    hidden = buttons(student, last).get_by_role("button", name="Next exercise")
+    assert hidden.count() == 0
+
+    student.keyboard.press("Control+Shift+c")
+    student.locator(".lm-CommandPalette-input").fill("go to the next exercise")
+    student.keyboard.press("Enter")
+    active.get_by_text("%%kernel").wait_for()
+
+
+@pytest.mark.parametrize("copy", ["103"], indirect=True)
+def test_the_list_of_exercises_leads_to_their_steps_and_follows_their_checks(server, student, copy):
+    open_file(student, server, copy)
+    top = student.locator(".jp-Notebook .jp-CodeCell").first
+    shown = 'from helpers import device, exercises\ndevice.select()\nexercises.progress("103")'
+    type_into(student, top, shown)
+    exercise = exercises.find("flip_rows")
+    assert "Lab 103: 0 of 12 exercises passed" in said(top)
+    screenshot(student, "exercise_list")
+    top.get_by_role("link", name=exercise.title).click()
+    heading = student.locator(".jp-Notebook h2", has_text="Two axes").element_handle()
+    on_screen = (
+        "one => one.getBoundingClientRect().top > 0 && one.getBoundingClientRect().top < 700"
+    )
+    student.wait_for_function(on_screen, arg=heading)
+    kernel = the_cell(student, copy, "%%kernel flip_rows")
+    type_into(student, kernel, exercise.solution)
+    check = the_cell(student, copy, "exercise.check(flip_rows)")
+    type_into(student, check, 'exercise = exercises.find("flip_rows")\nexercise.check(flip_rows)')
+    assert said(check).startswith("PASS flip_rows")
+    student.locator(".jp-Notebook").press("Control+Home")
+    student.mouse.move(700, 400)
+    student.mouse.wheel(0, -100_000)
+    assert "Lab 103: 1 of 12 exercises passed" in said(top)
+    assert f"{exercise.title} ({exercise.points} points): \u2713 passed" in said(top)
+
+    # A new kernel reads from the file what was passed; the buttons need no cell to run.
+    student.keyboard.press("Control+s")
+    open_file(student, server, copy)
+    student.locator('[data-command="notebook:restart-kernel"]').first.click()
+    student.locator(".jp-Dialog .jp-mod-accept").click()
+    time.sleep(2)
+    student.locator(".jp-StatusBar-TextItem", has_text="| Idle").wait_for()
+    run(student, top)
+    assert "Lab 103: 1 of 12 exercises passed" in said(top)
 
 
 SPIN = "%%kernel spin\n__global__ void spin(float* out)\n{\n    while (true) out[0] += 1.0f;\n}"
