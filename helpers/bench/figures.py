@@ -18,16 +18,21 @@ if TYPE_CHECKING:
 Data = Times | Mapping[str, Times]
 
 
-def bars(times: Data, *, title: str = "", labels: Sequence[str] | None = None) -> Figure:
+def bars(
+    times: Data, *, title: str = "", labels: Sequence[str] | None = None, floor: bool = False
+) -> Figure:
     """Draw the time of each kernel over the baseline's, with its interval; times alone, in ms.
 
     times: of one problem, or of several by name, which get a picture each. title: by default, what
     the fastest kernel gains. labels: in place of the kernels'. A kernel without a time has a name
-    and no bar, such as "yours: not yet".
+    and no bar, such as "yours: not yet". floor: whether to mark the least time of the record's
+    device beside times alone.
     """
     figure, pictures = _pictures(times, 0.45 * len(next(iter(_named(times).values()))) + 2.2)
     for ax, (_, one) in pictures:
         _draw_bars(ax, one, labels)
+        if floor:
+            _draw_floor(ax, one)
         _finish(ax, title or _claim(one), one)
     return figure
 
@@ -167,6 +172,20 @@ def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
     ax.set_xlim(left=0)
     unit = "time (ms)" if times.over is None else f"time over that of {times.over.title}"
     ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
+
+
+def _draw_floor(ax: Axes, times: Times) -> None:
+    from helpers.plotting import styles
+
+    least = times.problem.floor_ms(times.record.device)
+    ax.axvline(least, color=styles.INK, linestyle="--")
+    ax.annotate(
+        f"floor: {least:.3g}",
+        (least, len(times) - 0.5),
+        (3, 2),
+        textcoords="offset points",
+        fontsize="small",
+    )
 
 
 def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, float]]]:

@@ -57,18 +57,16 @@ class Prediction:
         self._questions[key] = _Question(question, guess, "", tuple(among))
 
     def beside(self, **measured: float | str) -> str:
-        """Return a table of the predictions beside what was measured, by the keys of the questions.
+        """Return a table of predictions beside what was measured, by the keys of the questions.
 
-        A number counts as met within 10 %. Raises KeyError if a key has no question and ValueError
-        if a question has no measurement.
+        Only the questions of these keys are shown: a step answers those of the step before. A
+        number counts as met within 10 %. Raises KeyError if a key has no question.
         """
         unknown = sorted(set(measured) - set(self._questions))
         if unknown:
             known = ", ".join(self._questions) or "none: run the cell with the predictions first"
             raise KeyError(f"no prediction named {', '.join(unknown)}; there are: {known}")
-        missing = [key for key in self._questions if key not in measured]
-        if missing:
-            raise ValueError(f"no measurement for the prediction {', '.join(missing)}")
+        asked = {key: question for key, question in self._questions.items() if key in measured}
         rows = [
             (
                 question.words,
@@ -76,14 +74,14 @@ class Prediction:
                 _shown(measured[key], question),
                 _verdict(question.guess, measured[key]),
             )
-            for key, question in self._questions.items()
+            for key, question in asked.items()
         ]
         table = tables.text(("", "you", "measured", ""), rows, left=(0, 3))
-        open_ones = sum(question.guess is None for question in self._questions.values())
+        open_ones = sum(question.guess is None for question in asked.values())
         if open_ones:
             of = f"{open_ones} of {len(rows)}" if open_ones < len(rows) else "all"
-            table += f"\n\nYou left {of} open. Write your answers in place of None under "
-            table += '"Predict", then run that cell and this one.'
+            table += f"\n\nYou left {of} open. Write your answers in place of None where they are "
+            table += "asked, then run that cell and this one."
         return table
 
 

@@ -42,6 +42,10 @@ class NotReadyError(RuntimeError):
     """A kernel that has not passed its check, so that it may not be timed."""
 
 
+class NoLibraryError(NotReadyError):
+    """A vendor's library that is not installed here: it is left out of a comparison."""
+
+
 @dataclass(frozen=True)
 class Check:
     """The result of a check: true if the kernel passed.
@@ -463,9 +467,14 @@ def _distinct(kernels: list[Kernel]) -> list[Kernel]:
 
 
 def _ready_or_not_yet(there: OnDevice, kernel: Kernel) -> Ready | None:
-    """Return the kernel, ready; None for a student's that has not passed yet."""
+    """Return the kernel, ready; None for a student's that has not passed yet, and for a library
+    that is not here, which is said.
+    """
     try:
         return there.ready(kernel)
+    except NoLibraryError as missing:
+        print(missing)
+        return None
     except NotReadyError:
         if kernel.yours:
             return None

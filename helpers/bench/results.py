@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import kernels, tables
+from helpers import kernels, labs, tables
 from helpers.bench import old_records, png
 from helpers.bench.timing import Timing
 from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
@@ -287,7 +287,8 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Recor
 
     The first call of a process begins a new record. A row with the entries of an earlier one takes
     its place, so that a cell may run again. lab: by default the notebook with the number in front
-    of ``name``. rows and errors: as for `record`; the device is the selected one.
+    of ``name``, the deeper one for a name such as "104_deeper_widths". rows and errors: as for
+    `record`; the device is the selected one.
     """
     from helpers.device import select
 
@@ -304,8 +305,11 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Recor
 
 
 def _lab_of(record: str) -> str:
-    number = record.partition("_")[0]
-    return next((path.stem for path in (ROOT / "labs").glob(f"{number}_*.ipynb")), record)
+    """Return the notebook of a record: "104_deeper..." is of that one, "104_..." of the lab."""
+    deeper = [path.stem for path in labs.deeper() if record.startswith(path.stem)]
+    number = labs.number(record)
+    named = [path.stem for path in labs.notebooks() if labs.number(path.stem) == number]
+    return next(iter(deeper + named), record)
 
 
 def _now() -> str:

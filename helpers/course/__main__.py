@@ -254,8 +254,8 @@ def _override(commands) -> None:
 
 
 def _run_override(given) -> int:
+    from helpers import labs
     from helpers.course import decisions, gradebook
-    from helpers.exercises import labs
 
     account = gradebook.read(given.grades).account(given.student)
     lab = labs.number(given.lab) if not given.lab.isdigit() else given.lab

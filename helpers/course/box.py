@@ -58,7 +58,7 @@ _FILES = {
     "kernel": (
         "helpers/__init__.py",
         "helpers/kernel_cells.py",
-        "helpers/exercises/labs.py",
+        "helpers/labs.py",
         "helpers/limits.py",
         "helpers/tables.py",
         "helpers/simulator",

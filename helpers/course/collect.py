@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
+from helpers import labs
 from helpers.course import texts
-from helpers.exercises import labs
 
 MOST_FILE = 32 << 20  # bytes of one file in a zip
 MOST_TOTAL = 1 << 30  # bytes of all of them

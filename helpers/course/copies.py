@@ -13,7 +13,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from helpers import labs
+
+ROOT = labs.ROOT
 FOLDER = "my_labs"
 RECORD = (
     ".versions.json"  # by copy: the sha256 of what was written, and of the lab that it came from
@@ -52,10 +54,10 @@ def update(root: Path = ROOT) -> Update:
     folder, done = root / FOLDER, Update()
     folder.mkdir(exist_ok=True)
     record = _read(folder / RECORD)
-    for lab in sorted((root / "labs").glob("*.ipynb")):
-        text = copy_of(lab.read_text(encoding="utf-8"))
+    for lab in labs.every(root / "labs"):
+        text = copy_of(lab.read_text(encoding="utf-8"), labs.is_deeper(lab))
         new = _sha256(text)
-        place, known = folder / lab.name, record.get(lab.stem)
+        place, known = folder / labs.place(lab), record.get(lab.stem)
         if not place.exists():
             done.made.append(lab.stem)
         elif known is None or known["lab"] == new:
@@ -65,7 +67,7 @@ def update(root: Path = ROOT) -> Update:
         elif _sha256(place.read_text(encoding="utf-8")) == known["written"]:
             done.replaced.append(lab.stem)
         else:
-            place = folder / f"{lab.stem}_new.ipynb"
+            place = place.with_name(f"{lab.stem}_new.ipynb")
             done.beside.append(lab.stem)
         _write(place, text)
         if place.stem == lab.stem:
@@ -77,18 +79,20 @@ def update(root: Path = ROOT) -> Update:
     return done
 
 
-def copy_of(text: str) -> str:
+def copy_of(text: str, deeper: bool = False) -> str:
     """The text of a student's copy of a notebook: no outputs, no cells of a solution.
 
-    Links to the list of the labs, with its glossary, lead to the copy of that list.
+    Links to the list of the labs, with its glossary, lead to the copy of that list. deeper: whether
+    the notebook lies one folder below that list.
     """
+    up = "../" if deeper else ""
     notebook = json.loads(text)
     cells = [c for c in notebook["cells"] if not LEFT_OUT & set(c["metadata"].get("tags", []))]
     for cell in cells:
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
         else:
-            words = "".join(cell["source"]).replace("](README.md", f"]({MAP}")
+            words = "".join(cell["source"]).replace(f"]({up}README.md", f"]({up}{MAP}")
             cell["source"] = words.splitlines(keepends=True)
     notebook["cells"] = cells
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
@@ -133,16 +137,17 @@ def write_start_page(root: Path = ROOT) -> None:
 def _states(root: Path, folder: Path) -> list[str]:
     """Rows of a table: the labs that were begun, in the order of their numbers."""
     rows = []
-    for lab in sorted((root / "labs").glob("*.ipynb")):
+    for lab in labs.every(root / "labs"):
+        name = labs.place(lab).as_posix()
         try:
-            text = (folder / lab.name).read_text(encoding="utf-8")
+            text = (folder / name).read_text(encoding="utf-8")
             state = state_of(text)
         except (OSError, ValueError, KeyError):  # removed, or being written
             continue
         if state:
             first = "".join(json.loads(text)["cells"][0]["source"]).partition("\n")[0]
             title = first.removeprefix("# ") if first.startswith("# ") else lab.stem
-            rows.append(f"| [{title}]({lab.name}) | {state} |")
+            rows.append(f"| [{title}]({name}) | {state} |")
     return rows
 
 
@@ -160,6 +165,7 @@ def _read(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
     part = path.with_suffix(".part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)

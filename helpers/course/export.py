@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from helpers import labs
 from helpers.course import gradebook, grades, texts
 from helpers.course.gradebook import Account, Gradebook
-from helpers.exercises import labs
 
 COLUMNS = (
     "student", "name", "section", "lab", "exercise", "status", "points", "maximum", "days_late",

@@ -16,12 +16,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import decisions, grades, policy, roster
 from helpers.course.decisions import Decision
 from helpers.course.policy import Policy
 from helpers.course.roster import Student
-from helpers.exercises import labs
 
 ROSTER, COURSE = ".roster.csv", ".course.toml"  # copies in a folder of grades
 MISSING = "missing"  # the status of what was not handed in

@@ -13,9 +13,9 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+from helpers import labs
 from helpers.course import submissions
 from helpers.course.release import ReleaseError
-from helpers.exercises import labs
 
 ROOT = submissions.ROOT
 _SETUP = """#!/usr/bin/env bash

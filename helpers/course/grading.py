@@ -22,14 +22,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.bench import png
 from helpers.course import box, figures, gpu, grades, judge, python_answers, texts, verdicts
 from helpers.course.benches import Benches
 from helpers.course.errors import CourseError
 from helpers.course.policy import Policy
 from helpers.course.submissions import Answer
-from helpers.exercises import labs
 from helpers.simulator import library
 
 Progress = Callable[[int, int, str], None]

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import release, submissions
 from helpers.course.errors import CourseError
 
@@ -46,12 +46,13 @@ def write(wanted: Sequence[str], to: Path) -> int:
     for name in _FILES:
         if (ROOT / name).exists():
             shutil.copyfile(ROOT / name, to / name)
-    (to / "labs").mkdir()
-    for path in chosen:
+    for path in [*chosen, *release.deeper_of(chosen)]:
         book = release.student_copy(path)
         book["cells"] = [cell for cell in book["cells"] if not _needs_solution(cell)]
         text = json.dumps(book, indent=1, ensure_ascii=False) + "\n"
-        (to / "labs" / path.name).write_text(text, encoding="utf-8")
+        target = to / "labs" / labs.place(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
     shutil.copyfile(submissions.LABS / "README.md", to / "labs" / "README.md")
     return sum(path.is_file() for path in to.rglob("*"))
 

@@ -16,9 +16,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course.errors import CourseError
-from helpers.exercises import labs
 
 EXAMPLE = """# How this course counts. Every line but [labs] may be left out.
 title = "Programming GPUs, autumn"

@@ -4,6 +4,8 @@ solution.
     release(["101", "105"], Path("release"))
     release/101_conv1d_blocks_and_halos/101_conv1d_blocks_and_halos.ipynb, manifest.json
 
+A deeper notebook lies beside its lab there.
+
 The manifest says where each answer stands, by the cell's id. With nbgrader=True the cells have
 nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads.
 """
@@ -19,10 +21,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from helpers import labs
 from helpers.course import grades, submissions
 from helpers.course.errors import CourseError
 from helpers.course.submissions import Place
-from helpers.exercises import labs
 
 ROOT = submissions.ROOT
 _SOLUTION = re.compile(
@@ -73,14 +75,18 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     ReleaseError.
     """
     asked, written = chosen(wanted), []
-    links = _Links({path.stem for path in asked}, None if nbgrader else to)
-    for path in asked:
+    folders = {labs.number(path.stem): path.stem for path in asked}
+    released = {
+        path.stem: folders[labs.number(path.stem)] for path in [*asked, *deeper_of(asked)]
+    }
+    links = _Links(released, None if nbgrader else to)
+    for path in [*asked, *deeper_of(asked)]:
         made = student_copy(path)
         links.mend(made)
         here = [place for place in submissions.places() if place.lab == path.stem]
         if nbgrader:
             _mark(made, here)
-        folder = to / "source" / path.stem if nbgrader else to / path.stem
+        folder = to / "source" / released[path.stem] if nbgrader else to / released[path.stem]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / path.name).write_text(_text(made), encoding="utf-8")
         written.append(folder / path.name)
@@ -96,12 +102,12 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
 
 
 class _Links:
-    """Links of notebooks that leave the repository: to labs of the same release, and to kernels and
-    the glossary, which are copied (to: None where nothing can be, as nbgrader gives out folders of
-    labs alone). Of all others the words stay.
+    """Links of notebooks that leave the repository: to notebooks of the same release (by name, the
+    folder of each), and to kernels and the glossary, which are copied (to: None where nothing can
+    be, as nbgrader gives out folders of labs alone). Of all others the words stay.
     """
 
-    def __init__(self, released: set[str], to: Path | None):
+    def __init__(self, released: dict[str, str], to: Path | None):
         self._released, self._to = released, to
 
     def mend(self, book: dict[str, Any]) -> None:
@@ -118,19 +124,18 @@ class _Links:
         if not place or "://" in target or target.startswith(("mailto:", "attachment:", "data:")):
             return found[0]
         if name.endswith(".ipynb") and name.removesuffix(".ipynb") in self._released:
-            stem = name.removesuffix(".ipynb")
-            return f"[{words}](../{stem}/{name}{'#' * bool(part)}{part})"
+            folder = self._released[name.removesuffix(".ipynb")]
+            return f"[{words}](../{folder}/{name}{'#' * bool(part)}{part})"
         if self._to is None:
             return words
-        if target == "README.md#glossary":
+        if target in ("README.md#glossary", "../README.md#glossary"):
             self._to.mkdir(parents=True, exist_ok=True)
             (self._to / GLOSSARY).write_text(_glossary(), encoding="utf-8")
             return f"[{words}](../{GLOSSARY})"
         kernel = ROOT / "kernels" / name
         if "kernels/" in place and kernel.suffix in (".cu", ".cuh") and kernel.is_file():
-            folder = self._to / "kernels"
-            folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(kernel, folder / name)
+            (self._to / "kernels").mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(kernel, self._to / "kernels" / name)
             return f"[{words}](../kernels/{name})"
         return words
 
@@ -158,9 +163,9 @@ def chosen(wanted: Sequence[str]) -> list[Path]:
     """Return the notebooks of labs, by number or name; all where none is named. Raises
     ReleaseError.
     """
-    every = sorted(submissions.LABS.glob("[0-9]*.ipynb"))
+    every = labs.notebooks()
     if not wanted:
-        return every
+        return list(every)
     found = []
     for lab in wanted:
         fitting = [path for path in every if path.stem == lab or labs.number(path.stem) == lab]
@@ -169,6 +174,12 @@ def chosen(wanted: Sequence[str]) -> list[Path]:
             raise ReleaseError(f"there is no lab {lab!r}; there are: {known}")
         found += fitting
     return found
+
+
+def deeper_of(chosen: Sequence[Path]) -> list[Path]:
+    """Return the deeper notebooks of labs."""
+    numbers = {labs.number(path.stem) for path in chosen}
+    return [path for path in labs.deeper() if labs.number(path.stem) in numbers]
 
 
 def student_copy(path: Path) -> dict[str, Any]:

@@ -20,11 +20,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import drawings, export, gradebook, grades, similarity, texts
 from helpers.course.errors import CourseError
 from helpers.course.gradebook import Account, Gradebook
-from helpers.exercises import labs
 
 WORDS = {
     "pass": "right, within its budget", "budget": "right, over its budget",

@@ -17,12 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import collect, texts
 from helpers.course.errors import CourseError
 
-ROOT = Path(__file__).resolve().parents[2]
-LABS = ROOT / "labs"
+ROOT = labs.ROOT
+LABS = labs.LABS
 MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
 
 
@@ -96,7 +96,7 @@ def source(cell: Mapping[str, Any]) -> str:
 def places() -> tuple[Place, ...]:
     """Where the answers stand in the labs of this repository, in the order of the labs."""
     found = []
-    for path in sorted(LABS.glob("[0-9]*.ipynb")):
+    for path in labs.notebooks():
         cells = [cell for cell in notebook(path) if cell.get("cell_type") == "code"]
         for name, begins, points in _answers_of(path.stem):
             at = next((cell for cell in cells if source(cell).startswith(begins)), None)

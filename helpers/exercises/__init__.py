@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.exercises import labs
+from helpers import labs
 
 if TYPE_CHECKING:
     from helpers.exercises.base import BaseExercise

@@ -13,8 +13,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from helpers import exercises, plotting, simulator, tables
-from helpers.exercises import labs
+from helpers import exercises, labs, plotting, simulator, tables
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case
 from helpers.exercises.puzzles import LAB, Puzzle

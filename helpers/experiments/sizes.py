@@ -1,21 +1,21 @@
 """From which size on a GPU pays: a 1D convolution timed from 1,000 to 1,000 million cells.
 
-`measure` yields the rows of lab 101's record: the kernel alone, the kernel launched and waited for,
-the kernel with the copies of its arrays, one block that does all the work, and the same convolution
-in C++ on one core and on all cores.
+`record` has the rows of lab 101: the kernel alone, the kernel launched and waited for, the kernel
+with the copies of its arrays, pageable or pinned, and the same convolution in C++ on one core and
+on all cores.
 
     python -m helpers.experiments.sizes   # on a GPU: one launch of 1,000 cells, to run under ncu
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, reference, tables
+from helpers import checking, device, kernels, reference, tables
 from helpers.bench import results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
+    from helpers.device import Device
 
 THREADS = 256
 FILTER_WIDTH = 3
 FILTER = np.array([0.2, 0.5, 0.3], np.float32)
 RTOL = 1e-5
 SIZES = tuple(10**k for k in range(3, 10))
-MOST_ONE_BLOCK = 10**7  # one block works on more cells for too long
 PERIOD = 100  # the input repeats itself after so many cells, which divides all SIZES
 
 KERNEL_ONLY, WAITED, COPIES = "kernel only", "launched and waited for", "with copies"
@@ -39,8 +39,24 @@ ONE_BLOCK = "one block, kernel only"
 PLAIN, SWAPPED = "one_core", "swapped"  # keys of baselines.conv1d()
 
 
+def record(gpu: Device) -> Record:
+    """Return the times of all ways, measured now; without a GPU, the recorded ones.
+
+    Measured rows join those that the lab's other comparisons have put into "101_sizes".
+    """
+    if gpu.kind != "gpu":
+        return recorded()
+    times = results.extend("101_sizes", measure())
+    return with_pinned(times, results.extend("101_pinned", measure_pinned()))
+
+
+def recorded() -> Record:
+    """Return the times of all ways that the repository has."""
+    return with_pinned(results.recall("101_sizes"), results.recall("101_pinned"))
+
+
 def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield all rows of the record "101_sizes", measured on the selected GPU and on the host."""
+    """Yield rows of the record "101_sizes", measured on the selected GPU and on the host."""
     period = np.random.default_rng(2).uniform(0.5, 1.5, PERIOD).astype(np.float32)
     three = reference.conv1d(np.resize(period, 3 * PERIOD), FILTER)
     for n in SIZES:
@@ -111,11 +127,6 @@ def _gpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mappi
         timing.time_end_to_end(layer, verdict=verdict, name=COPIES, budget_s=0.5),
     ):
         yield {"series": timed.name, "kernel": "conv1d_basic", "n": n, "timing": timed}
-    if n <= MOST_ONE_BLOCK:
-        launch = timings_of("conv1d_one_block", (1, 1, 1))["launch"]
-        verdict = passed(launch, "conv1d_one_block")
-        timed = timing.time_gpu(launch, verdict=verdict, name=ONE_BLOCK, budget_s=0.5)
-        yield {"series": ONE_BLOCK, "kernel": "conv1d_one_block", "n": n, "timing": timed}
 
 
 def measure_pinned() -> Iterator[Mapping[str, Any]]:
@@ -201,31 +212,23 @@ def figure_of_times(record: Record) -> Figure:
     drawn = (
         KERNEL_ONLY,
         WAITED,
-        COPIES,
         PINNED,
         cpu_name(record, SWAPPED),
         cpu_name(record, "all_cores"),
     )
     rows = [row for name in drawn for row in record.rows() if row["series"] == name]
-    largest = max(medians(record, COPIES))
-    ratio = medians(record, COPIES)[largest] / medians(record, KERNEL_ONLY)[largest]
-    better = medians(record, PINNED)[largest] / medians(record, KERNEL_ONLY)[largest]
-    title = (
-        f"At {largest:,} cells the copies make it {ratio:,.0f} times as long as the kernel, "
-        f"from pinned memory {better:,.0f} times"
-    )
-
-    def floor(n: int) -> float:
-        return limits.floor(limits.conv1d(n, FILTER_WIDTH), record.device).seconds
-
-    timings.scaling(ax, rows, floor=floor, xlabel="n (cells of float32)", title=title)
+    largest = max(medians(record, PINNED))
+    ratio = medians(record, PINNED)[largest] / medians(record, KERNEL_ONLY)[largest]
+    title = f"{largest:,} cells: with pinned copies {ratio:,.0f} times as long as the kernel"
+    timings.scaling(ax, rows, xlabel="n (cells of float32)", title=title)
     styles.caption(ax, record)
     return figure
 
 
-def table_of_wins(record: Record) -> str:
+def table_of_wins(
+    record: Record, ways: Sequence[str] = (KERNEL_ONLY, WAITED, PINNED)
+) -> str:
     """Return a table: from which number of cells on the GPU is faster than each CPU program."""
-    ways = (KERNEL_ONLY, WAITED, COPIES, PINNED)
     rows = []
     for program in (PLAIN, SWAPPED, "all_cores"):
         cpu = medians(record, cpu_name(record, program))

@@ -50,7 +50,7 @@ def keep_states(root: Path) -> Callable[..., None]:
 
     def hook(os_path: str, **_) -> None:
         file = Path(os_path).resolve()
-        if file.parent == root / copies.FOLDER and file.suffix == ".ipynb":
+        if file.is_relative_to(root / copies.FOLDER) and file.suffix == ".ipynb":
             with suppress(OSError):
                 copies.write_start_page(root)
 

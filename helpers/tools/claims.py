@@ -33,6 +33,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from helpers import labs
 from helpers.bench import results
 from helpers.bench.results import ROOT
 
@@ -151,7 +152,7 @@ def files(root: Path = ROOT) -> Iterator[Path]:
     """Yield the files that may have marks: pages at the top and in four folders, and the labs."""
     for folder in (root, *(root / name for name in ("data", "helpers", "kernels", "labs"))):
         yield from sorted(folder.glob("*.md"))
-    yield from sorted((root / "labs").glob("*.ipynb"))
+    yield from labs.every(root / "labs")
 
 
 def claims_of(path: Path, root: Path = ROOT, write: bool = False) -> list[Claim]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, device, tables
-from helpers.bench import cudnn, timing
+from helpers.bench import cudnn, gemms, timing
 from helpers.problems import gemm
 from helpers.problems.gemm import Gemm, GemmError
 from helpers.programs import Program, launcher
@@ -78,7 +78,7 @@ def _products(
         yield row | {"timing": timed}
     if not alone:
         name = CUBLAS[halves]
-        vendor = _cublas(addresses, sizes, halves)
+        vendor = gemms.cublas(addresses, gemms.Gemm(*sizes, halves))
         passed = verdict(vendor, name)
         timed = timing.time_gpu(vendor, verdict=passed, name=name, budget_s=budget_s)
         yield {"series": name, **where, "timing": timed}
@@ -100,25 +100,6 @@ def _specs(halves: bool) -> tuple[Gemm, ...]:
     gpu = device.select()
     runs = gpu.kind == "gpu" and gpu.compute_capability == (9, 0)  # the simulator refuses it
     return (gemm.WGMMA,) if runs else ()
-
-
-def _cublas(
-    addresses: Mapping[str, int], sizes: tuple[int, int, int], halves: bool
-) -> Callable[[Any], None]:
-    """cuBLAS' product on the same arrays."""
-    rows, cols, inner = sizes
-    torch, dtype = cudnn.require("FP16" if halves else "FP32"), np.float16 if halves else np.float32
-    Y = cudnn.borrowed(addresses["Y"], (rows, cols), dtype)
-    A = cudnn.borrowed(addresses["A"], (rows, inner), dtype)
-    X = cudnn.borrowed(addresses["X"], (inner, cols), dtype)
-
-    def launch(stream: Any) -> None:
-        cudnn.require("FP16" if halves else "FP32")
-        on = torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
-        with torch.no_grad(), torch.cuda.stream(on):
-            torch.mm(A, X, out=Y)
-
-    return launch
 
 
 def tflops(row: Mapping[str, Any]) -> float:

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-LABS = Path(__file__).resolve().parents[2] / "labs"
+from helpers import labs
+
 METADATA: dict[str, Any] = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--fix", action="store_true", help="write the metadata that the labs share")
     options = parser.parse_args(argv)
     status = 0
-    for path in options.notebooks or sorted(LABS.glob("*.ipynb")):
+    for path in options.notebooks or labs.every():
         text = path.read_text(encoding="utf-8")
         repair = repaired(text)
         if repair == text:

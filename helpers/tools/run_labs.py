@@ -29,14 +29,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from helpers.bench.results import MEASURED, ROOT
+from helpers import labs
+from helpers.bench.results import MEASURED
 from helpers.bench.results import folder as results_folder
 from helpers.tools import summary
 from helpers.tools.lab_execution import run_lab
 from helpers.tools.outcomes import Outcome
 from helpers.tools.progress import Progress
-
-LABS = ROOT / "labs"
 
 # README.md shows the figures of these names, from data/measured/.
 README_FIGURES = "readme_*.png"
@@ -50,31 +49,34 @@ class RunnerError(Exception):
 # labs
 
 
-def find_labs(wanted: Sequence[str], folder: Path = LABS) -> tuple[Path, ...]:
-    """Return the notebooks to run, by default all of `folder`, in order.
+def find_labs(wanted: Sequence[str], folder: Path = labs.LABS) -> tuple[Path, ...]:
+    """Return the notebooks to run, by default all of `folder`, the labs before the deeper ones.
 
-    wanted: files, names, or the start of a name such as "02". Raises RunnerError for a name of no
-    lab, and for one of several labs.
+    wanted: files, names, or the start of a name such as "10"; "104" is the lab, "104_deeper" its
+    deeper notebook. Raises RunnerError for a name of no lab, and for one of several labs.
     """
-    labs = tuple(sorted(folder.glob("*.ipynb")))
+    every = labs.every(folder)
     if not wanted:
-        if not labs:
+        if not every:
             raise RunnerError(f"there is no notebook in {folder}")
-        return labs
-    return tuple(_find_lab(name, labs) for name in wanted)
+        return every
+    return tuple(_find_lab(name, every) for name in wanted)
 
 
-def _find_lab(name: str, labs: Sequence[Path]) -> Path:
+def _find_lab(name: str, every: Sequence[Path]) -> Path:
     path = Path(name)
     if path.suffix == ".ipynb" and path.is_file():
         return path.resolve()
     stem = path.stem if path.suffix == ".ipynb" else path.name
-    matches = [lab for lab in labs if lab.stem == stem] or [
-        lab for lab in labs if lab.stem.startswith(stem)
-    ]
+    begun = [lab for lab in every if lab.stem.startswith(stem)]
+    matches = (
+        [lab for lab in begun if lab.stem == stem]
+        or [lab for lab in begun if not labs.is_deeper(lab)]
+        or begun
+    )
     if len(matches) == 1:
         return matches[0]
-    names = [lab.stem for lab in matches or labs]
+    names = [lab.stem for lab in matches or every]
     near = [] if matches else difflib.get_close_matches(stem, names, n=3, cutoff=0.4)
     offered = ", ".join(near or names) or "none"
     raise RunnerError(
@@ -155,16 +157,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     outcomes: list[Outcome] = []
     try:
-        labs = find_labs(options.lab)
+        chosen = find_labs(options.lab)
         results = writable_folder(options.results)
     except RunnerError as error:
         print(f"helpers.tools.run_labs: {error}", file=sys.stderr)
         return 2
     began = time.time()
     stopped = False
-    progress = Progress(labs)
+    progress = Progress(chosen)
     try:
-        for lab in labs:
+        for lab in chosen:
             outcomes.append(run_lab(lab, results, progress))
     except KeyboardInterrupt:
         stopped = True
@@ -177,7 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\nThis table with every figure: {_shown(summary.write_page(outcomes, results))}")
     print(f"\nNotebooks, records and figures: {_shown(results)}")
     if stopped:
-        print(f"Stopped by Ctrl-C; {len(labs) - len(outcomes)} of {len(labs)} labs did not finish.")
+        left = len(chosen) - len(outcomes)
+        print(f"Stopped by Ctrl-C; {left} of {len(chosen)} labs did not finish.")
         return 130
     if options.keep and not _keep(outcomes, results, began):
         return 1
@@ -204,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "lab",
         nargs="*",
-        help="notebook, name, or start of a name (101); by default all labs",
+        help="notebook, name, or start of a name (101); by default all labs and deeper notebooks",
     )
     parser.add_argument(
         "--results",

@@ -29,7 +29,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from PIL import Image
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.bench.results import ROOT
 from helpers.bench.results import folder as results_folder
 from helpers.course import copies
@@ -97,23 +97,24 @@ class Part:
 def parts(index: str) -> list[Part]:
     """The parts of the text of labs/README.md: headings of the second level above rows with labs.
 
-    A lab belongs to the heading above its first link. ValueError if no lab is linked.
+    A lab belongs to the heading above its first link. A deeper notebook follows its lab, wherever
+    it is linked. ValueError if no lab is linked.
     """
-    labs: dict[str, list[str]] = {}
+    listed: dict[str, list[str]] = {}
     title, seen = "Labs", set()
     for line in index.splitlines():
         if line.startswith("## "):
             title = line.removeprefix("## ").strip()
         for link in _LINK.finditer(line):
             name = link["target"]
-            if name.endswith(".ipynb") and name not in seen:
+            if name.endswith(".ipynb") and "/" not in name and name not in seen:
                 seen.add(name)
-                labs.setdefault(title, []).append(name)
-    if not labs:
+                listed.setdefault(title, []).append(name)
+    if not listed:
         raise ValueError(
             "labs/README.md links no notebook; a row of its tables starts with [NAME](NAME.ipynb)"
         )
-    return [Part(title, tuple(names)) for title, names in labs.items()]
+    return [Part(title, tuple(names)) for title, names in listed.items()]
 
 
 def described(notebook: NotebookNode) -> NotebookNode:
@@ -181,14 +182,16 @@ def stage(source: Path, root: Path = ROOT) -> None:
     (source / "labs").mkdir(parents=True)
     downloads = source / "extra" / "download"
     downloads.mkdir(parents=True)
-    for lab in sorted((root / "labs").glob("*.ipynb")):
-        text = lab.read_text(encoding="utf-8")
-        (downloads / lab.name).write_text(copies.copy_of(text), encoding="utf-8")
+    for lab in labs.every(root / "labs"):
+        text, inside = lab.read_text(encoding="utf-8"), f"labs/{labs.place(lab).as_posix()}"
+        copy = copies.copy_of(text, labs.is_deeper(lab))
+        (downloads / lab.name).write_text(copy, encoding="utf-8")
         notebook = described(with_help(nbformat.reads(text, as_version=4)))
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                cell.source = _linked(cell.source, f"labs/{lab.name}", root)
-        nbformat.write(notebook, source / "labs" / lab.name)
+                cell.source = _linked(cell.source, inside, root)
+        (source / inside).parent.mkdir(exist_ok=True)
+        nbformat.write(notebook, source / inside)
     pages = ["README.md", "labs/README.md", *GUIDES]
     kernels = sorted((root / "kernels").glob("*.cu*"))
     for page in pages:
@@ -213,9 +216,15 @@ def stage(source: Path, root: Path = ROOT) -> None:
 
 def _tables_of_contents(root: Path, kernels: Sequence[Path]) -> Iterator[str]:
     index = (root / "labs" / "README.md").read_text(encoding="utf-8")
+    deeper = {labs.number(path.stem): path.stem for path in labs.deeper(root / "labs")}
     yield _toctree("Start", ["labs/README"])
     for part in parts(index):
-        yield _toctree(part.title, [f"labs/{Path(name).stem}" for name in part.labs])
+        pages = []
+        for name in part.labs:
+            pages.append(f"labs/{Path(name).stem}")
+            if labs.number(name) in deeper:
+                pages.append(f"labs/{labs.DEEPER}/{deeper[labs.number(name)]}")
+        yield _toctree(part.title, pages)
     yield _toctree("Guides", [page.removesuffix(".md") for page in GUIDES])
     yield _toctree("CUDA sources", [f"kernels/{kernel.stem}" for kernel in kernels], depth=1)
 
@@ -348,10 +357,10 @@ def _offer_download(application: Any, page: str, template: str, context: Any, tr
         )
 
 
-def _ways(labs: Path) -> dict[str, str]:
+def _ways(folder: Path) -> dict[str, str]:
     """By page of a lab, the page that it names as the next one."""
-    notebooks = {path.stem: nbformat.read(path, as_version=4) for path in labs.glob("*.ipynb")}
-    pages = {name[:3]: f"labs/{name}" for name in notebooks}
+    notebooks = {p.stem: nbformat.read(p, as_version=4) for p in labs.notebooks(folder)}
+    pages = {labs.number(name): f"labs/{name}" for name in notebooks}
     named = {f"labs/{name}": next_lab(notebook) for name, notebook in notebooks.items()}
     return {page: pages[number] for page, number in named.items() if number in pages}
 

@@ -535,3 +535,31 @@ def test_an_experiment_of_ones_own_needs_no_record(small, gpu, tmp_path, monkeyp
     times = small.compare("conv2d_constant", TILED)
     assert [one.state for one in times] == ["not timed here"] * 2
     assert "Nothing was timed (no GPU here)" in repr(times)
+
+
+# ---- Products of matrices
+
+
+def test_the_ladder_of_products_passes_on_sizes_that_no_tile_divides():
+    product = bench.gemm(150, 140, 70)
+    names = "gemm_basic", "gemm_tiled", "gemm_column", "gemm_patch", "gemm_vector", "gemm_pipelined"
+    assert all(product.check(*names))
+    wrong = product.kernel("gemm_patch").changed("a[r] * x[s]", "a[s] * x[r]", label="wrong")
+    assert not product.check(wrong)
+    assert product.title == "150 x 70 by 70 x 140"
+
+
+def test_a_library_is_compared_and_not_counted():
+    product = bench.gemm(20, 20, 20)
+    with pytest.raises(bench.KernelError, match="cuBLAS is a library without a source"):
+        product.count("cuBLAS")
+    with pytest.raises(bench.KernelError, match=r"choose from gemm_wgmma, cuBLAS"):
+        bench.gemm(halves=True).kernel("gemm_tiled")
+
+
+def test_a_library_that_is_not_here_is_left_out(capsys):
+    product = bench.gemm(20, 20, 20)
+    with product.on_device() as there:
+        assert problem._ready_or_not_yet(there, product.kernel("cuBLAS")) is None
+        assert problem._ready_or_not_yet(there, product.kernel("gemm_tiled")) is not None
+    assert "cuBLAS is left out" in capsys.readouterr().out

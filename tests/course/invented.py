@@ -95,7 +95,9 @@ class Class:
         return path
 
     def kinds(self) -> None:
-        """One student of each kind; 101 is worth 20, 103 is worth 4 + 2 + 2 and nine others 2."""
+        """One student of each kind. The exercise of 101 that they hand in is worth 20, the one that
+        nobody does is worth 10; 103 is worth 4 + 2 + 2 and nine others 2.
+        """
         edge, three = solutions(EDGE), solutions(*NAMES)
         lab = place(EDGE).lab
         puzzles = place("squares").lab

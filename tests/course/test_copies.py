@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers import labs
 from helpers.course import copies
 
 ROOT = Path(__file__).parents[2]
@@ -133,7 +134,7 @@ def test_the_start_page_says_how_far_each_lab_is(project):
 
 
 def test_no_copy_of_a_real_lab_has_a_line_of_a_solution():
-    for lab in sorted((ROOT / "labs").glob("*.ipynb")):
+    for lab in labs.every():
         text = copies.copy_of(lab.read_text(encoding="utf-8"))
         assert "SOLUTION" not in text and "_solution" not in text, lab.name
 

@@ -19,8 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises
-from helpers.exercises import labs
+from helpers import exercises, labs
 from helpers.exercises.base import NOTEBOOK_SEED
 from tests import exercises as answers
 from tests.exercises.answers import Answer

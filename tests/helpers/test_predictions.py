@@ -71,8 +71,14 @@ def test_keys_must_agree():
         noted(1).beside(loads=1, load=2)
     with pytest.raises(KeyError, match="run the cell with the predictions first"):
         Prediction().beside(loads=1)
-    with pytest.raises(ValueError, match="no measurement for the prediction loads"):
-        noted(1).beside()
+
+
+def test_a_step_shows_its_own_predictions():
+    prediction = noted(1)
+    prediction.number("time", None, "time")
+    table = prediction.beside(time=2)
+    assert "time" in table and "loads" not in table
+    assert "You left all open" in table
 
 
 def test_large_and_small_numbers_are_plain():

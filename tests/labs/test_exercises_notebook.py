@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import device, exercises
-from helpers.exercises import labs, on_gpu
+from helpers import device, exercises, labs
+from helpers.exercises import on_gpu
 from helpers.jupyterlab.__main__ import environment
 from helpers.kernel_cells import parse
 
-LABS = sorted((Path(__file__).parents[2] / "labs").glob("*.ipynb"))
 STARTUP = Path(__file__).parents[2] / "helpers/jupyterlab/startup.py"
 CHECK = (
-    'from helpers import exercises\nexercise = exercises.find("101")\nexercise.check(conv1d_edge)'
+    'from helpers import exercises\nexercise = exercises.find("conv1d_edge")\n'
+    "exercise.check(conv1d_edge)"
 )
 
 
@@ -42,7 +42,8 @@ def shown(shell, cell: str, capsys) -> str:
 
 
 def test_a_check_cell_right_after_a_restart_says_what_to_run(shell, capsys):
-    exercises.find("101")  # before this shell had a cell: it must still hear of short errors
+    # Before this shell had a cell: it must still hear of short errors.
+    exercises.find("conv1d_edge")
     text = shown(shell, CHECK, capsys)
     assert "name 'conv1d_edge' is not defined" in text and "Run All Above Selected Cell" in text
     assert "Traceback" not in text and len(text.splitlines()) <= 5
@@ -52,7 +53,7 @@ def test_the_kernels_of_jupyterlab_know_the_magic_from_the_start(shell, capsys):
     assert environment({})["PYTHONSTARTUP"] == str(STARTUP)
     assert environment({"PYTHONSTARTUP": "/theirs.py"})["PYTHONSTARTUP"] == "/theirs.py"
     exec(STARTUP.read_text(), {})
-    one = exercises.find("101")
+    one = exercises.find("conv1d_edge")
     assert "Traceback" not in shown(shell, one.solution, capsys)
     assert "PASS conv1d_edge" in shown(shell, CHECK, capsys)
     assert "already loaded" not in shown(shell, "%load_ext helpers", capsys)
@@ -60,7 +61,7 @@ def test_the_kernels_of_jupyterlab_know_the_magic_from_the_start(shell, capsys):
 
 def test_a_kernel_that_does_not_compile_is_no_kernel_to_check(shell, capsys):
     shell.run_cell("%load_ext helpers")
-    one = exercises.find("101")
+    one = exercises.find("conv1d_edge")
     shell.run_cell(one.solution)
     shell.run_cell(one.solution.replace("P[i] = sum;", "P[i] = sum"))
     assert "its %%kernel cell failed" in shown(shell, CHECK, capsys)
@@ -68,7 +69,7 @@ def test_a_kernel_that_does_not_compile_is_no_kernel_to_check(shell, capsys):
 
 def test_a_rejected_kernel_shows_a_few_lines(shell, capsys):
     shell.run_cell("%load_ext helpers")
-    shell.run_cell(exercises.find("101").stub)
+    shell.run_cell(exercises.find("conv1d_edge").stub)
     text = shown(shell, CHECK, capsys)
     assert text.startswith("NOT BEGUN conv1d_edge: the cell is") and len(text.splitlines()) <= 7
     assert max(map(len, text.splitlines())) <= 100
@@ -87,7 +88,7 @@ def test_the_device_gives_what_the_cases_want(shell):
             prepared.free()
 
 
-@pytest.mark.parametrize("path", LABS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", labs.notebooks(), ids=lambda path: path.stem)
 def test_a_lab_shows_its_stubs_and_calls_its_exercises(path):
     number = labs.number(path.stem)
     mine = exercises.of_lab(number)

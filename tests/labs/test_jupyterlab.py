@@ -14,12 +14,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from helpers import jupyterlab
+from helpers import jupyterlab, labs
 from helpers.jupyterlab import __main__ as launcher
 from tests.labs.browser import KERNELSPEC, cell, open_file, prompt
 
 ROOT = Path(__file__).resolve().parents[2]
-LABS = sorted((ROOT / "labs").glob("*.ipynb"))
+LABS = labs.notebooks()
 WRITTEN = {
     "kernelspec": KERNELSPEC,
     "language_info": {
@@ -35,7 +35,7 @@ WRITTEN = {
 # ---------------------------------------------------------------------------------------- metadata
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lab", labs.every(), ids=lambda path: path.stem)
 def test_labs_have_the_metadata_that_jupyterlab_writes(lab):
     assert nbformat.read(lab, as_version=4).metadata == WRITTEN
 

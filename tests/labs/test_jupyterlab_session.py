@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import copies
 from tests import exercises as answers
 from tests.labs.browser import WAIT_MS, open_file, screenshot
@@ -20,12 +20,12 @@ from tests.labs.browser import WAIT_MS, open_file, screenshot
 ROOT = Path(__file__).resolve().parents[2]
 TWO_LABS = ("100", "101")
 RUN_S = 400  # for all cells of a lab, on a machine that is busy
-EDGE = exercises.find("101").solution
+EDGE = exercises.find("conv1d_edge").solution
 
 
-def wrong_text(lab: str, what: str) -> str:
-    """The text of a wrong answer to a lab's exercise."""
-    exercise = exercises.find(lab)
+def wrong_text(name: str, what: str) -> str:
+    """The text of a wrong answer to an exercise, or to the only one of a lab."""
+    exercise = exercises.find(name)
     answer = next(one for one in answers.wrong(exercise) if one.what == what)
     return answers.text_of(exercise, answer)
 
@@ -131,7 +131,7 @@ def student(server, page):
 @pytest.fixture
 def copy(request):
     """A copy of a lab, as make jupyter makes it, beside the student's own."""
-    (lab,) = (ROOT / "labs").glob(f"{request.param}_*.ipynb")
+    (lab,) = (path for path in labs.notebooks() if labs.number(path.stem) == request.param)
     # A name of its own for each test: JupyterLab keeps the kernel of a name that it knows.
     file = ROOT / copies.FOLDER / f"browser_test_{os.getpid()}x{next(NUMBERS)}_{lab.name}"
     file.write_text(copies.copy_of(lab.read_text(encoding="utf-8")), encoding="utf-8")
@@ -140,8 +140,8 @@ def copy(request):
 
 
 def test_the_copies_and_their_start_page_are_there(server, student):
-    labs = {path.name for path in (ROOT / "labs").glob("*.ipynb")}
-    assert labs <= {path.name for path in (ROOT / copies.FOLDER).glob("*.ipynb")}
+    mine = {labs.place(path) for path in labs.every(ROOT / copies.FOLDER)}
+    assert {labs.place(path) for path in labs.every()} <= mine
     student.goto(f"{server}/?token=key")
     student.locator(".jp-MarkdownViewer td a").first.wait_for()
     time.sleep(1)
@@ -189,7 +189,11 @@ def test_a_whole_lab_runs_and_nothing_is_cut(server, student, copy):
 
 WRONG = (  # a text of lab 101's exercise, and what the student must read
     ("compile", EDGE.replace("P[i] = sum;", "P[i] = sum"), 'error: expected a ";"'),
-    ("out of bounds", wrong_text("101", "one end is read outside"), "out-of-bounds: thread"),
+    (
+        "out of bounds",
+        wrong_text("conv1d_edge", "one end is read outside"),
+        "out-of-bounds: thread",
+    ),
 )
 RACE = wrong_text("105", "no __syncwarp()")
 
@@ -236,7 +240,7 @@ def test_a_student_works_on_an_exercise(server, student, copy):
 def check_text(hint: bool = False) -> str:
     """The check's cell, or the cell that asks for a hint."""
     asked = "exercise.hint()" if hint else "exercise.check(conv1d_edge)"
-    return f'from helpers import exercises\n\nexercise = exercises.find("101")\n{asked}'
+    return f'from helpers import exercises\n\nexercise = exercises.find("conv1d_edge")\n{asked}'
 
 
 @pytest.mark.parametrize("copy", ["105"], indirect=True)

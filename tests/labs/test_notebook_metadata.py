@@ -6,8 +6,9 @@ import shutil
 import nbformat
 import pytest
 
+from helpers import labs
 from helpers.tools import notebook_metadata
-from helpers.tools.notebook_metadata import LABS, METADATA, main
+from helpers.tools.notebook_metadata import METADATA, main
 
 
 def test_all_labs_share_it(capsys):
@@ -25,7 +26,7 @@ def test_all_labs_share_it(capsys):
     ],
 )
 def test_what_an_editor_changed_is_found_and_repaired(change, tmp_path, capsys):
-    lab = shutil.copy(LABS / "100_start_here.ipynb", tmp_path / "lab.ipynb")
+    lab = shutil.copy(labs.LABS / "100_start_here.ipynb", tmp_path / "lab.ipynb")
     whole = lab.read_text(encoding="utf-8")
     notebook = nbformat.read(lab, as_version=4)
     change(notebook.metadata)

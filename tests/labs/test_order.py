@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from helpers.problems.measured import ROOT
+from helpers import labs
 
-README = (ROOT / "labs/README.md").read_text(encoding="utf-8")
+README = (labs.LABS / "README.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| \[(\d{3})_\w+\]\((\w+\.ipynb)\) \|.*\| ([^|]+) \| \d+ \|$", re.MULTILINE)
 LABS = {number: (file, needs) for number, file, needs in ROW.findall(README)}
 ORDER = list(LABS)
@@ -25,7 +25,7 @@ def numbers(text):
 
 
 def cells(number):
-    notebook = json.loads((ROOT / "labs" / LABS[number][0]).read_text(encoding="utf-8"))
+    notebook = json.loads((labs.LABS / LABS[number][0]).read_text(encoding="utf-8"))
     texts = ("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
     return list(texts)
 
@@ -38,7 +38,7 @@ def needs_of(text):
 
 
 def test_the_tables_have_every_lab():
-    files = sorted(path.name for path in (ROOT / "labs").glob("*.ipynb"))
+    files = [path.name for path in labs.notebooks()]
     assert files == [file for file, _ in LABS.values()]
     assert sorted(ORDER) == ORDER
 

@@ -23,12 +23,12 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from helpers import labs
 from helpers.bench import results
-from helpers.exercises import labs
 from tests.labs.nbval_count import has_text
 
 ROOT = Path(__file__).resolve().parents[2]
-LABS = tuple(sorted((ROOT / "labs").glob("*.ipynb")))
+LABS, NOTEBOOKS = labs.notebooks(), labs.every()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
@@ -199,10 +199,10 @@ def rows(document: str) -> set[str]:
 def test_every_kernel_and_lab_is_listed():
     folder = ROOT / "kernels"
     kernels = {str(path.relative_to(folder)) for path in folder.rglob("*.cu")}
-    labs = {path.stem for path in LABS}
+    named = {path.stem for path in LABS}
     assert kernels == {name for name in rows("kernels/README.md") if name.endswith(".cu")}
     for document in ("README.md", "labs/README.md"):
-        assert labs == {name for name in rows(document) if re.match(r"\d+_", name)}, document
+        assert named == {name for name in rows(document) if re.match(r"\d+_", name)}, document
 
 
 def test_minutes_in_the_index_are_those_of_the_labs():
@@ -552,16 +552,23 @@ def compared(cell) -> bool:
     return "nbval-check-output" in cell.metadata.get("tags", []) and has_text(cell.outputs)
 
 
-def form_errors(notebook) -> list[str]:
-    """In what a notebook departs from the form of a lab; empty when it keeps to it."""
+def form_errors(notebook, deeper: bool = False) -> list[str]:
+    """In what a notebook departs from the form of a lab; empty when it keeps to it.
+
+    A deeper notebook needs no headline, and one output to compare.
+    """
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", [])]
+    least = 1 if deeper else 3
     told = [
         (
-            sum(map(compared, code)) < 3,
-            f"{sum(map(compared, code))} cells whose output nbval compares, fewer than 3",
+            sum(map(compared, code)) < least,
+            f"{sum(map(compared, code))} cells whose output nbval compares, fewer than {least}",
         ),
-        (tags.count("headline") != 1, f"{tags.count('headline')} cells tagged headline, not 1"),
+        (
+            tags.count("headline") != 1 and not deeper,
+            f"{tags.count('headline')} cells tagged headline, not 1",
+        ),
         (not set(tags) <= TAGS, f"unknown tags {sorted(set(tags) - TAGS)}"),
     ]
     errors = [text for wrong, text in told if wrong]
@@ -620,6 +627,16 @@ def good_cells() -> list:
 
 def test_a_good_notebook_has_no_errors():
     assert form_errors(new_notebook(cells=good_cells())) == []
+
+
+def test_a_deeper_notebook_needs_one_compared_output_and_no_headline():
+    cells = good_cells()[2:3]
+    assert form_errors(new_notebook(cells=cells), deeper=True) == []
+    assert len(form_errors(new_notebook(cells=cells))) == 2
+    cells[0].metadata.clear()
+    assert form_errors(new_notebook(cells=cells), deeper=True) == [
+        "0 cells whose output nbval compares, fewer than 1"
+    ]
 
 
 FAILED = new_output("error", ename="E", evalue="e", traceback=["File /home/me/x.py:3"])
@@ -710,7 +727,7 @@ def test_texts_name_labs_that_there_are():
             for cell in nbformat.read(path, as_version=4).cells
             if cell.cell_type == "markdown"
         )
-        for path in LABS
+        for path in NOTEBOOKS
     }
     # The changelog tells of labs by the numbers that they had.
     documents = ("README.md", "START.md", "CONTRIBUTING.md", "data/README.md",
@@ -725,9 +742,9 @@ def test_labs_have_numbers_of_their_own():
     assert LABS and misnumbered([path.stem for path in LABS]) == []
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lab", NOTEBOOKS, ids=lambda path: path.stem)
 def test_lab_keeps_to_the_form(lab):
-    assert form_errors(nbformat.read(lab, as_version=4)) == []
+    assert form_errors(nbformat.read(lab, as_version=4), labs.is_deeper(lab)) == []
 
 
 # --------------------------------------------------------------------------------------------------
@@ -782,7 +799,7 @@ def test_a_wrong_stored_output_fails(tmp_path):
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lab", NOTEBOOKS, ids=lambda path: path.stem)
 def test_every_stored_figure_has_a_description(lab):
     """A screen reader reads the text beside a picture; "<Figure size ...>" says nothing."""
     nameless = [

@@ -16,6 +16,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from helpers import labs
 from helpers.tools import lab_execution, outcomes, run_labs, summary
 from helpers.tools.progress import Progress
 
@@ -38,7 +39,7 @@ def run(*labs: Path, results: Path) -> list[outcomes.Outcome]:
 
 
 def command(*arguments, cwd: Path, **environment: str) -> subprocess.CompletedProcess:
-    path = os.pathsep.join(filter(None, [str(run_labs.ROOT), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(labs.ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         [*RUNNER, *map(str, arguments)],
         cwd=cwd,
@@ -163,7 +164,7 @@ def test_tracebacks_hold_no_path_of_this_machine(tmp_path):
         "helpers/limits.py" in ours and "json/decoder.py" in standard and "tqdm/std.py" in installed
     )
     for text in (ours, standard, installed):
-        assert str(run_labs.ROOT) not in text
+        assert str(labs.ROOT) not in text
         assert sys.prefix not in text and sys.base_prefix not in text and "~/" not in text
 
 
@@ -349,7 +350,7 @@ def test_ctrl_c_stops_and_says_so(tmp_path):
         f"import os, time\nopen({str(tmp_path / 'pid')!r}, "
         "'w').write(str(os.getpid()))\ntime.sleep(600)",
     )
-    path = os.pathsep.join(filter(None, [str(run_labs.ROOT), os.environ.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [str(labs.ROOT), os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
         [*RUNNER, str(first), str(endless), "--results", str(tmp_path / "results")],
         env={**os.environ, "PYTHONPATH": path},

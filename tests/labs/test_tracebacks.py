@@ -154,8 +154,8 @@ def test_tb_shows_all_of_a_shortened_error(shell, capsys):
 @pytest.mark.parametrize(
     ("cell", "must"),
     [
-        ("exercises.find('101').check(lambda n: n)", "check() takes the function that a %%kernel"),
-        ("exercises.find('101').check(max)", "check() takes the function that a %%kernel"),
+        ("exercises.find('conv1d_edge').check(lambda n: n)", "the function that a %%kernel"),
+        ("exercises.find('conv1d_edge').check(max)", "the function that a %%kernel"),
         ("Prediction().number('loads', 'three', 'loads')", "write a number in place of None"),
         ("Prediction().number('loads', (1, 2), 'loads')", "write a number in place of None"),
         ("Prediction().choice('best', ['a'], 'the best', among=('a',))", "choose one of 'a'"),

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.plotting.descriptions import description
 from helpers.tools import website
 from tests.labs.browser import CHROMIUM, QUIET, screenshot
@@ -45,7 +45,7 @@ def test_an_index_without_labs_is_an_error():
 def test_every_lab_of_the_repository_is_in_one_part():
     index = (website.ROOT / "labs" / "README.md").read_text()
     listed = [name for part in website.parts(index) for name in part.labs]
-    assert sorted(listed) == sorted(path.name for path in (website.ROOT / "labs").glob("*.ipynb"))
+    assert sorted(listed) == [path.name for path in labs.notebooks()]
 
 
 def test_a_figure_is_described_by_its_titles_and_axes():
@@ -105,12 +105,12 @@ def test_a_picture_without_a_description_is_named_by_its_section():
 
 
 def test_hints_and_solution_are_folded_below_the_last_check():
-    check = 'exercises.find("101").check(kernel)'
+    check = 'exercises.find("conv1d_edge").check(kernel)'
     notebook = website.with_help(
         new_notebook(cells=[new_code_cell(check), new_code_cell(check), new_markdown_cell("end")])
     )
     first, second, folded, end = notebook.cells
-    exercise = exercises.find("101")
+    exercise = exercises.find("conv1d_edge")
     assert (first.source, second.source, end.source) == (check, check, "end")
     assert folded.source.count("<details>") == len(exercise.hints) + 1
     assert exercise.solution.strip() in folded.source
@@ -131,7 +131,7 @@ def test_the_next_lab_is_the_one_that_the_last_words_name(words, number):
 
 def test_links_of_labs_lead_to_pages(tmp_path):
     website.stage(tmp_path / "source")
-    texts = [path.read_text() for path in (tmp_path / "source" / "labs").glob("*.ipynb")]
+    texts = [path.read_text() for path in labs.every(tmp_path / "source" / "labs")]
     assert texts and not any("kernels/conv2d_wgmma.cu)" in text for text in texts)
     assert any("kernels/conv2d_wgmma.md)" in text for text in texts)
 
@@ -162,8 +162,8 @@ def site(tmp_path_factory):
 
 
 def test_the_site_has_a_page_for_every_lab(site):
-    for lab in (website.ROOT / "labs").glob("*.ipynb"):
-        assert (site / "labs" / f"{lab.stem}.html").exists()
+    for lab in labs.every():
+        assert (site / "labs" / labs.place(lab).with_suffix(".html")).exists()
         nbformat.validate(nbformat.read(site / "download" / lab.name, as_version=4))
     page = (site / "labs" / "100_start_here.html").read_text()
     assert "highlight-cuda" in page and 'alt="' in page
@@ -280,7 +280,7 @@ def test_staged_pages_are_complete(tmp_path):
             f"# {kernel.name}"
             in (tmp_path / "source" / "kernels" / f"{kernel.stem}.md").read_text()
         )
-    lab = next((tmp_path / "source" / "labs").glob("*.ipynb"))
+    lab = labs.notebooks(tmp_path / "source" / "labs")[0]
     nbformat.validate(nbformat.read(lab, as_version=4))
     front = (tmp_path / "source" / "index.md").read_text()
     assert "toctree" in front

@@ -59,6 +59,7 @@ EXERCISE = Exercise(
     name="conv1d_edge",
     lab="101_conv1d_blocks_and_halos",
     title="Repeat the edge cell in place of zeros",
+    place=2,
     folder=Path(__file__).parent,
     cases=cases,
     reference=edge,

@@ -1,6 +1,9 @@
 // %%kernel conv1d_edge
 extern "C" __global__ void conv1d_edge(float* P, const float* N, const float* filter, int n)
 {
+    //> Which output does this thread compute, and does that output exist?
+    //> Add the cells i - 1, i and i + 1, each times its weight. A cell left of the array counts as
+    //> N[0], a cell right of it as N[n - 1]. Write the sum to P.
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
         float sum = 0.0f;
@@ -10,4 +13,5 @@ extern "C" __global__ void conv1d_edge(float* P, const float* N, const float* fi
         }
         P[i] = sum;
     }
+    //<
 }

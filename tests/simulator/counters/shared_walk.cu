@@ -11,8 +11,8 @@ extern "C" __global__ void shared_walk(float* out, const float* in, const int* l
     __syncthreads();
     float sum = 0;
     const int length = lengths[t];
-    constexpr int copies = UNROLL;
-    #pragma unroll copies
+    constexpr int turns = UNROLL;   // nvcc expands no macro in a pragma
+    #pragma unroll turns
     for (int k = 0; k < length; ++k) sum += tile[(t + 33 * k) % 1024];
     out[t] = sum;
 }

@@ -1,0 +1,125 @@
+"""The first convolution: one thread per output, a guard, and ghost cells that count as 0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.conv1d_edge import cases, edge, large
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    none_of,
+    per_output,
+)
+from helpers.reference import conv1d
+
+
+def zeros(case: Case) -> np.ndarray:
+    """The convolution whose cells outside the array count as 0."""
+    return conv1d(case["N"], case["filter"])
+
+
+def middle(case: Case) -> np.ndarray:
+    """What comes out if each output has its own cell alone, as in the kernel of step 1."""
+    return case["N"] * case["filter"][1]
+
+
+def is_of_one_block(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether the first block's outputs are right, and all others are not."""
+    right = (got == want).ravel()
+    threads = case.steps[0].block[0]
+    return bool(right.size > threads and right[:threads].all() and not right[threads:].any())
+
+
+EXERCISE = Exercise(
+    name="conv1d_basic",
+    lab="101_conv1d_blocks_and_halos",
+    title="One thread per output, with guards for the last block and for ghosts",
+    folder=Path(__file__).parent,
+    points=5,
+    cases=cases,
+    reference=zeros,
+    counts={"size": "sizes", "filter": "filters"},
+    budgets=(
+        Budget(
+            "loads of N per output",
+            per_output("global", "load", "N"),
+            3,
+            "Each output needs three cells of N: load each of them once.",
+        ),
+        Budget(
+            "stores per output",
+            per_output("global", "store"),
+            1,
+            "Keep the sum in a variable of the thread, and store it once.",
+            quiet=True,
+        ),
+        none_of("shared", hint="Three cells a thread need no shared memory."),
+        *NO_DETOURS,
+    ),
+    timed=large,
+    most_of_a_block=lambda case: case.steps[0].block[0],
+    mistakes=(
+        Mistake(
+            "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
+            gives=lambda case: np.zeros_like(case["N"]),
+        ),
+        Mistake(
+            "Only P[0] is written: all threads have the same i. That is gap 1.",
+            when=lambda case, got, want: np.isfinite(got[0]) and not np.isfinite(got[1:]).any(),
+        ),
+        Mistake(
+            "Each output is its own cell times filter[1], as in step 1: the neighbours i - 1 and "
+            "i + 1 are missing.",
+            gives=middle,
+        ),
+        Mistake(
+            "Cells outside N count as their neighbour, the edge cell. Here they count as 0.",
+            gives=edge,
+        ),
+        Mistake(
+            "The array goes on at its other end, like a ring. Here a ghost counts as 0.",
+            gives=lambda case: edge(case, "wrap", "wrap"),
+        ),
+        Mistake(
+            "The filter is flipped: filter[0] belongs to the cell on the left, i - 1.",
+            gives=lambda case: conv1d(case["N"], case["filter"][::-1]),
+        ),
+        Mistake(
+            "Only the first block's outputs are right: i is a thread's number in its block. In the "
+            "whole grid it is blockIdx.x * blockDim.x + threadIdx.x.",
+            when=is_of_one_block,
+        ),
+        Mistake(
+            "With one filter it is right, with another it is not: read the weights from "
+            "`filter`, do not write them down.",
+            when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "That is the ghost on the left: test that the cell is not below 0 before you read it.",
+            lambda finding: "[-1]" in finding.message,
+        ),
+        FindingHint(
+            "race",
+            "Many threads write the same output: each thread needs an output of its own. Gap 1 "
+            "says which.",
+        ),
+    ),
+    hints=(
+        "Gaps 1 and 2 are two lines of axpy_basic, letter by letter: the one that begins with "
+        "`const int i`, and the `if`.",
+        "Gap 3 is a loop over j = 0, 1, 2. Its cell is i - 1 + j, and it is in the array if "
+        "cell >= 0 && cell < n.",
+        "In the loop: if the cell is in the array, sum += N[cell] * filter[j]. The store below "
+        "stands outside of that `if`, so that thread 0 and thread n - 1 store their sums, too.",
+    ),
+)

@@ -1,0 +1,151 @@
+"""The exercises of the ladder of products: cases, budgets and mistakes that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    unwritten,
+    whole_numbers,
+)
+
+LAB = "201_gemm_ladder"
+DEPTH = 8  # of a step along `inner`
+
+
+def product(case: Case, terms: int | None = None) -> np.ndarray:
+    """A X, of the first so many terms."""
+    return case["A"][:, :terms].astype(float) @ case["X"][:terms].astype(float)
+
+
+def last_term(case: Case) -> np.ndarray:
+    """What comes out if a sum begins again with each term: the cells beyond the last one are 0."""
+    if case["terms"] % DEPTH:
+        return np.zeros_like(product(case))
+    return case["A"][:, -1:].astype(float) @ case["X"][-1:].astype(float)
+
+
+def matrices(tile: int, threads: int) -> Callable[..., Case]:
+    """A function of (rng, rows, cols, inner): a product for blocks that make square tiles."""
+
+    def case(
+        rng: np.random.Generator, rows: int = 1_024, cols: int = 1_024, inner: int = 1_024
+    ) -> Case:
+        arrays = {
+            "Y": unwritten((rows, cols)),
+            "A": whole_numbers(rng, (rows, inner)),
+            "X": whole_numbers(rng, (inner, cols)),
+        }
+        grid = ceil_div(cols, tile), ceil_div(rows, tile)
+        given = ("Y", "A", "X", *map(np.int32, (rows, cols, inner)))
+        title = f"{rows} x {inner} times {inner} x {cols}"
+        kinds: Mapping[str, Any] = {"size": (rows, cols, inner)}
+        whole = not (rows % tile or cols % tile or inner % DEPTH)
+        step = Step(grid, (threads,), given)
+        return Case(title, arrays, ("Y",), (step,), kinds, {"terms": inner}, budgeted=whole)
+
+    return case
+
+
+def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[Case]]:
+    """Products of whole tiles and ragged ones, of one term, and with more columns than 16 bits
+    can count.
+    """
+    made = matrices(tile, threads)
+
+    def drawn(rng: np.random.Generator) -> Iterator[Case]:
+        yield made(rng, tile, 2 * tile, 4 * DEPTH)
+        yield made(rng, *(int(one) for one in rng.integers(1, tile, 2)), int(rng.integers(9, 30)))
+        yield made(rng, tile + 1, tile - 1, DEPTH + 1)
+        yield made(rng, 1, 1, 1)
+        yield made(rng, 2, 70_001, 3)
+
+    return drawn
+
+
+def exercise(
+    name: str, place: int, title: str, tile: int, threads: int, words: float, **more: Any
+) -> Exercise:
+    """An exercise of the ladder. words: of shared memory, for a multiply-add of a right answer."""
+    return Exercise(
+        name=name,
+        place=place,
+        lab=LAB,
+        title=title,
+        folder=Path(__file__).parent / name,
+        timed=matrices(tile, threads),
+        cases=cases(tile, threads),
+        reference=product,
+        counts={"size": "sizes"},
+        budgets=(
+            Budget(
+                "words from shared memory per multiply-add",
+                lambda case, one: (
+                    one.total("bytes_used", "shared", "load") / 4 / (case.count * case["terms"])
+                ),
+                words,
+                "What a thread has read once, it keeps in a variable for all its products.",
+                least=words / 5,
+            ),
+            Budget(
+                "loads per cell of A and X that a block needs",
+                lambda case, one: (
+                    one.total("lanes", "global", "load") / (2 * one.blocks * tile * case["terms"])
+                ),
+                1,
+                "The tiles bring each cell once for a block: multiply what is staged.",
+                quiet=True,
+            ),
+            ONE_STORE,
+            *NO_DETOURS,
+        ),
+        most_of_a_block=lambda case: tile * tile,
+        mistakes=(
+            Mistake(
+                "All sums are 0: add up the products of the staged cells.",
+                gives=lambda case: np.zeros_like(product(case)),
+            ),
+            Mistake(
+                "Only the first step along inner is multiplied: the sums go on from step to step.",
+                gives=lambda case: product(case, DEPTH) if case["terms"] > DEPTH else None,
+            ),
+            Mistake(
+                "Only the last term of each sum is there: add to the sum, do not replace it.",
+                gives=last_term,
+            ),
+            *more.pop("mistakes", ()),
+        ),
+        findings=(
+            FindingHint(
+                "race",
+                "A column beyond the last one is a cell of the next row, which has a thread of its "
+                "own: store where row < rows and col < cols.",
+                when=lambda found: found.array == "Y",
+            ),
+            FindingHint(
+                "out-of-bounds",
+                "A tile may be larger than what is left of Y: store where row < rows and "
+                "col < cols.",
+                when=lambda found: found.array == "Y",
+            ),
+            FindingHint(
+                "out-of-bounds",
+                "tile_a is [row of the tile][step along inner], tile_x is [step][column].",
+                when=lambda found: found.array in ("tile_a", "tile_x"),
+            ),
+        ),
+        **more,
+    )

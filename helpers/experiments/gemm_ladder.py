@@ -1,0 +1,78 @@
+"""Lab 201: the words that a product reads from shared memory, and a thread's outputs drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from helpers import tables
+from helpers.bench.counts import LANES, NOT_YET, Counts
+from helpers.bench.gemms import Gemm
+from helpers.plotting import styles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COUNTED = "shared_load_requests", "shared_load_wavefronts"
+
+
+def words_table(problem: Gemm, seen: Counts) -> str:
+    """Return what a multiply-add needs of shared memory, by kernel, as a text table.
+
+    Words: those that a thread reads. Loads and wavefronts: for one multiply-add of a warp, since
+    one load instruction of a warp may bring several words to each of its lanes.
+    """
+    rows: list[tuple[str, ...]] = []
+    for one in seen:
+        if one.kernel.yours and not one.passed:
+            rows.append((NOT_YET, "-", "-", "-"))
+            continue
+        products = one.outputs * problem.one.inner
+        words = one.total("bytes_used", "shared", "load") / 4 / products
+        counts = (one.per(LANES, counter) / problem.one.inner for counter in COUNTED)
+        rows.append((one.kernel.title, f"{words:.3f}", *(f"{count:.3f}" for count in counts)))
+    head = ("for one multiply-add", "words", "load instructions", "wavefronts")
+    return tables.text(head, rows, left=(0,))
+
+
+def column_figure() -> Figure:
+    """Return a drawing of the column of a thread, in a tile of 16 x 16 outputs for 32 threads."""
+    outputs = [(row, 5) for row in range(8, 16)]
+    return _figure(outputs, 16, "thread 21 = (row 8, column 5): 8 outputs below each other")
+
+
+def patch_figure() -> Figure:
+    """Return a drawing of the patch of a thread, in a tile of 16 x 16 outputs for 4 x 4 threads."""
+    outputs = [(row, column) for row in range(1, 16, 4) for column in range(2, 16, 4)]
+    return _figure(outputs, 16, "thread (2, 1): every 4th row and column, 16 outputs")
+
+
+def _figure(outputs: list[tuple[int, int]], size: int, title: str) -> Figure:
+    """Draw the tile of Y with a thread's outputs, and the cells of A and X of one step."""
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(6, 5.4), layout="constrained")
+    for row in range(size):
+        for column in range(size):
+            _cell(ax, column, -row, (row, column) in outputs)
+    for row in range(size):
+        _cell(ax, -3, -row, row in {one for one, _ in outputs})
+    for column in range(size):
+        _cell(ax, column, 3, column in {one for _, one in outputs})
+    ax.text(size / 2, -size - 0.1, "tile of Y", ha="center", va="top")
+    ax.text(-2.5, -size - 0.1, "A: one\nstep", ha="center", va="top")
+    ax.text(-0.6, 3.5, "X: one step", ha="right", va="center")
+    reads = len({one for one, _ in outputs}) + len({one for _, one in outputs})
+    ax.set_title(f"{title}\n{reads} words read, {len(outputs)} multiply-adds", fontsize="medium")
+    ax.set_xlim(-6.5, size + 0.5)
+    ax.set_ylim(-size - 2.2, 5)
+    ax.set_aspect("equal")
+    ax.axis("off")
+    return figure
+
+
+def _cell(ax: Axes, x: float, y: float, is_own: bool) -> None:
+    from matplotlib.patches import Rectangle
+
+    colour = styles.COLOURS[0] if is_own else "white"
+    ax.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=styles.INK, linewidth=0.5))

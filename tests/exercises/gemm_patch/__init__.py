@@ -1,0 +1,59 @@
+"""Answers to gemm_patch, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("8 and 8 cells, each with each"),
+    right(
+        "a row of the patch at a time",
+        "solution.cu",
+        ("                a[p] = tile_a[ty + p * ACROSS][i];\n", ""),
+        (
+            "            for (int r = 0; r < PATCH; ++r) {\n"
+            "                #pragma unroll\n"
+            "                for (int s = 0; s < PATCH; ++s) {\n"
+            "                    sum[r][s] += a[r] * x[s];\n",
+            "            for (int r = 0; r < PATCH; ++r) {\n"
+            "                a[r] = tile_a[r * ACROSS + ty][i];\n"
+            "                #pragma unroll\n"
+            "                for (int s = 0; s < PATCH; ++s) {\n"
+            "                    sum[r][s] = fmaf(x[s], a[r], sum[r][s]);\n",
+        ),
+    ),
+)
+WRONG = (
+    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("products that are never added", "All sums are 0", ("+= a[r] * x[s]", "+= 0")),
+    wrong(
+        "the diagonal alone",
+        "each of the 8 cells",
+        ("sum[r][s] += a[r] * x[s];", "if (r == s) sum[r][s] += a[r] * x[s];"),
+    ),
+    wrong(
+        "neighbouring rows",
+        "stand in other places",
+        ("tile_a[ty + p * ACROSS][i]", "tile_a[ty * PATCH + p][i]"),
+    ),
+    wrong(
+        "rows and columns exchanged",
+        "a[r] belongs to the rows",
+        ("sum[r][s] += a[r] * x[s]", "sum[r][s] += a[s] * x[r]"),
+    ),
+    wrong(
+        "the first step alone",
+        "go on from step to step",
+        ("first < inner; first", "first < 1; first"),
+    ),
+    wrong("sums that begin again", "do not replace it", ("sum[r][s] +=", "sum[r][s] =")),
+    wrong(
+        "each cell read for each product",
+        "keeps in a variable",
+        (
+            "sum[r][s] += a[r] * x[s];",
+            "sum[r][s] += *(volatile float*)&tile_a[ty + r * ACROSS][i] * x[s];",
+        ),
+        status="budget",
+    ),
+)
