@@ -223,7 +223,9 @@ class _Describer(FindingFacts):
         what = (
             f"past the end of the local array {name}" if name else "past the end of a local array"
         )
-        message = f"{self.does()} {self.raw.size} bytes {what}, outside the thread's local memory"
+        message = f"{self.does()} {self.raw.size} bytes {what}"
+        if self.machine_text() != "gap":
+            message += ", outside the thread's local memory"
         return None, name, message, "Is the array declared too small, or the index off by one?"
 
     def local_of_another(self) -> _Words:
@@ -268,7 +270,7 @@ class _Describer(FindingFacts):
 
     def uninitialised(self) -> _Words:
         if self.array is None or self.array.space == "local":
-            name = self.local_name()
+            name = self.local_name() or self.unset_name()
             message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
             return (
                 None,

@@ -270,6 +270,13 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
     if (second != 0) request.asked = request.size;
     for (int lane = 0; lane < WARP_SIZE; ++lane)
         moved[lane] = addresses[lane] + static_cast<std::int64_t>(shift);
+    // No vector starts between two others: ptxas has unrolled the loop, and the vector of an earlier
+    // turn has these bytes.
+    if (second == 0 && request.size > size &&
+        (moved[__builtin_ctz(lanes)] & (request.size - 1)) != 0) {
+        w.traffic.joined(static_cast<std::uint32_t>(pc), access, first, size, lanes);
+        return true;
+    }
     w.traffic.request(request, watched);
     if (second == 0) return true;
     for (std::uint64_t& address : moved) address += counted >> 16;

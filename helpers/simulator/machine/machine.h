@@ -224,6 +224,7 @@ struct Worker {
     std::deque<Warp> warps;
     std::vector<char> local;    // of all lanes
     std::vector<std::uint8_t> local_written;    // one per byte of `local`
+    bool has_gaps = false;    // a function has told of gaps behind its local arrays
     char* shared_window = nullptr;
     std::unique_ptr<char, decltype(&std::free)> shared_memory{nullptr, &std::free};
     std::vector<Region*> shared;    // static arrays, then dynamic memory

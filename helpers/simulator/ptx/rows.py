@@ -16,7 +16,9 @@ from .parse import Function, Module
 from .syntax import Label, Place, Variable
 
 NONE = -1
-BUILTINS = ("vprintf", "__assertfail", "malloc", "free")
+GAP = "__gap_behind_array"  # the function that tells the machine of a gap (gaps.py)
+GAP_BYTES = 16
+BUILTINS = ("vprintf", "__assertfail", "malloc", "free", GAP)
 FUNCTION_ADDRESS = 1 << 62  # plus the function's index
 BY_ADDRESS = -(2**31)  # Instruction.target of a call through a register
 
