@@ -76,6 +76,7 @@ class Kind(IntEnum):
     NO_DYNAMIC_SHARED = 23
     LOCAL_OVERRUN = 24
     ASYNC_PROXY = 25
+    DEVICE_HEAP = 26
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,13 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
     racing = {
         (f.file, line, f.array) for f in findings if f.kind == "race" for line in _lines_of(f)
     }
+    met = {(f.file, f.other_line) for f in findings if f.kind == "race" and f.other_line}
+    findings = [
+        f
+        for f in findings
+        # That nobody waits for a copy to its end is told by those that come too early.
+        if f.kind != "race" or f.other_line is not None or (f.file, f.line) not in met
+    ]
     kept = [
         _behind_barrier(f, barriers)
         for f in findings

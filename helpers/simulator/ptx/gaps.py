@@ -6,7 +6,7 @@
 A function has all its arrays in one block of local memory. `with_gaps` moves them apart in careful
 PTX (careful.py), and lets the function tell the machine where the gaps are: an access there is a
 finding. It does so only where the sizes of the arrays, in the source's order, give the very places
-that the PTX uses.
+that the PTX uses. Where the function ends, its gaps end, because another function may have its memory then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Protocol
 
-from .rows import GAP, GAP_BYTES
+from .rows import END_OF_GAP, GAP, GAP_BYTES
 
 _FUNCTION = re.compile(
     r"^(?:\.\w+\s+)*\.(?:entry|func)\b(?P<rest>[^;{]*?)\{$(?P<body>.*?)^\}",
@@ -27,6 +27,7 @@ _BLOCK = re.compile(r"(\.local \.align )(\d+)( \.b8[ \t]+__local_depot\d+\[)(\d+
 _START = re.compile(r"^[ \t]*mov\.u64[ \t]+%SPL, __local_depot\d+;$", re.MULTILINE)
 _DIRECT = re.compile(r"(\[%SPL?)(?:\+(\d+))?(\])")
 _ADDRESS = re.compile(r"(\badd\.u64[ \t]+%\w+, %SPL?, )(\d+)(;)")
+_RETURN = re.compile(r"^([ \t]*)(@!?%\w+[ \t]+)?(ret(?:\.uni)?;)", re.MULTILINE)
 _OTHER = re.compile(r"%SPL?\b")
 
 
@@ -70,6 +71,8 @@ def _apart(body: str, arrays: list[Variable]) -> str:
     # Beside its uses %SP stands in its declaration and in the two instructions that set it.
     settings = len(re.findall(r"\.reg[^;]*%SPL?;|^[ \t]*(?:mov|cvta)[^;]*%SPL?[^;]*;", body, re.M))
     others = len(_OTHER.findall(body)) - known
+    if any(one[2] for one in _RETURN.finditer(body)):
+        return body
     if not addresses <= set(starts) or others > settings + 1:
         return body
 
@@ -81,10 +84,16 @@ def _apart(body: str, arrays: list[Variable]) -> str:
     size = end + GAP_BYTES * len(starts)
     body = _BLOCK.sub(lambda m: f"{m[1]}{m[2]}{m[3]}{size}{m[5]}", body)
     ends = [moved(start) + one.nbytes for start, one in zip(starts, arrays, strict=True)]
-    tells = ["\t.reg .b64 \t%gap;"]
-    for where in ends:
-        tells += [f"\tadd.u64 \t%gap, %SPL, {where};", f"\tcall.uni {GAP}, (%gap);"]
-    return _START.sub(lambda m: "\n".join([m[0], *tells]), body)
+
+    def told(function: str) -> list[str]:
+        return [
+            text
+            for where in ends
+            for text in (f"\tadd.u64 \t%gap, %SPL, {where};", f"\tcall.uni {function}, (%gap);")
+        ]
+
+    body = _RETURN.sub(lambda m: "\n".join([*told(END_OF_GAP), m[0]]), body)
+    return _START.sub(lambda m: "\n".join([m[0], "\t.reg .b64 \t%gap;", *told(GAP)]), body)
 
 
 def _places(arrays: list[Variable]) -> tuple[list[int], int]:

@@ -23,8 +23,9 @@ _LOC = re.compile(r"^\.loc\s")
 # Instructions whose first operand is no result.
 _NO_RESULT = ("st", "red", "bar", "barrier", "bra", "brx", "call", "ret", "exit", "trap", "membar",
               "fence", "prefetch", "cp", "mbarrier", "nanosleep", "brkpt", "wgmma")  # fmt: skip
-# What hands a value to other lanes: a lane without a value may take part and its share be dropped.
-_BETWEEN_LANES = ("shfl", "vote", "match", "redux")
+# What hands a value to other lanes, perhaps in a function: a lane without a value may take part, and
+# its share be dropped.
+_BETWEEN_LANES = ("shfl", "vote", "match", "redux", "st.param")
 _LOADABLE = {"b16": 2, "b32": 4, "b64": 8, "f32": 4, "f64": 8}
 
 
@@ -127,7 +128,8 @@ def _take(code: _Code, text: str, loc: str, types: dict[str, str]) -> None:
         leads = tuple(re.findall(r"\$?[\w$]+", operands))
     code.statements.append(
         _Statement(
-            kind, uses, results, guard is not None, loc, leads,
+            "st.param" if name.startswith("st.param") else kind,
+            uses, results, guard is not None, loc, leads,
             kind in ("bra", "brx", "ret", "exit", "trap") and guard is None,
         )
     )  # fmt: skip
