@@ -133,11 +133,14 @@ def header(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Listing:
-    """Numbered lines of a source, highlighted in a notebook. first: the first line's number."""
+    """Numbered lines of a source, highlighted in a notebook. first: the first line's number;
+    language: Pygments' name of it.
+    """
 
     title: str
     text: str
     first: int = 1
+    language: str = "cuda"
 
     def __repr__(self) -> str:
         lines = self.text.splitlines()
@@ -154,7 +157,7 @@ class Listing:
         """
         from pygments import highlight
         from pygments.formatters import HtmlFormatter
-        from pygments.lexers import CudaLexer
+        from pygments.lexers import get_lexer_by_name
 
         box = "background:#f8f8f8;color:#1a1a1a;"
         whole_lines = "white-space:pre;word-break:normal;overflow-wrap:normal;"
@@ -171,7 +174,8 @@ class Listing:
             f'<div style="{box}padding:0.3em 0.8em;font-weight:bold;">'
             f"{html.escape(self.title)}</div>"
         )
-        return title + highlight(self.text, CudaLexer(stripnl=False), formatter)
+        lexer = get_lexer_by_name(self.language, stripnl=False)
+        return title + highlight(self.text, lexer, formatter)
 
 
 def show(name: str, lines: tuple[int, int] | None = None) -> Listing:

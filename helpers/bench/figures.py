@@ -25,14 +25,14 @@ def bars(
 
     times: of one problem, or of several by name, which get a picture each. title: by default, what
     the fastest kernel gains. labels: in place of the kernels'. A kernel without a time has a name
-    and no bar, such as "yours: not yet". floor: whether to mark the least time of the record's
-    device beside times alone.
+    and no bar, such as "yours: not yet". floor: whether to draw the least time that the record's
+    device needs.
     """
     figure, pictures = _pictures(times, 0.45 * len(next(iter(_named(times).values()))) + 2.2)
     for ax, (_, one) in pictures:
         _draw_bars(ax, one, labels)
-        if floor:
-            _draw_floor(ax, one)
+        if floor and (least := _floor(one)) is not None:
+            _draw_floor(ax, least)
         _finish(ax, title or _claim(one), one)
     return figure
 
@@ -94,11 +94,12 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
     from helpers import plotting
 
     figure, ax = plt.subplots(figsize=(9, 0.45 * len(times) + 2.2), layout="constrained")
-    floor_ms = None
-    if times.record.device.dram_bandwidth and times.record.device.fp32_peak:
-        floor_ms = times.problem.floor_ms(times.record.device)
     plotting.ladder(
-        ax, times.rows(), floor_ms=floor_ms, yardstick=yardstick, title=title or _claim(times)
+        ax,
+        times.rows(),
+        floor_ms=_floor_ms(times),
+        yardstick=yardstick,
+        title=title or _claim(times),
     )
     plotting.caption(ax, times.record)
     return figure
@@ -174,18 +175,31 @@ def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
     ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
 
 
-def _draw_floor(ax: Axes, times: Times) -> None:
+def _floor_ms(times: Times) -> float | None:
+    """The least ms on the record's device; None where its peaks are not known."""
+    device = times.record.device
+    if not (device.dram_bandwidth and device.fp32_peak):
+        return None
+    return times.problem.floor_ms(device)
+
+
+def _floor(times: Times) -> float | None:
+    """The floor as a bar has it: in ms, or over the baseline's time."""
+    ms = _floor_ms(times)
+    if times.over is None or ms is None:
+        return ms
+    over = next((one.ms for one in times if one.kernel == times.over), None)
+    return None if over is None else ms / over
+
+
+def _draw_floor(ax: Axes, least: float) -> None:
     from helpers.plotting import styles
 
-    least = times.problem.floor_ms(times.record.device)
     ax.axvline(least, color=styles.INK, linestyle="--")
     ax.annotate(
-        f"floor: {least:.3g}",
-        (least, len(times) - 0.5),
-        (3, 2),
-        textcoords="offset points",
-        fontsize="small",
-    )
+        f"floor: {least:.2g}", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
+        textcoords="offset points", va="top", fontsize="small",
+    )  # fmt: skip
 
 
 def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, float]]]:

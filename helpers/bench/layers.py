@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,13 +115,15 @@ class Layer(Problem):
 
     def macros(self, spec: conv2d.Conv2d) -> frozenset[str]:
         usual = ("FILTER_WORDS", "FILTER_WIDTH", "TILE_WIDTH", "MAPS", "STRIDE")
-        return frozenset((*usual, *(name for name, _ in spec.constants)))
+        own = (one[2:].partition("=")[0] for one in spec.fitted(self.shape).options(self.shape))
+        return frozenset((*usual, *own, *(name for name, _ in spec.constants)))
 
     def plan(self, kernel: Kernel) -> Plan:
         spec, shape = kernel.spec.fitted(self.shape), self.shape
         plan = spec.plan(shape)
         if kernel.text:
-            plan = (*plan[:-1], dataclasses.replace(plan[-1], options=self._options(kernel, spec)))
+            options = (*plan[-1].options, *self._options(kernel, spec))
+            plan = (*plan[:-1], dataclasses.replace(plan[-1], options=_one_each(options)))
         y, x, filter = spec.names(shape)
         sizes = {**dataclasses.asdict(shape), "out_h": shape.out_h, "out_w": shape.out_w}
         values = {"y": y, "x": x, "filter": filter}
@@ -183,6 +185,11 @@ def _inputs(problem: Layer) -> tuple[np.ndarray, np.ndarray]:
     shapes = problem.shape.x_shape, problem.shape.filter_shape
     x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in shapes)
     return x, filter
+
+
+def _one_each(options: Sequence[str]) -> tuple[str, ...]:
+    """Return the options, each macro once: the record's own come first, and hold."""
+    return tuple({one.partition("=")[0]: one for one in reversed(options)}.values())
 
 
 def _scalar(value: Any) -> Any:

@@ -66,10 +66,24 @@ def _reported(row: Row) -> Row:
     return row | {"series": row["variant"] or row["kernel"]} if "variant" in row else row
 
 
+def _wmma(row: Row) -> Row:
+    """Variants of conv2d_wmma by words, and ratios over the variant "half"."""
+    variant = row.pop("variant", None)
+    if variant is None:
+        return row
+    if row["series"] == "ratio" and variant == "float32":
+        return _inverted(row, "conv2d_wmma", "conv2d_register_tiled")
+    series = {"float32": "conv2d_register_tiled", "half": "conv2d_wmma"}.get(variant, variant)
+    over = {"over": "conv2d_wmma"} if row["series"] == "ratio" else {}
+    return row | over | {"series": series}
+
+
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
     "108_coalescing": _coalescing,
     "111_reported": _reported,
     "109_constant": _constant_2d,
+    "303_deeper": _wmma,
+    "303_wmma": _wmma,
 }

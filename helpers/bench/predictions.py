@@ -12,12 +12,14 @@ A question that the reader leaves at None stays open, and the table says so; not
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from helpers import tables
 
 OPEN = "-"
+watchers: list[Callable[[], None]] = []  # called after each prediction
+_made: dict[str, bool] = {}
 CLOSE = 1.10  # a guess within 10 % counts as met: the questions ask for orders, not for digits
 
 
@@ -47,14 +49,20 @@ class Prediction:
             )
         if guess is not None and not math.isfinite(guess):
             raise ValueError(f"{key}: write a finite number in place of None; got {guess!r}")
-        self._questions[key] = _Question(question, guess, unit, ())
+        self._note(key, _Question(question, guess, unit, ()))
 
     def choice(self, key: str, guess: str | None, question: str, among: Sequence[str]) -> None:
         """Note one of the answers in `among`. Raises ValueError for any other guess."""
         if guess is not None and guess not in among:
             allowed = ", ".join(repr(answer) for answer in among)
             raise ValueError(f"{key}: choose one of {allowed}; got {guess!r}")
-        self._questions[key] = _Question(question, guess, "", tuple(among))
+        self._note(key, _Question(question, guess, "", tuple(among)))
+
+    def _note(self, key: str, question: _Question) -> None:
+        self._questions[key] = question
+        _made[key] = question.guess is not None
+        for watcher in watchers:
+            watcher()
 
     def beside(self, **measured: float | str) -> str:
         """Return a table of predictions beside what was measured, by the keys of the questions.
@@ -83,6 +91,11 @@ class Prediction:
             table += f"\n\nYou left {of} open. Write your answers in place of None where they are "
             table += "asked, then run that cell and this one."
         return table
+
+
+def made() -> dict[str, bool]:
+    """Return, by the key of each question of this session, whether the reader has answered it."""
+    return dict(_made)
 
 
 def _shown(value: float | str | None, question: _Question) -> str:

@@ -6,7 +6,7 @@
     print(layer.check(my_cell))                              # PASS, or what is wrong, and where
     print(layer.count("conv2d_constant", tiled, my_cell))    # counters side by side
     times = layer.compare("conv2d_constant", tiled, my_cell, record="111_tiles")
-    widths = layer.sweep("conv2d_tiled", TILE_WIDTH=(8, 16, 20, 32), record="111_tiles")
+    widths = layer.sweep("conv2d_tiled", TILE_WIDTH=(8, 16, 20, 32), record="111_deeper")
 
 A kernel is a name of kernels/, what `kernel` made of one, or a student's %%kernel cell. Checks and
 counts run in the simulator. Times are those of the selected GPU; without one, the recorded ones.

@@ -74,9 +74,11 @@ class Kernel:
         """Return the kernel with changed lines.
 
         changes: two texts, the old and the new one, or several such pairs. label: in place of the
-        own one; give one where the change is timed. Raises KernelError where the source has no such
-        text.
+        own one; give one where the change is timed. A student's kernel that is missing stays so.
+        Raises KernelError where the source has no such text.
         """
+        if self.is_missing:
+            return self
         text = changed(self.source, *_pairs(changes), name=self.label)
         function = self.function or self.sources[-1]
         new = dataclasses.replace(self, text=text, function=function)
@@ -108,6 +110,8 @@ class Kernel:
             changes |= {"source": self.text, "name": self.function}
             symbols = {s: v for s, v in one.constants.items() if _has_symbol(self.text, s)}
             changes["constants"] = symbols
+            if not _has_dynamic_shared(self.text):
+                changes["shared"] = 0  # its arrays of shared memory have sizes of their own
         if self.arguments:
             if missing := [name for name in self.arguments if name not in values]:
                 raise KernelError(
@@ -216,6 +220,10 @@ def _is_declared(option: str, source: str) -> bool:
     if not option.startswith("-D"):
         return True
     return re.search(rf"\b{re.escape(_macro(option))}\b", source) is not None
+
+
+def _has_dynamic_shared(text: str) -> bool:
+    return re.search(r"\bextern\b[^;{\"]*__shared__", without_comments(text)) is not None
 
 
 def _has_symbol(text: str, symbol: str) -> bool:

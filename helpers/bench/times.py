@@ -130,8 +130,11 @@ class Times(Sequence[Time]):
         """Return the fastest kernel: by its ratio, or by its time where there is no baseline."""
 
         def key(one: Time) -> float:
-            value = one.ratio.value if one.ratio else one.ms
-            return float("inf") if value is None else value
+            if self.over is None:
+                return float("inf") if one.ms is None else one.ms
+            if one.ratio is None:  # the baseline over itself, or no time
+                return 1.0 if one.kernel == self.over else float("inf")
+            return one.ratio.value
 
         return min(self, key=key)
 
@@ -190,6 +193,8 @@ def _time(
 ) -> Time:
     if kernel.yours and not problem.check(kernel):
         return Time(kernel, NOT_YET)  # also where an earlier text of the cell was timed
+    if kernel.yours and record.recalled:
+        return Time(kernel, NOT_HERE)  # a row of that name is of somebody else's text
     facts = {**problem.facts(kernel.spec), **dict(kernel.settings)}
     mine = [row for row in rows if _is_of(row, problem, kernel, facts)]
     timed = _closest([row for row in mine if row.get("median_ms") is not None], kernel, problem)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers import labs
+from helpers.exercises import stored
 
 ROOT = labs.ROOT
 FOLDER = "my_labs"
@@ -103,19 +104,14 @@ def state_of(text: str) -> str:
 
     Outputs say it: a cell that was run, and the verdict of a cell that finds its exercise.
     """
-    code = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
-    checks = [cell for cell in code if "exercises.find(" in "".join(cell["source"])]
-    passed = sum(any(map(_passes, cell["outputs"])) for cell in checks)
+    checks = stored.exercises_of(text).values()
+    passed = sum(check.state == stored.PASSED for check in checks)
     if checks and passed == len(checks):
-        return "passed"
+        return stored.PASSED
     if passed:
-        return f"{passed} of {len(checks)} passed"
-    return "begun" if any(cell["execution_count"] for cell in code) else ""
-
-
-def _passes(output: dict) -> bool:
-    said = output.get("text", output.get("data", {}).get("text/plain", ""))
-    return "".join(said).startswith("PASS ")
+        return f"{passed} of {len(checks)} {stored.PASSED}"
+    cells = json.loads(text)["cells"]
+    return "begun" if any(cell.get("execution_count") for cell in cells) else ""
 
 
 def write_start_page(root: Path = ROOT) -> None:

@@ -3,6 +3,7 @@
     exercise = exercises.find("conv1d_edge")
     exercise.check(conv1d_edge)
     exercise.hint()
+    exercises.progress("101")
 
 A module in here is data: title, cases, reference, budgets and hints. Beside it lies solution.cu,
 of which `gaps` makes the notebook's cell; further answers, right and wrong, are the tests'. The
@@ -22,7 +23,7 @@ from helpers import labs
 if TYPE_CHECKING:
     from helpers.exercises.base import BaseExercise
 
-__all__ = ["find", "names", "of_lab"]
+__all__ = ["find", "names", "of_lab", "progress"]
 
 
 class UnknownExerciseError(LookupError):
@@ -59,6 +60,20 @@ def find(name: str) -> BaseExercise:
 def of_lab(number: str) -> tuple[BaseExercise, ...]:
     """All exercises of a lab ("103"), in their order; none for a lab without any."""
     return tuple(_module(name) for name in _by_lab().get(number, ()))
+
+
+def progress(number: str) -> None:
+    """Show the exercises of a lab ("103") with their states, and the predictions that are made, in
+    a list that follows the checks of this session. Raises UnknownExerciseError.
+    """
+    from helpers.exercises import states
+
+    every = of_lab(number)
+    if not every:
+        known = ", ".join(sorted(_by_lab()))
+        raise UnknownExerciseError(f"lab {number} has no exercise; there are labs {known}")
+    _shorten_errors()
+    states.show(states.of(number, every))
 
 
 @cache

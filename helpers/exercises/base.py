@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +14,18 @@ from helpers.exercises import gaps
 from helpers.exercises.cases import LIMIT_S
 from helpers.exercises.hints import next_hint
 from helpers.exercises.verdict import ExerciseError, Verdict
+from helpers.kernels import Listing
 
 NOTEBOOK_SEED = 1  # of the cases in a notebook; a grader takes another
+NO_SOLUTIONS = "This package of the labs has no solutions: your instructor has them."
 
 _latest: dict[str, Verdict] = {}  # of `check`, by exercise
+watchers: list[Callable[[], None]] = []  # called after each check
 
 
 @dataclass(frozen=True, kw_only=True)
 class BaseExercise(abc.ABC):
-    """An exercise of a lab. folder: of its module, with the stub and the solution; hints: in the
+    """An exercise of a lab. folder: of its module, with the solution; hints: in the
     order in which a notebook shows them; place: among the exercises of its lab; limit_s: seconds of
     one run.
     """
@@ -45,11 +49,13 @@ class BaseExercise(abc.ABC):
         return self.text(f"stub{self.suffix}")
 
     @cached_property
-    def solution(self) -> str:
-        """The text of a cell that is right. Raises FileNotFoundError where `has_solution` is
-        false.
+    def solution(self) -> Solution:
+        """The text of a cell that is right; a notebook shows it in colours. Raises
+        FileNotFoundError where `has_solution` is false.
         """
-        return self.text(f"solution{self.suffix}")
+        if not self.has_solution:
+            raise FileNotFoundError(NO_SOLUTIONS)
+        return Solution(self.text(f"solution{self.suffix}"), self.title)
 
     @property
     def has_solution(self) -> bool:
@@ -91,12 +97,59 @@ class BaseExercise(abc.ABC):
         return _latest.get(self.name)
 
     def hint(self) -> None:
-        """Print the next hint; after the last one, all of them again."""
-        print(next_hint(self.name, self.hints))
+        """Print the next hint; after the last one, show the solution; then the first hint again."""
+        text = next_hint(self.name, self.hints)
+        if text:
+            last = text.startswith(f"Hint {len(self.hints)} ") and self.has_solution
+            print(f"{text}\nThe next call shows a solution." if last else text)
+        elif self.has_solution:
+            print("These were all hints. Here is a solution:")
+            self.solution.show()
+        else:
+            print(f"These were all hints. {NO_SOLUTIONS}")
 
     def _said(self, verdict: Verdict) -> Verdict:
-        """Keep a verdict as the latest one. Raises ExerciseError for one that is no pass."""
+        """Keep a verdict as the latest one; with a pass, say where the solution is. Raises
+        ExerciseError for one that is no pass.
+        """
         _latest[self.name] = verdict
+        for watcher in watchers:
+            watcher()
         if not verdict.passed:
             raise ExerciseError(verdict)
-        return verdict
+        return verdict.with_note(_SOLUTION) if self.has_solution else verdict
+
+
+class Solution(str):
+    """The text of a solution. A notebook that displays it shows a listing in colours."""
+
+    exercise: str  # its title
+
+    def __new__(cls, text: str, exercise: str) -> Solution:
+        made = super().__new__(cls, text)
+        made.exercise = exercise
+        return made
+
+    @property
+    def listing(self) -> Listing:
+        """The text with the numbers of its lines."""
+        language = "cuda" if self.startswith("%%kernel") else "python"
+        return Listing(f"A solution: {self.exercise}", str(self), language=language)
+
+    def __repr__(self) -> str:
+        return repr(self.listing)
+
+    def _repr_html_(self) -> str:
+        return self.listing._repr_html_()
+
+    def show(self) -> None:
+        """Display the listing; without IPython, print it."""
+        try:
+            from IPython.display import display
+        except ImportError:
+            print(repr(self))
+        else:
+            display(self)
+
+
+_SOLUTION = "One way to write it, to compare: exercise.solution"

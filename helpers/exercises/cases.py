@@ -7,7 +7,7 @@ kernel runs where no expected output is.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,7 +37,8 @@ class Case:
     the launch; outputs: names; steps: the launches, one after another; kinds: what this case is one
     of, such as {"size": 257, "filter": "drawn"}, which a verdict counts; facts: more for the
     reference and the budgets; budgeted: whether the budgets hold for it; within: the text of a
-    kernel that calls the answer's, by the name KERNEL, and is launched in its place; "" for none.
+    kernel that calls the answer's, by the name KERNEL, and is launched in its place; "" for none;
+    options: -D in place of those of the cell, where sizes are constants of the source.
     """
 
     title: str
@@ -48,11 +49,18 @@ class Case:
     facts: Mapping[str, Any] = field(default_factory=dict)
     budgeted: bool = True
     within: str = ""
+    options: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
         """Values that the outputs have."""
         return sum(self.arrays[name].size for name in self.outputs)
+
+    def options_for(self, options: Sequence[str]) -> tuple[str, ...]:
+        """Return the options of a cell with those of the case in place of its own."""
+        own = {one.partition("=")[0] for one in self.options}
+        kept = (one for one in options if one.partition("=")[0] not in own)
+        return (*kept, *self.options)
 
     def __getitem__(self, name: str) -> Any:
         """A fact, or an array."""

@@ -5,7 +5,7 @@ exercise.judge(text, seed=...)    anywhere: the text of the cell; always a Verdi
 exercise.run(text, seed)          where the kernel runs, in a box if need be: its outcomes,
                                   without any expected output
 exercise.verdict(outcomes, seed)  elsewhere: compares them
-exercise.hint()                   the next hint
+exercise.hint()                   the next hint; after the last one, a solution
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Exercise(BaseExercise):
         """Judge a %%kernel function, as BaseExercise.check says; on a GPU, time it as well."""
         cell = _cell_of(answer)
         verdict = self._as_graded(self._of_cell(cell, NOTEBOOK_SEED), answer, cell)
-        self._said(verdict)
+        verdict = self._said(verdict)
         if not _on_gpu():
             return verdict
         from helpers.exercises import on_gpu

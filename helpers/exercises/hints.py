@@ -10,11 +10,12 @@ _shown: dict[str, int] = {}
 
 
 def next_hint(name: str, hints: Sequence[str]) -> str:
-    """Count the hints of an exercise that were shown, and return the next one as text."""
+    """Count the hints of an exercise that were shown, and return the next one as text; "" once
+    after the last one, and then the first again.
+    """
     at = _shown.get(name, 0)
     if at >= len(hints):
         _shown[name] = 0
-        every = "\n".join(f"{k}. {hint}" for k, hint in enumerate(hints, 1))
-        return fold(f"These were all hints:\n{every}")
+        return ""
     _shown[name] = at + 1
     return fold(f"Hint {at + 1} of {len(hints)}: {hints[at]}")

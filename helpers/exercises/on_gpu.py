@@ -119,7 +119,8 @@ def beside_solution(
         (function, module, cell),
         (solution.get_function(own.kernel), solution, own),
     ):
-        prepared.append(Prepared(one, of, exercise.to_time(text, seed)))
+        case = exercise.to_time(text, seed)
+        prepared.append(Prepared(*_compiled(one, of, text, case), case))
         if want is None:  # of both: their cases differ by the grid at most
             want = exercise.wanted(prepared[-1].case)[prepared[-1].case.outputs[0]]
         verdicts.append(_checked(exercise, prepared[-1], want))
@@ -140,7 +141,7 @@ def first_wrong(
 ) -> Case | None:
     """The first case of a seed that is wrong on the device."""
     for case in exercise.fitted(cell, seed):
-        prepared = Prepared(function, module, case)
+        prepared = Prepared(*_compiled(function, module, cell, case), case)
         try:
             got = prepared.outputs()
         finally:
@@ -148,6 +149,19 @@ def first_wrong(
         if not exercise.is_right(case, got):
             return case
     return None
+
+
+def _compiled(
+    function: Any, module: Any, cell: kernel_cells.KernelCell, case: Case
+) -> tuple[Any, Any]:
+    """Return a kernel and its module, compiled anew where the case has options of its own."""
+    if not case.options:
+        return function, module
+    from pycuda.compiler import SourceModule
+
+    options = list(case.options_for(cell.options))
+    module = SourceModule(cell.source, options=options, no_extern_c=True)
+    return module.get_function(cell.kernel), module
 
 
 def _checked(exercise: Exercise, prepared: Prepared, want: np.ndarray) -> checking.Verdict:

@@ -219,9 +219,12 @@ _NO_LAUNCH = (TypeError, ValueError, OutOfMemory, MemoryFault)
 
 
 def _placed(cell: KernelCell, case: Case) -> KernelCell:
-    """The cell as a case launches it: in a kernel of the case's own, whose name begins with the
-    word behind `void`, the answer's is a function. The lines stay where they are.
+    """The cell as a case launches it: with the sizes of the case, and, in a kernel of the case's
+    own, whose name begins with the word behind `void`, as a function. The lines stay where they
+    are.
     """
+    if case.options:
+        cell = dataclasses.replace(cell, options=case.options_for(cell.options))
     if not case.within:
         return cell
     first, _, rest = cell.source.partition("\n")

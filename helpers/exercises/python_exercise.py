@@ -82,7 +82,7 @@ class PythonExercise(BaseExercise):
                 verdict = self._verdict(Found(alone.status, words, alone.hint or _ALONE))
         elif text is not None and self.is_stub(text):
             verdict = verdict.not_begun()
-        self._said(verdict)
+        verdict = self._said(verdict)
         if self.more is not None:
             print(self.more(answer))
         return verdict

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from helpers import launch, simulator, tables
-from helpers.bench import results
+from helpers.bench import old_records, results
 from helpers.launch import Launch, Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, fft_conv1d, fft_conv2d
@@ -229,9 +229,12 @@ def _wmma(record: str, rows: list[dict]) -> Iterator[Timed]:
         "one buffer": conv2d.wmma(buffers=1), "no skew": conv2d.wmma(skew=0),
         "16 rows": conv2d.wmma(rows=16), "8 rows": conv2d.wmma(rows=8),
     }  # fmt: skip
-    for row in (row for row in rows if row.get("variant") in variants):
-        shape = conv2d.shape_of(row["layer"], row["batch"])
-        yield _of_layer(record, variants[row["variant"]], shape, row, f", {row['variant']}")
+    names = {"conv2d_register_tiled": "float32", "conv2d_wmma": "half"}
+    for row in (old_records.comparable(record, row) for row in rows):
+        variant = names.get(row["series"], row["series"])
+        if variant in variants and row.get("median_ms") is not None:
+            shape = conv2d.shape_of(row["layer"], row["batch"])
+            yield _of_layer(record, variants[variant], shape, row, f", {variant}")
 
 
 def _fastest(record: str, rows: list[dict]) -> Iterator[Timed]:

@@ -12,7 +12,7 @@ exit status is 0, or 2 if ``ncu`` cannot be used.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -202,48 +202,48 @@ def label(key: Key) -> str:
 VARIANT_WORDS = {"uniform": "without threadIdx.z"}
 
 
+# Columns of a table: the head, and the cell of a row.
+COLUMNS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
+    "sectors": ("sectors\nasked for", lambda one: f"{one['load_sectors']:,}"),
+    "l1": ("found\nin L1", lambda one: f"{hit_share(one):.1%}"),
+    "l2": ("sectors\nread from L2", lambda one: f"{one['l2_sectors_read']:,}"),
+    "dram": ("MB read\nfrom DRAM", lambda one: f"{one['dram_read_bytes'] / 1e6:.1f}"),
+    "instructions": (
+        "instructions for\na multiply-add",
+        lambda one: f"{instructions_per_multiply_add(one):.1f}",
+    ),
+    "busy": ("schedulers\nbusy", lambda one: f"{one['issue_slots_busy']:.0f}%"),
+    "registers": ("registers", lambda one: str(one["registers"])),
+    "warps": ("warps\npresent", lambda one: f"{one['warps_active']:.0f}%"),
+    "cycles": (
+        "cycles over those of\nmultiply-adds alone",
+        lambda one: f"{cycles_over_floor(one):.1f}",
+    ),
+    "weights": ("weights that miss\nthe cache", lambda one: f"{constant_miss_share(one):.0%}"),
+}
+
+
+def table(
+    record: results.Record, keys: Sequence[Key], *columns: str, layers: Sequence[str] = LAYERS
+) -> str:
+    """Return counters of kernels on layers. columns: names of COLUMNS."""
+    head = (f"{BATCH:,} images", *(COLUMNS[name][0] for name in columns))
+    lines = [
+        (f"{layer}, {label(key)}", *(COLUMNS[name][1](row(record, layer, key)) for name in columns))
+        for layer in layers
+        for key in keys
+    ]
+    return tables.text(head, lines)
+
+
 def cache_table(record: results.Record, keys: Sequence[Key]) -> str:
     """Return what the loads of kernels find in L1, and what they fetch from L2 and DRAM."""
-    head = (
-        f"{BATCH:,} images", "sectors\nasked for", "found\nin L1", "sectors\nread from L2",
-        "MB read\nfrom DRAM",
-    )  # fmt: skip
-    lines = []
-    for layer in LAYERS:
-        for key in keys:
-            one = row(record, layer, key)
-            lines.append(
-                (
-                    f"{layer}, {label(key)}",
-                    f"{one['load_sectors']:,}",
-                    f"{hit_share(one):.1%}",
-                    f"{one['l2_sectors_read']:,}",
-                    f"{one['dram_read_bytes'] / 1e6:.1f}",
-                )
-            )
-    return tables.text(head, lines)
+    return table(record, keys, "sectors", "l1", "l2", "dram")
 
 
 def issue_table(record: results.Record, keys: Sequence[Key]) -> str:
     """Return the instructions of kernels, how busy they kept the schedulers, and the cycles."""
-    head = (
-        f"{BATCH:,} images", "instructions for\na multiply-add", "schedulers\nbusy",
-        "warps\npresent", "cycles over those of\nmultiply-adds alone",
-    )  # fmt: skip
-    lines = []
-    for layer in LAYERS:
-        for key in keys:
-            one = row(record, layer, key)
-            lines.append(
-                (
-                    f"{layer}, {label(key)}",
-                    f"{instructions_per_multiply_add(one):.1f}",
-                    f"{one['issue_slots_busy']:.0f}%",
-                    f"{one['warps_active']:.0f}%",
-                    f"{cycles_over_floor(one):.1f}",
-                )
-            )
-    return tables.text(head, lines)
+    return table(record, keys, "instructions", "busy", "warps", "cycles")
 
 
 def stall_table(record: results.Record, layer: str, keys: Sequence[Key], count: int = 2) -> str:
@@ -255,18 +255,6 @@ def stall_table(record: results.Record, layer: str, keys: Sequence[Key], count: 
         words = ", ".join(f"{reason} {warps:.1f}" for reason, warps in reasons)
         lines.append((label(key), words))
     return tables.text(head, lines, left=(0, 1))
-
-
-def constant_table(record: results.Record, layer: str, keys: Sequence[Key]) -> str:
-    """Return how often the loads of weights miss the nearest constant cache."""
-    columns = "registers", "warps\npresent", "weights that miss\nthe cache"
-    head = (f"{layer}, {BATCH:,} images", *columns)
-    lines = []
-    for key in keys:
-        one = row(record, layer, key)
-        warps, misses = f"{one['warps_active']:.0f}%", f"{constant_miss_share(one):.0%}"
-        lines.append((label(key), str(one["registers"]), warps, misses))
-    return tables.text(head, lines)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

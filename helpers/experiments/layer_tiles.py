@@ -1,4 +1,4 @@
-"""Lab 111: the tile and its halo, the warps that fit, and the times that course reports published.
+"""Lab 111: a block's tile, the warps that fit, and the times that course reports published.
 
 What the lab compares and counts stands in its notebook.
 """
@@ -102,34 +102,44 @@ def reported_table(times: Mapping[str, Times], variants: Mapping[str, Sequence[T
     return tables.text(("time with a tile over time without", *times), rows)
 
 
-def halo_figure(tile: int = 4, filter_width: int = 4) -> Figure:
-    """Draw the cells that a block needs for a square tile of outputs."""
+def tile_figure(tile: int = 16, filter_width: int = 7, thread: tuple[int, int] = (3, 5)) -> Figure:
+    """Draw the cells that a block stages for its outputs, and those that one thread loads.
+
+    tile: outputs along each side, as many as threads. thread: its threadIdx.x and threadIdx.y.
+    """
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch, Rectangle
 
-    rows, columns, (top, left) = 12, 20, (4, 8)
-    span = tile + filter_width - 1
+    span, (x, y) = tile + filter_width - 1, thread
     looks: Mapping[str, styles.Look] = {
-        "under its own outputs": {"facecolor": "#bcd3ee"},
-        "halo: right and below": {"facecolor": "#f3d9c8", "hatch": "////"},
-        "not needed": {"facecolor": "white"},
+        f"under the block's {tile} x {tile} outputs": {"facecolor": "#bcd3ee"},
+        "halo": {"facecolor": "#f3d9c8"},
+        f"loaded by thread ({x}, {y})": {"facecolor": "#f3d9c8", "hatch": "/////"},
     }
-    names = list(looks)
-    figure, ax = plt.subplots(figsize=(9, 4.8), layout="constrained")
-    for row in range(rows):
-        for column in range(columns):
-            down, right = row - top, column - left
-            inside = 0 <= down < span and 0 <= right < span
-            name = names[2] if not inside else names[0] if max(down, right) < tile else names[1]
-            look: styles.Look = {"edgecolor": styles.INK, "linewidth": 0.8, **looks[name]}
+    own, halo, loaded = looks
+    edge: styles.Look = {"edgecolor": styles.INK, "linewidth": 0.5}
+    loads = [(row, column) for row in range(y, span, tile) for column in range(x, span, tile)]
+    figure, ax = plt.subplots(figsize=(7, 7.4), layout="constrained")
+    for row in range(span):
+        for column in range(span):
+            colour = looks[own if max(row, column) < tile else halo]["facecolor"]
+            hatch = looks[loaded]["hatch"] if (row, column) in loads else ""
+            look: styles.Look = {"facecolor": colour, "hatch": hatch, **edge}
+            if hatch:
+                label = f"{1 + loads.index((row, column))}"
+                box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+                ax.text(column + 0.5, row + 0.5, label, ha="center", va="center", bbox=box)
             ax.add_patch(Rectangle((column, row), 1, 1, **look))
+    frame = Rectangle((x, y), filter_width, filter_width, fill=False, ec=styles.INK, lw=2.5)
+    ax.add_patch(frame)
     title = (
-        f"A tile of {tile} x {tile} outputs needs {span} x {span} cells with K = {filter_width}: "
-        f"{span**2 / tile**2:.1f} cells for each output"
+        f"{tile} x {tile} threads load {span} x {span} cells: thread ({x}, {y}) loads "
+        f"{len(loads)} of them\nand reads {filter_width} x {filter_width} (thick frame)"
     )
     plotting.style(ax, title)
-    ax.set(xlim=(0, columns), ylim=(rows, 0), aspect="equal", xlabel="column", ylabel="row")
-    ax.set(xticks=range(0, columns + 1, tile), yticks=range(0, rows + 1, tile))
+    ax.set(xlim=(-0.1, span + 0.1), ylim=(span + 0.1, -0.1), aspect="equal")
+    ax.set(xlabel="column of the tile", ylabel="row of the tile")
+    ax.set(xticks=range(0, span + 1, 4), yticks=range(0, span + 1, 4))
     handles = [Patch(edgecolor=styles.INK, label=name, **look) for name, look in looks.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return figure

@@ -1,408 +1,305 @@
-"""Tensor cores in the convolution layer, by wmma: padding, times, floors.
-
-`measure` yields the rows of the record "303_wmma". The floors of a time are the bounds of the same
-launch (data/measured/bounds.json), so that every bar of a figure has its own. `tensor_counts` has
-what the simulator counts.
-"""
+"""Lab 303: what a lane gathers, the banks of a pitch, and the floors of a kernel's time."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, kernels, limits, plotting, simulator, tables
-from helpers.bench import layers, results
-from helpers.bench.ratios import Ratio
-from helpers.bench.sources import changed
-from helpers.experiments import bound_ratios
+from helpers import launch, plotting, simulator, tables
+from helpers.bench import layers
+from helpers.bench.counts import NOT_YET, Count
+from helpers.experiments import loop_code
 from helpers.plotting import styles
-from helpers.problems import conv2d, precision
 from helpers.simulator import bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from helpers.bench.results import Record
-    from helpers.limits import ConvShape
-    from helpers.problems.precision import Precision
+    from helpers.bench.sources import Kernel
+    from helpers.bench.times import Times
 
-RECORD = "303_wmma"
-LAYERS = ("layer 1", "layer 2")
-BATCH = 10_000
-COUNTS = (100, 1_000)  # images of the smaller batches
-COLUMNS = 32  # outputs of a warp
-
-WMMA, FLOAT = "conv2d_wmma", "conv2d_register_tiled"
-FP32, HALVES, TF32, ONE_BUFFER, NO_SKEW = "float32", "half", "TF32", "one buffer", "no skew"
-VARIANTS: Mapping[str, conv2d.Wmma] = {
-    HALVES: conv2d.wmma(),
-    TF32: conv2d.wmma(tf32=True),
-    ONE_BUFFER: conv2d.wmma(buffers=1),
-    NO_SKEW: conv2d.wmma(skew=0),
-    "16 rows": conv2d.wmma(rows=16),
-    "8 rows": conv2d.wmma(rows=8),
-}
-CHANGED = (TF32, ONE_BUFFER, NO_SKEW)
-# A fragment with another number of output maps: "half" has 8 in layer 1 and 16 in layer 2.
-OTHER = {"layer 1": "16 rows", "layer 2": "8 rows"}
-Row = Mapping[str, Any]
-
-
-def variants_of(layer: str) -> tuple[str, ...]:
-    """Return what is timed on a layer with all images."""
-    return FP32, HALVES, *CHANGED, OTHER[layer]
-
+BANKS, WORD_BYTES, HALF_BYTES = 32, 4, 2
+STEP = 16  # terms of one product
 
 # --------------------------------------------------------------------------------------------------
-# What padding wastes
+# What a lane gathers
+
+WIDTH, HEIGHT, K = 10, 6, 3  # of the drawing: its 8 x 4 outputs are those of one warp
 
 
-@dataclass(frozen=True)
-class Useful:
-    """Parts of the tensor cores' work that the formula needs: of maps, of terms, of outputs."""
+def gather_figure(lane: int = 5) -> Figure:
+    """Draw a warp's outputs, the cells that one lane gathers, and its column of the matrix."""
+    import matplotlib.pyplot as plt
 
-    maps: float
-    terms: float
-    outputs: float
-
-    @property
-    def all(self) -> float:
-        """The useful part of all multiply-adds."""
-        return self.maps * self.terms * self.outputs
-
-
-def useful(spec: conv2d.Wmma, shape: ConvShape) -> Useful:
-    """Return which part of a kernel's products is useful on a layer."""
-    rows, outputs = spec.fragment_rows(shape), shape.out_h * shape.out_w
-    return Useful(
-        shape.M / (rows * conv2d.ceil_div(shape.M, rows)),
-        shape.terms / spec.depth(shape),
-        outputs / (COLUMNS * conv2d.ceil_div(outputs, COLUMNS)),
+    figure, axes = plt.subplots(
+        1, 3, figsize=(13, 4.2), width_ratios=(10, 8, 20), layout="constrained"
     )
-
-
-def useful_table(variants: tuple[str, ...] = (HALVES, "16 rows", TF32)) -> str:
-    """Return the useful parts by layer and variant."""
-    lines = []
-    for layer in conv2d.LAYERS:
-        shape = conv2d.shape_of(layer, BATCH)
-        for variant in variants:
-            part = useful(VARIANTS[variant], shape)
-            sizes = f"{VARIANTS[variant].fragment_rows(shape)} maps"
-            values = part.maps, part.terms, part.outputs, part.all
-            lines.append((f"{layer}, {variant}", sizes, *(f"{one:.0%}" for one in values)))
-    head = ("useful part of", "fragment", "maps", "terms", "outputs", "all")
-    return tables.text(head, lines)
-
-
-# --------------------------------------------------------------------------------------------------
-# Right and wrong
-
-PROMISES: Mapping[str, Precision] = {
-    "float32": precision.FLOAT,
-    "halves": precision.HALF_TENSOR,
-    "TF32": precision.TF32_TENSOR,
-    "halves, sums\nin half": precision.HALF_SUMS,
-}
-
-
-def promise_table(outputs: Mapping[str, np.ndarray], x: np.ndarray, filter: np.ndarray) -> str:
-    """Return which outputs pass the check of which precision."""
-    lines = []
-    for name, y in outputs.items():
-        words = []
-        for promise in PROMISES.values():
-            try:
-                conv2d.check(y, x, filter, precision=promise)
-                words.append("yes")
-            except checking.CheckError:
-                words.append("no")
-        lines.append((name, *words))
-    return tables.text(("passes the check of", *PROMISES), lines)
-
-
-def broken(*changes: tuple[str, str]) -> str:
-    """Return findings and the check's verdict on the kernel with a changed source, in layer 1.
-
-    changes: pairs of old and new text. Raises ValueError if the source lacks an old one.
-    """
-    source = changed(kernels.source(WMMA), *changes)
-    x, filter = conv2d.inputs("layer 1", 1)
-    y, (found,) = conv2d.simulate(
-        VARIANTS["16 rows"], x, filter, entry=simulator.check, instead={WMMA: (WMMA, source)}
+    out_w = WIDTH - K + 1
+    row, column = divmod(lane, out_w)
+    cells, outputs, matrix = axes
+    _grid(outputs, HEIGHT - K + 1, out_w)
+    for number in range(32):
+        _cell(outputs, *divmod(number, out_w), str(number), number == lane)
+    outputs.set_title("outputs of a warp,\nand the lane of each", fontsize="medium")
+    _grid(cells, HEIGHT, WIDTH)
+    for term in range(K * K):
+        _cell(cells, row + term // K, column + term % K, str(term), True)
+    cells.set_title(f"image: lane {lane} reads the cells\nunder its filter", fontsize="medium")
+    _grid(matrix, STEP, 32)
+    for term in range(STEP):
+        for other in range(32):
+            words = (str(term) if term < K * K else "0") if other == lane else ""
+            _cell(matrix, term, other, words, other == lane, empty=term >= K * K)
+    matrix.set_title(
+        f"a step of X: lane {lane} stores its column, {K * K} terms and {STEP - K * K} zeros",
+        fontsize="medium",
     )
-    told = str(found[0]) if found else "no finding"
-    try:
-        verdict = conv2d.check(y, x, filter, WMMA, precision=precision.HALF_TENSOR)
-    except checking.CheckError as error:
-        return "\n".join(
-            (told, str(error).splitlines()[0], textwrap.fill(error.diagnosis.text, 96))
-        )
-    return f"{told}\nPASS {verdict.name}"
+    matrix.set_xlabel("lane, one column each: part 0 left of the line, part 1 right of it")
+    matrix.set_ylabel("term")
+    matrix.set_xticks([0.5 + one for one in (0, 5, 15, 16, 31)], ["0", "5", "15", "16", "31"])
+    matrix.axvline(16, color=styles.INK, linewidth=2)
+    figure.suptitle("Each lane gathers the column of its own output", x=0.01, ha="left")
+    return figure
+
+
+def _grid(ax: Axes, rows: int, columns: int) -> None:
+    ax.set_xlim(0, columns)
+    ax.set_ylim(rows, 0)
+    ax.set_aspect("equal")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.hlines(range(rows + 1), 0, columns, color="#cccccc", linewidth=0.5)
+    ax.vlines(range(columns + 1), 0, rows, color="#cccccc", linewidth=0.5)
+
+
+def _cell(ax: Axes, row: int, column: int, text: str, lit: bool, empty: bool = False) -> None:
+    from matplotlib.patches import Rectangle
+
+    if lit or empty:
+        colour = styles.LIGHT[1] if lit and not empty else "#e4e4e4"
+        ax.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="#999999", lw=0.5))
+    ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7)
 
 
 # --------------------------------------------------------------------------------------------------
-# Measuring
+# Banks
 
 
-def measure() -> Iterator[Row]:
-    """Yield the rows of the record "303_wmma", measured on the selected GPU.
+def bank_table(
+    first_bank: Callable[[int, int], Any], pitches: Sequence[int] = (16, 24, 32, 40, 48)
+) -> str:
+    """Return the banks in which eight columns begin, and the wavefronts of their store.
 
-    Times: series (the kernel), variant, layer, batch, relative_error. Series "ratio": a variant
-    over `HALVES`.
+    first_bank: a student's function of a lane and a pitch in halves. Until it is right, the answer
+    says for which lane it is not.
     """
-    for layer in LAYERS:
-        yield from _time_layer(layer, BATCH, variants_of(layer))
-        for batch in COUNTS:
-            yield from _time_layer(layer, batch, (FP32, HALVES))
+    rows = []
+    for pitch in pitches:
+        begins = []
+        for lane in range(8):
+            bank = first_bank(lane, pitch)
+            if bank is None or bank is ...:
+                return NOT_YET
+            if bank != (right := _first_bank(lane, pitch)):
+                return (
+                    f"not yet: the column of lane {lane} begins {lane * pitch} halves behind the "
+                    f"first, at a pitch of {pitch}. That is bank {right}, and you say {bank!r}. "
+                    f"A half has {HALF_BYTES} bytes, a bank {WORD_BYTES}, and there are {BANKS}."
+                )
+            begins.append(bank)
+        rows.append((str(pitch), ", ".join(map(str, begins)), str(_wavefronts(begins))))
+    head = ("pitch, halves", "lanes 0 to 7 begin in banks", "wavefronts of\n32 lanes")
+    return tables.text(head, rows, left=(1,))
 
 
-def _time_layer(layer: str, batch: int, variants: tuple[str, ...]) -> Iterator[Row]:
-    where = {"layer": layer, "batch": batch}
-    specs = {one: FLOAT if one == FP32 else VARIANTS[one] for one in variants}
-    with layers.layer(layer, batch).on_device() as there:
-        ready = {variant: there.ready(spec) for variant, spec in specs.items()}
-        for variant, one in ready.items():
-            own = {"series": one.kernel.name, "variant": variant, "relative_error": one.error}
-            yield {**own, **where, "timing": one.time(0.25)}
-        for variant in (variant for variant in variants if variant != HALVES):
-            ratio = ready[variant].over(ready[HALVES], 0.3).to_row()
-            yield {"series": "ratio", "variant": variant, **where, **ratio}
+def _first_bank(lane: int, pitch: int) -> int:
+    return lane * pitch * HALF_BYTES // WORD_BYTES % BANKS
+
+
+def _wavefronts(begins: Sequence[int]) -> int:
+    """Return the wavefronts of a store of 16 bytes by 32 lanes: by eight lanes, four times."""
+    words = np.zeros(BANKS, int)
+    for bank in begins:
+        words[(bank + np.arange(4)) % BANKS] += 1
+    return 4 * int(words.max())
 
 
 # --------------------------------------------------------------------------------------------------
-# Reading the record
+# Products
 
 
-def time_rows(record: Record) -> dict[tuple[str, str, int], Row]:
-    """Return the times by variant, layer and batch."""
-    rows = (row for row in record.rows() if "median_ms" in row)
-    return {(row["variant"], row["layer"], row["batch"]): row for row in rows}
-
-
-def ratio_row(record: Record, variant: str, layer: str, batch: int = BATCH) -> Row:
-    """Return the ratio of a variant's time over that of `HALVES`."""
-    for row in record.rows():
-        where = row.get("variant"), row.get("layer"), row.get("batch")
-        if row["series"] == "ratio" and where == (variant, layer, batch):
-            return row
-    raise ValueError(f"the record {record.name} does not compare {variant} on {layer}, {batch:,}")
-
-
-def halves_over_float(record: Record, layer: str, batch: int = BATCH) -> dict[str, float]:
-    """Return the ratio of the time of `HALVES` over that of float32, with its interval."""
-    row = ratio_row(record, FP32, layer, batch)
-    return {"ratio": 1 / row["ratio"], "low": 1 / row["high"], "high": 1 / row["low"]}
-
-
-def peak(variant: str) -> float:
-    """Return the published flop/s of the units that a variant multiplies on, of an H200."""
-    units = {FP32: "fp32", TF32: "tensor_tf32"}.get(variant, "tensor_half")
-    if units == "fp32":
-        return 2 * 32 * _published("fp32")  # instructions of a warp, two flop in each lane
-    return _published(units)
-
-
-def measured_peak(resource: str = "tensor_half") -> float:
-    """Return the most flop/s that `mma` reached in a kernel of nothing else, on an H200."""
-    return bounds.rates("H200").by_resource[resource].per_second
-
-
-def _published(resource: str) -> float:
-    value = bounds.RESOURCES[resource].published
-    if value is None:
-        raise ValueError(f"NVIDIA publishes no rate of {resource}")
-    return value
-
-
-def speed_table(record: Record) -> str:
-    """Return times, speeds, their part of the peak without and with padding, and errors."""
-    lines = []
-    for (variant, layer, batch), row in time_rows(record).items():
-        if batch != BATCH:
+def product_table(counts: Sequence[Count], layer: layers.Layer) -> str:
+    """Return how many multiply-adds the tensor cores make, and which part the formula needs."""
+    needed = layer.shape.terms * layer.one.outputs
+    rows = []
+    for one in counts:
+        if one.kernel.yours and not one.passed:
+            rows.append((NOT_YET, "-", ""))
             continue
-        shape = conv2d.shape_of(layer, BATCH)
-        speed = limits.conv2d(shape).flops / row["median_ms"] * 1e3
-        part = speed / peak(variant)
-        padded = part if variant == FP32 else part / useful(VARIANTS[variant], shape).all
-        lines.append((
-            f"{layer}, {variant}", f"{row['median_ms']:.3f}", f"{speed / 1e12:.1f}",
-            f"{part:.1%}", f"{padded:.1%}", f"{row['relative_error']:.0e}",
-        ))  # fmt: skip
-    head = (
-        f"{BATCH:,} images",
-        "ms",
-        "TFLOP/s",
-        "of the\npeak",
-        "with\npadding",
-        "relative\nerror",
+        made = STEP**3 * products(one)
+        rows.append((one.kernel.title, f"{made:,}", f"{needed / made:.0%}"))
+    return tables.text((f"{layer.title}, one image", "multiply-adds", "needed"), rows)
+
+
+def products(one: Count) -> int:
+    """Return how many products of fragments, of 16 x 16 x 16 or as large, the warps make."""
+    return sum(
+        n
+        for profile in one.profiles
+        for name, n in profile.instructions.items()
+        if name.startswith("wmma.mma")
     )
-    return tables.text(head, lines)
-
-
-def ratio_table(record: Record) -> str:
-    """Return the variants' times over that of `HALVES`, with intervals."""
-    lines = []
-    for layer in LAYERS:
-        for variant in (*CHANGED, OTHER[layer]):
-            row = ratio_row(record, variant, layer)
-            interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
-            lines.append((f"{layer}, {variant}", interval, Ratio.of_row(row).words()))
-    return tables.text((f"over {HALVES}", "time (95 % interval)", ""), lines, left=(0, 2))
-
-
-def batch_table(record: Record) -> str:
-    """Return the halves beside float32 by the number of images."""
-    lines = []
-    for layer in LAYERS:
-        for batch in (*COUNTS, BATCH):
-            row = halves_over_float(record, layer, batch)
-            ratio = Ratio.of_row(row)
-            lines.append((f"{layer}, {batch:,} images", f"{ratio.value:.2f}", ratio.words()))
-    return tables.text(("half over float32", "time", ""), lines, left=(0, 2))
-
-
-def reported_table(record: Record) -> str:
-    """Return the fastest of the course reports for both layers, and ours."""
-    best: dict[str, tuple[float, str]] = {}
-    for row in results.reported("course_reports"):
-        # The streams' op times are those of launches: lab 113.
-        if row["batch"] == BATCH and row["report"] in "ABC" and row["optimization"] != "streams":
-            one = row["op1_ms"] + row["op2_ms"], row["optimization"]
-            best[row["report"]] = min(best.get(row["report"], one), one)
-    lines = [(f"report {report}, {how}", f"{total:.1f}") for report, (total, how) in best.items()]
-    rows = time_rows(record)
-    for variant in (FP32, HALVES, TF32):
-        total = sum(rows[variant, layer, BATCH]["median_ms"] for layer in LAYERS)
-        lines.append((f"ours, {variant}, on another GPU", f"{total:.2f}"))
-    return tables.text((f"both layers, {BATCH:,} images", "ms"), lines)
 
 
 # --------------------------------------------------------------------------------------------------
 # Floors
 
-DRAM, SHARED, UNITS = "DRAM", "L1 and shared memory", "arithmetic units"
+DRAM, SHARED, ISSUE, UNITS = "DRAM", "shared memory", "issue slots", "arithmetic units"
+MARKS = {DRAM: "o", SHARED: "D", ISSUE: "s", UNITS: "^"}
+_RESOURCES = {
+    "dram": DRAM,
+    "l1_data": SHARED,
+    "issue": ISSUE,
+    "tensor_half": UNITS,
+    "tensor_tf32": UNITS,
+    "fp32": UNITS,
+}
+_IMAGES = (2, 4)  # of the launches that are counted; more images are a straight line
 
 
-def floors(variant: str, layer: str) -> dict[str, float]:
-    """Return the least time in ms that each resource takes for this variant's launch.
+@functools.cache
+def floors(layer: layers.Layer, kernel: Kernel) -> Mapping[str, float]:
+    """Return the least ms in which an H200 gives a launch what it asks of each resource.
 
-    DRAM and shared memory: from the recorded bounds, the launch's counts over the best rates that
-    were measured on an H200. Arithmetic units: the products, with padding, over the best rate of
-    `mma` or of float32 instructions.
+    The launch is counted in the simulator; the rates are the best that were measured.
     """
-    where = f"{layer}, {BATCH:,} images, {variant}"
-    (row,) = (
-        one for one in bound_ratios.recorded()["rows"]
-        if (one["record"], one["where"]) == (RECORD, where)
-    )  # fmt: skip
-    shares = row["shares_us"]
-    if variant == FP32:
-        units = shares["fp32"]
-    else:
-        shape, spec = conv2d.shape_of(layer, BATCH), VARIANTS[variant]
-        rate = measured_peak("tensor_tf32" if spec.tf32 else "tensor_half")
-        units = 1e6 * limits.conv2d(shape).flops / useful(spec, shape).all / rate
-    in_us = {DRAM: shares["dram"], SHARED: shares["l1_data"], UNITS: units}
-    return {name: one / 1e3 for name, one in in_us.items()}
+    small, large = (_counts(layer, kernel, images) for images in _IMAGES)
+    grid = kernel.spec.fitted(layer.shape).grid(layer.shape)
+    found = bounds.bounds(small.at(large, grid, (*_IMAGES, layer.shape.B)))
+    least = dict.fromkeys(MARKS, 0.0)
+    for share in found.shares:
+        if (name := _RESOURCES.get(share.resource)) is not None:
+            least[name] = max(least[name], share.microseconds / 1e3)
+    return least
 
 
-def floor_table(record: Record) -> str:
-    """Return the floors of each variant beside its time."""
-    rows, lines = time_rows(record), []
-    for layer in LAYERS:
-        for variant in variants_of(layer):
-            least, ms = floors(variant, layer), rows[variant, layer, BATCH]["median_ms"]
-            top = max(least, key=lambda name: least[name])
-            values = (f"{one:.2f}" for one in (*least.values(), ms))
-            lines.append((f"{layer}, {variant}", *values, f"{least[top] / ms:.0%}", top))
+def _counts(layer: layers.Layer, kernel: Kernel, images: int) -> bounds.Counts:
+    one = dataclasses.replace(layer, shape=dataclasses.replace(layer.shape, B=images))
+    counts = launch.simulate(one.plan(kernel), one.arrays(), simulator.profile)[-1].counts
+    assert counts is not None, "a kernel that has passed its check has counts"
+    return counts
+
+
+def floor_table(times: Times) -> str:
+    """Return the floors of each kernel beside its time."""
+    lines = []
+    for one in times:
+        if one.state == NOT_YET:
+            lines.append((NOT_YET, *["-"] * (len(MARKS) + 2), ""))
+            continue
+        least = floors(times.problem, one.kernel)
+        top = max(least, key=lambda name: least[name])
+        measured = ("-", "-") if one.ms is None else (f"{one.ms:.2f}", f"{least[top] / one.ms:.0%}")
+        values = (f"{least[name]:.2f}" for name in MARKS)
+        lines.append((one.kernel.title, *values, *measured, top))
     head = (
-        "ms, at least, for", DRAM, "L1 and\nshared", "arithmetic\nunits", "measured",
-        "highest over\nmeasured", "highest",
+        f"{times.problem.title}: ms, at least, for", "DRAM", "shared\nmemory", "issue\nslots",
+        "arithmetic\nunits", "measured", "highest over\nmeasured", "highest",
     )  # fmt: skip
-    return tables.text(head, lines, left=(0, 6))
+    return tables.text(head, lines, left=(0, 7))
 
 
-def time_figure(record: Record) -> Figure:
-    """Draw the times of all variants, each with its own floors."""
+def floor_figure(times: Sequence[Times], title: str) -> Figure:
+    """Draw the times of kernels, a picture for each problem, and the floors of each kernel."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        _draw_times(ax, record, layer)
-    handles, labels = axes[0].get_legend_handles_labels()
+    height = 0.5 * sum(map(len, times)) + 2.4
+    figure, axes = plt.subplots(
+        len(times), 1, figsize=(10, height), sharex=True, layout="constrained"
+    )
+    for ax, one in zip(np.ravel(axes), times, strict=True):
+        _draw_floors(ax, one)
+    first, last = np.ravel(axes)[0], np.ravel(axes)[-1]
+    plotting.style(first, title)
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=3, frameon=False,
-        title="no launch of this kernel can be faster than its marks, because of",
-    )  # fmt: skip
-    plotting.caption(axes[1], record)
+        *first.get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=len(MARKS),
+        frameon=False,
+        title="the kernel cannot be faster than its mark, because of",
+    )
+    plotting.caption(last, times[-1].record)
     return figure
 
 
-def _draw_times(ax: Axes, record: Record, layer: str) -> None:
-    rows, names = time_rows(record), variants_of(layer)
-    for place, variant in enumerate(names):
-        row = rows[variant, layer, BATCH]
-        color = styles.LIGHT[0] if variant == FP32 else "white"
-        ax.barh(place, row["median_ms"], 0.7, color=color, edgecolor=styles.INK)
-        styles.beside(ax, row["median_ms"], place, f"{row['median_ms']:.2f}")
-    marks = {DRAM: "o", SHARED: "D", UNITS: "^"}
-    for number, (name, marker) in enumerate(marks.items()):
-        at = [floors(variant, layer)[name] for variant in names]
-        ax.plot(at, range(len(names)), marker, color=styles.COLOURS[number], label=name, ms=7)
+def _draw_floors(ax: Axes, times: Times) -> None:
+    plotting.style(ax)
+    names = []
+    for place, one in enumerate(times):
+        names.append(NOT_YET if one.state == NOT_YET else one.kernel.title)
+        if one.ms is not None:
+            ax.barh(place, one.ms, 0.7, color=styles.LIGHT[5], edgecolor=styles.INK)
+            styles.beside(ax, one.ms, place, f"{one.ms:.2f}")
+    passed = {k: one for k, one in enumerate(times) if one.state != NOT_YET}
+    for number, (name, marker) in enumerate(MARKS.items()):
+        at = [floors(times.problem, one.kernel)[name] for one in passed.values()]
+        ax.plot(at, list(passed), marker, color=styles.COLOURS[number], label=name, ms=7)
     styles.name_bars(ax, names)
     ax.set_xlim(0)
-    ax.set_xlabel(f"op time (ms), cold caches, {BATCH:,} images")
-    words = Ratio.of_row(halves_over_float(record, layer)).words()
-    plotting.style(ax, f"{layer}: tensor cores with halves, beside lab 112's kernel: {words}")
+    ax.set_xlabel(f"{times.problem.title}: time (ms), {times.problem.where['batch']:,} images")
 
 
-def reach(layer: str, record: Record) -> float:
-    """Return the part of the tensor cores' peak that DRAM allows a layer, float32 in and out."""
-    work = limits.conv2d(conv2d.shape_of(layer, BATCH))
-    return work.intensity * _bandwidth(record) / peak(HALVES)
+# --------------------------------------------------------------------------------------------------
+# The order of a step, from the machine code
+
+# What is done in a step -> the beginning of the instruction's name in the machine code.
+KINDS = {
+    "gather a cell (2 bytes)": "LDS.U16",
+    "pack two halves into a register": "PRMT",
+    "store gathered cells (16 bytes)": "STS.128",
+    "load fragments (ldmatrix)": "LDSM",
+    "multiply (mma of 16 x 8 x 16)": "HMMA",
+}
+LETTERS = {"LDS.U16": "g", "STS.128": "S", "LDSM": "F", "HMMA": "M", "WARPSYNC": "|", "NOP": "|"}
 
 
-def _bandwidth(record: Record) -> float:
-    value = record.device.dram_bandwidth
-    if value is None:
-        raise ValueError(f"the DRAM bandwidth of {record.device.name} is not known")
-    return value
+def step_table(counts: Sequence[Count], layer: layers.Layer) -> str:
+    """Return the instructions of a warp in a step of 16 terms, by kind: the mean of all steps."""
+    steps = -(-layer.shape.terms // STEP)
+    rows = []
+    for one in counts:
+        code = [
+            instruction.opcode
+            for block in loop_code.code_of(one.profile).blocks
+            for instruction in block.instructions
+        ]
+        # Behind the first cell that is gathered, and before the last product, there are only steps.
+        cells = [k for k, name in enumerate(code) if name.startswith("LDS.U16")]
+        last = max(k for k, name in enumerate(code) if name.startswith("HMMA"))
+        inside = code[cells[0] : last + 1]
+        each = [sum(name.startswith(kind) for name in inside) / steps for kind in KINDS.values()]
+        rows.append((one.kernel.title, *(f"{number:.1f}" for number in each)))
+    heads = ("gather\n2 bytes", "pack", "store\n16 bytes", "load\nfragments", "multiply")
+    return tables.text((f"{layer.title}, a step", *heads), rows)
 
 
-def roofline_figure(record: Record) -> Figure:
-    """Draw both layers under the roofs of DRAM, the tensor cores and the FP32 units."""
-    import matplotlib.pyplot as plt
+def step_order(one: Count, step: int = 4) -> str:
+    """Return a step's instructions in the order of the machine code, as LETTERS.
 
-    figure, ax = plt.subplots(figsize=(10, 4.8), layout="constrained")
-    bandwidth, at = _bandwidth(record), np.logspace(0.5, 3.5, 500)
-    for variant, line, label in (
-        (HALVES, "-", "tensor cores, halves"), (FP32, "--", "FP32 units")
-    ):  # fmt: skip
-        roof = np.minimum(at * bandwidth, peak(variant)) / 1e12
-        ax.plot(at, roof, line, color=styles.INK, label=f"roof: {label}")
-    rows = time_rows(record)
-    for layer, marker in zip(LAYERS, styles.MARKERS, strict=False):
-        work = limits.conv2d(conv2d.shape_of(layer, BATCH))
-        for variant in (FP32, HALVES):
-            speed = work.flops / rows[variant, layer, BATCH]["median_ms"] / 1e9
-            face = "white" if variant == FP32 else styles.COLOURS[0]
-            ax.plot(
-                work.intensity, speed, marker, color=styles.COLOURS[0], markerfacecolor=face,
-                ms=8, label=f"{layer}, {variant}",
-            )  # fmt: skip
-    parts = ", ".join(f"{reach(layer, record):.0%} in {layer}" for layer in LAYERS)
-    plotting.style(ax, f"DRAM allows this part of the tensor cores' peak: {parts}")
-    ax.set(xscale="log", yscale="log", ylabel="TFLOP/s")
-    ax.set_xlabel("flop for each byte of DRAM, float32 in and out")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(styles.PlainLogFormatter())
-    ax.minorticks_off()
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1))
-    plotting.caption(ax, record)
-    return figure
+    From the fragments of a step to those of the next. In the machine code of ptxas a barrier of a
+    warp is a NOP, but for the first one of a kernel.
+    """
+    text = "".join(
+        letter
+        for block in loop_code.code_of(one.profile).blocks
+        for instruction in block.instructions
+        for opcode, letter in LETTERS.items()
+        if instruction.opcode.startswith(opcode)
+    )
+    parts = text[text.index("g") : text.rindex("M") + 1].split("FFF")
+    return "FFF" + parts[step]

@@ -96,6 +96,9 @@ def duration_text(ms: float) -> str:
     return f"{ratio_text(ms * 1e6)} ns"
 
 
+_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
+
+
 def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look: Any) -> None:
     """Write text to the right of the end of a bar, so many points away."""
     ax.annotate(
@@ -104,7 +107,7 @@ def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look
         (points, 0),
         textcoords="offset points",
         va="center",
-        **{"fontsize": "small", **look},
+        **{"fontsize": "small", "bbox": _WHITE, **look},
     )
 
 

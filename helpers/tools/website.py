@@ -19,10 +19,12 @@ import os
 import re
 import shutil
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
+from urllib.parse import unquote
 
 import nbformat
 from nbformat import NotebookNode
@@ -33,6 +35,7 @@ from helpers import exercises, labs
 from helpers.bench.results import ROOT
 from helpers.bench.results import folder as results_folder
 from helpers.course import copies
+from helpers.exercises import stored
 from helpers.exercises.base import BaseExercise
 
 THEME = "sphinx_book_theme"
@@ -81,8 +84,8 @@ ICONS = "scripts/fontawesome.js"
 
 _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-_EXERCISE = re.compile(r"""exercises\.find\(["'](\w+)["']\)""")
 _PICTURE = re.compile(r"""((?:src|href)="[^"]*\b_images/[^"]+)\.png(?=")""")
+_ANCHOR = re.compile(r'href="#([^"]+)"')
 _NEXT = re.compile(r"\bNext:.*?\b[Ll]ab (\d{3})\b", re.DOTALL)
 
 
@@ -148,12 +151,28 @@ def with_help(notebook: NotebookNode) -> NotebookNode:
     last: dict[str, int] = {}
     for place, cell in enumerate(notebook.cells):
         if cell.cell_type == "code":
-            last |= {name: place for name in _EXERCISE.findall(cell.source)}
+            last |= {name: place for name in stored.asked(cell.source)}
     cells = list(notebook.cells)
     for name, place in sorted(last.items(), key=lambda item: -item[1]):
         cells.insert(place + 1, new_markdown_cell(_folded(exercises.find(name))))
     notebook.cells = cells
     return notebook
+
+
+def with_anchors(notebook: NotebookNode) -> NotebookNode:
+    """The notebook with its outputs' links to headings led to those of the site's page."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            if words := output.get("data", {}).get("text/html"):
+                output.data["text/html"] = _ANCHOR.sub(_anchor, words)
+    return notebook
+
+
+def _anchor(link: re.Match[str]) -> str:
+    """A link to a heading, by the rules by which Docutils makes the name of a section."""
+    plain = unicodedata.normalize("NFKD", unquote(html.unescape(link[1])).lower())
+    name = re.sub(r"[^a-z0-9]+", "-", plain.encode("ascii", "ignore").decode().replace("-", " "))
+    return f'href="#{re.sub("^[-0-9]+|-+$", "", name)}"'
 
 
 def _folded(exercise: BaseExercise) -> str:
@@ -186,7 +205,7 @@ def stage(source: Path, root: Path = ROOT) -> None:
         text, inside = lab.read_text(encoding="utf-8"), f"labs/{labs.place(lab).as_posix()}"
         copy = copies.copy_of(text, labs.is_deeper(lab))
         (downloads / lab.name).write_text(copy, encoding="utf-8")
-        notebook = described(with_help(nbformat.reads(text, as_version=4)))
+        notebook = with_anchors(described(with_help(nbformat.reads(text, as_version=4))))
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = _linked(cell.source, inside, root)

@@ -135,6 +135,16 @@ def test_a_cell_that_has_not_run_is_not_there_yet(small):
     missing = bench.yours("conv2d_tiled")
     assert "has not run" in str(small.check(missing))
     assert NOT_YET in small.count("conv2d_constant", missing).table()
+    changed = small.kernel(missing).changed("[PITCH]", "[48]", label="another pitch")
+    assert "has not run" in str(small.check(changed))
+
+
+def test_a_text_with_arrays_of_its_own_sizes_gets_no_dynamic_shared_memory(small):
+    (ours,) = small.plan(small.kernel(TILED))
+    own_size = ("extern __shared__ float tile[]", "__shared__ float tile[484]")
+    (static,) = small.plan(small.kernel(cell_of(TILED, own_size)))
+    (dynamic,) = small.plan(small.kernel(cell_of(TILED, ("extern __", "extern  __align__(8) __"))))
+    assert ours.shared == dynamic.shared > static.shared == 0
 
 
 def test_a_cell_of_the_notebook_is_found_by_its_name(monkeypatch):
@@ -345,9 +355,11 @@ def test_the_record_with_low_and_high_is_read():
     maps = [layer.kernel("conv2d_tiled_maps", MAPS=count) for count in (2, 4)]
     times = layer.compare("conv2d_constant", TILED, *maps, record="111_tiles")
     old = {
-        row["maps"]: row
+        row.get("maps", 1): row
         for row in results.load(results.MEASURED / "111_tiles.json").rows()
-        if row.get("layer") == "layer 1" and row["series"] == "ratio"
+        if row.get("layer") == "layer 1"
+        and row.get("ratio") is not None
+        and row["series"] in ("ratio", row["kernel"])
     }
     assert times.ratio(TILED).value == old[1]["ratio"]
     assert times.ratio("conv2d_tiled_maps", maps=4).low == old[4]["low"]
@@ -421,8 +433,18 @@ def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
     plt.close("all")
 
 
-def test_one_and_by_name_what_is_ambiguous():
+def test_a_recorded_row_is_never_the_time_of_a_students_text():
+    layer = bench.layer("layer 1")
     record = results.load(results.MEASURED / "111_tiles.json")
+    mine, over = layer.kernel(cell_of(TILED)).named(TILED), layer.kernel("conv2d_constant")
+    for recalled, state in ((True, "not timed here"), (False, "measured")):
+        record = dataclasses.replace(record, recalled=recalled)
+        times = bench.Times.read(record, layer, [mine], over)
+        assert [one.state for one in times] == [state]
+
+
+def test_one_and_by_name_what_is_ambiguous():
+    record = results.load(results.MEASURED / "111_deeper.json")
     assert record.one(series=TILED, layer="layer 1", maps=1)["kernel"] == TILED
     assert set(record.by("tile_width", series=TILED, layer="layer 2")) == {8, 16, 20, 32}
     with pytest.raises(KeyError, match=r"has \d+ rows with .*: name more entries, of .*layer, "):
@@ -461,10 +483,14 @@ def test_figures_follow_the_times():
     layer = bench.layer("layer 1")
     maps = [layer.kernel("conv2d_tiled_maps", MAPS=count) for count in (2, 4)]
     times = layer.compare("conv2d_constant", *maps, record="111_tiles")
+    (bars,) = bench.bars(times, floor=True).axes
+    floor = layer.floor_ms(times.record.device) / times.ms("conv2d_constant")
+    drawn = {text.get_text(): text.xy[0] for text in bars.texts}
+    assert drawn[f"floor: {floor:.2g}"] == floor
     curve = bench.curve(times, by="maps")
     assert "maps 4 is best, 1.56 x as fast" in curve.axes[0].get_title(loc="left")
     assert curve.axes[0].get_ylim()[0] == 0
-    widths = layer.sweep("conv2d_constant", TILED, TILE_WIDTH=(8, 16, 20, 32), record="111_tiles")
+    widths = layer.sweep("conv2d_constant", TILED, TILE_WIDTH=(8, 16, 20, 32), record="111_deeper")
     assert len(bench.curve(widths, by="tile_width").axes[0].get_legend().get_texts()) == 2
     assert len(bench.ladder(widths).axes[0].get_yticklabels()) == 8
     assert bench.roofline(widths).axes[0].get_xscale() == "log"

@@ -416,7 +416,7 @@ def test_every_link_of_a_release_leads_somewhere(tmp_path):
     readme = (tmp_path / "README.md").read_text()
     assert "conv1d_edge" in readme and "conv2d_same" not in readme
     assert {p.name for p in tmp_path.iterdir() if p.is_dir()} - {"kernels"} == {
-        p.stem for p in tmp_path.rglob("*.ipynb")
+        p.parent.name for p in tmp_path.rglob("*.ipynb")
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 from helpers import exercises, kernel_cells
 from helpers.bench import results
 from helpers.exercises import entry, labs, loops_swapped, outcome, puzzles, rung, verdict
+from helpers.exercises import hints as hints_module
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
@@ -166,15 +167,51 @@ def test_check_says_what_it_takes():
         exercises.find("conv1d_edge").check(print)
 
 
-def test_hints_unfold_one_by_one(capsys):
-    one = exercises.find("conv1d_edge")
+def hints(one, count, capsys):
+    """What so many calls of hint() print, from the first hint on."""
+    hints_module._shown.pop(one.name, None)
     shown = []
-    for _ in range(4):
+    for _ in range(count):
         one.hint()
-        shown.append(words(capsys.readouterr().out))
+        shown.append(capsys.readouterr().out)
+    return shown
+
+
+def test_hints_unfold_one_by_one_and_then_the_solution(capsys):
+    one = exercises.find("conv1d_edge")
+    shown = hints(one, 5, capsys)
+    last = " the next call shows a solution."
     for number, (text, hint) in enumerate(zip(shown, one.hints, strict=False), 1):
-        assert text == words(f"Hint {number} of 3: {hint}")
-    assert all(words(hint) in shown[3] for hint in one.hints)
+        assert words(text) == words(f"Hint {number} of 3: {hint}") + last * (number == 3)
+    assert shown[3].startswith("These were all hints.") and one.solution in shown[3]
+    assert shown[4] == shown[0]
+
+
+def test_a_solution_is_a_text_that_a_notebook_shows_in_colours():
+    cuda = exercises.find("conv1d_edge")
+    python = next(one for one in ALL if isinstance(one, PythonExercise))
+    assert cuda.solution.startswith("%%kernel conv1d_edge")
+    for one in (cuda, python):
+        lines = repr(one.solution).splitlines()
+        assert lines[0] == f"A solution: {one.title}"
+        assert lines[1].split(maxsplit=1) == ["1", one.solution.splitlines()[0]]
+        assert "<span style=" in one.solution._repr_html_()
+
+
+def test_a_pass_says_where_the_solution_is_and_a_package_without_solutions_says_so(
+    monkeypatch, capsys
+):
+    one = exercises.find("add_arrays")
+    right, hint = Kernel(one.solution), "exercise.solution"
+    assert str(one.check(right)).endswith(hint)
+    monkeypatch.setattr(type(one), "has_solution", False)
+    monkeypatch.delitem(vars(one), "solution", raising=False)
+    assert hint not in str(one.check(right))
+    *_, third, after = hints(one, len(one.hints) + 1, capsys)
+    assert "solution" not in third
+    assert after.startswith("These were all hints. This package of the labs has no solutions")
+    with pytest.raises(FileNotFoundError, match="has no solutions: your instructor has them"):
+        one.solution  # noqa: B018
 
 
 def test_an_unknown_exercise_lists_the_known_ones():

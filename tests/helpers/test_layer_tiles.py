@@ -140,3 +140,28 @@ def test_shares_are_of_all_requests(counted):
 def test_a_kernel_that_was_not_counted_is_named(counted):
     with pytest.raises(ValueError, match=r"no .*32.* on layer 1"):
         layer_caches.row(counted, "layer 1", layer_caches.mapped(32))
+
+
+def test_a_table_has_the_columns_that_one_asks_for(counted):
+    keys = [layer_caches.CONSTANT, layer_caches.TILED]
+    text = layer_caches.table(counted, keys, "l1", "busy", layers=["layer 2"])
+    one = layer_caches.row(counted, "layer 2", layer_caches.TILED)
+    assert text.splitlines()[-1].split()[-2:] == [
+        f"{layer_caches.hit_share(one):.1%}",
+        f"{one['issue_slots_busy']:.0f}%",
+    ]
+    with pytest.raises(KeyError):
+        layer_caches.table(counted, keys, "no such column")
+
+
+def test_the_picture_of_a_tile_shows_the_cells_that_one_thread_loads():
+    figure = layer_tiles.tile_figure(tile=4, filter_width=3, thread=(1, 0))
+    (ax,) = figure.axes
+    assert "4 x 4 threads load 6 x 6 cells" in ax.get_title(loc="left")
+    assert [(text.get_text(), *text.get_position()) for text in ax.texts] == [
+        ("1", 1.5, 0.5),
+        ("2", 5.5, 0.5),
+        ("3", 1.5, 4.5),
+        ("4", 5.5, 4.5),
+    ]
+    plt.close(figure)

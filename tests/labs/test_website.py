@@ -13,6 +13,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from helpers import exercises, labs
+from helpers.exercises import states, stored
 from helpers.plotting.descriptions import description
 from helpers.tools import website
 from tests.labs.browser import CHROMIUM, QUIET, screenshot
@@ -114,6 +115,27 @@ def test_hints_and_solution_are_folded_below_the_last_check():
     assert (first.source, second.source, end.source) == (check, check, "end")
     assert folded.source.count("<details>") == len(exercise.hints) + 1
     assert exercise.solution.strip() in folded.source
+
+
+@pytest.mark.parametrize(
+    ("heading", "section"),
+    [
+        ("Step 2 · Write the tile", "step-2-write-the-tile"),
+        ("1 · Map: each its own", "map-each-its-own"),  # no name begins with a digit
+        ("What does `x` cost?", "what-does-x-cost"),
+    ],
+)
+def test_the_list_of_exercises_leads_to_the_sections_of_the_page(heading, section):
+    cells = [
+        new_markdown_cell(f"## {heading}"),
+        new_code_cell('exercises.find("conv1d_edge").check(conv1d_edge)'),
+    ]
+    asked = stored.exercises_of(nbformat.writes(new_notebook(cells=cells)))
+    every = (exercises.find("conv1d_edge"),)
+    words = states.Progress("101", every, asked, {})._repr_html_()
+    cells[1].outputs = [new_output("display_data", {"text/html": words})]
+    made = website.with_anchors(new_notebook(cells=cells)).cells[1].outputs[0]
+    assert re.findall('href="([^"]*)"', made.data["text/html"]) == [f"#{section}"]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ EXERCISE = Exercise(
     lab="303_tensor_cores",
     title="A product of 49 terms on tensor cores, without bank conflicts",
     folder=Path(__file__).parent,
+    place=2,
     cases=cases,
     reference=product,
     counts={"product": "products"},

@@ -1,0 +1,273 @@
+"""The convolution layer on tensor cores: gather columns of the unrolled image, and multiply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    executed,
+    unwritten,
+    whole_numbers,
+)
+from helpers.limits import ConvShape
+
+STEP = 16  # terms of one product
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """A layer with both factors in one fragment, one with 8 rows, one with two blocks of maps."""
+    yield layer(rng, ConvShape(1, 2, 16, 14, 19, 5))
+    yield layer(rng, ConvShape(2, 1, 4, 16, int(rng.integers(17, 30)), 7), rows=8)
+    yield layer(rng, ConvShape(9, 3, 19, 23, 25, 3), budgeted=False)
+
+
+def layer(
+    rng: np.random.Generator, shape: ConvShape, rows: int = 16, budgeted: bool = True
+) -> Case:
+    """A layer of whole numbers, which are exact in half; a block has an image and `rows` maps."""
+    arrays = {
+        "y": unwritten(shape.y_shape),
+        "x": whole_numbers(rng, shape.x_shape),
+        "filter": whole_numbers(rng, shape.filter_shape),
+    }
+    sizes = {
+        "CHANNELS": shape.C,
+        "OUTPUT_MAPS": shape.M,
+        "HEIGHT": shape.H,
+        "WIDTH": shape.W,
+        "FILTER_WIDTH": shape.K,
+        "ROWS": rows,
+    }
+    return Case(
+        layers.words(shape),
+        arrays,
+        ("y",),
+        (Step((1, ceil_div(shape.M, rows), shape.B), (256,), tuple(arrays)),),
+        {"layer": shape, "filter width": shape.K},
+        {"shape": shape, "rows": rows},
+        options=tuple(f"-D{name}={value}" for name, value in sizes.items()),
+        budgeted=budgeted,
+    )
+
+
+def large(rng: np.random.Generator) -> Case:
+    """What a GPU times."""
+    return layer(rng, layers.LARGE)
+
+
+def products(case: Case) -> int:
+    """How many products of fragments a launch cannot do without."""
+    shape, columns = case["shape"], 256 // case["rows"]
+    # A warp takes 32 outputs, in one fragment or in two.
+    tiles = ceil_div(shape.out_h * shape.out_w, 32) * 32 // columns
+    return shape.B * ceil_div(shape.M, case["rows"]) * tiles * ceil_div(shape.terms, STEP)
+
+
+def product(
+    case: Case, offset: Callable[..., Any] | None = None, first: int = 0, last: int | None = None
+) -> np.ndarray:
+    """Return F X, of the terms `first` to `last` alone.
+
+    offset: of a cell behind the corner, of c, p and q; by default the right one.
+    """
+    X = unrolled(case, offset)
+    return _shaped(case, _weights(case)[:, first:last] @ X[:, first:last])
+
+
+def unrolled(case: Case, offset: Callable[..., Any] | None = None) -> np.ndarray:
+    """Return X of each image, (B, terms, outputs)."""
+    shape = case["shape"]
+    place = offset or (lambda c, p, q: (c * shape.H + p) * shape.W + q)
+    c, p, q = np.unravel_index(np.arange(shape.terms), (shape.C, shape.K, shape.K))
+    h, w = np.unravel_index(np.arange(shape.out_h * shape.out_w), (shape.out_h, shape.out_w))
+    places = place(c, p, q)[:, None] + h * shape.W + w
+    return case["x"].reshape(shape.B, -1)[:, places].astype(float)
+
+
+def _weights(case: Case) -> np.ndarray:
+    return case["filter"].reshape(case["shape"].M, -1).astype(float)
+
+
+def _shaped(case: Case, y: np.ndarray) -> np.ndarray:
+    return y.reshape(case["shape"].y_shape)
+
+
+def last_step(case: Case) -> np.ndarray:
+    """What comes out if the sums begin anew in each step."""
+    return product(case, first=(case["shape"].terms - 1) // STEP * STEP)
+
+
+def whole_steps(case: Case) -> np.ndarray:
+    """What comes out without the last step."""
+    return product(case, last=(case["shape"].terms - 1) // STEP * STEP)
+
+
+def first_weights(case: Case) -> np.ndarray:
+    """What comes out if each step takes the weights of the first one."""
+    terms = np.arange(case["shape"].terms) % STEP
+    return _shaped(case, _weights(case)[:, terms] @ unrolled(case))
+
+
+def one_channel(case: Case) -> np.ndarray | None:
+    """What comes out if every channel is read from the first one; None where there is one."""
+    shape = case["shape"]
+    return None if shape.C == 1 else product(case, lambda c, p, q: p * shape.W + q)
+
+
+def row_major(case: Case) -> np.ndarray | None:
+    """What comes out if b is taken by rows: each square of X with rows and columns exchanged.
+
+    None where the fragment of b is no square.
+    """
+    if case["rows"] == 8:
+        return None
+    X = unrolled(case)
+    terms, outputs = ceil_div(X.shape[1], STEP) * STEP, ceil_div(X.shape[2], 32) * 32
+    F = np.zeros((case["shape"].M, terms))
+    F[:, : X.shape[1]] = _weights(case)
+    whole = np.zeros((X.shape[0], terms, outputs))
+    whole[:, : X.shape[1]] = np.pad(X, ((0, 0), (0, 0), (0, outputs - X.shape[2])), "edge")
+    squares = whole.reshape(-1, terms // STEP, STEP, outputs // STEP, STEP)
+    turned = squares.transpose(0, 1, 4, 3, 2).reshape(whole.shape)
+    return _shaped(case, (F @ turned)[:, :, : X.shape[2]])
+
+
+def second_part(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether all is right but every other 16 outputs, the second part of a warp's 32."""
+    if case["rows"] == 8:
+        return False
+    flat = (got == want).reshape(-1, want.shape[2] * want.shape[3])
+    second = np.arange(flat.shape[1]) // 16 % 2 == 1
+    return bool(flat[:, ~second].all() and not flat[:, second].all())
+
+
+EXERCISE = Exercise(
+    name="conv2d_tensor",
+    lab="303_tensor_cores",
+    title="The layer as a product on tensor cores",
+    folder=Path(__file__).parent,
+    points=5,
+    cases=cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    timed=large,
+    limit_s=20.0,
+    budgets=(
+        Budget(
+            "mma_sync for each one that is needed",
+            executed("wmma.mma", "mma.", per=products),
+            1,
+            "Each step of 16 terms is one mma_sync for each part of the 32 columns.",
+            least=1,
+        ),
+        Budget(
+            "loads of x per cell",
+            lambda case, one: (
+                one.total("lanes", "global", "load", "x")
+                / (case.arrays["x"].size * ceil_div(case["shape"].M, case["rows"]))
+            ),
+            1,
+            "Gather from `image` in shared memory, not from x.",
+        ),
+        ONE_STORE,
+        *NO_DETOURS,
+    ),
+    mistakes=(
+        Mistake(
+            "All outputs are 0: gap 2 adds nothing to `sum`.",
+            when=lambda case, got, want: not got.any(),
+        ),
+        Mistake(
+            "Only the last 16 terms count: mma_sync(sum, a, b, sum) adds to the sums that it gets, "
+            "so give it sum[part] as the last argument, too.",
+            gives=last_step,
+        ),
+        Mistake(
+            "The terms of the last, padded step are missing: are the cells of terms below TERMS "
+            "gathered there?",
+            gives=whole_steps,
+        ),
+        Mistake(
+            "Every step multiplies by the first 16 weights: in step `step`, a begins 16 * step "
+            "halves further.",
+            gives=first_weights,
+        ),
+        Mistake(
+            "p and q are exchanged: p counts rows of the image, q columns.",
+            gives=lambda case: product(
+                case, lambda c, p, q: (c * case["shape"].H + q) * case["shape"].W + p
+            ),
+        ),
+        Mistake(
+            "A row of the image has WIDTH cells, and a row of outputs has OUT_W.",
+            gives=lambda case: product(
+                case, lambda c, p, q: (c * case["shape"].H + p) * case["shape"].out_w + q
+            ),
+        ),
+        Mistake(
+            "All channels are read from the first one: channel c begins c * HEIGHT rows further.",
+            gives=one_channel,
+        ),
+        Mistake(
+            "b is taken by rows. Each lane stored a column side by side: `col_major`.",
+            gives=row_major,
+        ),
+        Mistake(
+            "Of the 32 outputs of a warp the second 16 are wrong. Does your loop come to part 1? "
+            "It begins COLUMNS columns further, at columns[warp] + COLUMNS * PITCH.",
+            when=second_part,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "Each lane gathers a column, and a fragment has those of other lanes. All must have "
+            "stored before a fragment is loaded, and all must have loaded before the next step "
+            "stores: __syncwarp() twice.",
+            when=lambda found: found.array == "columns",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "The image ends before this cell: is p below K in every channel, and is nothing "
+            "gathered from term TERMS on?",
+            when=lambda found: found.array == "image",
+        ),
+        FindingHint(
+            "barrier",
+            "The warps of a block take different numbers of turns, so not all come to a "
+            "__syncthreads() here. Only the lanes of one warp wait: __syncwarp().",
+        ),
+        FindingHint(
+            "uninitialised",
+            "Nothing has set these cells: gap 1 gathers them.",
+            when=lambda found: "cells" in found.message,
+        ),
+        FindingHint(
+            "uninitialised",
+            "A fragment reads all 16 terms of a column: from term TERMS on they must be 0.",
+        ),
+    ),
+    hints=(
+        "Gap 1 is lab 202: a channel has K * K terms, a row of the filter has K. So c = term / "
+        "(K * K), and p and q are what is left. The cell is (c * HEIGHT + p) * WIDTH + q behind "
+        "`corner`.",
+        "Gap 2: a begins at weights + 16 * step, and its rows are F_PITCH apart. Part `part` of "
+        "the columns begins at columns[warp] + part * COLUMNS * PITCH, and they are PITCH apart.",
+        "Gap 2 is __syncwarp(); one load_matrix_sync of a; a loop over the parts with "
+        "load_matrix_sync of b and mma_sync(sum[part], a, b, sum[part]); __syncwarp().",
+    ),
+)

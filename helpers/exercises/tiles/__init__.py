@@ -1,0 +1,145 @@
+"""Lab 111: tiles of a layer in shared memory, for one output map, for several, for two rows.
+
+What the first two exercises are tried on, and what both can get wrong, stands here once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    MANY_ROWS,
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    unwritten,
+)
+from helpers.limits import ConvShape
+from helpers.reference import conv2d
+
+LAB = "111_conv2d_tiles"
+TILE, SPAN = 16, 22  # outputs along a side of a block's tile, and its cells
+WORDS = 3_136  # of `filter`: layer 2 has 16 maps of 4 x 7 x 7 weights
+LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of layer 2
+
+
+def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> Case:
+    """A layer, by default a large one; a block has a tile for so many maps."""
+    x, filter = layers.draw(rng, shape)
+    weights = np.zeros(WORDS, np.float32)
+    weights[: filter.size] = filter.ravel()
+    tiles = ceil_div(shape.out_h, TILE) * ceil_div(shape.out_w, TILE)
+    step = Step(
+        (tiles, ceil_div(shape.M, maps), shape.B),
+        (TILE, TILE),
+        ("y", "x", *layers.sizes(shape)),
+        {"filter": weights},
+    )
+    return Case(
+        layers.words(shape),
+        {"y": unwritten(shape.y_shape), "x": x},
+        ("y",),
+        (step,),
+        {"layer": shape, "filter width": shape.K},
+        {"shape": shape, "filter": filter},
+        budgeted=shape.K == SPAN - TILE + 1 and shape.M % maps == 0,
+    )
+
+
+def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
+    """Ragged layers of several channels and maps, one output, a small filter, and many outputs."""
+    height, width = map(int, rng.integers(24, 38, 2))
+    yield ConvShape(2, 3, 4, height, width, 7)
+    yield ConvShape(1, 1, 4, 22, 38, 7)
+    yield ConvShape(1, 2, 5, 7, 7, 7)
+    yield ConvShape(1, 2, 2, 19, 41, 3)
+    yield ConvShape(1, 1, 1, *MANY_ROWS, 1)
+
+
+def of_a_channel(space: str, access: str):
+    """Return the lanes of an access for each block and channel, as a function for a budget."""
+    return lambda case, one: one.total("lanes", space, access) / (one.blocks * case["shape"].C)
+
+
+def first_channel(case: Case) -> np.ndarray | None:
+    """What comes out if every channel's tile holds the cells of the first one."""
+    if case["shape"].C == 1:
+        return None
+    x = np.repeat(case["x"][:, :1], case["shape"].C, axis=1)
+    return conv2d(x, case["filter"])
+
+
+LOADS = Budget(
+    "loads of x per block and channel",
+    of_a_channel("global", "load"),
+    SPAN * SPAN,
+    "The tile brings each of 22 x 22 cells once. Read the products' cells from it, not from x.",
+)
+USUAL = (
+    Budget(
+        "shared stores per block and channel",
+        of_a_channel("shared", "store"),
+        SPAN * SPAN,
+        "Each cell of the tile needs to be stored once, by one of the threads.",
+    ),
+    Budget(
+        "constant loads per product",
+        lambda case, one: (
+            one.total("lanes", "constant", "load") / (case.count * case["shape"].terms)
+        ),
+        1,
+        quiet=True,
+    ),
+    ONE_STORE,
+    *NO_DETOURS,
+)
+MISTAKES = (
+    Mistake(
+        "All sums are 0: multiply each weight with a cell of the tile.",
+        gives=lambda case: np.zeros_like(layers.convolved(case)),
+    ),
+    layers.TURNED,
+    Mistake(
+        "Every channel is multiplied with the cells of channel 0: load them from `channel`.",
+        gives=first_channel,
+    ),
+)
+FINDINGS = (
+    FindingHint(
+        "uninitialised",
+        "A part of the tile was not loaded. There are 256 threads and 484 cells: each thread "
+        "loads up to four, in every 16th row and every 16th column.",
+        when=lambda found: found.array == "tile",
+    ),
+    FindingHint(
+        "race",
+        "Two barriers are needed in the loop over the channels: one between the loads and the "
+        "sums, one between the sums and the next channel's loads.",
+        when=lambda found: found.array == "tile",
+    ),
+    FindingHint(
+        "barrier",
+        "Threads without an output skip the branch, and must come to the barrier, too: put it "
+        "behind the branch.",
+    ),
+    FindingHint(
+        "out-of-bounds",
+        "At the right and the lower edge a tile leaves the image: load a cell only if its row "
+        "top + r is below H, and its column left + s below W.",
+        when=lambda found: found.array == "x",
+    ),
+    FindingHint(
+        "out-of-bounds",
+        "The tile has rows 0 to 21 and columns 0 to 21: index it from the block's first cell, "
+        "with threadIdx, not with h and w.",
+        when=lambda found: found.array == "tile",
+    ),
+)

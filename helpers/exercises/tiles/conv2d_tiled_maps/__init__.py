@@ -1,0 +1,75 @@
+"""One tile for several output maps: a thread has a sum for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers, tiles
+from helpers.exercises.kit import Budget, Case, Exercise, Mistake
+
+MAPS = 4
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Each of the lab's shapes, a block for a tile of four maps; some have five maps, or two."""
+    for shape in tiles.shapes(rng):
+        yield layer(rng, shape)
+
+
+def layer(rng: np.random.Generator, shape=tiles.LARGE) -> Case:
+    """A layer, by default a large one; a block has a tile for four maps."""
+    return tiles.layer(rng, shape, MAPS)
+
+
+def same_weights(case: Case) -> np.ndarray | None:
+    """What comes out if a thread multiplies with the weights of its first map for all maps."""
+    shape = case["shape"]
+    return layers.convolved(case)[:, np.arange(shape.M) // MAPS * MAPS] if shape.M > 1 else None
+
+
+EXERCISE = Exercise(
+    name="conv2d_tiled_maps",
+    lab=tiles.LAB,
+    place=2,
+    title="Let a tile serve several output maps",
+    folder=Path(__file__).parent,
+    points=4,
+    timed=layer,
+    cases=cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        tiles.LOADS,
+        Budget(
+            "shared loads per product",
+            lambda case, one: (
+                one.total("lanes", "shared", "load") / (case.count * case["shape"].terms)
+            ),
+            1 / MAPS,
+            "A cell of the tile serves all maps of the thread: read it before the loop over the "
+            "maps, into a variable.",
+            least=1 / MAPS,
+        ),
+        *tiles.USUAL,
+    ),
+    most_of_a_block=lambda case: MAPS * tiles.TILE**2,
+    mistakes=(
+        Mistake(
+            "All maps of a thread have the weights of its first one: map m changes with o.",
+            gives=same_weights,
+        ),
+        *tiles.MISTAKES,
+    ),
+    findings=tiles.FINDINGS,
+    hints=(
+        "`const float cell = ...` reads the cell of the tile into a register. How many products "
+        "does a thread make of it?",
+        "The weight of tap (p, q) for map m is filter[((m * C + c) * K + p) * K + q]. Only m "
+        "changes in the loop.",
+        "The store is that of conv2d_tiled, in a loop over o: map first + o in place of m, and "
+        "only if first + o < M.",
+    ),
+)

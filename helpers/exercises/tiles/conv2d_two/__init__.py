@@ -1,0 +1,157 @@
+"""Two outputs a thread, one under the other, which share six rows of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers, tiles
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    per_request,
+    unwritten,
+    warps,
+    without_budgets,
+)
+from helpers.limits import ConvShape
+
+MAPS, TILE, SPAN = 4, tiles.TILE, tiles.SPAN
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """One channel, four maps; images of one output, of whole tiles and ragged ones."""
+    for H, W in (
+        tuple(map(int, rng.integers(23, 40, 2))),
+        (7, 7),
+        (22, 22),
+        (23, int(rng.integers(24, 37))),
+        (8, 38),
+    ):
+        yield image(rng, H, W)
+    yield without_budgets(image(rng, 140, 138))
+
+
+def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
+    """An image, by default a large one; a block has a tile of one map."""
+    shape = ConvShape(1, 1, MAPS, H, W, 7)
+    x, filter = layers.draw(rng, shape)
+    grid = (ceil_div(H - 6, TILE) * ceil_div(W - 6, TILE), MAPS)
+    step = Step(grid, (16, 8), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()})
+    arrays = {"y": unwritten(shape.y_shape), "x": x}
+    return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, {"filter": filter})
+
+
+def rows_only(first: int):
+    """A function of a case: what comes out if of each pair of rows only the first (0) or the second
+    (1) is right, the other 0.
+    """
+
+    def made(case: Case) -> np.ndarray:
+        y = layers.convolved(case)
+        y[:, :, 1 - first :: 2] = 0
+        return y
+
+    return made
+
+
+EXERCISE = Exercise(
+    name="conv2d_two",
+    lab=tiles.LAB,
+    place=3,
+    title="Two outputs, one under the other, from one reading of the tile",
+    folder=Path(__file__).parent,
+    timed=image,
+    cases=cases,
+    reference=layers.convolved,
+    counts={"size": "sizes"},
+    budgets=(
+        Budget(
+            "loads of x per block",
+            lambda case, one: one.total("lanes", "global", "load") / one.blocks,
+            SPAN * SPAN,
+            "The tile brings each cell once: read it from there, not from x.",
+        ),
+        Budget(
+            "shared loads per output",
+            lambda case, one: one.total("lanes", "shared", "load") / (one.blocks * 256),
+            28,
+            "Rows 1 to 6 of a thread's window belong to both outputs: read a cell once, and add "
+            "it to both sums.",
+            least=14,
+        ),
+        Budget(
+            "bank conflicts per shared load",
+            per_request("shared", "load", "conflicts"),
+            0,
+            "Lanes 16 to 31 stand two rows below lanes 0 to 15: 2 * PITCH words. In which banks "
+            "are they? PITCH is yours to choose.",
+        ),
+        Budget(
+            "shared stores per block",
+            lambda case, one: one.total("lanes", "shared", "store") / one.blocks,
+            SPAN * SPAN,
+            quiet=True,
+        ),
+        Budget(
+            "constant requests per warp",
+            lambda case, one: one.total("requests", "constant", "load") / warps(case),
+            98,
+            quiet=True,
+        ),
+        ONE_STORE,
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake(
+            "Both sums are 0: load the tile, wait at a barrier, and add up the products.",
+            gives=lambda case: np.zeros_like(layers.convolved(case)),
+        ),
+        Mistake("Only the upper output of each pair is right.", gives=rows_only(0)),
+        Mistake("Only the lower output of each pair is right.", gives=rows_only(1)),
+        layers.TURNED,
+        Mistake(
+            "The lower output of each pair is wrong: row p of its window meets row p - 1 of the "
+            "filter.",
+            when=lambda case, got, want: bool((got[:, :, 0::2] == want[:, :, 0::2]).all()),
+        ),
+        Mistake(
+            "The upper output of each pair is wrong: its filter has rows 0 to 6, and row 7 of "
+            "the window is not its own.",
+            when=lambda case, got, want: bool((got[:, :, 1::2] == want[:, :, 1::2]).all()),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "The sizes are the arguments H and W: other images are tried, too.",
+            when=lambda found: found.array in ("x", "y"),
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "A filter has rows 0 to 6. Row p of the window meets row p of it for the upper "
+            "output (p < 7), and "
+            "row p - 1 for the lower one (p > 0).",
+            when=lambda found: found.array == "filter",
+        ),
+    ),
+    hints=(
+        "A thread's two outputs read rows 0 to 6 and 1 to 7 of its window. How many different "
+        "cells are that, and how many reads?",
+        "Let p go from 0 to 7 and read each cell once. Row p of the window meets row p of the "
+        "filter for the upper output, and row "
+        "p - 1 for the lower one.",
+        "Conflicts: two rows of the tile should be 16 banks apart, so 2 * PITCH should leave 16 "
+        "when divided by 32.",
+    ),
+)

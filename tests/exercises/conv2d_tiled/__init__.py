@@ -1,0 +1,62 @@
+"""Answers to conv2d_tiled, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+BEFORE = "        __syncthreads();   // outputs read cells that other threads loaded\n"
+AFTER = (
+    "        __syncthreads();   // the next channel overwrites the tile: not before all have read"
+)
+WORDS = "        // 3. This loop needs two barriers: __syncthreads(). Where?\n"
+CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
+ROWS = "r < SPAN && top + r < H; r += TILE_WIDTH"
+
+RIGHT = (
+    right("two loops"),
+    right("256 threads along the cells of the tile", "right_one_loop.cu"),
+    right("a wider pitch", "solution.cu", ("-DPITCH=22", "-DPITCH=48")),
+)
+
+WRONG = (
+    wrong("the stub", "sums are 0", file="stub.cu", status="not_begun"),
+    wrong("no barrier before the sum", "between the loads and the", (BEFORE, ""), status="finding"),
+    wrong("no barrier after the sum", "the next channel", (AFTER, ""), status="finding"),
+    wrong(
+        "the second barrier in the branch",
+        "put it behind the branch",
+        (f"        }}\n\n{WORDS}{AFTER}", f"{AFTER}\n        }}"),
+        status="finding",
+    ),
+    wrong(
+        "one cell for each thread",
+        "up to four",
+        ("r += TILE_WIDTH", "r += SPAN"),
+        ("s += TILE_WIDTH", "s += SPAN"),
+        status="finding",
+    ),
+    wrong(
+        "no guard at the lower edge",
+        "below h",
+        (ROWS, "r < SPAN; r += TILE_WIDTH"),
+        status="finding",
+    ),
+    wrong(
+        "indexed by the cell of the image",
+        "not with h and w",
+        (CELL, "tile[h + p][w + q]"),
+        status="finding",
+    ),
+    wrong(
+        "the tile is filled, and not used",
+        "loads of x per block",
+        (CELL, "channel[(h + p) * W + w + q]"),
+        status="budget",
+    ),
+    wrong(
+        "the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")
+    ),
+    wrong(
+        "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
+    ),
+)

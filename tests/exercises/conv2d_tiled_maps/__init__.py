@@ -1,0 +1,46 @@
+"""Answers to conv2d_tiled_maps, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
+
+RIGHT = (
+    right("a cell and a loop over the maps"),
+    right("the weights first, and a return after the last barrier", "right_weights_first.cu"),
+)
+
+WRONG = (
+    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong(
+        "the cell read again for each map",
+        "shared loads per product",
+        (
+            f"const float cell = {CELL};",
+            "const volatile float* cell = &tile[threadIdx.y + p][threadIdx.x + q];",
+        ),
+        ("sum[o] += cell", "sum[o] += *cell"),
+        status="budget",
+    ),
+    wrong(
+        "the cell read from x",
+        "loads of x per block",
+        (CELL, "channel[(h + p) * W + w + q]"),
+        status="budget",
+    ),
+    wrong(
+        "one map's weights for all of them",
+        "weights of its first one",
+        ("min(first + o, M - 1);", "first;"),
+    ),
+    wrong(
+        "the first channel alone", "channel 0", ("((size_t)b * C + c) * H", "((size_t)b * C) * H")
+    ),
+    wrong(
+        "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
+    ),
+    wrong(
+        "stores behind the last map", "out-of-bounds", ("if (first + o < M)", ""), status="finding"
+    ),
+)
