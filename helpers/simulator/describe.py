@@ -188,8 +188,8 @@ class _Describer(FindingFacts):
         if state == "freed":
             message = f"{self.does()} {self.raw.size} bytes of {block}, after they were freed"
             cause = (
-                "Free memory of the device's heap after its last use: if other threads use it, too, "
-                "all must meet at a barrier first."
+                "Free memory of the device's heap after its last use: if other threads use it, "
+                "too, all must meet at a barrier first."
             )
             return None, None, message, cause
         message = f"{self.does()} {self.raw.size} bytes at byte {self.raw.offset:,} of {block}"
@@ -356,7 +356,8 @@ class _Describer(FindingFacts):
         index, element = self.element() if self.array else (None, "shared memory")
         name = self.array.name if self.array else None
         if event := self.machine_text():
-            message = f"{self.who(self.raw.here)} starts an asynchronous bulk copy of {element}, but {event}"
+            who = self.who(self.raw.here)
+            message = f"{who} starts an asynchronous bulk copy of {element}, but {event}"
             return index, name, message, self.cause_of_bulk_copy(self.raw.here.access == 1)
         self.other_line = self.line_of(self.raw.other)
         if self.raw.other.access == 0:

@@ -165,9 +165,10 @@ def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
     cause = unset_before(fatal, causes)
     if cause is None:
         return LaunchFault(fatal, report)
-    findings = tuple(replace(cause, severity="error") if f == fatal else f
-                     for f in report.findings if f != cause)
-    report = replace(report, findings=findings, fatal=cause)
+    cause = replace(cause, severity="error")
+    place = cause.kind, cause.file, cause.line
+    others = (f for f in report.findings if f != fatal and (f.kind, f.file, f.line) != place)
+    report = replace(report, findings=(cause, *others), fatal=cause)
     return LaunchFault(cause, report)
 
 

@@ -171,7 +171,8 @@ extern "C" __global__ void ignores(int* y, int n) { y[threadIdx.x] = n; }
 
 def test_the_address_of_a_dead_variable_is_found_in_the_kernel_that_uses_it():
     def findings(name):
-        return simulator.check(DEAD, name, np.zeros(N, np.int32), np.int32(1), grid=(1,), block=(N,))
+        y = np.zeros(N, np.int32)
+        return simulator.check(DEAD, name, y, np.int32(1), grid=(1,), block=(N,))
 
     (finding,) = findings("uses")
     assert (finding.kind, finding.line) == ("out-of-bounds", 5)

@@ -6,7 +6,7 @@
 A function has all its arrays in one block of local memory. `with_gaps` moves them apart in careful
 PTX (careful.py), and lets the function tell the machine where the gaps are: an access there is a
 finding. It does so only where the sizes of the arrays, in the source's order, give the very places
-that the PTX uses. Where the function ends, its gaps end, because another function may have its memory then.
+that the PTX uses. Its gaps end where the function ends: another function may have its memory then.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     float sum;
     for (int k = 0; k < n; ++k) sum += x[k];
 
-The compiler gives `sum` a register, and no instruction sets it before the loop. `with_marks` sets it
-at the start of the function, by a load from local memory that nothing has written. So the machine
-follows the value as it follows every other unwritten one, and reports its use. The load has the
-source line of the first use.
+The compiler gives `sum` a register, and no instruction sets it before the loop. `with_marks` sets
+it at the start of the function, by a load from local memory that nothing has written. So the
+machine follows the value as it follows every other unwritten one, and reports its use. The load has
+the source line of the first use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_FUNCTION = re.compile(r"^(?:\.\w+\s+)*\.(?:entry|func)\b[^;{]*?\{$(.*?)^\}", re.MULTILINE | re.DOTALL)
+_FUNCTION = re.compile(
+    r"^(?:\.\w+\s+)*\.(?:entry|func)\b[^;{]*?\{$(.*?)^\}", re.MULTILINE | re.DOTALL
+)
 _DECLARED = re.compile(r"\.reg\s+\.(\w+)\s+(%\w+?)<\d+>;")
 _REGISTER = re.compile(r"%[A-Za-z]+\d+\b(?!\.)")
 _LABEL = re.compile(r"^(\$?[\w$]+):\s*(.*)$")
@@ -23,8 +25,8 @@ _LOC = re.compile(r"^\.loc\s")
 # Instructions whose first operand is no result.
 _NO_RESULT = ("st", "red", "bar", "barrier", "bra", "brx", "call", "ret", "exit", "trap", "membar",
               "fence", "prefetch", "cp", "mbarrier", "nanosleep", "brkpt", "wgmma")  # fmt: skip
-# What hands a value to other lanes, perhaps in a function: a lane without a value may take part, and
-# its share be dropped.
+# What hands a value to other lanes, perhaps in a function: a lane without a value may take part,
+# and its share be dropped.
 _BETWEEN_LANES = ("shfl", "vote", "match", "redux", "st.param")
 _LOADABLE = {"b16": 2, "b32": 4, "b64": 8, "f32": 4, "f64": 8}
 
