@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import Future
 
 from . import compiler_cache, front_ends
+from .ptx import unset
 from .toolchain import CacheError, CompileFailed
 
 _AT_A_TIME = threading.Semaphore(2)
@@ -58,11 +59,11 @@ class CarefulTranslation:
             future.set_exception(error)
 
     def _translate(self, compiler: str) -> str:
-        key = compiler_cache.key_of([self._key, compiler])
+        key = compiler_cache.key_of([self._key, compiler, "marked 2"])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:
-            ptx = front_ends.careful(self._text, compiler, self.needed)
+            ptx = unset.with_marks(front_ends.careful(self._text, compiler, self.needed))
         except (CompileFailed, CacheError, OSError):
             ptx = ""  # the launch runs without a rehearsal
         compiler_cache.store("careful", key, {"ptx": ptx})

@@ -175,7 +175,29 @@ class _Describer(FindingFacts):
             "Was the array never allocated, or was 0 given in its place? Pass mem_alloc's result, "
             "a GPUArray, or cuda.In/Out/InOut."
         )
+        if not nulls and any(re.search(r"\b(?:malloc|new)\b", row) for row in self.source):
+            cause = (
+                "malloc and new give a null pointer when the device's heap (8 MB) is full: test "
+                "the pointer before its use."
+            )
         return (self.raw.offset // size if name and size else None), name, message, cause
+
+    def device_heap(self) -> _Words:
+        state, nbytes = self.machine_text().split()
+        block = f"the {int(nbytes):,} bytes that malloc or new gave the kernel"
+        if state == "freed":
+            message = f"{self.does()} {self.raw.size} bytes of {block}, after they were freed"
+            cause = (
+                "Free memory of the device's heap after its last use: if other threads use it, "
+                "too, all must meet at a barrier first."
+            )
+            return None, None, message, cause
+        message = f"{self.does()} {self.raw.size} bytes at byte {self.raw.offset:,} of {block}"
+        cause = (
+            "Is the index off by one, or the size given in elements? malloc takes bytes: "
+            "count * sizeof(type)."
+        )
+        return None, None, message, cause
 
     def no_dynamic_shared(self) -> _Words:
         name = "/".join(self.scene.dynamic_names) or None
@@ -223,7 +245,9 @@ class _Describer(FindingFacts):
         what = (
             f"past the end of the local array {name}" if name else "past the end of a local array"
         )
-        message = f"{self.does()} {self.raw.size} bytes {what}, outside the thread's local memory"
+        message = f"{self.does()} {self.raw.size} bytes {what}"
+        if self.machine_text() != "gap":
+            message += ", outside the thread's local memory"
         return None, name, message, "Is the array declared too small, or the index off by one?"
 
     def local_of_another(self) -> _Words:
@@ -268,7 +292,7 @@ class _Describer(FindingFacts):
 
     def uninitialised(self) -> _Words:
         if self.array is None or self.array.space == "local":
-            name = self.local_name()
+            name = self.local_name() or self.unset_name()
             message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
             return (
                 None,
@@ -329,8 +353,19 @@ class _Describer(FindingFacts):
         return "On a GPU either may come first: a __syncthreads() is missing between the two lines."
 
     def async_read(self) -> _Words:
-        self.other_line = self.line_of(self.raw.other)
         index, element = self.element() if self.array else (None, "shared memory")
+        name = self.array.name if self.array else None
+        if event := self.machine_text():
+            who = self.who(self.raw.here)
+            message = f"{who} starts an asynchronous bulk copy of {element}, but {event}"
+            return index, name, message, self.cause_of_bulk_copy(self.raw.here.access == 1)
+        self.other_line = self.line_of(self.raw.other)
+        if self.raw.other.access == 0:
+            message = (
+                f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} "
+                "may still be reading"
+            )
+            return index, name, message, self.cause_of_bulk_copy(False)
         message = (
             f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} may "
             "not have filled yet"
@@ -340,7 +375,22 @@ class _Describer(FindingFacts):
             "or the barrier's wait()), then "
             "let the block's threads meet at __syncthreads()."
         )
-        return index, self.array.name if self.array else None, message, cause
+        if "bulk" in self.kernel.operation_at(self.raw.other.pc):
+            cause = self.cause_of_bulk_copy(True)
+        return index, name, message, cause
+
+    def cause_of_bulk_copy(self, fills_shared: bool) -> str:
+        if fills_shared:
+            return (
+                "A __syncthreads() does not wait for a bulk copy: every thread that reads what it "
+                "brings must wait for its mbarrier (mbarrier.try_wait, or the barrier's wait())."
+            )
+        return (
+            "A bulk copy out of shared memory still reads after the instruction: the thread that "
+            "started it must close its group (cp.async.bulk.commit_group) and wait "
+            "(cp.async.bulk.wait_group.read 0) before anyone writes there, and before the block "
+            "ends."
+        )
 
     def async_proxy(self) -> _Words:
         self.other_line = self.line_of(self.raw.other)
@@ -580,12 +630,13 @@ class _Describer(FindingFacts):
         return None, None, message, cause
 
     def wild_call(self) -> _Words:
-        event = self.machine_text() or "calls a function at an address where there is none"
+        target = self.machine_text() or "an address where no function is"
         cause = (
-            "Is the function pointer (or the object with the virtual function) uninitialised, or "
-            "was it made on the host?"
+            "Is the function pointer (or the object with the virtual function) uninitialised, read "
+            "past the end of a table, or was it made on the host?"
         )
-        return None, None, f"{self.who(self.raw.here)} {event}", cause
+        message = f"{self.who(self.raw.here)} calls a function through {target}"
+        return None, None, message, cause
 
     def fault(self) -> _Words:
         cause = (
@@ -634,4 +685,5 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], _Words]]] = {
     Kind.NO_DYNAMIC_SHARED: ("out-of-bounds", _Describer.no_dynamic_shared),
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
+    Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
 }

@@ -33,6 +33,11 @@ _ATOMICS = {
     "++": "atomicAdd", "+=": "atomicAdd", "--": "atomicSub", "-=": "atomicSub", "|=": "atomicOr",
     "&=": "atomicAnd", "^=": "atomicXor",
 }  # fmt: skip
+# Variables that are declared without a value: `float low, high;`
+_UNSET = re.compile(
+    r"\s*(?!return\b|delete\b|goto\b|typedef\b|using\b)(?:const |unsigned )*"
+    r"[A-Za-z_][\w:]*[\s*]+([A-Za-z_][\w\s,*]*);\s*(?://.*)?"
+)
 _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _ADDRESSES = 2**64
@@ -71,6 +76,7 @@ class Kind(IntEnum):
     NO_DYNAMIC_SHARED = 23
     LOCAL_OVERRUN = 24
     ASYNC_PROXY = 25
+    DEVICE_HEAP = 26
 
 
 @dataclass(frozen=True)
@@ -218,6 +224,20 @@ class FindingFacts:
                 if len(candidates) == 1:
                     return candidates.pop()
         return None
+
+    def unset_name(self) -> str | None:
+        """Returns the variable of the source line that its function declares without a value, if
+        there is exactly one.
+        """
+        begin = self.kernel.line or 1
+        declared = {
+            name
+            for line in self.source[begin - 1 : self.line]
+            if (found := _UNSET.fullmatch(line)) is not None
+            for name in re.findall(r"\w+", found[1])
+        }
+        unset = declared.intersection(re.findall(r"\b[A-Za-z_]\w*\b", self.text_of_line()))
+        return unset.pop() if len(unset) == 1 else None
 
     # ---- pointers ----
 

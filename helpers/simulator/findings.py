@@ -182,12 +182,42 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
     racing = {
         (f.file, line, f.array) for f in findings if f.kind == "race" for line in _lines_of(f)
     }
+    met = {(f.file, f.other_line) for f in findings if f.kind == "race" and f.other_line}
+    findings = [
+        f
+        for f in findings
+        # That nobody waits for a copy to its end is told by those that come too early.
+        if f.kind != "race" or f.other_line is not None or (f.file, f.line) not in met
+    ]
     kept = [
         _behind_barrier(f, barriers)
         for f in findings
         if f.kind != "uninitialised" or (f.file, f.line, f.array) not in racing
     ]
     return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
+
+
+def with_warnings(
+    findings: Iterable[Finding], warnings: Iterable[Finding]
+) -> tuple[Finding, ...]:
+    """Returns findings of a launch and those of the compiler about lines that the launch has none
+    about of that kind.
+    """
+    known = list(findings)
+    places = {(f.kind, f.file, f.line) for f in known}
+    return (*known, *(f for f in warnings if (f.kind, f.file, f.line) not in places))
+
+
+def unset_before(fatal: Finding, findings: Iterable[Finding]) -> Finding | None:
+    """Returns the finding about a value that nothing has set, if the access that stopped the launch
+    in the same line is its consequence.
+    """
+    if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
+        return None
+    place = fatal.file, fatal.line
+    return next(
+        (f for f in findings if f.kind == "uninitialised" and (f.file, f.line) == place), None
+    )
 
 
 def _lines_of(finding: Finding) -> tuple[int, ...]:

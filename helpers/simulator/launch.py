@@ -28,7 +28,7 @@ from . import arrays, encoded, memory, rehearsal
 from .arrays import ArrayName
 from .describe import Scene, describe_finding, describe_unwritten
 from .faults import LaunchFault, OutOfMemory
-from .findings import Finding, merge_findings
+from .findings import Finding, merge_findings, unset_before, with_warnings
 from .launch_limits import Extents, extents, require_launchable, whole_number
 from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
@@ -130,7 +130,7 @@ def launch(
         rehearsed = _rehearse(one, observe, deadline)
         if rehearsed is not None and rehearsed.report.fatal is not None:
             print(rehearsed.report.printed, end="", flush=True)
-            raise LaunchFault(rehearsed.report.fatal, rehearsed.report)
+            raise _fault(rehearsed.report, kernel)
         most = _workers(kernel, grid, block, observe, sample_every)
         workers = most if workers is None else min(workers, max(most, 1))
         more = {"watched_block": x + grid[0] * (y + grid[1] * z), "watched_warp": warp}
@@ -146,12 +146,30 @@ def launch(
         finally:
             machine().halo_forget_before()
     if "initialisation" in observe and kernel.module.compiled.warnings:
-        report = replace(report, findings=(*report.findings, *warned(kernel)))
+        report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
     if report.fatal is not None:
-        raise LaunchFault(report.fatal, report)
+        raise _fault(report, kernel)
     return report
+
+
+def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
+    """Returns the exception for a launch that a finding has stopped. An access by an index or a
+    pointer that nothing has set is a consequence: the finding about that value stops the launch.
+    """
+    fatal = report.fatal
+    assert fatal is not None
+    warnings = warned(kernel) if kernel.module.compiled.warnings else ()
+    causes = [f for f in report.findings if f != fatal] + list(warnings)
+    cause = unset_before(fatal, causes)
+    if cause is None:
+        return LaunchFault(fatal, report)
+    cause = replace(cause, severity="error")
+    place = cause.kind, cause.file, cause.line
+    others = (f for f in report.findings if f != fatal and (f.kind, f.file, f.line) != place)
+    report = replace(report, findings=(cause, *others), fatal=cause)
+    return LaunchFault(cause, report)
 
 
 def _watched(watch: Any) -> tuple[Extents, int]:

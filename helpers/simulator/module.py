@@ -19,6 +19,7 @@ from .arrays import plain_name
 from .compiler import Compiled, KernelInfo, Parameter, Variable
 from .faults import OutOfMemory
 from .library import door, machine, operation_names
+from .ptx import gaps
 from .ptx.axes import Axis
 from .ptx.encode import Program
 from .ptx.parse import Variable as PtxVariable
@@ -322,6 +323,7 @@ class Module:
         ):
             return None
         ptx = compiler.careful_ptx(self.compiled)
+        ptx = gaps.with_gaps(ptx, self.compiled.debug.variables)
         return replace(self.compiled, ptx=ptx, is_careful=True) if ptx else None
 
     def addresses_for(self, compiled: Compiled) -> Mapping[str, int]:

@@ -40,9 +40,10 @@ _MORE_OF_ASYNC = (
     "more passes than the addresses need, by a rule not known here; conv2d_implicit_mma, which has "
     "no such copies, is exact"
 )
-_SAME = (
-    "all lanes load the same 16 bytes, for which the hardware takes one pass here, and two in "
-    "gemm_tiled, by a rule not known here"
+_TRIED = (
+    "the machine code tries the addition of two halves as one of global memory, and goes on as for "
+    "shared memory where that fails; ncu counts the one try, which succeeds, among the wavefronts "
+    "of atomics of shared memory"
 )
 _UNROLLED = (
     "ptxas unrolls the loop over outputs by four, with a rest of two and one: in the last tile, "
@@ -71,7 +72,10 @@ KNOWN: dict[str, dict[str, str]] = {
             "conv2d_implicit_mma_split, layer E2",
         )
     },
-    "gemm_column": {"shared_load_wavefronts": _SAME},
+    **{
+        f"packed_add, half2, global, index {index}": {"shared_atomic_wavefronts": _TRIED}
+        for index in ("t", "t/2", "0")
+    },
     "lenet_dense_split, 37 images": {
         "shared_store_wavefronts": _MORE_OF_DENSE,
         "shared_store_conflicts": _MORE_OF_DENSE,

@@ -2,6 +2,7 @@
 #include "access.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* region,
@@ -39,6 +40,30 @@ bool is_beside_window(const Worker& w, std::uint64_t address, std::uint64_t offs
     return offset - w.launch.shared_bytes <= distance;
 }
 
+// Refuses an access to memory that the kernel has allocated itself, close behind it or in front of
+// it, or after it was freed. Returns whether it is one.
+bool refuse_heap(Worker& w, Warp& warp, int lane, std::uint64_t address, std::uint32_t size,
+                 std::int32_t pc, Access access) {
+    constexpr std::uint64_t close = 256;
+    std::uint64_t start = 0, bytes = 0;
+    bool freed = true;
+    for (const auto& [first, count] : w.freed_heap)
+        if (address - first < count) start = first, bytes = count;
+    if (memory.find(address) != nullptr) start = 0;    // the memory belongs to another array now
+    for (const Region* region : w.heap)
+        if (address - (region->start - close) < region->bytes() + 2 * close)
+            start = region->start, bytes = region->bytes(), freed = false;
+    if (start == 0) return false;
+    Finding finding;
+    finding.kind = DEVICE_HEAP, finding.size = size;
+    finding.offset = static_cast<std::int64_t>(address - start);
+    finding.here = w.place(warp, lane, pc, access);
+    std::snprintf(finding.text, sizeof finding.text, "%s %llu", freed ? "freed" : "live",
+                  static_cast<unsigned long long>(bytes));
+    w.end_launch(finding);
+    return true;
+}
+
 // Refuses an access outside every array. The finding names the array that the source most likely
 // means.
 void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::uint32_t size,
@@ -56,6 +81,7 @@ void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::u
         finding.here = w.place(warp, lane, pc, access);
         return w.end_launch(finding);
     }
+    if (i.space != SHARED_SPACE && refuse_heap(w, warp, lane, address, size, pc, access)) return;
     const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(w.shared_window);
     // No parameter points to shared memory, though memory of the host may lie beside the window.
     const bool is_of_parameter = w.launch.program.origins[pc] >= 0;
@@ -270,6 +296,13 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
     if (second != 0) request.asked = request.size;
     for (int lane = 0; lane < WARP_SIZE; ++lane)
         moved[lane] = addresses[lane] + static_cast<std::int64_t>(shift);
+    // No vector starts between two others: ptxas has unrolled the loop, and the vector of an earlier
+    // turn has these bytes.
+    if (second == 0 && request.size > size &&
+        (moved[__builtin_ctz(lanes)] & (request.size - 1)) != 0) {
+        w.traffic.joined(static_cast<std::uint32_t>(pc), access, first, size, lanes);
+        return true;
+    }
     w.traffic.request(request, watched);
     if (second == 0) return true;
     for (std::uint64_t& address : moved) address += counted >> 16;

@@ -128,6 +128,7 @@ void prepare_warps(Worker& w) {
     const std::size_t frame_bytes = (program.functions[0].frame_bytes + 63) / 64 * 64;
     w.local.assign(std::size_t(count) * WARP_SIZE * w.launch.local_bytes, static_cast<char>(0xFF));
     w.local_written.assign(w.local.size(), 0);
+    w.has_gaps = false;
     w.warps.clear();
     for (std::uint32_t k = 0; k < count; ++k) {
         w.warps.emplace_back();

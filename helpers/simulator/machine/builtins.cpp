@@ -9,6 +9,7 @@ namespace {
 constexpr std::size_t printed_limit = 1 << 20, text_limit = 4096;
 constexpr std::size_t heap_limit =
     std::size_t(8) << 20;    // the default of cudaLimitMallocHeapSize
+constexpr std::size_t gap_bytes = 16;    // GAP_BYTES in ptx/rows.py
 
 // The arguments of a call, as offsets in the caller's local memory.
 struct Arguments {
@@ -203,6 +204,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
             w.heap.erase(w.heap.begin() + static_cast<std::ptrdiff_t>(k));
             for (Recent& recent : w.recent) recent = {};
             memory.find(address)->forget_races();
+            w.freed_heap.emplace_back(address, memory.find(address)->bytes());
             memory.release(address);
             return true;
         }
@@ -215,7 +217,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
 // Runs function k of BUILTINS in ptx/encode.py.
 bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  int builtin) {
-    enum { PRINTF, ASSERT, MALLOC, FREE };
+    enum { PRINTF, ASSERT, MALLOC, FREE, GAP_BEHIND_ARRAY, END_OF_GAP };
     if (w.one_of_many) {    // printf keeps the order of blocks, and there is one heap
         w.give_up();
         return false;
@@ -234,6 +236,17 @@ bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
             case FREE:
                 if (!release(w, warp, lane, pc, arguments)) return false;
                 break;
+            case GAP_BEHIND_ARRAY:
+            case END_OF_GAP: {
+                const auto gap = read_local<std::uint64_t>(warp, lane, arguments.offset(0));
+                if (gap + gap_bytes > w.launch.local_bytes) return false;
+                const std::size_t place =
+                    static_cast<std::size_t>(warp.local_of(lane) - w.local.data()) + gap;
+                std::memset(w.local_written.data() + place, builtin == END_OF_GAP ? 0 : GAP,
+                            gap_bytes);
+                w.has_gaps = true;
+                break;
+            }
             default: return false;
         }
     }

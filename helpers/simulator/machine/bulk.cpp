@@ -334,7 +334,7 @@ void watch_end_of_block(Worker& w) {
             finding.region = region->id,
             finding.offset = static_cast<int64_t>(address - region->start);
         const int lane = static_cast<int>(copy.thread % WARP_SIZE);
-        finding.here = finding.other = w.place(warp, lane, copy.pc, copy.to_shared ? STORE : LOAD);
+        finding.here = w.place(warp, lane, copy.pc, copy.to_shared ? STORE : LOAD);
         std::strncpy(finding.text, "the block ends while the copy is on its way",
                      sizeof finding.text - 1);
         w.findings.add(finding);

@@ -140,11 +140,10 @@ Outcome call(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::
         std::uint32_t same = 0;
         for (std::uint32_t left = lanes; left != 0; left &= left - 1)
             if (pointers[__builtin_ctz(left)] == pointers[lead]) same |= left & -left;
-        if (same != lanes) {    // each function is called by a path of its own
+        // Each function is called by a path of its own. The machine code has no meeting place behind
+        // such a call, so that the lanes meet where those of an outer branch do (measured).
+        if (same != lanes) {
             Path& path = warp.path();
-            if (join_pc(warp, path.join) != pc + 1)
-                path.join =
-                    open_join(warp, Join::BRANCH_JOIN, pc + 1, path.join, path.lanes, path.frame);
             Path other = path;
             other.lanes = lanes & ~same, other.pc = pc;
             path.lanes = same;

@@ -31,7 +31,8 @@ enum Kind : std::uint32_t {
     NULL_POINTER = 22,
     NO_DYNAMIC_SHARED = 23,
     LOCAL_OVERRUN = 24,
-    ASYNC_PROXY = 25
+    ASYNC_PROXY = 25,
+    DEVICE_HEAP = 26
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 

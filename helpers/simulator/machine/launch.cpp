@@ -185,7 +185,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
 void end_worker(Worker& w) {
     settle_marks(w);
     for (Region* region : w.heap) memory.release(region->start);
-    w.heap.clear();
+    w.heap.clear(), w.freed_heap.clear();
 }
 
 // How many blocks a launch runs: all, or every n-th one.

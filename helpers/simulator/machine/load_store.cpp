@@ -89,6 +89,15 @@ bool is_plain_local(Worker& w, const Warp& warp, std::uint32_t lanes,
     return !missing;
 }
 
+// Whether a lane's access meets a gap behind a local array.
+bool meets_gap(const Worker& w, const Warp& warp, int lane, std::uint64_t address,
+               std::uint32_t size) {
+    if (!w.has_gaps || !in_own_stack(w, warp, lane, address, size)) return false;
+    const std::uint8_t* shadow =
+        w.local_written.data() + (address - reinterpret_cast<std::uint64_t>(w.local.data()));
+    return shadow[0] == GAP || shadow[size - 1] == GAP;
+}
+
 bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  const std::uint64_t* addresses, std::uint32_t size, Access access) {
     const bool checked = !(i.flags & PARAMETER);
@@ -97,15 +106,17 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
                           : size == 4 ? is_plain_local<4>
                           : size == 8 ? is_plain_local<8>
                                       : is_plain_local<16>;
-    if (LIKELY(size <= 16 && is_plain(w, warp, lanes, addresses, access,
-                                      (w.observe & INITIALISATION) != 0)))
+    if (LIKELY(!w.has_gaps && size <= 16 &&
+               is_plain(w, warp, lanes, addresses, access, (w.observe & INITIALISATION) != 0)))
         return true;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         std::uint64_t address = addresses[lane];
         std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(warp.local_of(lane));
-        if (!in_own_stack(w, warp, lane, address, size)) {
+        const bool in_gap = meets_gap(w, warp, lane, address, size);
+        if (in_gap || !in_own_stack(w, warp, lane, address, size)) {
             Finding finding;
+            if (in_gap) std::strcpy(finding.text, "gap");
             finding.kind = LOCAL_OVERRUN, finding.size = size,
             finding.offset = static_cast<std::int64_t>(offset);
             finding.region = w.local_region != nullptr ? w.local_region->id : 0;

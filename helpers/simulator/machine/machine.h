@@ -224,11 +224,13 @@ struct Worker {
     std::deque<Warp> warps;
     std::vector<char> local;    // of all lanes
     std::vector<std::uint8_t> local_written;    // one per byte of `local`
+    bool has_gaps = false;    // a function has told of gaps behind its local arrays
     char* shared_window = nullptr;
     std::unique_ptr<char, decltype(&std::free)> shared_memory{nullptr, &std::free};
     std::vector<Region*> shared;    // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;    // what the kernel itself has allocated
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_heap;    // start, bytes
     std::deque<Saved> saved;    // of a launch that may be undone: the arrays that it has written to
     std::uint64_t steps = 0;    // backward branches and calls of the turns that have ended
     Dim block_index{};

@@ -23,6 +23,8 @@
 
 // The shadow of a byte (Region::initialised, Worker::local_written) that holds marked bits.
 constexpr std::uint8_t MARKED = 2;
+// The shadow of a byte behind a local array (ptx/gaps.py), which no access may meet.
+constexpr std::uint8_t GAP = 3;
 
 // How an operation passes marks on.
 enum class Passing : std::uint8_t {

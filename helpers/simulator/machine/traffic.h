@@ -169,9 +169,9 @@ public:
     }
     // An atomic in the form that ptxas gives it. form: bits of AtomicForm; swaps: it is a
     // compare-and-swap; generic: the instruction names no state space; halves: the operands of a
-    // compare-and-swap of 16 bits, else null.
+    // compare-and-swap of 16 bits, else null; idle: lanes that leave their word as it is.
     void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched,
-                const Swaps* halves = nullptr) {
+                const Swaps* halves = nullptr, std::uint32_t idle = 0) {
         for (int kind : {GLOBAL, SHARED}) {
             Request part = all;
             part.lanes = 0, part.region = nullptr;
@@ -188,7 +188,7 @@ public:
                 generic &&
                 kind == SHARED);    // generic atomics are no shared ones to the counter of requests
             if (form & WORD) swap_words(part, counted, watched, halves);
-            else if (form & SPIN && kind == SHARED) spin(part, generic, watched);
+            else if (form & SPIN && kind == SHARED) spin(part, generic, idle, watched);
             else one_atomic(part, form & JOINED, swaps, counted, watched);
         }
     }
@@ -328,8 +328,8 @@ private:
         if (watched) remember(r);
     }
     // Rounds of a load and a try. In each, one lane of each bank succeeds (8 bytes: of each half
-    // warp, if the address is still what it loaded).
-    void spin(const Request& all, bool generic, bool watched) {
+    // warp, if the word is still what it loaded).
+    void spin(const Request& all, bool generic, std::uint32_t idle, bool watched) {
         const bool wide = all.size == 8;
         bool first = true;
         for (std::uint32_t left = all.lanes; left != 0; first = false) {
@@ -349,7 +349,8 @@ private:
                     if (banks & bank) continue;
                     banks |= bank;
                     bool changed = false;
-                    for (std::uint32_t earlier = winners; earlier != 0; earlier &= earlier - 1)
+                    for (std::uint32_t earlier = winners & ~idle; earlier != 0;
+                         earlier &= earlier - 1)
                         changed |= all.addresses[__builtin_ctz(earlier)] == all.addresses[lane];
                     if (!changed) won |= 1u << lane;
                 }

@@ -16,7 +16,10 @@ from .parse import Function, Module
 from .syntax import Label, Place, Variable
 
 NONE = -1
-BUILTINS = ("vprintf", "__assertfail", "malloc", "free")
+# The functions that tell the machine of a gap, and of its end (gaps.py).
+GAP, END_OF_GAP = "__gap_behind_array", "__end_of_gap"
+GAP_BYTES = 16
+BUILTINS = ("vprintf", "__assertfail", "malloc", "free", GAP, END_OF_GAP)
 FUNCTION_ADDRESS = 1 << 62  # plus the function's index
 BY_ADDRESS = -(2**31)  # Instruction.target of a call through a register
 
