@@ -1,8 +1,7 @@
-"""Patches of outputs in registers: what their threads load, and their times.
+"""Patches of outputs in registers: words loaded, registers and warps, and what the clock says.
 
-`measure` makes the record "112_register". `loads` counts in the simulator how many words a thread
-loads for a multiply-add, from each memory. `layer_counters` has Nsight Compute's counters of the
-same kernels, and `register_sizes` what their sizes take of a multiprocessor.
+What the lab compares and counts stands in its notebook. `layer_counters` has Nsight Compute's
+counters of the same kernels; this module makes the record "112_constant_filter".
 """
 
 from __future__ import annotations
@@ -10,34 +9,32 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, launch, limits, plotting, simulator, tables
-from helpers.bench import layers, results
-from helpers.bench.ratios import Ratio
+from helpers import device, limits, plotting, tables
+from helpers.bench import results
+from helpers.bench.counts import NOT_YET, Counts
 from helpers.bench.sources import Changes, changed
-from helpers.experiments import layer_counters, layer_tiles, ncu, sass
+from helpers.exercises.resident_warps import reference as resident_warps
+from helpers.experiments import layer_counters, ncu, sass, sweep
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
+from helpers.problems.conv2d import RegisterTiled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.simulator import Profile
 
-BASIC, MAPPED = "conv2d_basic", "conv2d_tiled_maps"
 PATCH, BEST = "conv2d_register", "conv2d_register_tiled"
-KERNELS = (BASIC, MAPPED, PATCH, BEST)
-LAYERS, OTHERS = ("layer 1", "layer 2"), ("layer E1", "layer E2")
+LAYERS = ("layer 1", "layer 2")
 BATCH = 10_000
-SMALLER = (1_000, 100)  # images of further timings
 MEMORIES = ("global", "shared", "constant")
 FLOAT_BYTES = 4
 
@@ -46,54 +43,12 @@ CONSTANT_FILTER: Changes = (
     (" x, const float* __restrict__ filter,", " x,"),
     ('extern "C"', '__constant__ float filter[FILTER_WORDS];\n\nextern "C"'),
 )
-# The same kernel with loops that stay loops: the index into `cell` is not known to the compiler.
-NOT_UNROLLED: Changes = (("#pragma unroll", "#pragma unroll 1"),)
-
-
 def constant_plan(shape: ConvShape) -> Plan:
     """Return the launch of conv2d_register with its filter in constant memory."""
     (one,) = replace(conv2d.conv2d_named(PATCH), filter_in="constant").plan(shape)
     words = f"-DFILTER_WORDS={math.prod(shape.filter_shape)}"
     source = changed(one.source, *CONSTANT_FILTER)
     return (replace(one, source=source, options=(*one.options, words)),)
-
-
-# --------------------------------------------------------------------------------------------------
-# Measuring
-
-
-def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "112_register", measured on the selected GPU.
-
-    Times of KERNELS on LAYERS, and of the last one on all layers and smaller batches. Series
-    "ratio": one kernel's time over another's. Series "constant filter": that of conv2d_register
-    with its filter in constant memory over its own.
-    """
-    for layer in LAYERS:
-        yield from _measure_layer(layer, BATCH, KERNELS)
-    others = [(layer, BATCH) for layer in OTHERS]
-    smaller = [(layer, batch) for layer in (*LAYERS, *OTHERS) for batch in SMALLER]
-    for layer, batch in (*others, *smaller):
-        yield from _measure_layer(layer, batch, (BEST,))
-
-
-def _measure_layer(layer: str, batch: int, wanted: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    where = {"layer": layer, "batch": batch}
-    problem = layers.layer(layer, batch)
-    with problem.on_device() as there:
-        ready = {}
-        for kernel in wanted:
-            one = ready[kernel] = there.ready(kernel)
-            yield {"series": kernel, **where, "relative_error": one.error, "timing": one.time(0.4)}
-        if len(wanted) == 1:
-            return
-        for kernel, over in ((PATCH, MAPPED), (BEST, PATCH)):
-            ratio = ready[kernel].over(ready[over], 0.6).to_row()
-            yield {"series": "ratio", "layer": layer, "kernel": kernel, "over": over, **ratio}
-        variant = problem.kernel(PATCH, filter_in="constant")
-        constant = variant.changed(*CONSTANT_FILTER, label="filter in constant memory")
-        ratio = there.ready(constant).over(ready[PATCH], 0.6).to_row()
-        yield {"series": "constant filter", "layer": layer, "kernel": PATCH, **ratio}
 
 
 CONSTANT_COUNTERS = "112_constant_filter"
@@ -139,42 +94,20 @@ def count_constant() -> Iterator[Mapping[str, Any]]:
 # Counting
 
 
-@cache
-def profile(spec: conv2d.Conv2d, layer: str) -> Profile:
-    """Run one image of a layer in the simulator; the watched warp is the first of block 0."""
-    _, (seen,) = conv2d.simulate(
-        spec, *conv2d.inputs(layer, 1), watch=((0, 0, 0), 0), checks=False
-    )
-    return seen
+def loads_table(counts: Counts) -> str:
+    """Return the words that threads load for a multiply-add of the formula, by kernel and memory.
 
-
-def loads(kernel: str, layer: str) -> dict[str, float]:
-    """Return the words that threads load for a multiply-add of the formula, by memory."""
-    shape = conv2d.shape_of(layer, 1)
-    seen = profile(conv2d.conv2d_named(kernel), layer)
-    words = FLOAT_BYTES * shape.outputs * shape.terms
-    return {memory: seen.total("bytes_used", memory, "load") / words for memory in MEMORIES}
-
-
-def loads_table() -> str:
-    """Return the words that threads load for a multiply-add, by kernel and memory."""
-    head = ("words loaded for a multiply-add", *MEMORIES, "together")
+    counts: of a layer. A student's kernel that has not passed is "yours: not yet".
+    """
     rows = []
-    for layer in LAYERS:
-        for kernel in KERNELS:
-            words = loads(kernel, layer)
-            values = (*words.values(), sum(words.values()))
-            rows.append((f"{layer}, {kernel}", *(f"{value:.3f}" for value in values)))
-    return tables.text(head, rows)
-
-
-def sectors_per_load(kernel: str, layer: str = LAYERS[0]) -> float:
-    """Return the sectors that one load request of x touches, on average."""
-    seen = profile(conv2d.conv2d_named(kernel), layer)
-    sectors, requests = (
-        seen.total(what, "global", "load", "x") for what in ("sectors", "requests")
-    )
-    return sectors / requests
+    for label, one in zip(counts.labels, counts, strict=True):
+        if one.kernel.yours and not one.passed:
+            rows.append((NOT_YET, *["-"] * (len(MEMORIES) + 1)))
+            continue
+        products = FLOAT_BYTES * one.outputs * conv2d.shape_of(one.problem, 1).terms
+        words = [one.total("bytes_used", memory, "load") / products for memory in MEMORIES]
+        rows.append((label, *(f"{value:.3f}" for value in (*words, sum(words)))))
+    return tables.text(("words loaded for a multiply-add", *MEMORIES, "together"), rows)
 
 
 def rates_table() -> str:
@@ -197,50 +130,6 @@ def rates_table() -> str:
     return f"{tables.text(head, lines)}\n{words} {record.caption()}"
 
 
-def unrolling_table() -> str:
-    """Compile conv2d_register with and without unrolled loops; return what it takes.
-
-    The compiler is that of the selected device.
-    """
-    spec, shape = conv2d.conv2d_named(PATCH), conv2d.shape_of(LAYERS[0], 1)
-    head = (PATCH, "registers\nof a thread", "bytes of\nlocal memory")
-    rows = []
-    forms: tuple[tuple[str, Changes], ...] = (
-        ("as it is", ()),
-        ("with #pragma unroll 1", NOT_UNROLLED),
-    )
-    for name, changes in forms:
-        (one,) = spec.plan(shape)
-        plan = (replace(one, source=changed(one.source, *changes)),)
-        function = conv2d.compile(spec, shape, plan).function
-        rows.append((name, str(function.num_regs), str(function.local_size_bytes)))
-    return tables.text(head, rows)
-
-
-def trial(
-    spec: conv2d.Conv2d, layer: str, changes: Changes = (), *, plain_filter: bool = False
-) -> str:
-    """Run a changed kernel on one image; return its first error, or what a check of values says.
-
-    plain_filter: upload the filter as (M, C, K, K), whatever order the kernel reads.
-    """
-    x, filter = conv2d.inputs(layer, 1)
-    shape = conv2d.shape_for(x, filter)
-    (one,) = spec.plan(shape)
-    plan = (replace(one, source=changed(one.source, *changes)),)
-    y = np.full(shape.y_shape, np.nan, np.float32)
-    arrays = {"y": y, "x": x, "filter": filter}
-    more = {"constants": {"filter": filter}} if plain_filter else {}
-    (found,) = launch.simulate(plan, arrays, simulator.check, **more)
-    errors = [finding for finding in found if finding.severity == "error"]
-    if errors:
-        return str(errors[0].brief())
-    try:
-        return f"no finding. {conv2d.check(y, x, filter, 'the values')}"
-    except checking.CheckError as error:
-        return f"no finding. {str(error).splitlines()[0]}"
-
-
 # --------------------------------------------------------------------------------------------------
 # Reading the records
 
@@ -249,56 +138,6 @@ def times(record: Record) -> dict[tuple[str, str, int], Mapping[str, Any]]:
     """Return the times by kernel, layer and images."""
     rows = (row for row in record.rows() if "median_ms" in row)
     return {(row["series"], row["layer"], row["batch"]): row for row in rows}
-
-
-def floor_ms(record: Record, layer: str, batch: int = BATCH) -> float:
-    """Return the roofline floor of a layer on the record's device."""
-    work = limits.conv2d(conv2d.shape_of(layer, batch))
-    return 1e3 * limits.floor(work, record.device).seconds
-
-
-def share_of_roof(record: Record, layer: str, kernel: str = BEST, batch: int = BATCH) -> float:
-    """Return a kernel's speed as a share of what the roof allows."""
-    return floor_ms(record, layer, batch) / times(record)[kernel, layer, batch]["median_ms"]
-
-
-def _with_maps(kernel: str) -> str:
-    """Return the name of a kernel in a table, with the maps of the one that lab 111 leaves open."""
-    maps = conv2d.conv2d_named(MAPPED).tile[2]
-    return f"{kernel}, {maps} maps" if kernel == MAPPED else kernel
-
-
-def steps_table(record: Record) -> str:
-    """Return the four kernels' times on the two layers, and each step's gain."""
-    timed = times(record)
-    ratios = {
-        (row["kernel"], row["layer"]): row for row in record.rows() if row["series"] == "ratio"
-    }
-    head = (f"{BATCH:,} images", "ms", "of the roof's\nspeed", "beside the kernel above")
-    rows = []
-    for layer in LAYERS:
-        for kernel in KERNELS:
-            ratio = ratios.get((kernel, layer))
-            rows.append(
-                (
-                    f"{layer}, {_with_maps(kernel)}",
-                    f"{timed[kernel, layer, BATCH]['median_ms']:.2f}",
-                    f"{share_of_roof(record, layer, kernel):.0%}",
-                    Ratio.of_row(ratio).words() if ratio else "",
-                )
-            )
-    return tables.text(head, rows, left=(0, 3))
-
-
-def constant_words(record: Record) -> str:
-    """Return how conv2d_register with its filter in constant memory compares with itself."""
-    rows = [row for row in record.rows() if row["series"] == "constant filter"]
-    if not rows:
-        return f"{PATCH}, its filter in constant memory: this record has no time of it"
-    return "\n".join(
-        f"{row['layer']}, {PATCH}, its filter in constant memory: {Ratio.of_row(row).words()}"
-        for row in rows
-    )
 
 
 def constant_code_table(layer: str = LAYERS[0]) -> str:
@@ -328,24 +167,6 @@ def constant_counters_table(counters: Record) -> str:
         count = f"{row['instructions'] / 1e6:,.0f}"
         rows.append((f"{row['layer']}, in {row['filter']} memory", count, waits))
     return tables.text(head, rows, left=(0, 2))
-
-
-def sizes_measured_table(record: Record) -> str:
-    """Return the times of conv2d_register_tiled on all layers and batches."""
-    head = (BEST, "images", "ms", "us for\nan image", "of the roof's\nspeed", "relative\nerror")
-    rows = []
-    for (kernel, layer, batch), row in sorted(times(record).items(), key=_by_layer):
-        if kernel == BEST:
-            each = 1e3 * row["median_ms"] / batch
-            share = share_of_roof(record, layer, batch=batch)
-            values = (f"{row['median_ms']:.4f}", f"{each:.4f}", f"{share:.0%}")
-            rows.append((layer, f"{batch:,}", *values, f"{row['relative_error']:.0e}"))
-    return tables.text(head, rows)
-
-
-def _by_layer(item: tuple[tuple[str, str, int], Any]) -> tuple[str, int]:
-    (_, layer, batch), _ = item
-    return layer, -batch
 
 
 def issue_table(counters: Record, record: Record) -> str:
@@ -382,133 +203,141 @@ def waits_table(counters: Record) -> str:
     return tables.text(head, rows, left=(0, 1))
 
 
-def reported_table(record: Record) -> str:
-    """Return the fastest kernels of the course reports on both layers, and ours."""
-    fastest: dict[str, tuple[float, str]] = {}
-    for row in results.reported("course_reports"):
-        if row["batch"] != BATCH or row["report"] not in "ABC" or row["optimization"] == "streams":
-            continue
-        one = row["op1_ms"] + row["op2_ms"], row["optimization"]
-        fastest[row["report"]] = min(fastest.get(row["report"], one), one)
-    rows = [
-        (f"report {report}: {how}", f"{ms:.1f}") for report, (ms, how) in sorted(fastest.items())
-    ]
-    timed = times(record)
-    for kernel in KERNELS:
-        ours = sum(timed[kernel, layer, BATCH]["median_ms"] for layer in LAYERS)
-        rows.append((f"ours: {_with_maps(kernel)}", f"{ours:.1f}"))
-    floor = sum(floor_ms(record, layer) for layer in LAYERS)
-    rows.append((f"roofline floor, {record.device.name}", f"{floor:.1f}"))
-    return tables.text((f"both layers, {BATCH:,} images", "ms"), rows)
+# --------------------------------------------------------------------------------------------------
+# What sizes take of a multiprocessor
+
+
+MOST_WARPS = 64  # of a multiprocessor
+
+
+def registers_table(specs: Sequence[RegisterTiled], layer: str) -> str:
+    """Compile kernels for a layer; return what they take of a multiprocessor of an H200.
+
+    The compiler is that of the selected device.
+    """
+    shape = conv2d.shape_of(layer, 1)
+    head = ("patch", "sums of\na thread", "registers\nof a thread", "bytes of\nlocal memory",
+            f"warps that\nfit, of {MOST_WARPS}", "sums on a\nmultiprocessor")  # fmt: skip
+    rows = []
+    for spec in specs:
+        function = conv2d.compile(spec, shape).function
+        threads = spec.threads(shape)[0]
+        warps = resident_warps(threads, function.num_regs, function.shared_size_bytes)
+        sums = math.prod(spec.sizes.patch)
+        at_work = warps * 32 * math.prod(spec.sizes.patches) // threads
+        rows.append(
+            (
+                " x ".join(map(str, spec.sizes.patch)),
+                str(sums),
+                str(function.num_regs),
+                f"{function.local_size_bytes:,}",
+                str(warps),
+                f"{at_work * sums:,}",
+            )
+        )
+    return tables.text(head, rows)
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A configuration of lab 203's sweep: its sums, registers, warps that fit, and time."""
+
+    configuration: sweep.Configuration
+    sums: int
+    registers: int
+    warps: int
+    ms: float
+
+
+@cache
+def swept(layer: str) -> tuple[Swept, ...]:
+    """Return the timed configurations of a layer's sweep, the fastest first.
+
+    The times are Kernel Tuner's, with warm caches.
+    """
+    record, shape = sweep.recorded(layer), conv2d.shape_of(layer, 1)
+    registers = {sweep.key(row): row["registers"] for row in record.rows()}
+    found = []
+    for one, ms in sweep.ranking(record):
+        spec = sweep.spec_of(one)
+        threads = spec.threads(shape)[0]
+        warps = resident_warps(threads, registers[one], spec.static_bytes(shape))
+        found.append(Swept(one, math.prod(spec.sizes.patch), registers[one], warps, ms))
+    return tuple(found)
 
 
 # --------------------------------------------------------------------------------------------------
 # Figures
 
 
-def patch_figure(outputs: int = 4, filter_width: int = 7) -> Figure:
-    """Draw which cell of a row meets which weight, for neighbouring outputs of a patch."""
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Rectangle
+def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Figure:
+    """Draw the patches of a block's first threads, and the cells that one of them needs.
 
-    cells = outputs + filter_width - 1
-    figure, ax = plt.subplots(figsize=(9, 3), layout="constrained")
-    for o in range(outputs):
+    thread: its threadIdx.x and threadIdx.y. The cells are those for the first row of the filter.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import Patch, Rectangle
+
+    columns, rows, (x, y) = 4, 2, thread
+    across, down, cells = 5, 3, columns + filter_width - 1
+    figure, ax = plt.subplots(figsize=(10, 4), layout="constrained")
+    own: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": styles.INK}
+    needed: styles.Look = {"facecolor": "none", "edgecolor": styles.INK, "hatch": "////"}
+    for h in range(down):
+        for w in range(across):
+            look = own if (w, h) == thread else {"facecolor": "white", "edgecolor": styles.INK}
+            place = columns * w, rows * h
+            ax.add_patch(Rectangle(place, columns, rows, linewidth=2, **look))
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            ax.text(place[0] + 2, place[1] + 1, f"thread ({w}, {h})", ha="center", va="center",
+                    bbox=box, zorder=4)  # fmt: skip
+    for h in range(rows):
         for i in range(cells):
-            q = i - o
-            met = 0 <= q < filter_width
-            face = "#bcd3ee" if met else "white"
-            ax.add_patch(Rectangle((i, o), 1, 1, facecolor=face, edgecolor=styles.INK))
-            ax.text(i + 0.5, o + 0.5, f"q={q}" if met else "", ha="center", va="center")
+            place = columns * x + i, rows * y + h
+            ax.add_patch(Rectangle(place, 1, 1, linewidth=0.5, zorder=3, **needed))
     title = (
-        f"{cells} loaded cells serve {outputs * filter_width} multiply-adds of {outputs} "
-        "neighbouring outputs, for each output map"
+        f"Thread ({x}, {y}) computes {columns} x {rows} outputs of each map: for a row of the "
+        f"filter\nit needs {rows} x {cells} cells, and neighbouring threads need some of them, too"
     )
     plotting.style(ax, title)
-    ax.set(xlim=(0, cells), ylim=(outputs, 0))
-    ax.set_xticks(np.arange(cells) + 0.5, [f"w+{i}" for i in range(cells)])
-    ax.set_yticks(np.arange(outputs) + 0.5, [f"y[w+{o}]" for o in range(outputs)])
-    ax.set_xlabel("column of the cell, in a register (in a box: the weight q that it meets)")
-    ax.set_ylabel("output of the patch")
+    ax.set(xlim=(-0.1, columns * across + 0.1), ylim=(rows * down + 0.1, -0.1), aspect="equal")
+    ax.set(xlabel="column of the block's outputs, and of its tile", ylabel="row")
+    ax.set(xticks=range(0, columns * across + 1, 2), yticks=range(rows * down + 1))
+    handles = [
+        Patch(label=f"outputs of thread ({x}, {y})", **own),
+        Patch(label="cells that it needs for the first row of the filter", **needed),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     return figure
 
 
-def loads_figure() -> Figure:
-    """Draw the words that a thread loads for a multiply-add, by the memory they come from."""
+def warps_figure(layer: str = LAYERS[1]) -> Figure:
+    """Draw the times of the sweep over the warps that fit, by the sums of a thread."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(12, 3.4), sharey=True, layout="constrained")
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        words = {kernel: loads(kernel, layer) for kernel in KERNELS}
-        for y, kernel in enumerate(KERNELS):
-            left = 0.0
-            for number, memory in enumerate(MEMORIES):
-                width = words[kernel][memory]
-                label = f"{memory} memory" if y == 0 else None
-                ax.barh(y, width, 0.6, left, label=label, **styles.pair_look(number))
-                left += width
-            styles.beside(ax, left, y, f"{left:.2f}")
-        first, last = (sum(words[kernel].values()) for kernel in (BASIC, BEST))
-        title = f"{layer}: {first:.2g} loaded words for a multiply-add become {last:.2f}"
-        plotting.style(ax, title)
-        ax.set_xlim(0, 1.15 * first)
-        ax.set_xlabel("words that a thread loads for one multiply-add")
-    styles.name_bars(axes[0], KERNELS)  # Both panels have the same vertical axis.
-    axes[1].tick_params(axis="y", length=0)
-    axes[1].legend(frameon=False, loc="lower right")
-    return figure
-
-
-def access_figure(kernel: str = PATCH, layer: str = LAYERS[0]) -> Figure:
-    """Draw what one load request of x of a kernel touches, beside that of conv2d_basic."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(13, 4.4), sharex=True, layout="constrained")
-    for ax, one in zip(axes, (BASIC, kernel), strict=True):
-        seen = profile(conv2d.conv2d_named(one), layer)
-        request = next(r for r in seen.requests if (r.array, r.kind) == ("x", "load"))
-        touched = len({offset // 32 for offset in request.offsets})
-        title = f"{one}: one load request touches {touched} sectors"
-        plotting.access_map(ax, seen, array="x", first=1, title=title)
-    return figure
-
-
-def ladder_figure(record: Record) -> Figure:
-    """Draw the four kernels' times on each layer, with the floor."""
-    import matplotlib.pyplot as plt
-
-    timed = times(record)
-    tiles = results.load(results.MEASURED / "111_tiles.json")
-    figure, axes = plt.subplots(2, 1, figsize=(10, 7), layout="constrained")
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        maps, ms = layer_tiles.fastest(tiles, layer)
-        gain = ms / timed[BEST, layer, BATCH]["median_ms"]
-        title = (
-            f"{layer}: registers and tile together are {gain:.1f} times as fast as "
-            f"lab 111's best tile, shared by {maps} maps"
-        )
-        rows = [timed[kernel, layer, BATCH] for kernel in KERNELS]
-        plotting.ladder(ax, rows, floor_ms=floor_ms(record, layer), title=title)
-    plotting.caption(axes[1], record)
-    return figure
-
-
-def roofline_figure(record: Record) -> Figure:
-    """Draw the four kernels under the roofline of the record's device."""
-    import matplotlib.pyplot as plt
-
-    timed = times(record)
-    figure, axes = plt.subplots(1, 2, figsize=(13, 4.6), layout="constrained")
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        work = limits.conv2d(conv2d.shape_of(layer, BATCH))
-        points = [
-            (kernel, work.intensity, 1e3 * work.flops / timed[kernel, layer, BATCH]["median_ms"])
-            for kernel in KERNELS
-        ]
-        first, last = (share_of_roof(record, layer, kernel) for kernel in (BASIC, BEST))
-        title = f"{layer}: from {first:.0%} to {last:.0%} of what the roof allows"
-        plotting.roofline(ax, points, record.device, title=title)
-    plotting.caption(axes[0], record)
+    found, record = swept(layer), sweep.recorded(layer)
+    groups = {"16 to 31": range(16, 32), "32 to 47": range(32, 48), "48 to 72": range(48, 73)}
+    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    for number, (name, sums) in enumerate(groups.items()):
+        points = [(one.warps, one.ms) for one in found if one.sums in sums]
+        if points:
+            look: styles.Look = {"color": styles.COLOURS[number], "linestyle": "none"}
+            look |= {"markerfacecolor": "white"} if number % 2 else {}
+            marker = styles.MARKERS[number]
+            ax.plot(
+                *zip(*points, strict=True), marker=marker, label=f"{name} sums a thread", **look
+            )
+    most = max(one.warps for one in found)
+    crowded = min(one.ms for one in found if one.warps == most)
+    title = (
+        f"{layer}: the fastest sizes let {found[0].warps} of {MOST_WARPS} warps fit; "
+        f"with {most}, the best take {crowded / found[0].ms:.1f} times as long"
+    )
+    plotting.style(ax, title)
+    ax.set(xlim=(0, MOST_WARPS + 2), ylim=(0, None), ylabel="Kernel Tuner's time (ms)")
+    ax.set_xlabel(f"warps that fit on a multiprocessor, of {MOST_WARPS}")
+    ax.legend(frameon=False, loc="lower right")
+    plotting.caption(ax, record)
     return figure
 
 

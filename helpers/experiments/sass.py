@@ -24,8 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers import kernels, tables
+from helpers.bench.counts import NOT_YET
 
 if TYPE_CHECKING:
+    from helpers.bench.problem import Problem
     from helpers.device import Device
 
 TOOLS = ("nvcc", "cuobjdump")
@@ -373,6 +375,21 @@ def table(codes: Mapping[str, Code], opcodes: Sequence[str] = ()) -> str:
         for name, code in codes.items()
     ]
     return tables.text(("in the code", "instructions", "registers", "loops", *columns), body)
+
+
+def compared(problem: Problem, *kernels: Any, opcodes: Sequence[str] = ()) -> str:
+    """Return `table` of the machine code of kernels of a problem of the bench.
+
+    opcodes: as for `table`. A student's kernel that has not passed is "yours: not yet".
+    """
+    codes, missing = {}, []
+    for kernel in map(problem.kernel, kernels):
+        if kernel.yours and not problem.check(kernel):
+            missing.append(NOT_YET)
+            continue
+        one = problem.plan(kernel)[-1]
+        codes[kernel.title] = assembled(one.name, one.options, source=one.source)
+    return "\n".join([table(codes, opcodes), *missing])
 
 
 def difference(a: Code, b: Code, context: int = 1) -> str:

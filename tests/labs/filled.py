@@ -44,7 +44,7 @@ def share(number: int) -> Any:
 
 def solutions(path: Path) -> dict[str, str]:
     """Return the solutions of a lab, by the names of its exercises."""
-    return {one.name: one.solution for one in _exercises(path)}
+    return {one.name: str(one.solution) for one in _exercises(path)}
 
 
 def _exercises(path: Path) -> tuple[BaseExercise, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from helpers.limits import ConvShape
 
 from .base import Conv2d
-from .shapes import ceil_div
+from .shapes import LayerError, ceil_div
 
 COLUMNS, ROWS = 4, 2  # of a patch
 
@@ -38,6 +39,15 @@ class Register2d(Conv2d):
         """Return the weights as (C, K, K, M); zeros fill M up to whole patches."""
         spare = -filter.shape[0] % self.tile[2]
         return np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, spare),))
+
+    def with_tile(self, width: int, maps: int | None = None) -> Register2d:
+        """Return a record with patches of other maps; raise LayerError for another width."""
+        if width != self.tile[0]:
+            raise LayerError(
+                f"{self.name} has patches of {COLUMNS} x {ROWS} outputs, and a tile of "
+                f"{self.tile[0]} columns; got {width}. Make another record with register_2d(...)"
+            )
+        return dataclasses.replace(self, tile=(*self.tile[:2], maps or self.tile[2]))
 
     def constant_bytes(self, shape: ConvShape) -> int:
         maps = self.tile[2]

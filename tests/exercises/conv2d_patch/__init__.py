@@ -28,7 +28,7 @@ WRONG = (
     wrong(
         "no test of the filter's rows",
         "rows 0 to 6",
-        ("if (r - o >= 0 && r - o < 7) ", ""),
+        ("if (r - o >= 0 && r - o < 7)", ""),
         status="finding",
     ),
     wrong(

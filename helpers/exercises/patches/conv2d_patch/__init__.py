@@ -23,6 +23,7 @@ from helpers.exercises.kit import (
     unwritten,
     warps,
 )
+from helpers.exercises.patches import LAB, REGISTERS
 from helpers.limits import ConvShape
 
 MAPS, FAR = 4, 8  # FAR: threads of a block along each axis
@@ -64,7 +65,8 @@ def short_window(rows: int):
 
 EXERCISE = Exercise(
     name="conv2d_patch",
-    lab="112_conv2d_register_tiling",
+    lab=LAB,
+    place=2,
     title="Share the rows of cells of a patch in registers",
     folder=Path(__file__).parent,
     timed=image,
@@ -80,15 +82,7 @@ EXERCISE = Exercise(
             "row once, and use it for both.",
             least=1,
         ),
-        Budget(
-            "accesses to local memory per output",
-            lambda case, one: (
-                sum(one.total("lanes", "local", a) for a in ("load", "store")) / case.count
-            ),
-            0,
-            "An array whose index the compiler does not know cannot live in registers: let it "
-            "unroll the loops.",
-        ),
+        REGISTERS,
         Budget(
             "constant requests per warp",
             lambda case, one: one.total("requests", "constant", "load") / warps(case),

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises import layers
+from helpers.exercises.constant import LAB, TILE
 from helpers.exercises.kit import (
     Budget,
     Case,
@@ -24,7 +25,7 @@ from helpers.exercises.kit import (
 )
 from helpers.limits import ConvShape
 
-WORDS, TILE = 16_384, 16
+WORDS = 16_384
 
 
 def chunks(case: Case) -> list[tuple[int, int, int, int]]:
@@ -125,7 +126,8 @@ def whole_maps_missing(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 EXERCISE = Exercise(
     name="conv2d_chunk",
-    lab="109_conv2d_constant_memory",
+    lab=LAB,
+    place=2,
     title="A filter in chunks: some maps and some channels a launch",
     folder=Path(__file__).parent,
     most_of_a_block=lambda case: TILE * TILE,

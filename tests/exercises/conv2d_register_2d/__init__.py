@@ -1,0 +1,55 @@
+"""Answers to conv2d_register_2d, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+FILL = "cell[h][i] = tile[row + h + p][column + i];"
+ADD = "sum[m][h][w] += cell[h][w + q] * weight;"
+WEIGHT = "weight = filter[c][p][q][map + m];"
+
+RIGHT = (
+    right("cells first, then weight by weight"),
+    right("map by map, and the weights by a pointer", "right_maps_outside.cu"),
+    right(
+        "fused multiply-adds, said so",
+        "solution.cu",
+        (ADD, "sum[m][h][w] = fmaf(weight, cell[h][q + w], sum[m][h][w]);"),
+    ),
+)
+
+WRONG = (
+    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("both rows from the upper cells", "values of the upper one", ("cell[h][w", "cell[0][w")),
+    wrong("the columns do not move", "column w + q", ("[w + q]", "[q]")),
+    wrong(
+        "one map's weights",
+        "weights of its first one",
+        (WEIGHT, "weight = filter[c][p][q][map];"),
+    ),
+    wrong("six weights of a row", "columns from 6 on", ("q = 0; q < K", "q = 0; q < K - 1")),
+    wrong(
+        "the filter turned",
+        "half a turn",
+        (WEIGHT, "weight = filter[c][6 - p][6 - q][map + m];"),
+    ),
+    wrong(
+        "the products read the tile again",
+        "copy each to a register",
+        (ADD, "sum[m][h][w] += ((volatile float*)tile[row + h + p])[column + w + q] * weight;"),
+        status="budget",
+    ),
+    wrong(
+        "a loop that stays a loop: the cells have no registers",
+        "accesses to local memory",
+        ("#pragma unroll\n            for (int q", "#pragma unroll 1\n            for (int q"),
+        status="budget",
+    ),
+    wrong("nine cells of a row", "2 x 10 cells", ("i < 10", "i < 9"), status="finding"),
+    wrong(
+        "the place in the image in place of that in the tile",
+        "not with top and left",
+        (FILL, "cell[h][i] = tile[top + row + h + p][left + column + i];"),
+        status="finding",
+    ),
+)
