@@ -27,7 +27,6 @@ from helpers.experiments.im2col_gemm import (
     blocks,
     steps,
 )
-from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
 
@@ -39,22 +38,11 @@ if TYPE_CHECKING:
     from helpers.bench.results import Record
     from helpers.simulator.bounds import Bounds
 
-RECORD = "200_im2col_gemm"
-CUBLAS = "cuBLAS through PyTorch"
-BOTH = "im2col and GEMM"  # the series of the two launches together
 WITH_LAUNCHES, GPU_ALONE = "with its launches", "GPU alone"
-BATCHES = (100, 1_000, WHOLE)
 CUT = 1_000  # images that are cut into pairs of launches
 PER_LAUNCH = (1, 10, 100, 1_000)
 
 Row = Mapping[str, Any]
-
-
-def fitting(shape: ConvShape) -> int:
-    """Return how many images' matrices fit half of the device memory that is free."""
-    import pycuda.driver as cuda
-
-    return min(shape.B, max(1, cuda.mem_get_info()[0] // 2 // SPEC.scratch(replace(shape, B=1))))
 
 
 def measure() -> Iterator[Row]:

@@ -22,7 +22,7 @@ WRONG = (
     wrong(
         "one carry for sixteen cells",
         "one carry is not enough",
-        ("c += dc, p += dp, q += dq)", "q += TILE)"),
+        ("c += dc, p += dp, q += dq;", "q += TILE;"),
         status="wrong",
     ),
     wrong(
