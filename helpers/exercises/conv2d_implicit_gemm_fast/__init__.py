@@ -89,15 +89,16 @@ EXERCISE = Exercise(
             ),
         ),
         Mistake(
-            "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and rows "
-            "of outputs out_w.",
+            "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
+            "rows of outputs out_w.",
             when=lambda case, got, want: True,
         ),
     ),
     findings=(
         FindingHint(
             "out-of-bounds",
-            "An index left x. p is i_x % (K * K) / K: without the % it goes on in the next channel.",
+            "An index left x. p is i_x % (K * K) / K: without the % it goes on in the "
+            "next channel.",
             when=lambda found: found.array == "x",
         ),
     ),

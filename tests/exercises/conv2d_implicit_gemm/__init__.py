@@ -30,7 +30,8 @@ WRONG = (
         "each cell",
         (
             "cell = image[(c * H + h + p) * W + w + q]",
-            "cell = 0.5f * image[(c * H + h + p) * W + w + q] + 0.5f * ((volatile float*)image)[(c * H + h + p) * W + w + q]",
+            "cell = 0.5f * image[(c * H + h + p) * W + w + q] "
+            "+ 0.5f * ((volatile float*)image)[(c * H + h + p) * W + w + q]",
         ),
         status="budget",
     ),
