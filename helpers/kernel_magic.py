@@ -21,7 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
 from . import device, kernel_cells, tracebacks
-from .jupyterlab import cell_marks
+from .jupyterlab import cell_marks, gaps
 from .kernel_cells import USAGE, with_c_linkage
 from .kernel_cells import CellError as KernelError
 from .simulator.toolchain import CompilerMissingError
@@ -122,6 +122,7 @@ def load_ipython_extension(shell) -> None:
     shell.register_magics(magics)
     shell.events.register("pre_run_cell", magics.watch)
     tracebacks.install(shell, magics.unbound, magics.mark)
+    gaps.listen(shell)
     _describe_figures(shell)
 
 

@@ -6,6 +6,7 @@ Each call reads the file again, so that the next compilation uses an edited sour
 from __future__ import annotations
 
 import difflib
+import hashlib
 import html
 import math
 import operator
@@ -68,6 +69,11 @@ def path(name: str) -> Path:
 def source(name: str) -> str:
     """Return the CUDA source of kernel ``name``, for ``SourceModule(..., no_extern_c=True)``."""
     return path(name).read_text(encoding="utf-8")
+
+
+def code_sha256(text: str) -> str:
+    """Return the sha256 of what `code` returns, in hexadecimal digits."""
+    return hashlib.sha256(code(text).encode(errors="surrogatepass")).hexdigest()
 
 
 def code(text: str) -> str:

@@ -265,6 +265,8 @@ def _words(one: Count, array: str, kind: str) -> str:
 
 
 def _waves(one: Count, array: str, kind: str) -> str:
+    """How many wavefronts a request takes, of all requests for an array."""
     total = one.profile.total
     each = total("wavefronts", "shared", kind, array) / total("requests", "shared", kind, array)
-    return f"{each:.2g} wavefront{'s' * (each > 1)} a {kind}"
+    mean = "" if each == round(each) else ", on average"
+    return f"{each:.2g} wavefront{'s' * (each > 1)} a {kind}{mean}"

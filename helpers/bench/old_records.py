@@ -97,5 +97,6 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "109_constant": _constant_2d,
     "200_im2col_gemm": _im2col,
     "202_fusion": _im2col,
+    "303_deeper": _wmma,
     "303_wmma": _wmma,
 }

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, launch, limits, simulator
+from helpers import checking, device, kernels, launch, limits, simulator
 from helpers.bench import results, sources, timing
 from helpers.bench.counts import Count, Counts
 from helpers.bench.ratios import Ratio
@@ -450,7 +450,9 @@ class Problem(abc.ABC):
     def row(self, ready: Ready) -> Row:
         """Return the row of a record for a kernel, without its time."""
         one = ready.kernel
-        facts = {"registers": ready.registers, "relative_error": ready.error}
+        facts: dict[str, Any] = {"registers": ready.registers, "relative_error": ready.error}
+        if one.text:  # no file of kernels/, whose hashes stand in the record
+            facts["code_sha256"] = kernels.code_sha256(one.text)
         named = {"series": one.label, "kernel": one.name, **dict(one.settings)}
         return {**named, **self.where, **facts}
 

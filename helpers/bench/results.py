@@ -44,8 +44,8 @@ _FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
 
 
 # What a measurement finds, beside the entries that name it.
-_FOUND = ("ratio", "low", "high", "registers", "relative_error")
-_NUMBERS = {*_FOUND, *_FROM_TIMING}
+FOUND = ("ratio", "low", "high", "registers", "relative_error", "code_sha256")
+_NUMBERS = {*FOUND, *_FROM_TIMING}
 
 
 class RecordError(RuntimeError):
@@ -297,7 +297,7 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Recor
     begun = _begun.setdefault(name, {})
     for row in notices.counted(f"Measuring {name}", rows):
         one = _measurement(row)
-        named = {key: value for key, value in one.parameters.items() if key not in _FOUND}
+        named = {key: value for key, value in one.parameters.items() if key not in FOUND}
         begun[one.series, tuple(sorted(named.items(), key=str))] = one
     if not begun:
         raise ValueError(f"record {name}: nothing was measured")

@@ -113,8 +113,6 @@ class Kernel:
         changes: dict[str, Any] = {"options": (*own, *self.options)}
         if self.text:
             changes |= {"source": self.text, "name": self.function}
-            if "extern __shared__" not in without_comments(self.text):
-                changes["shared"] = 0  # all its shared memory is static
             symbols = {s: v for s, v in one.constants.items() if _has_symbol(self.text, s)}
             changes["constants"] = symbols
             if not _has_dynamic_shared(self.text):

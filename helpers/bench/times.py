@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from helpers.bench.problem import Problem
 
 MEASURED, RECORDED, NOT_HERE = "measured", "recorded", "not timed here"
-_NO_SETTING = {"series", "kernel", "over", "ratio", "low", "high", "registers", "relative_error"}
+_NO_SETTING = {"series", "kernel", "over", *results.FOUND}
 _OF_A_TIMING = {"median_ms", "low_ms", "high_ms", "samples", "what", "cache"}
 
 

@@ -100,8 +100,8 @@ def _constant(got: np.ndarray, want: np.ndarray) -> Diagnosis | None:
         return Diagnosis(
             "untouched",
             "Every value is NaN, the poison that fresh memory holds: the kernel "
-            "never wrote the output. Was it launched, on this array, and does "
-            "its guard let any thread store?",
+            "never wrote the output, or read poison itself. Was it launched, on this array, does "
+            "its guard let any thread store, was the input copied in, and the result back?",
         )
     if not got.any() and want.any():
         return Diagnosis(

@@ -182,19 +182,26 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run_grade(given) -> int:
-    from helpers.course import gradebook, submissions
+    _progress(0, 0, f"reading {given.submitted}")
+    from helpers.course import gradebook, notebooks, submissions
 
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
     gradebook.keep(given.to, given.course, given.roster)
     told: list[str] = []
     with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
-        _progress(0, 0, f"reading {given.submitted}")
-        answers = list(submissions.answers(given.submitted, where, Path(scratch), told))
+        answers = []
+        for answer in submissions.answers(given.submitted, where, Path(scratch), told):
+            answers.append(answer)
+            if len(answers) % 500 == 0:
+                _progress(len(answers), 0, "answers were read")
         if given.only:
-            answers = [answer for answer in answers if answer.student in given.only]
+            only = {texts.name(student) for student in given.only}
+            answers = [answer for answer in answers if answer.student in only]
+        else:
+            told += grades.stale(given.to, {answer.student for answer in answers})
         print("".join(f"{one}\n" for one in told), end="", file=sys.stderr)
         if not answers:
-            raise submissions.SubmissionError(
+            raise notebooks.SubmissionError(
                 f"{given.submitted} holds no lab that has an exercise"
                 f"{' of ' + ', '.join(given.only) if given.only else ''}: STUDENT/LAB/*.ipynb is "
                 "expected"
@@ -210,7 +217,10 @@ def _run_grade(given) -> int:
 
 def _graded(given, answers, told: list[str]) -> dict[str, int]:
     from helpers.course import gradebook, grading
+    from helpers.simulator import library
 
+    _progress(0, 0, "the simulator is made ready; on a new machine that takes minutes")
+    library.build()
     plan = grading.Plan(
         grades.seed_of(given.to, given.seed),
         _level(given),
@@ -258,12 +268,13 @@ def _run_override(given) -> int:
     from helpers.course import decisions, gradebook
 
     account = gradebook.read(given.grades).account(given.student)
+    student = account.student.student
     lab = labs.number(given.lab) if not given.lab.isdigit() else given.lab
     if lab not in {row.lab for row in account.rows}:
         known = ", ".join(sorted({row.lab for row in account.rows}))
         raise grades.GradesError(f"{given.student} has no lab {given.lab}; there are: {known}")
     if given.withdraw:
-        decisions.withdraw(given.grades, (given.student, lab, given.exercise))
+        decisions.withdraw(given.grades, (student, lab, given.exercise))
         print(f"{given.student} {lab} {given.exercise}: the grader's verdict counts")
         return 0
     if given.points is None and not given.comment and given.days is None:
@@ -273,7 +284,7 @@ def _run_override(given) -> int:
     made = decisions.decide(
         given.grades,
         decisions.Decision(
-            given.student, lab, given.exercise, given.points, given.comment, given.days
+            student, lab, given.exercise, given.points, given.comment, given.days
         ),
     )
     print(f"{made.student} {made.lab} {made.of}: points {made.points}, days {made.days}, "
@@ -361,13 +372,14 @@ def _gradescope(commands) -> None:
     )
     command.add_argument("lab")
     command.add_argument("--to", type=Path, default=Path("autograder.zip"))
+    command.add_argument("--course", type=Path, metavar="COURSE.TOML", help="points and cases")
     command.set_defaults(run=_run_gradescope)
 
 
 def _run_gradescope(given) -> int:
     from helpers.course import gradescope
 
-    print(f"{gradescope.write(given.lab, given.to):,} files in {given.to}")
+    print(f"{gradescope.write(given.lab, given.to, given.course):,} files in {given.to}")
     return 0
 
 

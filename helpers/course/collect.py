@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -25,7 +26,7 @@ MOST_FILE = 32 << 20  # bytes of one file in a zip
 MOST_TOTAL = 1 << 30  # bytes of all of them
 MOST_FILES = 20_000
 MOST_DEEP = 6  # folders below a student's
-_KEPT = (".ipynb", ".png")
+_KEPT = (".ipynb", ".png", ".zip")
 _TIMESTAMP = "timestamp.txt"  # nbgrader's, beside a notebook
 
 # Anna Berg_1234567_assignsubmission_file_/lab.ipynb
@@ -53,28 +54,35 @@ def handed_in(
     """Find what was handed in. known: the names of the labs; scratch: where zips are unpacked;
     told: gets a sentence for each thing that cannot be used.
     """
+    scratch.mkdir(parents=True, exist_ok=True)
     if folder.is_file():
         unpacked = scratch / "all"
         _unpack(folder, unpacked, "", told)
         roots = [unpacked]
     else:
         roots = [folder]
-        for path in sorted(folder.glob("*.zip")):
-            unpacked = scratch / "zips" / path.stem
+        for number, path in enumerate(_zips(folder.iterdir())):
+            unpacked = scratch / "zips" / str(number)
             _unpack(path, unpacked, "", told)
             roots.append(unpacked)
     for root in roots:
         for path in sorted(root.iterdir()) if root.is_dir() else []:
-            if path.name.startswith((".", "__MACOSX")) or path.suffix.lower() == ".zip":
+            unpacked_already = root == folder and path.suffix.lower() == ".zip"
+            if path.name.startswith((".", "__MACOSX")) or unpacked_already:
                 continue
             if not path.is_dir() or path.is_symlink():
-                if path.suffix == ".ipynb":
+                if path.suffix.lower() in (".ipynb", ".zip"):
                     told.append(f"{path.name} lies in no student's folder, and is left out")
                 continue
             if not _is_name(path.name):
                 told.append(f"{path.name!r} cannot be a student's name, and is left out")
                 continue
             yield from _of_student(path, known, scratch, told)
+
+
+def is_kept(name: str) -> bool:
+    """Whether a file of this name is read: a notebook, a picture or a zip."""
+    return name.lower().endswith(_KEPT)
 
 
 def _is_name(name: str) -> bool:
@@ -90,29 +98,42 @@ def _is_name(name: str) -> bool:
 def _of_student(
     folder: Path, known: Sequence[str], scratch: Path, told: list[str]
 ) -> Iterator[Handed]:
+    student = texts.name(folder.name)
     places = [folder]
-    for path in sorted(folder.rglob("*.zip")):
-        unpacked = scratch / "students" / folder.name / path.stem
-        _unpack(path, unpacked, folder.name, told)
+    for number, path in enumerate(_zips(folder.rglob("*"))):
+        # Of two students' folders of one name, in a zip and beside it, both are read.
+        unpacked = Path(tempfile.mkdtemp(prefix=f"{number}-", dir=scratch))
+        _unpack(path, unpacked, student, told)
         places.append(unpacked)
     for place in places:
         seen = set()
-        for path in sorted(place.rglob("*.ipynb")):
+        for path in sorted(place.rglob("*")):
             inside = path.relative_to(place)
             if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
                 continue
+            if place != folder and path.suffix.lower() == ".zip":
+                told.append(f"{student}: {inside} is a zip in a zip, and is left out")
+            if path.suffix.lower() != ".ipynb":
+                continue
             if len(inside.parts) > MOST_DEEP:
-                told.append(f"{folder.name}: {inside} lies in too many folders, and is left out")
+                told.append(f"{student}: {inside} lies in too many folders, and is left out")
                 continue
             lab = next(
                 (found for part in reversed(inside.parts) if (found := lab_of(part, known))), ""
             )
             seen.add(lab)
-            yield Handed(folder.name, lab, path, _time(path), _figures(path, place))
+            yield Handed(student, lab, path, _time(path), _figures(path, place))
         for path in sorted(place.iterdir()) if place.is_dir() else []:
             lab = lab_of(path.name, known) if path.is_dir() and not path.is_symlink() else ""
             if lab and lab not in seen:
-                yield Handed(folder.name, lab, None, None)
+                yield Handed(student, lab, None, None)
+
+
+def _zips(paths: Iterable[Path]) -> list[Path]:
+    """The zips among some files, hidden ones left out."""
+    return sorted(
+        path for path in paths if path.suffix.lower() == ".zip" and not path.name.startswith(".")
+    )
 
 
 def lab_of(name: str, known: Sequence[str]) -> str:
@@ -130,8 +151,9 @@ def lab_of(name: str, known: Sequence[str]) -> str:
 def _figures(notebook: Path, root: Path) -> tuple[str, ...]:
     """Pictures in the notebook's folder and below; of all where it is the student's own."""
     folder = notebook.parent
-    found = folder.rglob("*.png") if folder != root else folder.glob("*.png")
-    return tuple(str(p) for p in sorted(found)[:50] if p.is_file() and not p.is_symlink())
+    found = folder.rglob("*") if folder != root else folder.glob("*")
+    pictures = sorted(path for path in found if path.suffix.lower() == ".png")
+    return tuple(str(p) for p in pictures[:50] if p.is_file() and not p.is_symlink())
 
 
 def _time(path: Path) -> datetime | None:
@@ -158,7 +180,7 @@ def _unpack(archive: Path, to: Path, student: str, told: list[str]) -> None:
                 return
             total = 0
             for entry in entries:
-                place = _place(entry.filename, student)
+                place = _place(_name_of(entry), student)
                 if place is None:
                     continue
                 if entry.file_size > MOST_FILE or total > MOST_TOTAL:
@@ -170,7 +192,7 @@ def _unpack(archive: Path, to: Path, student: str, told: list[str]) -> None:
                 if len(data) > MOST_FILE:
                     told.append(f"{whose}: {entry.filename} is too large, and is left out")
                     continue
-                target = to / place
+                target = _free(to / place)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
                 _keep_time(target, entry)
@@ -187,7 +209,7 @@ def _place(name: str, student: str) -> Path | None:
     ]
     if not parts or any(part.startswith((".", "__MACOSX")) for part in parts):
         return None
-    if not parts[-1].lower().endswith((*_KEPT, ".zip")):
+    if not is_kept(parts[-1]):
         return None
     if student:
         return Path(*parts)
@@ -200,6 +222,26 @@ def _place(name: str, student: str) -> Path | None:
     if len(parts) > 2 and parts[0].casefold() in ("submitted", "submissions"):
         parts = parts[1:]
     return Path(*parts)
+
+
+def _name_of(entry: zipfile.ZipInfo) -> str:
+    """The name of a file in a zip. Many programs write UTF-8 and do not say so."""
+    if entry.flag_bits & 0x800:
+        return entry.filename
+    try:
+        return entry.filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return entry.filename
+
+
+def _free(path: Path) -> Path:
+    """The path, or one beside it where a zip has two files of one name."""
+    number = 1
+    made = path
+    while made.exists():
+        number += 1
+        made = path.with_stem(f"{path.stem} ({number})")
+    return made
 
 
 def _keep_time(path: Path, entry: zipfile.ZipInfo) -> None:

@@ -134,7 +134,7 @@ def gradescope(folder: Path, student: str) -> str:
     for row in account.rows:
         if row.result is not None:
             points = {"points": row.points, "maximum": row.maximum, "comment": row.comment}
-            mine.append({**row.result, **points})
+            mine.append({**row.shown, **points})
     return json.dumps(gradescope_results(mine), indent=1) + "\n"
 
 
@@ -221,7 +221,7 @@ def nbgrader(folder: Path, database: str) -> int:
             grade.auto_score, grade.needs_manual_grade = float(row.points), False
             comment = book.find_comment(*place, row.student)
             # nbgrader's feedback page shows it by way of Markdown.
-            said = words({**result, "comment": row.comment})[:10_000]
+            said = words({**row.shown, "comment": row.comment})[:10_000]
             comment.auto_comment = texts.for_markdown(said)
             written += 1
         book.db.commit()

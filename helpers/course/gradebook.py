@@ -11,15 +11,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from helpers import exercises, labs
-from helpers.course import decisions, grades, policy, roster
+from helpers.course import decisions, grades, policy, roster, texts, writing
 from helpers.course.decisions import Decision
-from helpers.course.policy import Policy
+from helpers.course.policy import GroupFound, Policy
 from helpers.course.roster import Student
 
 ROSTER, COURSE = ".roster.csv", ".course.toml"  # copies in a folder of grades
@@ -44,11 +44,27 @@ class Row:
     days: int = 0
     decision: Decision | None = None
     result: Mapping[str, Any] | None = None
+    groups: tuple[GroupFound, ...] = ()
 
     @property
     def comment(self) -> str:
         """The instructor's words."""
         return self.decision.comment if self.decision else ""
+
+    @property
+    def shown(self) -> Mapping[str, Any]:
+        """The result as its student may read it: of hidden cases nothing stands in it."""
+        result = self.result or {}
+        hidden = [case for one in self.groups if one.group.hidden for case in one.cases]
+        if all(case["right"] for case in hidden):
+            return result
+        wrong = [case for case in result["cases"] if not case["right"] and case not in hidden]
+        if wrong:
+            said, hint = wrong[0]["said"], wrong[0]["hint"]
+        else:
+            said, hint = f"FAIL {self.exercise}: right in all cases but hidden ones", ""
+        # A finding's line is that of one case, which may be a hidden one.
+        return {**result, "messages": [said], "hint": hint, "findings": [], "cases": []}
 
 
 @dataclass(frozen=True)
@@ -66,12 +82,15 @@ class Extra:
 
 @dataclass(frozen=True)
 class Account:
-    """A student with all rows. listed: whether the roster has the name."""
+    """A student with all rows. listed: whether the roster has the name; writing: what was written
+    beside the exercises, by the lab's number.
+    """
 
     student: Student
     rows: tuple[Row, ...]
     extras: tuple[Extra, ...] = ()
     listed: bool = True
+    writing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def _all(self) -> list[Row | Extra]:
@@ -105,7 +124,7 @@ class Gradebook:
     def account(self, name: str) -> Account:
         """Return a student's. Raises grades.GradesError."""
         for one in self.students:
-            if one.student.student == name:
+            if one.student.student == texts.name(name):
                 return one
         raise grades.GradesError(f"there are no results of {name!r}, and no row of the roster")
 
@@ -152,9 +171,17 @@ def read(folder: Path) -> Gradebook:
             for lab, name in wanted
             if student.student in names or not listed or (lab, name) in own
         )
-        extras = _extras(student.student, own, counts, decided)
-        accounts.append(Account(student, rows, extras, not listed or student.student in names))
+        beside = _writing(folder / student.student) if own else {}
+        extras = _extras(student.student, own, counts, decided, beside)
+        is_listed = not listed or student.student in names
+        accounts.append(Account(student, rows, extras, is_listed, beside))
     return Gradebook(tuple(accounts), tuple(wanted), counts, run)
+
+
+def _writing(folder: Path) -> dict[str, Mapping[str, Any]]:
+    """What a student wrote beside the exercises, by the lab's number."""
+    found = {path.parent.name: writing.load(path.parent) for path in folder.glob("*/.writing.json")}
+    return {labs.number(lab): one for lab, one in sorted(found.items()) if one is not None}
 
 
 def _wanted(counts: Policy, mine: Mapping[str, Mapping[tuple[str, str], Any]]) -> list:
@@ -181,7 +208,7 @@ def _row(
     own = result["maximum"] if result is not None else exercises.find(name).points
     maximum = float(of_lab.points.get(name, own))
     status = result["status"] if result is not None else MISSING
-    share_of_points = {"pass": 1.0, "budget": counts.over_budget}.get(status, 0.0)
+    share_of_points = counts.share_of_points(result) if result is not None else 0.0
     earned = None if status == "not_graded" else share_of_points * maximum
     at = _time(result.get("submitted")) if result is not None else None
     more = decided.get((student, lab, ""))
@@ -191,8 +218,9 @@ def _row(
     if decision is not None and decision.points is not None:
         points = decision.points
     weighted = None if points is None else points * of_lab.weight
+    groups = of_lab.groups(result) if result is not None else ()
     return Row(student, lab, name, status, weighted, maximum * of_lab.weight, earned, share, days,
-               decision, result)  # fmt: skip
+               decision, result, groups)  # fmt: skip
 
 
 def with_days(counts: Policy, student: str, lab: str, decision: Decision | None) -> Policy:
@@ -208,11 +236,14 @@ def _extras(
     own: Mapping[tuple[str, str], Mapping[str, Any]],
     counts: Policy,
     decided: Mapping[decisions.Key, Decision],
+    beside: Mapping[str, Mapping[str, Any]],
 ) -> tuple[Extra, ...]:
-    """Figures that were handed in, where the course gives points for them, and all else that was
-    decided beside the exercises.
+    """Figures that were handed in, predictions and texts, where the course gives points for them,
+    and all else that was decided beside the exercises.
     """
-    found: dict[tuple[str, str], float] = {}
+    found = {(lab.number, what): most for lab in counts.labs for what, most in lab.by_hand.items()}
+    # Nothing was handed in that somebody could read.
+    nothing = {(lab, what) for lab, what in found if not beside.get(lab, {}).get(what)}
     for (lab, _), result in own.items():
         for claim in result.get("figures", []) if counts.rubric else []:
             found[lab, claim["file"]] = sum(counts.rubric.values())
@@ -224,6 +255,7 @@ def _extras(
     for (lab, what), most in sorted(found.items()):
         decision = decided.get((student, lab, what))
         points = decision.points if decision else None
+        points = 0.0 if points is None and (lab, what) in nothing else points
         weight = counts.lab(lab).weight
         extras.append(
             Extra(

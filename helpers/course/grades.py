@@ -153,6 +153,19 @@ def results(folder: Path) -> Iterator[dict[str, Any]]:
             yield found
 
 
+def stale(folder: Path, students: set[str]) -> list[str]:
+    """Return a sentence where a folder of grades has results of other students than these."""
+    found = {path.parts[-3] for path in folder.glob("*/*/*.json")} - students
+    names = sorted(name for name in found if not name.startswith("."))
+    if not names:
+        return []
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return [
+        f"of an earlier run are the results of {', '.join(names[:20])}{more}: nothing of theirs "
+        f"was handed in now. Delete their folders in {folder} if they have left the course"
+    ]
+
+
 def place(folder: Path, student: str, lab: str, exercise: str) -> Path:
     """Where a result lies."""
     return folder / student / lab / f"{exercise}.json"

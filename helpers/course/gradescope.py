@@ -14,10 +14,10 @@ import zipfile
 from pathlib import Path
 
 from helpers import labs
-from helpers.course import submissions
+from helpers.course import policy, submissions
 from helpers.course.release import ReleaseError
 
-ROOT = submissions.ROOT
+ROOT = labs.ROOT
 _SETUP = """#!/usr/bin/env bash
 # Runs once, when Gradescope builds the container.
 set -e
@@ -66,8 +66,12 @@ _KEPT = (
 )
 
 
-def write(lab: str, to: Path) -> int:
-    """Write the zip for a lab; how many files. Raises release.ReleaseError."""
+def write(lab: str, to: Path, course: Path | None = None) -> int:
+    """Write the zip for a lab; how many files. course: a course.toml, for points and cases; its
+    deadlines are Gradescope's own. Raises release.ReleaseError, policy.PolicyError.
+    """
+    if course is not None:
+        policy.read(course)
     places = [p for p in submissions.places() if lab in (p.lab, labs.number(p.lab))]
     if not places:
         raise ReleaseError(f"lab {lab} has no exercise to grade")
@@ -83,7 +87,9 @@ def write(lab: str, to: Path) -> int:
         for one in ("pyproject.toml", "README.md", "LICENSE")
         if (ROOT / one).exists()
     }
-    files[submissions.LABS / f"{name}.ipynb"] = f"labs/{name}.ipynb"
+    files[labs.LABS / f"{name}.ipynb"] = f"labs/{name}.ipynb"
+    if course is not None:
+        files[course] = "course.toml"
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
         for script, text in (("setup.sh", _SETUP), ("run_autograder", _RUN.replace("@LAB@", name))):
             entry = zipfile.ZipInfo(script, (2020, 1, 1, 0, 0, 0))

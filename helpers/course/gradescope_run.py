@@ -7,16 +7,29 @@ import secrets
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from helpers.course import box, export, grades, grading, submissions
+from helpers import labs
+from helpers.course import (
+    box,
+    collect,
+    export,
+    gradebook,
+    grading,
+    submissions,
+)
+from helpers.course.errors import CourseError
+
+COURSE = labs.ROOT / "course.toml"  # where the autograder has one
+STUDENT = "student"  # Gradescope knows who
 
 
 def main(lab: str, submission: Path, results: Path) -> int:
     """Grade the one submission, and write results.json, whatever happens."""
     try:
         made = _graded(lab, submission)
-    except (box.NoBox, grades.GradesError, submissions.SubmissionError) as error:
+    except CourseError as error:
         # No score: Gradescope then says that the autograder failed, and nobody loses points.
         results.write_text(
             json.dumps({"output": f"This submission could not be graded: {error}"}) + "\n",
@@ -29,23 +42,32 @@ def main(lab: str, submission: Path, results: Path) -> int:
 
 def _graded(lab: str, submission: Path) -> dict:
     with tempfile.TemporaryDirectory(prefix="halo-gradescope-") as name:
-        folder = Path(name) / "submitted" / "student" / lab
+        scratch, to = Path(name), Path(name) / "grades"
+        folder = scratch / "submitted" / STUDENT / lab
         folder.mkdir(parents=True)
         for path in sorted(submission.rglob("*")):
-            if path.suffix in (".ipynb", ".png") and path.is_file() and not path.is_symlink():
-                shutil.copyfile(path, folder / path.name)
-        answers = list(submissions.answers(Path(name) / "submitted", submissions.places()))
-        try:
-            to = Path(name) / "grades"
-            grading.grade(
-                answers,
-                to,
-                grading.Plan(secrets.randbits(48), box.find_level(box.KINDS)),
-                ladders=False,
+            if collect.is_kept(path.name) and path.is_file() and not path.is_symlink():
+                target = folder / path.relative_to(submission)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+        where = tuple(place for place in submissions.places() if place.lab == lab)
+        told: list[str] = []
+        answers = [
+            replace(answer, submitted="")  # Gradescope knows when, and takes points away itself
+            for answer in submissions.answers(
+                scratch / "submitted", where, scratch / "zips", told
             )
-            return export.gradescope_results(list(grades.results(to)))
+        ]
+        gradebook.keep(to, COURSE if COURSE.is_file() else None, None)
+        plan = grading.Plan(
+            secrets.randbits(48), box.find_level(box.KINDS), policy=gradebook.policy_of(to)
+        )
+        try:
+            grading.grade(answers, to, plan, ladders=False)
         finally:
             grading.close()
+        made = json.loads(export.gradescope(to, STUDENT))
+        return {**made, "output": "\n".join([made["output"], *told])}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ not be graded says not_graded, with the reason, and has no points taken away fro
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,9 +23,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from helpers import exercises, labs
+from helpers import exercises, kernel_cells, kernels, labs
 from helpers.bench import png
-from helpers.course import box, figures, gpu, grades, judge, python_answers, texts, verdicts
+from helpers.course import (
+    box,
+    figures,
+    gpu,
+    grades,
+    judge,
+    python_answers,
+    texts,
+    verdicts,
+    workers,
+    writing,
+)
 from helpers.course.benches import Benches
 from helpers.course.errors import CourseError
 from helpers.course.policy import Policy
@@ -98,9 +110,7 @@ def grade(
         f"{len(answers):,} answers, {len(tasks):,} different texts, {len(known):,} known already",
     )
     if waiting:
-        # Workers of this machine then find it made; on a new machine that takes minutes.
-        say(0, len(waiting), "the simulator is made ready")
-        library.build()
+        library.build()  # workers of this machine then find it made
     done = 0
     for task, found in _graded(waiting, plan):
         known[task.key] = result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
@@ -121,6 +131,7 @@ def grade(
         counts[result["status"]] = counts.get(result["status"], 0) + 1
         grades.save(grades.place(to, student, lab, name), result)
     _claims(answers, to)
+    _writing(answers, to)
     own = _ladders(answers, to, plan) if ladders else {}
     about = _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
     grades.save(to / grades.RUN, {**about, "told": list(told)})
@@ -135,7 +146,8 @@ def _chosen(results: list[dict[str, Any]], policy: Policy) -> dict[str, Any]:
     def worth(one: Mapping[str, Any]) -> tuple[float, str]:
         at = datetime.fromisoformat(one["submitted"]) if one["submitted"] else None
         share, _ = policy.share_of_time(one["student"], labs.number(one["lab"]), at)
-        return (one["points"] or 0.0) * share if policy.take == "best" else 0.0, one["submitted"]
+        worth = policy.share_of_points(one) * share
+        return worth if policy.take == "best" else 0.0, one["submitted"]
 
     best = max(range(len(results)), key=lambda k: worth(results[k]))
     return {**results[best], "attempts": len(results)}
@@ -202,20 +214,50 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
             handed.setdefault((answer.student, answer.lab), []).append(answer)
     for (student, lab), mine in handed.items():
         found = {a.exercise: grades.load(grades.place(to, student, lab, a.exercise)) for a in mine}
-        totals = {
-            name: result.get("totals", {}) for name, result in found.items() if result is not None
+        known = {
+            _cell_name(name): _again(result) for name, result in found.items() if result is not None
         }
         claims = []
         for path in dict.fromkeys(path for answer in mine for path in answer.figures):
             about = {"file": texts.clean(Path(path).name), "picture": _kept_picture(Path(path), to)}
             try:
-                claim = figures.check(figures.claimed(Path(path)), totals)
+                claim = figures.check(figures.claimed(Path(path)), known)
             except figures.ClaimError as error:
                 claim = {"rows": [], "problems": [str(error)]}
+            except Exception as error:  # one student's file must not stop the others
+                said = f"{about['file']} cannot be checked ({type(error).__name__})"
+                claim = {"rows": [], "problems": [said]}
             claims.append({**claim, **about})
         for name, result in found.items():
             if result is not None:
                 grades.save(grades.place(to, student, lab, name), {**result, "figures": claims})
+
+
+def _writing(answers: Sequence[Answer], to: Path) -> None:
+    """Keep what students wrote beside their answers: of each lab the last notebook that was handed
+    in.
+    """
+    last: dict[tuple[str, str], Answer] = {}
+    for answer in answers:
+        place = answer.student, answer.lab
+        if place not in last or answer.submitted >= last[place].submitted:
+            last[place] = answer
+    for (student, lab), answer in last.items():
+        grades.save(to / student / lab / writing.FILE, answer.writing)
+
+
+def _cell_name(name: str) -> str:
+    return getattr(exercises.find(name), "cell_name", name)
+
+
+def _again(result: Mapping[str, Any]) -> figures.Again:
+    """What is known of a student's kernel, for the figures that show it."""
+    text = str(result["text"])
+    with contextlib.suppress(kernel_cells.CellError):  # of an answer in Python
+        text = kernel_cells.parse(text).source
+    right = result["status"] in ("pass", "budget", "not_graded")
+    sha256, gpu = kernels.code_sha256(text), str(result.get("gpu", ""))
+    return figures.Again(result.get("totals", {}), sha256, right, gpu)
 
 
 def _kept_picture(path: Path, to: Path) -> str:
@@ -381,6 +423,7 @@ def _client(plan: Plan) -> Iterator[Any]:
     )
     if plan.cluster:
         with Client(plan.cluster, timeout="30s") as client:
+            client.register_plugin(workers.plugin(workers.Machine.built()))
             yield client
         return
     local = {

@@ -11,13 +11,14 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from helpers import exercises, kernel_cells
 from helpers.bench.cost import cycles
-from helpers.course import python_answers, texts, wire
+from helpers.course import policy, python_answers, texts, wire
 from helpers.course.benches import Benches
 from helpers.course.box import Ended
 from helpers.course.verdicts import SENTENCES, Graded, not_begun, without_run
@@ -25,6 +26,7 @@ from helpers.exercises import gate
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.outcome import Counts, Outcome, Spread, Traffic
+from helpers.exercises.verdict import Verdict
 from helpers.kernel_cells import CellError
 from helpers.simulator import Finding, toolkit
 
@@ -70,20 +72,15 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, 
         cases = exercise.fitted(kernel_cells.head(text), seed)
     except (CellError, ValueError, ArithmeticError, TypeError) as error:
         return without_run(exercise, "refused", f"the %%kernel line: {error}"[:2_000]), None
-    expected = [
-        (case.arrays[n].dtype, case.arrays[n].shape) for case in cases for n in case.outputs
-    ]
-    how = {
-        "turns": exercise.turns,
-        "spread": True,
-        "limit_s": exercise.limit_s,
-    }
-    with_counts = benches.of("kernel").run(job(text, cases, how), wire.size(expected))
+    with_counts = benches.of("kernel").run(job(exercise, text, cases), wire.size(_outputs(cases)))
     if with_counts.status != "done":
         sentence = SENTENCES[with_counts.status].format(with_counts.said)
         return without_run(exercise, with_counts.status, sentence), with_counts
     try:
-        found = _of_answer(exercise, cases, with_counts.answer, seed)
+        found, outcomes = _of_answer(exercise, cases, with_counts.answer, seed)
+        if outcomes and outcomes[-1].stopped != "time" and len(outcomes) < len(cases):
+            outcomes += _of_rest(exercise, text, cases[len(outcomes) :], benches)
+        found = replace(found, cases=_each(exercise, cases, outcomes, seed))
     except (
         wire.MessageError,
         KeyError,
@@ -101,7 +98,48 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, 
     return found, with_counts
 
 
-def _of_answer(exercise: Exercise, cases: Sequence[Case], answer: bytes, seed: int) -> Graded:
+def _of_rest(
+    exercise: Exercise, text: str, cases: Sequence[Case], benches: Benches
+) -> tuple[Outcome, ...]:
+    """The outcomes of cases behind the one that ended a run, each by itself and without counters:
+    a course may give points for some cases.
+    """
+    ended = benches.of("kernel").run(
+        job(exercise, text, cases, each=True), wire.size(_outputs(cases))
+    )
+    if ended.status != "done":
+        return ()
+    notes, start = wire.content(ended.answer)
+    if "outcomes" not in notes:
+        return ()
+    return _outcomes(texts.clean(notes)["outcomes"], cases, ended.answer, start, counted=False)
+
+
+def _each(
+    exercise: Exercise, cases: Sequence[Case], outcomes: Sequence[Outcome], seed: int
+) -> tuple[dict[str, Any], ...]:
+    """What became of each case, as plain values: its title and kinds, whether it came out right,
+    and what is wrong.
+    """
+    not_run = Verdict(exercise.name, "time", "it was not run", 0.0, exercise.points)
+    judged = exercise.of_each(outcomes, seed)
+    rest = (not_run,) * (len(cases) - len(judged))
+    return tuple(
+        {
+            "title": case.title,
+            "kinds": policy.kinds(case),
+            "right": verdict is None,
+            "said": "" if verdict is None else verdict.message[:2_000],
+            "hint": "" if verdict is None else verdict.hint[:2_000],
+        }
+        for case, verdict in zip(cases, (*judged, *rest), strict=True)
+    )
+
+
+def _of_answer(
+    exercise: Exercise, cases: Sequence[Case], answer: bytes, seed: int
+) -> tuple[Graded, tuple[Outcome, ...]]:
+    """What is found, and the outcomes, up to the first case that was stopped."""
     notes, start = wire.content(answer)
     notes = texts.clean(notes)
     if stopped := notes.get("stopped"):
@@ -114,17 +152,18 @@ def _of_answer(exercise: Exercise, cases: Sequence[Case], answer: bytes, seed: i
             if status == "compile"
             else said
         )
-        return without_run(exercise, status, message)
+        return without_run(exercise, status, message), ()
     outcomes = _outcomes(notes["outcomes"], cases, answer, start)
     verdict = exercise.verdict(outcomes, seed)
     findings = [f for one in outcomes for f in one.findings]
     whole = len(outcomes) == len(cases) and verdict.status in ("pass", "budget")
-    return Graded(
+    graded = Graded(
         verdict,
         tuple(_plain_finding(f) for f in findings[:5]),
         cost(cases, outcomes) if whole else None,
         totals(outcomes),
     )
+    return graded, outcomes
 
 
 def _plain_finding(finding: Finding) -> dict[str, Any]:
@@ -168,10 +207,13 @@ def totals(outcomes: Sequence[Outcome]) -> dict[str, int]:
 # Jobs and answers
 
 
-def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
+def job(exercise: Exercise, text: str, cases: Sequence[Case], each: bool = False) -> bytes:
     """What the box gets: the text, and the cases' inputs and launches. No reference, no facts, no
-    seed.
+    seed. each: run each case by itself, without counters.
     """
+    how: dict[str, Any] = {"limit_s": exercise.limit_s}
+    if not each:
+        how |= {"turns": exercise.turns, "spread": True}
     arrays: list[np.ndarray] = []
     plain_cases = []
     for case in cases:
@@ -199,18 +241,26 @@ def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
         plain_cases.append({**about, "steps": steps})
     shapes = [[a.dtype.str, list(a.shape)] for a in arrays]
     return wire.pack(
-        {"text": text, "cases": plain_cases, "arrays": shapes, "how": dict(how)}, arrays
+        {"text": text, "cases": plain_cases, "arrays": shapes, "how": how, "each": each}, arrays
     )
 
 
+def _outputs(cases: Sequence[Case]) -> list[tuple[np.dtype, tuple[int, ...]]]:
+    """The types and shapes of what comes back."""
+    return [(case.arrays[n].dtype, case.arrays[n].shape) for case in cases for n in case.outputs]
+
+
 def _outcomes(
-    notes: Sequence[Mapping[str, Any]], cases: Sequence[Case], answer: bytes, start: int
+    notes: Sequence[Mapping[str, Any]],
+    cases: Sequence[Case],
+    answer: bytes,
+    start: int,
+    counted: bool = True,
 ) -> tuple[Outcome, ...]:
     if not isinstance(notes, list) or len(notes) > len(cases):
         raise wire.MessageError("there are more outcomes than cases")
     ran = cases[: len(notes)]
-    expected = [(case.arrays[n].dtype, case.arrays[n].shape) for case in ran for n in case.outputs]
-    stored = iter(wire.arrays(answer, start, expected))
+    stored = iter(wire.arrays(answer, start, _outputs(ran)))
     made = []
     for case, note in zip(ran, notes, strict=True):
         arrays = {name: next(stored) for name in case.outputs}
@@ -225,7 +275,7 @@ def _outcomes(
             spread = Spread(_count(even), _count(odd), max(first, -1), max(busiest, -1))
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
-        if not stopped and len(counts) != len(case.steps):
+        if counted and not stopped and len(counts) != len(case.steps):
             raise wire.MessageError("not every launch has counters")
         said, printed = str(note["said"])[:5_000], str(note["printed"])[:20_000]
         lines = _count(note["lines"])

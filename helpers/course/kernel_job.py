@@ -24,7 +24,8 @@ def run(message: bytes, answer: int) -> None:
     job, start = wire.content(message)
     cases = _cases(job, message, start)
     try:
-        seen = outcome.run(kernel_cells.parse(job["text"]), cases, **job["how"])
+        run = outcome.each if job["each"] else outcome.run
+        seen = run(kernel_cells.parse(job["text"]), cases, **job["how"])
     except outcome.DoesNotCompile as error:
         return _write(answer, wire.pack({"stopped": "compile", "said": str(error)[:20_000]}))
     except CompilerCrashed as error:

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import exercises, labs
-from helpers.course import release, submissions
+from helpers.course import notebooks, release
 from helpers.course.errors import CourseError
 
-ROOT = submissions.ROOT
+ROOT = labs.ROOT
 _FOLDERS = ("helpers", "kernels", "data")
 _FILES = ("pyproject.toml", "environment.yml", "Makefile", "LICENSE", "CITATION.cff", "INSTALL.md",
           "README.md", "START.md")  # fmt: skip
@@ -53,7 +53,7 @@ def write(wanted: Sequence[str], to: Path) -> int:
         target = to / "labs" / labs.place(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    shutil.copyfile(submissions.LABS / "README.md", to / "labs" / "README.md")
+    shutil.copyfile(labs.LABS / "README.md", to / "labs" / "README.md")
     return sum(path.is_file() for path in to.rglob("*"))
 
 
@@ -69,4 +69,4 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
 
 
 def _needs_solution(cell: dict) -> bool:
-    return cell["cell_type"] == "code" and bool(re.search(r"\bsolution", submissions.source(cell)))
+    return cell["cell_type"] == "code" and bool(re.search(r"\bsolution", notebooks.source(cell)))

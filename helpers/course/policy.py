@@ -10,14 +10,20 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from helpers import exercises, labs
+from helpers.course import texts, writing
 from helpers.course.errors import CourseError
+from helpers.exercises.base import NOTEBOOK_SEED
+from helpers.exercises.cases import Case
+from helpers.exercises.exercise import Exercise
 
 EXAMPLE = """# How this course counts. Every line but [labs] may be left out.
 title = "Programming GPUs, autumn"
@@ -31,12 +37,23 @@ most_days = 5                # later than that a submission is worth nothing
 
 [labs.101]
 deadline = 2026-10-05T18:00:00
+[labs.101.by_hand]           # points that an instructor gives, by `override`
+predictions = 2
+written = 3                  # texts that a student has added or changed
 [labs.103]
 deadline = 2026-10-12T18:00:00
 weight = 2                   # its points count twice
 [labs.103.points]            # of exercises; else those of the exercise itself
 squares = 1
 transpose = 3
+[[labs.103.cases.squares]]   # points for some of the grader's cases; else all must be right
+name = "one warp"
+when = {values = [1, 32]}    # a case that makes from 1 to 32 values; also kinds, such as size
+weight = 2
+[[labs.103.cases.squares]]   # without `when`: all other cases
+name = "larger blocks"
+weight = 1
+hidden = true                # students read whether these are right, and nothing else of them
 
 [rubric]                     # of each figure that is handed in, by hand: what, and how many points
 "axes have names and units" = 1
@@ -70,13 +87,67 @@ class Late:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Some of the grader's cases for an exercise, which are right together or not at all. when: by
+    kind of case the value that it must have, or the first and the last of a range; hidden: students
+    read whether these cases are right, and nothing else of them.
+    """
+
+    name: str
+    weight: float = 1.0
+    hidden: bool = False
+    when: Mapping[str, Any] = field(default_factory=dict)
+
+    def has(self, kinds: Mapping[str, Any]) -> bool:
+        """Whether a case of these kinds is one of the group."""
+        return all(kind in kinds and _is_in(kinds[kind], one) for kind, one in self.when.items())
+
+
+def _is_in(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list) and len(wanted) == 2 and isinstance(value, int | float):
+        return wanted[0] <= value <= wanted[1]
+    return value == wanted
+
+
+@dataclass(frozen=True)
+class GroupFound:
+    """A group, and what became of its cases, as results have them."""
+
+    group: Group
+    cases: tuple[Mapping[str, Any], ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether all of them are right."""
+        return all(case["right"] for case in self.cases)
+
+
+@dataclass(frozen=True)
 class Lab:
-    """A lab of the course. deadline: of the clock where `grade` runs; points: by exercise."""
+    """A lab of the course. deadline: of the clock where `grade` runs; points: by exercise; cases:
+    groups of cases by exercise. A case is one of the first group that has it. by_hand: the most
+    points for "predictions" and what is "written".
+    """
 
     number: str
     deadline: datetime | None = None
     weight: float = 1.0
     points: Mapping[str, float] = field(default_factory=dict)
+    cases: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
+    by_hand: Mapping[str, float] = field(default_factory=dict)
+
+    def groups(self, result: Mapping[str, Any]) -> tuple[GroupFound, ...]:
+        """Return the groups of an exercise that cases of a result are in."""
+        groups = self.cases.get(result["exercise"], ())
+        cases = result.get("cases", [])
+        first = [next((g for g in groups if g.has(case["kinds"])), None) for case in cases]
+        found = [
+            GroupFound(
+                group, tuple(case for case, of in zip(cases, first, strict=True) if of is group)
+            )
+            for group in groups
+        ]
+        return tuple(one for one in found if one.cases)
 
 
 @dataclass(frozen=True)
@@ -96,6 +167,17 @@ class Policy:
     def lab(self, number: str) -> Lab:
         """Return a lab of the course, by its number."""
         return next((one for one in self.labs if one.number == number), Lab(number))
+
+    def share_of_points(self, result: Mapping[str, Any]) -> float:
+        """Return the share of the points that a verdict is worth. What is wrong in some cases, and
+        gets points for others, counts as over its budget there.
+        """
+        if result["status"] in ("pass", "budget"):
+            return 1.0 if result["status"] == "pass" else self.over_budget
+        groups = self.lab(labs.number(result["lab"])).groups(result)
+        whole = sum(one.group.weight for one in groups)
+        right = sum(one.group.weight for one in groups if one.right)
+        return self.over_budget * right / whole if whole else 0.0
 
     def share_of_time(self, student: str, number: str, handed_in: datetime | None) -> tuple:
         """Return the share of the points that is left of what was handed in then, and the days that
@@ -140,7 +222,7 @@ def _policy(given: Mapping[str, Any]) -> Policy:
         ),
         labs=tuple(_lab(str(number), one) for number, one in _table(given, "labs").items()),
         extensions={
-            str(student): {
+            texts.name(student): {
                 str(lab): _number(f"extensions.{student}.{lab}", days) for lab, days in one.items()
             }
             for student, one in _table(given, "extensions").items()
@@ -160,13 +242,17 @@ def _policy(given: Mapping[str, Any]) -> Policy:
 def _lab(number: str, given: Any) -> Lab:
     if not isinstance(given, dict):
         raise PolicyError(f"labs.{number} = {given!r}; write a table, [labs.{number}]")
-    _known(f"[labs.{number}]", given, ("deadline", "weight", "points"))
+    _known(f"[labs.{number}]", given, ("deadline", "weight", "points", "cases", "by_hand"))
     mine = exercises_of(number)
     if not mine:
         known = ", ".join(sorted({labs.number(exercises.find(n).lab) for n in exercises.names()}))
         raise PolicyError(f"[labs.{number}]: no lab {number} has an exercise; these have: {known}")
     points = _table(given, "points")
     _known(f"[labs.{number}.points]", points, mine)
+    cases = _table(given, "cases")
+    _known(f"[labs.{number}.cases]", cases, mine)
+    by_hand = _table(given, "by_hand")
+    _known(f"[labs.{number}.by_hand]", by_hand, writing.KINDS)
     deadline = given.get("deadline")
     if deadline is not None and not isinstance(deadline, datetime):
         raise PolicyError(
@@ -180,7 +266,53 @@ def _lab(number: str, given: Any) -> Lab:
         deadline,
         _number(f"labs.{number}.weight", given.get("weight", 1.0)),
         {name: _number(f"labs.{number}.points.{name}", n) for name, n in points.items()},
+        {name: _groups(f"labs.{number}.cases.{name}", name, made) for name, made in cases.items()},
+        {what: _number(f"labs.{number}.by_hand.{what}", n) for what, n in by_hand.items()},
     )
+
+
+def _groups(where: str, exercise: str, given: Any) -> tuple[Group, ...]:
+    """The groups of an exercise's cases, each of which has a case of the notebook."""
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise PolicyError(f"{where} = {given!r}; write tables, [[{where}]]")
+    found = exercises.find(exercise)
+    if not isinstance(found, Exercise):
+        raise PolicyError(f"{where}: an answer in Python has no cases; leave it out")
+    cases = [{"kinds": kinds(case), "right": True} for case in found.all_cases(NOTEBOOK_SEED)]
+    groups = tuple(_group(where, k, one, cases) for k, one in enumerate(given, 1))
+    own = Lab("", cases={exercise: groups}).groups({"exercise": exercise, "cases": cases})
+    for group in groups:
+        if group not in [one.group for one in own]:
+            raise PolicyError(
+                f"{where}: no case is left for {group.name!r}; there are: "
+                + "; ".join(str(case["kinds"]) for case in cases)
+            )
+    return groups
+
+
+def _group(
+    where: str, place: int, given: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]
+) -> Group:
+    _known(f"[[{where}]]", given, ("name", "weight", "hidden", "when"))
+    when, hidden = _table(given, "when"), given.get("hidden", False)
+    _known(f"{where}: when", when, sorted({kind for case in cases for kind in case["kinds"]}))
+    if not isinstance(hidden, bool):
+        raise PolicyError(f"{where}: hidden = {hidden!r}; it must be true or false")
+    weight = _number(f"{where}: weight", given.get("weight", 1.0))
+    return Group(str(given.get("name", f"group {place}")), weight, hidden, when)
+
+
+def kinds(case: Case) -> dict[str, Any]:
+    """Return the kinds of a case as JSON has them, with the number of values that it makes."""
+    return {"values": case.count, **{name: _plain(one) for name, one in case.kinds.items()}}
+
+
+def _plain(kind: Any) -> Any:
+    if isinstance(kind, np.generic):
+        return kind.item()
+    if isinstance(kind, tuple) and not hasattr(kind, "_fields"):
+        return [_plain(one) for one in kind]
+    return kind if isinstance(kind, bool | int | float | str) else str(kind)
 
 
 def exercises_of(number: str) -> list[str]:

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from helpers import labs
-from helpers.course import grades, submissions
+from helpers.course import grades, notebooks, submissions
 from helpers.course.errors import CourseError
 from helpers.course.submissions import Place
 
-ROOT = submissions.ROOT
+ROOT = labs.ROOT
 _SOLUTION = re.compile(
     r"[^\n]*(?://|#) BEGIN SOLUTION[^\n]*\n(?:.*\n)*?[^\n]*(?://|#) END SOLUTION[^\n]*\n?"
 )
@@ -114,7 +114,7 @@ class _Links:
         """Mend the links in a notebook's texts."""
         for cell in book["cells"]:
             if cell["cell_type"] == "markdown":
-                text = _LINK.sub(self._link, submissions.source(cell))
+                text = _LINK.sub(self._link, notebooks.source(cell))
                 cell["source"] = text.splitlines(keepends=True)
 
     def _link(self, found: re.Match[str]) -> str:
@@ -142,7 +142,7 @@ class _Links:
 
 def _glossary() -> str:
     """The glossary of the labs, without its links to labs."""
-    text = (submissions.LABS / "README.md").read_text(encoding="utf-8")
+    text = (labs.LABS / "README.md").read_text(encoding="utf-8")
     found = re.search(r"^## Glossary\n.*?(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
     if found is None:
         raise ReleaseError("labs/README.md has no section `## Glossary`, to which labs link")
@@ -192,7 +192,7 @@ def student_copy(path: Path) -> dict[str, Any]:
     book = copy.deepcopy(book)
     cells = []
     for cell in book["cells"]:
-        text = submissions.source(cell)
+        text = notebooks.source(cell)
         tags = cell.get("metadata", {}).get("tags", [])
         if "solution" in tags:
             continue

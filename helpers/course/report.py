@@ -2,6 +2,7 @@
 
     report.write(Path("grades"), Path("report"))
     report/index.html             the class, for the instructors
+    report/writing.html           predictions and texts, with points to give
     report/figures.html           figures that were handed in, with points to give
     report/similar.html           answers that are alike
     report/students/STUDENT.html  one student's own results: safe to hand out
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises, labs
-from helpers.course import drawings, export, gradebook, grades, similarity, texts
+from helpers.course import drawings, export, gradebook, grades, similarity, texts, writing
 from helpers.course.errors import CourseError
 from helpers.course.gradebook import Account, Gradebook
 
@@ -53,13 +54,16 @@ def write(folder: Path, to: Path) -> int:
     for account in book.students:
         page = student_page(account, book)
         texts.write(to / "students" / f"{account.student.student}.html", page)
-    texts.write(to / "index.html", _class(book, results, len(claims), len(alike)))
+    counts = {"figures": len(claims), "similar": len(alike)}
+    texts.write(to / "index.html", _class(book, results, counts))
     rubric = list(book.policy.rubric.items())
     figures = _render("figures.html", title="Figures", claims=claims, rubric=rubric)
     texts.write(to / "figures.html", figures)
+    read = _all_writing(book, folder)
+    texts.write(to / "writing.html", _render("writing.html", title="Written", written=read))
     texts.write(to / "similar.html", _render("similar.html", title="Alike", groups=alike))
     texts.write(to / "grades.csv", export.csv(folder))
-    return len(book.students) + 3
+    return len(book.students) + 4
 
 
 def _render(template: str, **values: Any) -> str:
@@ -98,7 +102,9 @@ def _number(value: float) -> str:
 # ---- the class ----
 
 
-def _class(book: Gradebook, results: Sequence[Mapping[str, Any]], figures: int, alike: int) -> str:
+def _class(
+    book: Gradebook, results: Sequence[Mapping[str, Any]], counts: Mapping[str, int]
+) -> str:
     by_place = {
         one.student.student: {(row.lab, row.exercise): row for row in one.rows}
         for one in book.students
@@ -122,8 +128,7 @@ def _class(book: Gradebook, results: Sequence[Mapping[str, Any]], figures: int, 
         histogram=_drawn(drawings.histogram(totals, most, "points", "students")),
         cells=cells,
         leaders=leaders,
-        figures=figures,
-        similar=alike,
+        counts=counts,
     )
 
 
@@ -184,12 +189,19 @@ def student_page(account: Account, book: Gradebook) -> str:
         run=book.run,
         results=[_result(row, book.run) for row in account.rows],
         claims=claims,
+        written=[_written(account, lab, one) for lab, one in account.writing.items()],
     )
+
+
+def _written(account: Account, lab: str, one: Mapping[str, Any]) -> dict[str, Any]:
+    """What a student wrote beside the exercises of a lab, and the points for it."""
+    extras = [e for e in account.extras if e.lab == lab and e.what in writing.KINDS]
+    return {"student": account.student.shown, "lab": lab, "extras": extras, **one}
 
 
 def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
     known = row.exercise in exercises.names()
-    result: Mapping[str, Any] = row.result or {}
+    result = row.shown
     counters = result.get("counters", {})
     none = [what for what, (amount, limit) in counters.items() if amount == limit == 0]
     found = {one["line"]: one for one in result.get("findings", [])}
@@ -208,6 +220,9 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
         "none": none,
         "costs": _costs(row.exercise, [result], run, row.student) if result else "",
         "found": bool(found),
+        "groups": [
+            (one.group.name, one.group.weight, one.right, len(one.cases)) for one in row.groups
+        ],
         "listing": [
             {
                 "number": number,
@@ -233,17 +248,34 @@ def _all_claims(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
         name = account.student.student
         for row in account.rows:
             for claim in (row.result or {}).get("figures", []):
-                command = shlex.join(
-                    ["python", "-m", "helpers.course", "override", name, row.lab, claim["file"]]
-                )
                 found[name, row.lab, claim["file"]] = {
                     **_claim(row.lab, claim),
                     "student": account.student.shown,
                     "extra": extras.get((row.lab, claim["file"])),
                     "picture": _picture(folder, claim),
-                    "command": f'{command} --points N --comment "..." --grades {folder}',
+                    "command": _override(name, row.lab, claim["file"], folder),
                 }
     return [found[key] for key in sorted(found)]
+
+
+def _all_writing(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
+    """What all students wrote, by lab, with what an instructor types to give points."""
+    found = []
+    for account in book.students:
+        for lab, one in account.writing.items():
+            commands = [
+                _override(account.student.student, lab, what, folder)
+                for what in writing.KINDS
+                if one[what]
+            ]
+            if commands:
+                found.append({**_written(account, lab, one), "commands": commands})
+    return sorted(found, key=lambda one: one["lab"])
+
+
+def _override(student: str, lab: str, what: str, folder: Path) -> str:
+    command = shlex.join(["python", "-m", "helpers.course", "override", student, lab, what])
+    return f'{command} --points N --comment "..." --grades {folder}'
 
 
 def _picture(folder: Path, claim: Mapping[str, Any]) -> str:
@@ -274,6 +306,7 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> dict[str, Any]:
             for one in rows
             for name, pair in one.get("counters", {}).items()
         ],
+        "timed": list(dict.fromkeys((one["series"], one["gpu"]) for one in rows if one.get("gpu"))),
         "drawing": _drawn(drawings.pairs(times, *words)) if times else "",
     }
 

@@ -57,7 +57,7 @@ def read(path: Path) -> tuple[Student, ...]:
     found: dict[str, Student] = {}
     for number, row in enumerate(rows, 2):
         cells = {name: texts.clean(cell.strip()) for name, cell in zip(columns, row, strict=False)}
-        name = cells.get("student", "")
+        name = cells["student"] = texts.name(cells.get("student", ""))
         if not any(cells.values()):
             continue
         if not name:

@@ -12,22 +12,14 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from helpers import exercises, labs
-from helpers.course import collect, texts
-from helpers.course.errors import CourseError
-
-ROOT = labs.ROOT
-LABS = labs.LABS
-MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
-
-
-class SubmissionError(CourseError, ValueError):
-    """A notebook or a folder that cannot be read as a submission; the message says why."""
+from helpers.course import collect, notebooks, writing
+from helpers.course.notebooks import SubmissionError
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ class Place:
 class Answer:
     """An answer of a student: text is "" where there is none, and `missing` says why then; by:
     "name" or "id"; note: what its student should hear of how it was found; submitted: when, as ISO
-    8601, "" where nobody knows.
+    8601, "" where nobody knows; writing: what else its student wrote into the notebook.
     """
 
     student: str
@@ -61,35 +53,7 @@ class Answer:
     figures: tuple[str, ...] = ()
     note: str = ""
     submitted: str = ""
-
-
-def notebook(path: Path) -> list[dict[str, Any]]:
-    """The cells of a notebook. Raises SubmissionError."""
-    try:
-        if path.is_symlink() or not path.is_file():
-            raise SubmissionError(f"{path.name} is not a plain file")
-        if path.stat().st_size > MOST_NOTEBOOK:
-            raise SubmissionError(
-                f"{path.name} has {path.stat().st_size >> 20:,} MiB; at most "
-                f"{MOST_NOTEBOOK >> 20} are read"
-            )
-        cells = texts.clean(json.loads(path.read_bytes().decode("utf-8-sig"))["cells"])
-        assert isinstance(cells, list)
-        return [cell for cell in cells if isinstance(cell, dict)]
-    except SubmissionError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError) as error:
-        raise SubmissionError(
-            f"{path.name} cannot be read as a notebook ({type(error).__name__})"
-        ) from None
-
-
-def source(cell: Mapping[str, Any]) -> str:
-    """The text of a cell, which a file holds as one text or as lines."""
-    text = cell.get("source", "")
-    if isinstance(text, list):
-        text = "".join(line for line in text if isinstance(line, str))
-    return text if isinstance(text, str) else ""
+    writing: Mapping[str, Any] = field(default_factory=dict)
 
 
 @cache
@@ -97,9 +61,9 @@ def places() -> tuple[Place, ...]:
     """Where the answers stand in the labs of this repository, in the order of the labs."""
     found = []
     for path in labs.notebooks():
-        cells = [cell for cell in notebook(path) if cell.get("cell_type") == "code"]
+        cells = [cell for cell in notebooks.read(path) if cell.get("cell_type") == "code"]
         for name, begins, points in _answers_of(path.stem):
-            at = next((cell for cell in cells if source(cell).startswith(begins)), None)
+            at = next((cell for cell in cells if notebooks.source(cell).startswith(begins)), None)
             if at is not None:
                 found.append(Place(name, path.stem, str(at.get("id", "")), begins, points))
     return tuple(found)
@@ -160,7 +124,7 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
         missing = "no notebook was handed in"
     else:
         try:
-            cells = notebook(one.notebook)
+            cells = notebooks.read(one.notebook)
         except SubmissionError as error:
             missing = str(error)
     mine = [place for place in where if place.lab == one.lab]
@@ -170,9 +134,10 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
         if not mine:
             told.append(f"{one.student}: {name} is no lab of this course, and is left out")
     at = one.at.isoformat(timespec="seconds") if one.at is not None else ""
+    beside = {lab: writing.of_cells(cells, lab) for lab in {place.lab for place in mine}}
     for place in mine:
         found = _answer(one.student, place, cells, name, missing, one.figures)
-        yield replace(found, submitted=at)
+        yield replace(found, submitted=at, writing=beside[place.lab])
 
 
 def _begun(mine: list[Answer]) -> Iterator[Answer]:
@@ -206,7 +171,8 @@ def _answer(
 def _text(cells: list[dict[str, Any]], place: Place) -> tuple[str, str, str]:
     """The text of an answer, how it was found, and a note."""
     exercise = exercises.find(place.exercise)
-    every = [(cell.get("id"), source(cell)) for cell in cells if cell.get("cell_type") == "code"]
+    code = [cell for cell in cells if cell.get("cell_type") == "code"]
+    every = [(cell.get("id"), notebooks.source(cell)) for cell in code]
     named = [text for _, text in every if exercise.is_answer(text)]
     begun = [text for text in named if not exercise.is_stub(text)]
     if begun:
@@ -228,7 +194,7 @@ def of_notebook(path: Path) -> list[Answer]:
     """The answers in one notebook, whatever its name: of the labs whose exercise cells it has.
     Raises SubmissionError.
     """
-    cells = notebook(path)
+    cells = notebooks.read(path)
     ids = {cell.get("id") for cell in cells}
     mine = [
         place

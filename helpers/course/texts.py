@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ def clean(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean(key): clean(one) for key, one in value.items()}
     return value
+
+
+def name(text: str) -> str:
+    """Return a name in one form: two programs may write the same letters in two ways."""
+    return unicodedata.normalize("NFC", text)
 
 
 def write(path: Path, text: str) -> None:

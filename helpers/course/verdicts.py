@@ -21,13 +21,14 @@ NOT_BEGUN = "NOT BEGUN {}: the cell is still as it was given."
 class Graded:
     """verdict: of the exercise; its status may also be "memory", "crash" or "not_graded"; findings:
     plain values of the first ones; cost: estimated cycles of a multiprocessor for each value;
-    totals: counters of all launches.
+    totals: counters of all launches; cases: plain values of each case, as `judge` makes them.
     """
 
     verdict: Verdict
     findings: tuple[Mapping[str, Any], ...] = ()
     cost: float | None = None
     totals: Mapping[str, int] = field(default_factory=dict)
+    cases: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a file."""
@@ -42,6 +43,7 @@ class Graded:
             "findings": [dict(finding) for finding in self.findings],
             "cost": self.cost,
             "totals": dict(self.totals),
+            "cases": [dict(case) for case in self.cases],
         }
 
 

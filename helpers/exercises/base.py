@@ -25,7 +25,7 @@ watchers: list[Callable[[], None]] = []  # called after each check
 
 @dataclass(frozen=True, kw_only=True)
 class BaseExercise(abc.ABC):
-    """An exercise of a lab. folder: of its module, with the stub and the solution; hints: in the
+    """An exercise of a lab. folder: of its module, with the solution; hints: in the
     order in which a notebook shows them; place: among the exercises of its lab; limit_s: seconds of
     one run.
     """

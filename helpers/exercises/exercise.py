@@ -215,6 +215,16 @@ class Exercise(BaseExercise):
             return self._verdict("refused", "the counters are not those of these cases")
         return self._of_budgets(cases, outcomes)
 
+    def of_each(self, outcomes: Sequence[Outcome], seed: int) -> tuple[Verdict | None, ...]:
+        """Judge each case of a seed by itself, without budgets: None where it came out right.
+        outcomes: of the first cases; those without one are left out.
+        """
+        cases, wants = _drawn(self.cases, self.reference, seed)
+        return tuple(
+            self._of_outcomes([case], [one], [want])
+            for case, one, want in zip(cases, outcomes, wants, strict=False)
+        )
+
     # ---- verdicts ----
 
     def _of_outcomes(

@@ -193,8 +193,19 @@ def checked(
     return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s))
 
 
+def each(
+    cell: KernelCell, cases: Iterable[Case], *, limit_s: float = LIMIT_S
+) -> tuple[Outcome, ...]:
+    """As `checked`, but only a launch that took too long keeps the later cases from running.
+    Raises DoesNotCompile.
+    """
+    return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s), ("time",))
+
+
 def _up_to_a_stop(
-    cases: Iterable[Case], outcome_of: Callable[[Case], Outcome]
+    cases: Iterable[Case],
+    outcome_of: Callable[[Case], Outcome],
+    stops: Sequence[str] = ("finding", "time", "refused"),
 ) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
     for case in cases:
@@ -209,7 +220,7 @@ def _up_to_a_stop(
         first = text[: SHOWN_LINES * _WIDEST].splitlines()[:SHOWN_LINES]
         shown = "\n".join(line[:_WIDEST] for line in first)
         outcomes.append(dataclasses.replace(one, printed=shown, lines=len(text.splitlines())))
-        if outcomes[-1].stopped:
+        if outcomes[-1].stopped in stops:
             break
     return tuple(outcomes)
 

@@ -20,6 +20,7 @@ from helpers.bench import predictions
 from helpers.exercises import base, stored
 from helpers.exercises.base import BaseExercise
 from helpers.exercises.stored import NOT_BEGUN, PASSED, TRIED
+from helpers.jupyterlab import gaps
 
 _SIGNS = {PASSED: "\u2713", TRIED: "\u25d0", NOT_BEGUN: "\u25cb"}
 
@@ -116,7 +117,7 @@ def of(number: str, every: Sequence[BaseExercise]) -> Progress:
 
 
 def show(progress: Progress) -> None:
-    """Display the list, and keep it up to date in this session."""
+    """Display the list, and keep it up to date in this session; JupyterLab gets the stubs."""
     global _shown
     watched = _Watched(progress)
     _shown = watched
@@ -124,6 +125,7 @@ def show(progress: Progress) -> None:
         if _renew not in watchers:
             watchers.append(_renew)
     watched.publish(update=False)
+    gaps.send(progress.every)
 
 
 class _Watched:

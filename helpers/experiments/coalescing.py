@@ -6,7 +6,7 @@ What the lab compares and counts stands in its notebook.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,11 +49,13 @@ def average_sectors(columns: int) -> float:
 # Counters beside times
 
 
-def ratio_table(times: ByLayer, seen: Mapping[str, Counts]) -> str:
+def ratio_table(times: ByLayer | Mapping[str, Times], seen: Mapping[str, Counts]) -> str:
     """Return measured times and counted loads of each variant over those of the baseline.
 
-    times: comparisons by layer and number of images. seen: counters of the same kernels.
+    times: comparisons by layer, or by layer and number of images. seen: counters of the same
+    kernels.
     """
+    times = _by_batch(times)
     batches = sorted({batch for _, batch in times})
     (first, *_) = times.values()
     names = [one.kernel.title for one in first if one.ratio]
@@ -68,6 +70,12 @@ def ratio_table(times: ByLayer, seen: Mapping[str, Counts]) -> str:
     times_of = (f"time, {batch:,}\nimages" for batch in batches)
     head = (f"over {counts[0].kernel.title}", *times_of, "", "requests,\ncounted")
     return tables.text((*head, "sectors,\ncounted"), rows, left=(0, len(batches) + 1))
+
+
+def _by_batch(times: Mapping[Any, Times]) -> ByLayer:
+    """Return comparisons by layer and number of images."""
+    of = {key: one.problem.where["batch"] for key, one in times.items()}
+    return {key if isinstance(key, tuple) else (key, of[key]): one for key, one in times.items()}
 
 
 def reported_table(times: ByLayer, swapped: str) -> str:
@@ -128,10 +136,13 @@ class Shapes:
 # Figures
 
 
-def ratio_figure(times: ByLayer, seen: Mapping[str, Counts], swapped: str) -> Figure:
+def ratio_figure(
+    times: ByLayer | Mapping[str, Times], seen: Mapping[str, Counts], swapped: str
+) -> Figure:
     """Draw what the swap multiplies: counted requests and sectors, measured times."""
     import matplotlib.pyplot as plt
 
+    times = _by_batch(times)
     batches = sorted({batch for _, batch in times})
     counted_names = "load requests", "sectors of x", "sectors of all loads"
     labels = [*counted_names, *(f"time, {batch:,} images" for batch in batches)]

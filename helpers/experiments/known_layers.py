@@ -62,7 +62,7 @@ class KnownLayers(TensorBenchmark):
         return {
             SPLIT: (conv2d.implicit_mma(2),),
             HALVES: (conv2d.implicit_mma(),),
-            HALF_IO: (conv2d.implicit_mma(1, True),),
+            HALF_IO: (conv2d.implicit_mma(1, True), conv2d.implicit_wgmma()),
         }
 
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from helpers import device
 from helpers.bench import layers
+from helpers.bench.counts import NOT_YET
+from helpers.checking import CheckError
 from helpers.experiments import ladder, traffic
 from helpers.experiments.ladder import BATCH
 from helpers.limits import ConvShape
@@ -74,11 +76,17 @@ def estimate_words(steps: Steps) -> str:
 
 
 def place(kernel: Any, steps: Steps) -> str:
-    """Return a reader's place on both ladders: by time on a GPU, and by an estimate of cost."""
+    """Return a reader's place on both ladders: by time on a GPU, and by an estimate of cost.
+
+    A kernel that is not right yet has none.
+    """
     lines = []
     for built in steps.ladders:
         one = conv2d.shape_of(built.which, 1)
-        cost = run_rung(kernel, one, np.random.default_rng(0)).cost
+        try:
+            cost = run_rung(kernel, one, np.random.default_rng(0)).cost
+        except (CheckError, traffic.TrafficError):
+            return NOT_YET
         rank = 1 + sum(step.counters.cost < cost for step in built.steps)
         words = (
             f"place {rank} of {len(built.steps) + 1} by estimate, {cost:.1f} cycles per 32 "

@@ -22,7 +22,14 @@ from helpers.bench import cudnn, timing
 from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.problems.conv2d import Conv2d, ImplicitMma, LayerError, Problem, TensorLayer
+from helpers.problems.conv2d import (
+    Conv2d,
+    ImplicitMma,
+    ImplicitWgmma,
+    LayerError,
+    Problem,
+    TensorLayer,
+)
 from helpers.problems.lenet import network
 
 NAME = "benchmark_tensor"
@@ -198,7 +205,7 @@ class TensorBenchmark(BenchmarkBase):
             if spec.resident:
                 name = f"{spec.name}, {spec.resident} blocks, {way}"
         run = conv2d.compile(spec, problem.shape)
-        if isinstance(spec, (TensorLayer, ImplicitMma)) and spec.half_io:
+        if isinstance(spec, (TensorLayer, ImplicitMma, ImplicitWgmma)) and spec.half_io:
             return self._halves(spec, run, problem, x, row)
 
         def launch(stream: Any) -> None:
@@ -212,7 +219,7 @@ class TensorBenchmark(BenchmarkBase):
 
     def _halves(
         self,
-        spec: TensorLayer | ImplicitMma,
+        spec: TensorLayer | ImplicitMma | ImplicitWgmma,
         run: conv2d.Compiled,
         problem: Problem,
         x: np.ndarray,

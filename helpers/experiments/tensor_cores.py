@@ -103,7 +103,7 @@ def bank_table(
         begins = []
         for lane in range(8):
             bank = first_bank(lane, pitch)
-            if bank is None:
+            if bank is None or bank is ...:
                 return NOT_YET
             if bank != (right := _first_bank(lane, pitch)):
                 return (

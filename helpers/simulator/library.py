@@ -218,20 +218,23 @@ class _Door:
 door = _Door()
 
 
+_given: list[Path] = []
+
+
 def build() -> Path:
-    """Returns the machine's shared library in the cache, and builds it where it is not there.
+    """Returns the machine's shared library: the one that `use` has named, else that in the cache,
+    which is built where it is not there.
 
     Raises toolchain.CompileFailed, CompilerMissingError, CacheError.
     """
+    if _given:
+        return _given[-1]
     flags = (*_FLAGS, *toolchain.native_flags())
     return toolchain.folder_library("halo_machine", MACHINE, flags, common="machine.h")
 
 
-_given: list[Path] = []
-
-
 def use(path: Path) -> None:
-    """Makes `machine` load this library and build none: for a process that can reach neither the
+    """Makes `machine` load this library and `build` none: for a process that can reach neither the
     cache nor the compiler that its library was built with. Call it before `machine`.
     """
     _given.append(path)
@@ -242,7 +245,7 @@ def machine() -> ctypes.CDLL:
     """Returns the machine, and builds it at the first use. Raises what `build` raises, and
     LibraryMismatch.
     """
-    library = ctypes.CDLL(str(_given[-1] if _given else build()))
+    library = ctypes.CDLL(str(build()))
     _require_same_sizes(library)
     for name, (result, arguments) in _RESULTS_AND_ARGUMENTS.items():
         function = getattr(library, name)

@@ -280,7 +280,7 @@ def shared_library(
     CompileFailed, CompilerMissingError, CacheError.
     """
     own_instructions = any(flag.endswith("=native") for flag in flags)
-    key = _build_key(text, *flags, extra_key, _processor() if own_instructions else "")
+    key = _build_key(text, *flags, extra_key, processor() if own_instructions else "")
     target = cache_directory() / f"{name}-{key}.so"
     if target.exists():
         return target
@@ -314,10 +314,10 @@ def folder_library(
         if path.suffix in (".cpp", ".h")
     }
     headers = [part for name, text in texts.items() if name.endswith(".h") for part in (name, text)]
-    processor = _processor() if any(flag.endswith("=native") for flag in flags) else ""
+    own = processor() if any(flag.endswith("=native") for flag in flags) else ""
     cache = cache_directory()
     objects = {
-        name: cache / f"{Path(name).stem}-{_build_key(text, *headers, *flags, processor)}.o"
+        name: cache / f"{Path(name).stem}-{_build_key(text, *headers, *flags, own)}.o"
         for name, text in texts.items()
         if name.endswith(".cpp")
     }
@@ -351,7 +351,7 @@ def folder_library(
 
 
 @functools.cache
-def _processor() -> str:
+def processor() -> str:
     """Returns a text that identifies the type of processor, because machines of several types may
     share a home folder.
     """

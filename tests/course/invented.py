@@ -1,7 +1,7 @@
 """A course that never was, from roster to feedback: students of every kind, and what must become of
 them.
 
-    python -m tests.course.invented --students 40 --to invented/     about 3 minutes
+    python -m tests.course.invented --students 40 --to invented/
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ import csv
 import json
 import os
 import sys
+import warnings
 import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from PIL import Image, PngImagePlugin
+
 from helpers import exercises
+from helpers.bench.results import PNG_KEY
 from helpers.course import submissions
 from helpers.course.__main__ import main as course
+from helpers.problems.measured import MEASURED
 
 DEADLINE = datetime(2026, 10, 5, 18, 0)
 NAMES = ("squares", "add_arrays", "flip_rows")  # of lab 103, which this course has, with 101
@@ -36,8 +41,18 @@ deadline = {DEADLINE.isoformat()}
 weight = 2
 [labs.103]
 deadline = {DEADLINE.isoformat()}
+[labs.101.by_hand]
+predictions = 1
+written = 2
 [labs.103.points]
 squares = 4
+[[labs.101.cases.conv1d_edge]]
+name = "whole blocks"
+when = {{size = 256}}
+[[labs.101.cases.conv1d_edge]]
+name = "all others"
+weight = 3
+hidden = true
 
 [rubric]
 "axes have names and units" = 1
@@ -52,9 +67,10 @@ def place(name: str) -> submissions.Place:
     return next(one for one in submissions.places() if one.exercise == name)
 
 
-def book(answers: dict[str, str], ids: bool = True) -> str:
-    """The text of a notebook with an answer for each exercise."""
-    cells = [
+def book(answers: dict[str, str], ids: bool = True, more: tuple[dict[str, str], ...] = ()) -> str:
+    """The text of a notebook with an answer for each exercise. more: cells of other kinds."""
+    cells: list[dict] = [dict(one) for one in more]
+    cells += [
         {
             "cell_type": "code", "id": place(name).cell if ids else f"own{k}", "metadata": {},
             "outputs": [], "execution_count": None, "source": text.splitlines(True),
@@ -68,7 +84,25 @@ def solutions(*names: str) -> dict[str, str]:
     return {name: exercises.find(name).solution for name in names}
 
 
+WRITING = (
+    {"cell_type": "code", "source": 'prediction.number("loads", 7_000, "loads of <N>", unit="x")\n'
+     'prediction.choice("fastest", None, "the fastest", among=("a", "b"))'},
+    {"cell_type": "markdown", "id": "mine", "source": "Because <script>the halo</script> is read."},
+)  # fmt: skip
 EDGE_OVER = ("P[i] = sum;", "P[i] = sum + 0 * N[n - 1 - i];")  # a fourth load
+
+
+def edited_figure(path: Path) -> None:
+    """Save a picture whose record is the course's own with shorter times, under another name."""
+    record = json.loads((MEASURED / "101_sizes.json").read_text())
+    record["device"]["name"] = "NVIDIA A100-SXM4-80GB"
+    for row in record["measurements"]:
+        if timing := row.get("timing"):
+            timing["samples"] = [0.7 * one for one in timing["samples"]]
+            timing["median"] *= 0.7
+    about = PngImagePlugin.PngInfo()
+    about.add_text(PNG_KEY, json.dumps(record))
+    Image.new("RGB", (4, 3)).save(path, pnginfo=about)
 
 
 class Class:
@@ -102,8 +136,9 @@ class Class:
         lab = place(EDGE).lab
         puzzles = place("squares").lab
         self.student("all_right", 28, nickname="halo")
-        self.hand_in("all_right", f"{lab}/{lab}.ipynb", book(edge))
+        self.hand_in("all_right", f"{lab}/{lab}.ipynb", book(edge, more=WRITING))
         self.hand_in("all_right", f"{puzzles}/{puzzles}.ipynb", book(three))
+        edited_figure(self.submitted / "all_right" / lab / "101_sizes.png")
         self.student("nothing", 0)
         self.student("empty_folder", 0)
         (self.submitted / "empty_folder" / lab).mkdir(parents=True)
@@ -142,6 +177,40 @@ class Class:
         body = edge[EDGE].replace("\n", "\n__device__ float huge[1ull << 36];\n", 1)
         huge = body.replace("P[i] = sum;", "P[i] = sum; huge[i] = sum;")
         self.hand_in("huge", "101/x.ipynb", book({EDGE: huge}))
+        # Each of these is right for whole blocks alone: a quarter of what "over budget" is worth.
+        self.student("no_guard", 2.5)
+        bare = edge[EDGE].replace("if (i < n)", "")
+        self.hand_in("no_guard", "101/x.ipynb", book({EDGE: bare}))
+        self.student("first_block_only", 2.5)
+        one = edge[EDGE].replace("blockIdx.x * blockDim.x + ", "")
+        self.hand_in("first_block_only", "101/x.ipynb", book({EDGE: one}))
+        self.student("no_type", 0)
+        self.hand_in("no_type", "101/x.ipynb", book({EDGE: edge[EDGE].replace("float sum", "sum")}))
+        self.student("all_twelve", 4 + 2 * 11)
+        twelve = solutions(*(p.exercise for p in submissions.places() if p.lab == puzzles))
+        self.hand_in("all_twelve", "LAB_103/MINE.IPYNB", book(twelve))
+        self.student("Zo\N{LATIN SMALL LETTER E WITH DIAERESIS}", 20)  # one letter, or two signs
+        self.hand_in("Zoe\N{COMBINING DIAERESIS}", "101/x.ipynb", book(edge))
+        self.student("two_folders", 20)
+        self.hand_in("two_folders", "101/a/x.ipynb", book(wrong), timedelta(hours=-2))
+        self.hand_in("two_folders", "101/b/x.ipynb", book(edge))
+        self.student("one_name_twice", 20)
+        self.student("two_zips", 28)
+        for student, place_of, books in (
+            ("one_name_twice", "WORK.ZIP", (("101.ipynb", edge), ("101.ipynb", wrong))),
+            ("two_zips", "a/work.zip", (("101.ipynb", edge),)),
+            ("two_zips", "b/work.zip", (("103.ipynb", three), ("more.zip", {}))),
+        ):
+            archive = self.submitted / student / place_of
+            archive.parent.mkdir(parents=True)
+            with zipfile.ZipFile(archive, "w") as file, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python tells a name that stands there twice
+                for name, answers in books:
+                    self._zipped(file, name, book(answers))
+        self.student("too_deep", 0)
+        self.hand_in("too_deep", "101/a/b/c/d/e/f/x.ipynb", book(edge))
+        self.student("=1+1", 20, "=1+1")
+        self.hand_in("=1+1", "101/x.ipynb", book(edge))
         self.student("copied", 20)
         renamed = edge[EDGE].replace("sum", "total").replace("cell", "place")
         self.hand_in("copied", "101/x.ipynb", book({EDGE: renamed}))
@@ -187,7 +256,7 @@ class Class:
 
 
 def run(to: Path, students: int, *more: str) -> Class:
-    """Make a class, grade it and write its pages. more: options of `grade`."""
+    """Make a class, grade it, write its pages and every table. more: options of `grade`."""
     made = Class(to)
     to.mkdir(parents=True, exist_ok=True)
     made.kinds()
@@ -197,6 +266,13 @@ def run(to: Path, students: int, *more: str) -> Class:
     where = [str(made.submitted), "--to", str(to / "grades")]
     assert course(["grade", *where, *files, *more]) == 0
     assert course(["report", str(to / "grades"), "--to", str(to / "report")]) == 0
+    for kind in ("csv", "canvas", "moodle"):
+        export = ["export", str(to / "grades"), f"--{kind}", "--to", str(to / f"{kind}.csv")]
+        assert course(export) == 0
+    (to / "gradescope").mkdir(exist_ok=True)
+    for student in made.expected:
+        found = str(to / "gradescope" / f"{student}.json")
+        assert course(["export", str(to / "grades"), f"--gradescope={student}", "--to", found]) == 0
     return made
 
 

@@ -16,7 +16,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import (
     box,
     collect,
@@ -24,17 +24,21 @@ from helpers.course import (
     export,
     gradebook,
     grades,
+    notebooks,
     policy,
+    release,
     report,
     roster,
     similarity,
     submissions,
+    writing,
 )  # fmt: skip
 from helpers.course.__main__ import main as course
 from helpers.course.decisions import Decision
 from tests.course import invented
 
 DEADLINE = invented.DEADLINE
+CASES = "[[labs.101.cases.conv1d_edge]]\n"  # of a course.toml
 
 
 def written(tmp_path: Path, text: str, name: str = "file") -> Path:
@@ -91,6 +95,15 @@ def test_the_example_is_a_course(tmp_path, capsys):
     ("[labs.99]", "no lab 99 has an exercise; these have: 100, 101"),
     ("[labs.101]\ndeadline = 'soon'", "without quotes: 2026-10-05T18:00:00"),
     ("[labs.101.points]\nconv = 1", "it may have conv1d_basic, conv1d_edge"),
+    ("[labs.101.cases]\nconv1d_edge = 3", "write tables, [[labs.101.cases.conv1d_edge]]"),
+    (f"{CASES}weigth = 3", "may have name, weight, hidden, when"),
+    (f"{CASES}hidden = 1", "it must be true or false"),
+    (f"{CASES}weight = -1", "it must be a number, 0 or more"),
+    (f"{CASES}when = {{n = 3}}", "it may have filter, size, values"),
+    (f"{CASES}when = {{size = 3}}", "no case is left for 'group 1'"),
+    (f"{CASES}\n{CASES}", "no case is left for 'group 2'"),
+    ("[labs.101.by_hand]\nfigures = 3", "it may have predictions, written"),
+    ("[[labs.113.cases.stream_order]]", "an answer in Python has no cases"),
     ("[labs]\n101 = 3", "write a table, [labs.101]"),
     ("[extensions.ann]\n101 = 1", "there is no [labs.101]"),
     ("labs = ", "cannot be read"),
@@ -108,6 +121,42 @@ def test_a_course_that_cannot_be_used_says_what_is_allowed(tmp_path, text, said)
 def test_late_work_loses_a_share_for_each_day(late, share, days):
     found = policy.Late(grace_minutes=15, share_a_day=0.1, most_days=3).share(late)
     assert found == (pytest.approx(share), days)
+
+
+def test_groups_of_cases_have_weights_and_each_case_is_in_one(tmp_path):
+    text = f"""over_budget = 0.5
+{CASES}when = {{size = [1, 256], filter = "drawn"}}
+weight = 3
+{CASES}when = {{size = [1, 256]}}
+{CASES}hidden = true
+weight = 6
+"""
+    course = policy.read(written(tmp_path, text))
+    sizes = {1: True, 256: True, 257: False, 1_000: True}
+    cases = [
+        {"title": f"{size} {name}", "kinds": {"size": size, "filter": name}, "right": right,
+         "said": f"{size} {name} is wrong", "hint": f"why {size}"}
+        for size, right in sizes.items() for name in ("drawn", "1, 2, 4")
+    ]  # fmt: skip
+    result = {"exercise": "conv1d_edge", "lab": "101_x", "status": "wrong", "cases": cases,
+              "maximum": 10, "messages": ["257 drawn is wrong"], "hint": "why 257",
+              "findings": [{}]}  # fmt: skip
+    groups = course.lab("101").groups(result)
+    assert [(len(one.cases), one.right) for one in groups] == [(2, True), (2, True), (4, False)]
+    assert course.share_of_points(result) == pytest.approx(0.5 * 4 / 10)
+    assert course.share_of_points({**result, "status": "pass"}) == 1
+    assert course.share_of_points({**result, "status": "compile", "cases": []}) == 0
+    assert policy.Policy().share_of_points(result) == 0
+
+    def shown():
+        return gradebook._row("ann", "101", "conv1d_edge", result, course, {}).shown
+
+    assert "257" not in json.dumps(shown()) and "hidden" in shown()["messages"][0]
+    cases[1]["right"] = False  # 1, 1 2 4: a case that everybody may see
+    assert shown()["messages"] == ["1 1, 2, 4 is wrong"] and "257" not in json.dumps(shown())
+    for case in cases[4:]:
+        case["right"] = True
+    assert shown() is result, "nothing is hidden where the hidden cases are right"
 
 
 # ---- what is handed in ----
@@ -152,6 +201,21 @@ def test_a_name_that_no_page_can_show_is_told_and_stops_nobody(tmp_path, name):
         submissions.answers(tmp_path / "submitted", submissions.places(), tmp_path / "s", told)
     )
     assert {one.student for one in found} == {"zoe"} and "cannot be a student's name" in told[0]
+
+
+def test_a_zip_that_does_not_say_utf_8_has_the_names_that_were_written():
+    entry = zipfile.ZipInfo("Ünal Ağaoğlu/101.ipynb".encode().decode("cp437"))
+    assert collect._name_of(entry) == "Ünal Ağaoğlu/101.ipynb"
+    entry.filename = "\u00fc\u2592.ipynb"  # of a program that writes the letters of DOS
+    assert collect._name_of(entry) == entry.filename
+
+
+def test_students_of_an_earlier_run_are_told(tmp_path):
+    for name in ("ann", "ben", "run.json"):
+        grades.save(tmp_path / name / "101_x" / "conv1d_edge.json", {})
+    assert grades.stale(tmp_path, {"ann", "ben", "run.json", "zoe"}) == []
+    (said,) = grades.stale(tmp_path, {"ann"})
+    assert "results of ben, run.json:" in said
 
 
 def test_nbgraders_timestamp_goes_before_the_files(tmp_path):
@@ -239,14 +303,19 @@ def whole(tmp_path_factory):
         box.find_level()
     except box.NoBox as error:
         pytest.skip(str(error).splitlines()[0])
-    return invented.run(tmp_path_factory.mktemp("course"), 24)
+    return invented.run(tmp_path_factory.mktemp("course"), 0)
 
 
 def test_each_student_has_the_points_that_the_course_says(whole):
     found = gradebook.read(whole.to / "grades").students
     points = {one.student.student: one.points for one in found if one.listed}
     assert points == pytest.approx(whole.expected)
-    assert {one.maximum for one in found if one.listed} == {2 * (5 + 10) + 4 + 2 * 11}
+    # Who wrote nothing has lost the points for it; those of one who did are open.
+    every = 2 * (5 + 10) + 4 + 2 * 11
+    assert {one.maximum for one in found if one.listed} == {every + 2 * 3, every}
+    assert [one.student.student for one in found if one.listed and one.maximum == every] == [
+        "all_right"
+    ]
     assert [one.student.student for one in found if not one.listed] == ["not_on_the_roster"]
 
 
@@ -268,14 +337,69 @@ def test_no_page_of_a_student_names_another_one(whole):
 
 def test_what_cannot_be_used_is_told_on_the_page_of_the_class(whole):
     page = (whole.to / "report/index.html").read_text()
+    assert "too_deep: 101/a/b" in page and "two_zips: more.zip is a zip in a zip" in page
     assert "stray.ipynb" in page and "unreadable_zip: work.zip cannot be unpacked" in page
     assert "not on the roster" in page and "halo" in page
     assert "<script>" not in "".join(p.read_text() for p in (whole.to / "report").rglob("*.html"))
 
 
+def test_predictions_and_texts_are_shown_and_get_points(whole):
+    folder = whole.to / "grades"
+    for name in ("writing.html", "students/all_right.html"):
+        page = (whole.to / "report" / name).read_text()
+        assert "<td>loads of &lt;N&gt;</td><td>7_000</td>" in page
+        assert "<td>the fastest</td><td>–</td>" in page and "&lt;script&gt;the halo" in page
+    assert "override all_right 101 predictions --points N" in (
+        whole.to / "report/writing.html"
+    ).read_text()
+    assert "the halo" not in (whole.to / "report/students/stub.html").read_text()
+    decisions.decide(folder, Decision("all_right", "101", "predictions", 1, "close"))
+    decisions.decide(folder, Decision("all_right", "101", "written", 1.5, "why?"))
+    try:
+        account = gradebook.read(folder).account("all_right")
+        assert (account.points, account.maximum) == (28 + 2 * 2.5, 56 + 2 * 3)
+        assert "why?" in export.csv(folder) and "why?" in export.moodle(folder)
+        report.write(folder, whole.to / "report")
+        assert "close" in (whole.to / "report/students/all_right.html").read_text()
+    finally:
+        for what in ("predictions", "written"):
+            decisions.withdraw(folder, ("all_right", "101", what))
+
+
+@pytest.mark.parametrize("lab", ["101", "103"])
+def test_the_texts_of_a_lab_and_its_release_are_nobodys(tmp_path, lab):
+    path = release.release([lab], tmp_path)[0]
+    for one in (path, labs.LABS / path.name):
+        found = writing.of_cells(notebooks.read(one), path.stem)
+        assert found["written"] == [] and len(found["predictions"]) > 2
+        assert {row["guess"] for row in found["predictions"]} == {""}
+
+
+@pytest.mark.parametrize(("code", "found"), [
+    ('prediction.number("a", -1.5e3, "how many, (so)?")', ("how many, (so)?", "-1.5e3")),
+    ("mine.choice(\n    'a', 'fast, or',\n    'which?', among=('x',))", ("which?", "fast, or")),
+    ('prediction.number("a", (1 + 2), "no number")', None),
+    ('prediction.number("' + "a" * 15_000, None),
+])  # fmt: skip
+def test_a_prediction_is_read_and_never_run(code, found):
+    cell = {"cell_type": "code", "source": code}
+    rows = writing.of_cells([cell], "none")["predictions"]
+    assert [(one["question"], one["guess"]) for one in rows] == ([found] if found else [])
+
+
 def test_copies_are_listed_and_nobody_loses_points(whole):
     page = (whole.to / "report/similar.html").read_text()
     assert "copied" in page and "and the course's own solution" in page
+
+
+def test_points_for_some_cases_and_no_word_of_hidden_ones(whole):
+    found = {r["student"]: r for r in grades.results(whole.to / "grades")}
+    assert "n = " in found["first_block_only"]["messages"][0]
+    page = (whole.to / "report/students/first_block_only.html").read_text()
+    assert "right in all cases but hidden ones" in page and "n = " not in page
+    assert "<td>whole blocks</td><td class=\"n\">2</td>" in page
+    assert "n = " not in export.gradescope(whole.to / "grades", "first_block_only")
+    assert [case["right"] for case in found["no_guard"]["cases"]].count(True) == 2
 
 
 def test_a_launch_that_no_memory_can_hold_is_a_verdict(whole):
@@ -360,6 +484,32 @@ def test_what_an_instructor_typed_in_nbgrader_stays(whole, monkeypatch, tmp_path
     assert export.nbgrader(whole.to / "grades", str(written(tmp_path, "", "gradebook.db"))) > 10
     assert grade.manual_score == 3.0 and comment.manual_comment == "see me"
     assert grade.auto_score is not None and comment.auto_comment.startswith("<pre>")
+
+
+def test_an_edited_figure_is_told(whole):
+    page = (whole.to / "report/figures.html").read_text()
+    assert "the samples that the course recorded, times 0.7" in page
+    assert "A100-SXM4-80GB has compute capability 8.0" in page and "data:image/png" in page
+    assert "override all_right 101 101_sizes.png --points N" in page
+
+
+def test_every_table_has_every_student(whole):
+    for name in ("csv", "canvas", "moodle"):
+        table = (whole.to / f"{name}.csv").read_text()
+        rows = list(csv.reader(io.StringIO(table)))
+        cells = {cell.removeprefix("'") for row in rows for cell in row}
+        assert set(whole.expected) <= cells, name
+        assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+    for student in whole.expected:
+        made = json.loads((whole.to / "gradescope" / f"{student}.json").read_text())
+        points = sum(test["score"] for test in made["tests"])
+        assert points == pytest.approx(whole.expected[student]), student
+    (row,) = (
+        row
+        for row in csv.DictReader(io.StringIO((whole.to / "moodle.csv").read_text()))
+        if row["Username"] == "all_twelve"
+    )
+    assert row["Lab 103"] == "26.0" and row["Lab 103 feedback"].count(": pass") == 12
 
 
 def test_a_figure_stands_beside_its_numbers_and_gets_points(whole):

@@ -10,7 +10,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
+import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -26,6 +29,7 @@ from helpers.course import (
     gradescope,
     grading,
     judge,
+    notebooks,
     release,
     report,
     submissions,
@@ -279,9 +283,7 @@ def test_gradescope_fields(graded):
         export.gradescope(graded / "grades", "nobody")
 
 
-def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
-    import zipfile
-
+def test_the_gradescope_zip_has_no_caches(tmp_path):
     assert gradescope.write("101", tmp_path / "a.zip") > 100
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         names = archive.namelist()
@@ -293,8 +295,40 @@ def test_the_gradescope_zip_has_no_caches_and_its_scripts_run(tmp_path):
         )
 
 
+def test_gradescopes_folders_from_the_zip_to_the_results(tmp_path):
+    """As in Gradescope's container, but the packages and the simulator are those of this test."""
+    try:
+        box.find_level()
+    except box.NoBox as error:
+        pytest.skip(str(error).splitlines()[0])
+    source, submission = tmp_path / "source", tmp_path / "submission"
+    course = tmp_path / "course.toml"
+    course.write_text(f"[labs.101]\ndeadline = 2020-01-01T00:00:00\n[labs.101.points]\n{NAME} = 7")
+    assert gradescope.write("101", tmp_path / "a.zip", course) > 100
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        archive.extractall(source)
+    (source / ".venv/bin").mkdir(parents=True)
+    python = source / ".venv/bin/python"
+    packages = ":".join(one for one in sys.path if one.endswith("site-packages"))
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    (source / ".cache").symlink_to(toolchain.cache_directory())
+    right = exercises.find(NAME).solution
+    hand_in(submission / "my work", "Übung", right)
+    hand_in(submission / "my work", ".ipynb_checkpoints", right.replace("sum", "x"))
+    runner = tmp_path / "run_autograder"  # where Gradescope puts it
+    runner.write_bytes((source / "run_autograder").read_bytes())
+    done = subprocess.run(
+        ["bash", str(runner)], env={**os.environ, "AUTOGRADER_ROOT": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    made = json.loads((tmp_path / "results/results.json").read_text())
+    (test,) = (one for one in made["tests"] if one["name"] == f"101 {NAME}")
+    assert (test["score"], test["max_score"], test["status"]) == (7, 7, "passed"), done.stderr
+
+
 def test_pages_need_no_other_file(graded, tmp_path):
-    assert report.write(graded / "grades", tmp_path / "report") == 9
+    assert report.write(graded / "grades", tmp_path / "report") == 10
     text = (tmp_path / "report/index.html").read_text()
     assert "6 students" in " ".join(text.split()) and "conv1d_edge" in text
     for page in (tmp_path / "report").rglob("*.html"):
@@ -367,7 +401,7 @@ def test_the_pages_of_a_class_survive_what_one_student_wrote(graded, tmp_path):
     broken = json.loads(path.read_text())
     broken |= {"text": "// \ud800", "messages": ["\udc80"], "hint": "\ud800", "note": "\ud800"}
     path.write_text(json.dumps(broken))
-    assert report.write(tmp_path / "grades", tmp_path / "report") == 9
+    assert report.write(tmp_path / "grades", tmp_path / "report") == 10
     assert "\N{REPLACEMENT CHARACTER}" in export.csv(tmp_path / "grades")
     assert json.loads(export.gradescope(tmp_path / "grades", "ann"))
 
@@ -386,7 +420,7 @@ def test_release_has_no_line_of_a_solution(tmp_path):
     for path in (tmp_path / "release").rglob("*.ipynb"):
         text = path.read_text()
         assert "SOLUTION" not in text and '"solution"' not in text
-        cells = submissions.notebook(path)
+        cells = notebooks.read(path)
         assert all(not cell.get("outputs") for cell in cells)
     solution = exercises.find(NAME).solution
     line = next(line for line in solution.splitlines() if "min(max" in line).strip()
@@ -404,8 +438,8 @@ def test_every_link_of_a_release_leads_somewhere(tmp_path):
     release.release(labs_asked, tmp_path)
     count = 0
     for path in [*tmp_path.rglob("*.ipynb"), tmp_path / "README.md"]:
-        cells = submissions.notebook(path) if path.suffix == ".ipynb" else []
-        texts_of = [submissions.source(c) for c in cells if c["cell_type"] == "markdown"]
+        cells = notebooks.read(path) if path.suffix == ".ipynb" else []
+        texts_of = [notebooks.source(c) for c in cells if c["cell_type"] == "markdown"]
         for text in texts_of or [path.read_text()]:
             for target in re.findall(r"\]\(([^)\s]+)\)", text):
                 place = target.partition("#")[0]
@@ -416,13 +450,13 @@ def test_every_link_of_a_release_leads_somewhere(tmp_path):
     readme = (tmp_path / "README.md").read_text()
     assert "conv1d_edge" in readme and "conv2d_same" not in readme
     assert {p.name for p in tmp_path.iterdir() if p.is_dir()} - {"kernels"} == {
-        p.stem for p in tmp_path.rglob("*.ipynb")
+        p.parent.name for p in tmp_path.rglob("*.ipynb")
     }
 
 
 def test_nbgrader_metadata(tmp_path):
     release.release(["101"], tmp_path, nbgrader=True)
-    cells = submissions.notebook(tmp_path / "source" / LAB / f"{LAB}.ipynb")
+    cells = notebooks.read(tmp_path / "source" / LAB / f"{LAB}.ipynb")
     found = (cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"])
     (about,) = (one for one in found if one["grade_id"] == NAME)
     assert about["points"] == 10 and about["schema_version"] == 3

@@ -14,7 +14,7 @@ import random
 import sys
 from pathlib import Path
 
-from helpers import exercises
+from helpers import exercises, labs
 from helpers.course import grades, python_answers, submissions
 from tests import exercises as stored
 from tests.exercises.answers import Answer
@@ -31,22 +31,24 @@ def write(folder: Path, students: int, count: int, distinct: bool = False, seed:
     places = [p for p in submissions.places() if p.exercise not in python_answers.PLAYERS][:count]
     answers = {p.exercise: _answers(p.exercise) for p in places}
     books = {
-        p.lab: json.loads((submissions.LABS / f"{p.lab}.ipynb").read_text(encoding="utf-8"))
+        p.lab: json.loads((labs.LABS / f"{p.lab}.ipynb").read_text(encoding="utf-8"))
         for p in places
     }
     expected: dict[str, str] = {}
     for number in range(students):
         student = f"student{number:03}"
+        cells: dict[str, list[dict]] = {lab: [] for lab in books}
         for place in places:
             answer, text = rng.choice(answers[place.exercise])
             if distinct:
                 text += f"// {student}\n"
-            # A submitted notebook with only the answer's cell, to save space on the disk.
-            book = {**books[place.lab], "cells": [dict(_cell(place.cell), source=text)]}
-            path = folder / student / place.lab / f"{place.lab}.ipynb"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(book), encoding="utf-8")
+            cells[place.lab].append(dict(_cell(place.cell), source=text))
             expected[f"{student}/{place.lab}/{place.exercise}"] = answer.status
+        for lab, book in books.items():
+            # A submitted notebook with only the answers' cells, to save space on the disk.
+            path = folder / student / lab / f"{lab}.ipynb"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps({**book, "cells": cells[lab]}), encoding="utf-8")
     (folder / EXPECTED).write_text(json.dumps(expected, indent=1), encoding="utf-8")
     return len(expected)
 

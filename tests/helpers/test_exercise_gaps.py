@@ -1,5 +1,7 @@
 """Stubs are solutions without their gaps."""
 
+from pathlib import Path
+
 import pytest
 
 from helpers import exercises
@@ -66,6 +68,12 @@ def test_a_gap_that_is_none_is_told_by_its_line(text, says):
 def test_a_solution_without_a_gap_makes_no_stub():
     with pytest.raises(GapError, match="has no gap"):
         gaps.stub("int a;\n")
+
+
+def test_every_stub_is_made_of_its_solution():
+    """Of two files, one would be changed without the other."""
+    folder = Path(exercises.__file__).parent
+    assert sorted(folder.rglob("stub.*")) == []
 
 
 @pytest.mark.parametrize("name", exercises.names())

@@ -35,7 +35,7 @@ def test_a_bank_table_says_how_many_wavefronts_a_pitch_takes():
 
 
 def test_a_wrong_bank_is_named():
-    assert tensor_cores.bank_table(lambda lane, pitch: None) == "yours: not yet"
+    assert tensor_cores.bank_table(lambda lane, pitch: ...) == "yours: not yet"
     words = tensor_cores.bank_table(lambda lane, pitch: lane * pitch % 32)  # halves, not words
     assert "lane 1" in words and "bank 8, and you say 16" in words
 

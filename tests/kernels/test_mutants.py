@@ -33,15 +33,20 @@ CONV1D = mutants("conv1d")
 LAYER = [
     mutant
     for mutant in mutants("conv2d", "im2col", "gemm_tiled", "to_half")
-    # test_fastest_layer.py, test_implicit.py and test_small_images.py run these
-    if not mutant.name.startswith(("conv2d_mma_", "conv2d_implicit_mma", "conv2d_register_images"))
+    # test_fastest_layer.py, test_implicit.py, test_implicit_wgmma.py and test_small_images.py run
+    # these
+    if not mutant.name.startswith(
+        ("conv2d_mma_", "conv2d_implicit_mma", "conv2d_implicit_wgmma", "conv2d_register_images")
+    )
 ]
 AXPY = mutants("axpy")
-# test_fastest_layer.py, test_implicit.py, test_small_images.py, test_fft.py, test_lenet.py,
-# test_background_copies.py, test_tensor_product.py, test_waiting.py, test_gemm.py
+# test_fastest_layer.py, test_implicit.py, test_implicit_wgmma.py, test_small_images.py,
+# test_fft.py, test_lenet.py, test_background_copies.py, test_tensor_product.py, test_waiting.py,
+# test_gemm.py
 ELSEWHERE = mutants(
     "conv2d_mma_",
     "conv2d_implicit_mma",
+    "conv2d_implicit_wgmma",
     "conv2d_register_images",
     "fft",
     "lenet",

@@ -9,9 +9,14 @@ __global__ void block_sums(float* sums, const float* N, int n)
         if (t < stride) s[t] += s[t + stride];
         __syncthreads();
     }
+    //>
+    //= if (t < 32)                                              // one warp
+        //= for (int stride = 16; stride >= 1; stride /= 2)
+            //= s[t] += s[t + stride];
     for (int stride = 16; t < 32 && stride >= 1; stride /= 2) {
         if (t < stride) s[t] += s[t + stride];
         __syncwarp();
     }
+    //<
     if (t == 0) sums[blockIdx.x] = s[0];
 }

@@ -30,6 +30,14 @@ def middle(case: Case) -> np.ndarray:
     return case["N"] * case["filter"][1]
 
 
+def without_first(case: Case) -> np.ndarray:
+    """What comes out if output 1 leaves out cell 0, as with `if (i > 1)` for the left neighbour."""
+    made = zeros(case)
+    if made.size > 1:
+        made[1] -= case["N"][0] * case["filter"][0]
+    return made
+
+
 def is_of_one_block(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Whether the first block's outputs are right, and all others are not."""
     right = (got == want).ravel()
@@ -86,6 +94,11 @@ EXERCISE = Exercise(
         Mistake(
             "The array goes on at its other end, like a ring. Here a ghost counts as 0.",
             gives=lambda case: edge(case, "wrap", "wrap"),
+        ),
+        Mistake(
+            "Only P[1] is wrong: it leaves out N[0], which is a cell and no ghost. The left "
+            "neighbour of output i exists from i = 1 on.",
+            gives=without_first,
         ),
         Mistake(
             "The filter is flipped: filter[0] belongs to the cell on the left, i - 1.",

@@ -11,7 +11,7 @@ import numpy as np
 from helpers.exercises.budgets import Budget, none_of, per_output, shuffles
 from helpers.exercises.cases import MANY, Case, Step, ceil_div, cells, unwritten, whole_numbers
 from helpers.exercises.exercise import Exercise
-from helpers.exercises.mistakes import Mistake
+from helpers.exercises.mistakes import FindingHint, Mistake
 from helpers.reference import conv1d
 
 THREADS = 256
@@ -108,6 +108,11 @@ EXERCISE = Exercise(
             gives=repeats_second,
         ),
         Mistake(
+            "Each output is made of one end of N alone: are min and max exchanged? max(cell, 0) is "
+            "never below 0.",
+            when=lambda case, got, want: len(got) > 2 and bool((got == got[0]).all()),
+        ),
+        Mistake(
             "The array goes on at its other end, like a ring. Here the edge cell is repeated.",
             gives=lambda case: edge(case, "wrap", "wrap"),
         ),
@@ -126,6 +131,14 @@ EXERCISE = Exercise(
             "With one filter it is right, with another it is not: read the weights from "
             "`filter`, do not write them down.",
             when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "max(cell, 0) is never below 0, and min(cell, n - 1) is never above the last cell. Are "
+            "the two exchanged, or is one of them off by one?",
+            lambda finding: finding.array == "N",
         ),
     ),
     hints=(

@@ -10,10 +10,14 @@ __global__ void conv1d_three(float* P, const float* N, int n, int width)
     }
     __syncthreads();
     float sum[3] = {};
+    //>
+    //= for (int o = 0; o < 3; ++o)                               // change this loop nest
+        //= for (int j = 0; j < width; ++j) sum[o] += tile[mine + o + j] * filter[j];
     for (int c = 0; c < width + 2; ++c) {
         const float value = tile[mine + c];
         for (int o = 0; o < 3; ++o) if (c >= o && c - o < width) sum[o] += value * filter[c - o];
     }
+    //<
     for (int o = 0; o < 3; ++o)
         if (start + mine + o < n) P[start + mine + o] = sum[o];
 }

@@ -7,6 +7,13 @@ __global__ void conv2d_chunk(float* y, const float* x, int first_map, int first_
     const int h = blockIdx.x / across * 16 + threadIdx.y, w = blockIdx.x % across * 16 + threadIdx.x;
     const int m = blockIdx.y, b = blockIdx.z;
     if (h < out_h && w < out_w) {
+        //>
+        //= float sum = 0.0f;                                                 // from here on
+        //= for (int c = 0; c < C; ++c)
+        //=     for (int p = 0; p < K; ++p)
+        //=         for (int q = 0; q < K; ++q)
+        //=             sum += x[((b * C + c) * H + h + p) * W + w + q] * filter[((m * C + c) * K + p) * K + q];
+        //= y[((b * M + m) * out_h + h) * out_w + w] = sum;
         float* output = &y[((b * M + first_map + m) * out_h + h) * out_w + w];
         float sum = first_channel > 0 ? *output : 0.0f;
         for (int c = 0; c < channels; ++c)
@@ -15,5 +22,6 @@ __global__ void conv2d_chunk(float* y, const float* x, int first_map, int first_
                     sum += x[((b * C + first_channel + c) * H + h + p) * W + w + q]
                          * filter[((m * channels + c) * K + p) * K + q];
         *output = sum;
+        //<
     }
 }

@@ -3,8 +3,12 @@ __global__ void conv2d_maps(float* y, const float* x, const float* filter,
                             int B, int C, int M, int H, int W, int K)
 {
     const int out_h = H - K + 1, out_w = W - K + 1;
+    //>
+    //= const int m = blockIdx.y % ((M + 15) / 16) * 16 + threadIdx.x;       // change this
+    //= const int w = blockIdx.x * 16 + threadIdx.y;                         // and this
     const int m = blockIdx.y % ((M + 15) / 16) * 16 + threadIdx.y;
     const int w = blockIdx.x * 16 + threadIdx.x;
+    //<
     const int h = blockIdx.y / ((M + 15) / 16), b = blockIdx.z;
     if (w >= out_w || m >= M) return;
     float sum = 0.0f;

@@ -155,6 +155,12 @@ def second_part(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(flat[:, ~second].all() and not flat[:, second].all())
 
 
+def of_an_image(case: Case) -> int:
+    """The outputs of a block: one image, and its maps."""
+    shape = case["shape"]
+    return min(case["rows"], shape.M) * shape.out_h * shape.out_w
+
+
 EXERCISE = Exercise(
     name="conv2d_tensor",
     lab="303_tensor_cores",
@@ -165,6 +171,7 @@ EXERCISE = Exercise(
     reference=layers.convolved,
     counts=layers.COUNTS,
     timed=large,
+    most_of_a_block=of_an_image,
     limit_s=20.0,
     budgets=(
         Budget(

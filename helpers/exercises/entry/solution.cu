@@ -1,7 +1,26 @@
+//>
+//= // %%kernel my_entry -DTILE_WIDTH=16 -DCOLUMNS=1 -DMAPS=1
 // %%kernel my_entry -DTILE_WIDTH=12 -DCOLUMNS=3 -DMAPS=4
+//<
 __global__ void my_entry(float* y, const float* x, const float* filter,
                          int B, int C, int M, int H, int W, int K)
 {
+    //>
+    //= const int out_h = H - K + 1, out_w = W - K + 1, wide = TILE_WIDTH * COLUMNS;
+    //= const int across = (out_w + wide - 1) / wide, b = blockIdx.z;
+    //= const int h = blockIdx.x / across * TILE_WIDTH + threadIdx.y;
+    //= for (int i = 0; i < COLUMNS * MAPS; ++i) {                               // change this
+        //= const int w = blockIdx.x % across * wide + threadIdx.x + i / MAPS * TILE_WIDTH;
+        //= const int m = blockIdx.y * MAPS + i % MAPS;
+        //= if (h >= out_h || w >= out_w || m >= M) continue;
+        //= float sum = 0.0f;
+        //= for (int c = 0; c < C; ++c)
+            //= for (int p = 0; p < K; ++p)
+                //= for (int q = 0; q < K; ++q)
+                    //= sum += x[(((size_t)b * C + c) * H + h + p) * W + w + q]
+                         //= * filter[((m * C + c) * K + p) * K + q];
+        //= y[(((size_t)b * M + m) * out_h + h) * out_w + w] = sum;
+    //= }
     // K <= 15. Rows of 12 lanes of a warp fall into different banks.
     __shared__ __align__(16) float tile[26][76], taps[225][4];
     const int out_h = H - K + 1, out_w = W - K + 1, across = (out_w + 35) / 36;
@@ -35,4 +54,5 @@ __global__ void my_entry(float* y, const float* x, const float* filter,
             if (m + j < M && top + ty < out_h && w < out_w)
                 y[(((size_t)b * M + m + j) * out_h + top + ty) * out_w + w] = sum[o][j];
         }
+    //<
 }

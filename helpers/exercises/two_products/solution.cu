@@ -1,6 +1,7 @@
 // %%kernel two_products
 #include <cuda_fp16.h>
 
+//>
 typedef unsigned Pair;   // two halves in one register
 
 __device__ Pair pair(__half first, __half second)
@@ -8,8 +9,10 @@ __device__ Pair pair(__half first, __half second)
     return __half_as_ushort(first) | (unsigned)__half_as_ushort(second) << 16;
 }
 
+//<
 __global__ void two_products(float* D, const __half* A, const __half* B)
 {
+    //> One warp: D = A B, with A of 16 x 32 halves, B of 32 x 8 and D of 16 x 8 floats.
     const int group = threadIdx.x / 4;
     const int two = threadIdx.x % 4 * 2;
     float d[4] = {};
@@ -33,4 +36,5 @@ __global__ void two_products(float* D, const __half* A, const __half* B)
     D[8 * group + two + 1] = d[1];
     D[8 * (group + 8) + two] = d[2];
     D[8 * (group + 8) + two + 1] = d[3];
+    //<
 }

@@ -11,9 +11,14 @@ __global__ void unrolled_by_two(float* y, const float* x, const float* filter,
         for (int p = 0; p < K; ++p) {
             const float* cell = x + ((b * C + c) * H + h + p) * W + w;
             const float* tap = filter + ((m * C + c) * K + p) * K;
+            //>
+            //= for (int q = 0; q < K; q += 2) {                                 // change this loop
+                //= sum += cell[q] * tap[q] + cell[q + 1] * tap[q + 1];
+            //= }
             int q = 0;
             for (; q + 1 < K; q += 2) sum += cell[q] * tap[q] + cell[q + 1] * tap[q + 1];
             if (q < K) sum += cell[q] * tap[q];
+            //<
         }
     }
     y[((b * M + m) * out_h + h) * out_w + w] = sum;

@@ -26,6 +26,7 @@ from .data import inputs
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
 from .implicit import IMPLICIT, ImplicitMma, ImplicitSizes, implicit_mma
+from .implicit_wgmma import ImplicitWgmma, WarpgroupSizes, implicit_wgmma
 from .mma import (
     ARCHITECTURE,
     FASTEST,
@@ -82,6 +83,7 @@ __all__ = [
     "Im2colGemm",
     "ImplicitMma",
     "ImplicitSizes",
+    "ImplicitWgmma",
     "LayerError",
     "Names",
     "Pairs",
@@ -93,6 +95,7 @@ __all__ = [
     "ScaledHalf",
     "TensorKernel",
     "TensorLayer",
+    "WarpgroupSizes",
     "Wmma",
     "ceil_div",
     "channels_shuffle",
@@ -104,6 +107,7 @@ __all__ = [
     "convolve",
     "half2",
     "implicit_mma",
+    "implicit_wgmma",
     "inputs",
     "kernels",
     "mma_halves",

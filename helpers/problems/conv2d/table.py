@@ -8,6 +8,7 @@ from .base import Conv2d, a_float_a_thread, input_tile, two_tiles
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
 from .implicit import IMPLICIT
+from .implicit_wgmma import implicit_wgmma
 from .mma import FASTEST, WARPGROUPS
 from .register_2d import register_2d
 from .register_images import register_images
@@ -88,9 +89,10 @@ REDUCED: tuple[Conv2d, ...] = (
 def conv2d_named(name: str) -> Conv2d:
     """Return the row of a name; LayerError for another name.
 
-    It is one of CONV2D, TAUGHT, SMALL, REDUCED, IMPLICIT, FASTEST or WARPGROUPS.
+    It is one of CONV2D, TAUGHT, SMALL, REDUCED, IMPLICIT, FASTEST or WARPGROUPS, or
+    `implicit_wgmma`.
     """
-    rows = (*CONV2D, *TAUGHT, *SMALL, *REDUCED, *IMPLICIT, *FASTEST, *WARPGROUPS)
+    rows = (*CONV2D, *TAUGHT, *SMALL, *REDUCED, *IMPLICIT, implicit_wgmma(), *FASTEST, *WARPGROUPS)
     named = {spec.name: spec for spec in rows}
     if name not in named:
         raise LayerError(

@@ -25,6 +25,7 @@ RIGHT = (
 
 WRONG = (
     wrong("the stub", "that is gap 1", file="stub.cu", status="not_begun"),
+    wrong("a left ghost too many", "leaves out N[0]", ("cell >= 0 &&", "(j > 0 || i > 1) &&")),
     wrong(
         "gaps 1 and 2 alone",
         "that is gap 3",

@@ -33,6 +33,17 @@ WRONG = (
         status="finding",
     ),
     wrong("the second cell is repeated", "second cell", file="wrong_reflect.cu"),
+    wrong(
+        "min and max exchanged",
+        "are min and max exchanged",
+        ("min(max(i - 1 + j, 0), n - 1)", "max(min(i - 1 + j, 0), n - 1)"),
+    ),
+    wrong(
+        "the last cell one too far",
+        "off by one",
+        ("min(max(i - 1 + j, 0), n - 1)", "min(max(i - 1 + j, 0), n)"),
+        status="finding",
+    ),
     wrong("a ring", "like a ring", ("min(max(i - 1 + j, 0), n - 1)", "(i - 1 + j + n) % n")),
     wrong(
         "the last cell to the left of the first",

@@ -9,7 +9,7 @@ BARRIER = "    __syncthreads();\n"
 RIGHT = (
     right("filled and read"),
     right("filled from the other end, by pointers", "right_pointers.cu"),
-    right("an unsigned index", "solution.cu", ("(step * t) % 256", "(unsigned)(step * t) % 256u")),
+    right("an unsigned index", "solution.cu", ("[(step * t) %", "[(unsigned)(step * t) %")),
 )
 
 
@@ -53,7 +53,7 @@ WRONG = (
     ),
     wrong("% 255", "must be its cell", ("% 256]", "% 255]")),
     wrong("block 0's cells", "cells of block 0", ("= N[start + t]", "= N[t]")),
-    wrong("a step written into the kernel", "it is an argument", ("step * t", "3 * t")),
+    wrong("a step written into the kernel", "it is an argument", ("[(step * t)", "[(3 * t)")),
     wrong(
         "half of the cells are filled",
         "must be filled",

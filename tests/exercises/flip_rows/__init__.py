@@ -13,7 +13,7 @@ RIGHT = (
 WRONG = (
     wrong("no guard for x", "two guards", ("x < width && ", ""), status="finding"),
     wrong("no guard for y", "two guards", (" && y < height", ""), status="finding"),
-    wrong("height - y", "height - 1", ("height - 1 - y", "height - y"), status="finding"),
+    wrong("height - y", "height - 1", ("(height - 1 - y)", "(height - y)"), status="finding"),
     wrong(
         "a stride of height",
         "`width` cells long",

@@ -7,19 +7,19 @@ from tests.exercises.answers import right, wrong
 RIGHT = (
     right("a variable for the index"),
     right("a __device__ function", "right_function.cu"),
-    right("a reference to the output", "solution.cu", ("P[i] =", "float& p = P[i];\n    p =")),
+    right("a reference to the output", "solution.cu", ("  P[i] =", "  float& p = P[i];\n    p =")),
 )
 
 
 WRONG = (
     wrong("one thread does everything", "own part", file="wrong_one_thread.cu", status="budget"),
-    wrong("copied", "copied, not squared", ("N[i] * N[i]", "N[i]")),
-    wrong("doubled", "doubled", ("N[i] * N[i]", "2 * N[i]")),
-    wrong("only thread 0", "each thread takes its own", ("P[i] =", "if (i < 1) P[i] =")),
-    wrong("the first number for all", "must read its own number", ("N[i] * N[i]", "N[0] * N[0]")),
-    wrong("cubed", "must be n[i] * n[i]", ("N[i] * N[i]", "N[i] * N[i] * N[i]")),
-    wrong("a constant", "must read its own number", ("N[i] * N[i]", "9.0f")),
+    wrong("copied", "copied, not squared", ("N[i] * N[i];", "N[i];")),
+    wrong("doubled", "doubled", ("N[i] * N[i];", "2 * N[i];")),
+    wrong("only thread 0", "each thread takes its own", ("  P[i] =", "  if (i < 1) P[i] =")),
+    wrong("the first number for all", "must read its own number", ("N[i] * N[i];", "N[0] * N[0];")),
+    wrong("cubed", "must be n[i] * n[i]", ("N[i] * N[i];", "N[i] * N[i] * N[i];")),
+    wrong("a constant", "must read its own number", ("N[i] * N[i];", "9.0f;")),
     wrong("counted from 1", "count from 0", ("threadIdx.x", "threadIdx.x + 1"), status="finding"),
-    wrong("the last warp is left out", "never written", ("P[i] =", "if (i < 32) P[i] =")),
-    wrong("all threads write P[0]", "same cell", ("P[i] =", "P[0] ="), status="finding"),
+    wrong("the last warp is left out", "never written", ("  P[i] =", "  if (i < 32) P[i] =")),
+    wrong("all threads write P[0]", "same cell", ("  P[i] =", "  P[0] ="), status="finding"),
 )

@@ -15,18 +15,18 @@ WRONG = (
     wrong(
         "column and row exchanged",
         "a number for each row",
-        ("column[y] + row[x]", "column[x] + row[y]"),
+        ("column[y] + row[x];", "column[x] + row[y];"),
         status="finding",
     ),
     wrong(
         "x up to pitch",
         "guard for x is x < width",
         ("x < width", "x < pitch"),
-        ("row[x]", "(x < width ? row[x] : 0.0f)"),
+        ("row[x];", "(x < width ? row[x] : 0.0f);"),
     ),
     wrong("no guard for y", "a number for each row", (" && y < height", ""), status="finding"),
-    wrong("a product", "must be column[y] + row[x]", ("] + row", "] * row")),
-    wrong("row[0] for all", "belongs to column x", ("row[x]", "row[0]")),
+    wrong("a product", "must be column[y] + row[x]", ("] + row[x];", "] * row[x];")),
+    wrong("row[0] for all", "belongs to column x", ("row[x];", "row[0];")),
     wrong(
         "lanes down the columns",
         "a broadcast",

@@ -2,6 +2,8 @@
 __global__ void tile_product(float* C, const float* A, const float* B,
                              int rows, int cols, int inner)
 {
+    //> C = A B: C[r][c] is the sum over k of A[r * inner + k] * B[k * cols + c], for k < inner.
+    //> Blocks of 16 x 16 threads. For each 16 values of k stage one tile of A and one of B.
     __shared__ float a[16][16], b[16][16];
     const int x = threadIdx.x, y = threadIdx.y;
     const int r = blockIdx.y * 16 + y, c = blockIdx.x * 16 + x;
@@ -14,4 +16,5 @@ __global__ void tile_product(float* C, const float* A, const float* B,
         __syncthreads();    // the next turn fills the tiles again
     }
     if (r < rows && c < cols) C[r * cols + c] = sum;
+    //<
 }

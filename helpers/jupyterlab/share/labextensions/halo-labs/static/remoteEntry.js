@@ -5,10 +5,12 @@
 //      which the Tab key also completes (cuda.js).
 //   2. The lines of a finding or compile error are marked in the cell (marks.js).
 //   3. Work that takes long says so in the corner (notices.js).
-//   4. Printed text breaks between words. JupyterLab itself breaks anywhere ("word-break: break-all").
-//   5. A figure's description is its alt text.
-//   6. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
+//   4. The cell of an exercise has buttons: put the stub back, go to the next one (gaps.js).
+//   5. Printed text breaks between words. JupyterLab itself breaks anywhere ("word-break: break-all").
+//   6. A figure's description is its alt text.
+//   7. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
 //      JupyterLab itself tries to open it as a file, and fails.
+//   8. A link to a heading of the same notebook leads there.
 // Where this JupyterLab lacks what one of them needs, the others work.
 //
 // JupyterLab loads this script and then calls two functions of the object at the end, which is the
@@ -94,6 +96,21 @@
     document.addEventListener('click', open, true);
   }
 
+  // Follow links to headings of the same notebook. JupyterLab itself does not find a heading whose
+  // name has other characters than ASCII, because a link encodes them.
+  function followHeadings(tracker) {
+    const open = event => {
+      const link = event.target.closest?.('.jp-Notebook a[href^="#"]');
+      const panel = link && tracker.find(one => one.content.node.contains(link));
+      if (panel) {
+        event.preventDefault();
+        event.stopPropagation();
+        panel.content.setFragment(decodeURIComponent(link.hash));
+      }
+    };
+    document.addEventListener('click', open, true);
+  }
+
   // Give pictures in outputs their text form as alt text, for screen readers.
   function describePictures(rendermime, { imageRendererFactory }) {
     const createRenderer = options => {
@@ -123,8 +140,8 @@
   }
 
   async function extension() {
-    const [cuda, marks, notices] = await Promise.all(
-      ['cuda.js', 'marks.js', 'notices.js'].map(file => import(new URL(file, HERE)))
+    const [cuda, gaps, marks, notices] = await Promise.all(
+      ['cuda.js', 'gaps.js', 'marks.js', 'notices.js'].map(file => import(new URL(file, HERE)))
     );
     const { INotebookTracker } = await module('@jupyterlab/notebook');
     const { IEditorExtensionRegistry, EditorExtensionRegistry } = await module(
@@ -132,17 +149,24 @@
     );
     const { IRenderMimeRegistry, ...rendering } = await module('@jupyterlab/rendermime');
     const { ICompletionProviderManager } = await module('@jupyterlab/completer');
+    const { ICommandPalette } = await module('@jupyterlab/apputils').catch(() => ({}));
     const plugin = {
       id: `${NAME}:plugin`,
-      description: 'CUDA C++ in %%kernel cells, findings at their lines, whole words, alt texts.',
+      description: 'CUDA C++ in %%kernel cells, findings at their lines, buttons of exercises, alt texts.',
       autoStart: true,
       requires: [INotebookTracker],
-      optional: [IEditorExtensionRegistry, IRenderMimeRegistry, ICompletionProviderManager],
-      activate: async (app, tracker, editors, rendermime, completer) => {
+      optional: [
+        IEditorExtensionRegistry,
+        IRenderMimeRegistry,
+        ICompletionProviderManager,
+        ...(ICommandPalette ? [ICommandPalette] : [])
+      ],
+      activate: async (app, tracker, editors, rendermime, completer, palette) => {
         const style = document.createElement('style');
-        style.textContent = STYLE + cuda.STYLE + marks.STYLE;
+        style.textContent = STYLE + cuda.STYLE + gaps.STYLE + marks.STYLE;
         document.head.append(style);
         followFolders(app);
+        followHeadings(tracker);
         const each = act => {
           tracker.forEach(act);
           tracker.widgetAdded.connect((_, panel) => act(panel));
@@ -150,6 +174,7 @@
         each(panel => followNotebook(panel.content, cuda.BEGINS_WITH_KERNEL));
         attempt('alt texts', () => describePictures(rendermime, rendering));
         attempt('completion', () => completer.registerProvider(cuda.completions));
+        attempt('buttons of exercises', () => gaps.addCommands(app, tracker, palette));
         attempt('notices', async () => {
           const { Notification } = await module('@jupyterlab/apputils');
           each(panel => notices.listen(panel, Notification));

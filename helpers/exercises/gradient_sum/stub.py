@@ -1,6 +1,0 @@
-def total(cards):
-    for k in range(1, cards.count):
-        cards.give(k, 0)  # card k's vector into card 0's inbox, on card k's stream
-        cards.add(0)  # card 0's vector += its inbox, on card 0's stream
-    for k in range(1, cards.count):
-        cards.put(0, k)  # card 0's vector over card k's, on card 0's stream

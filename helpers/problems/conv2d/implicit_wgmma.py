@@ -1,0 +1,226 @@
+"""conv2d_implicit_wgmma: layers of 16 channels and more by the products of warpgroups."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers import device, kernels, limits
+from helpers.launch import Plan
+from helpers.limits import ConvShape
+
+from . import refusals
+from .base import Conv2d, Names
+from .mma import ARCHITECTURE, SCALED_HALF, TensorKernel
+from .shapes import LayerError, ceil_div
+
+NAME = "conv2d_implicit_wgmma"
+PORTABLE = "conv2d_implicit_mma_async"
+
+
+class WarpgroupSizes(NamedTuple):
+    """The sizes of an `ImplicitWgmma`.
+
+    tile: rows and columns of the outputs of a consumer. map_tiles: 1, both consumers have the same
+    64 maps and tiles below each other; 2, they have the same tile and 64 maps each. stages: chunks
+    of 16 channels in shared memory. producers: warpgroups that fill them, 1 or 2.
+    """
+
+    tile: tuple[int, int]
+    map_tiles: int
+    stages: int
+    producers: int = 1
+
+
+# The fastest sizes on an H200, by shapes of one image.
+FITTED: dict[ConvShape, WarpgroupSizes] = {
+    ConvShape(1, C=64, M=64, H=58, W=58, K=3): WarpgroupSizes((2, 56), 1, 6),
+    ConvShape(1, C=128, M=128, H=58, W=58, K=3, stride=2): WarpgroupSizes((14, 14), 2, 3),
+    ConvShape(1, C=256, M=256, H=16, W=16, K=3): WarpgroupSizes((14, 14), 2, 3),
+    ConvShape(1, C=64, M=64, H=226, W=226, K=3): WarpgroupSizes((2, 112), 1, 5),
+    ConvShape(1, C=16, M=32, H=32, W=32, K=5): WarpgroupSizes((4, 28), 1, 3),
+}
+
+
+def layout(shape: ConvShape, sizes: WarpgroupSizes) -> tuple[int, int, int]:
+    """Return (columns of B, cells of a stage, vectors of weights of a stage), as the source."""
+    (tile_h, tile_w), maps = sizes.tile, sizes.map_tiles
+    step = shape.stride
+    rows = (tile_h * 2 // maps - 1) * step + shape.K
+    pairs = ceil_div((tile_w - 1) * step + shape.K, 2)
+    at_once = 4 if shape.out_w % 4 == 0 and tile_w % 4 == 0 else 2
+    pitch = at_once * ceil_div(ceil_div(2 * pairs, step), at_once)
+    columns = 8 * ceil_div((tile_h - 1) * pitch + tile_w, 8)
+    cells = 2 * step * step * ceil_div(rows, step) * pitch
+    return columns, cells, shape.K**2 * maps * 128
+
+
+@dataclass(frozen=True)
+class ImplicitWgmma(TensorKernel):
+    """conv2d_implicit_wgmma: x and y are float16. `fitted` sets the sizes if they are None."""
+
+    sizes: WarpgroupSizes | None = None
+    half_io: bool = True
+
+    @property
+    def known(self) -> WarpgroupSizes:
+        """The sizes. Raises LayerError if they are None."""
+        if self.sizes is None:
+            raise LayerError(f"{self.name}: the sizes depend on the shape; use fitted(shape)")
+        return self.sizes
+
+    def fitted(self, shape: ConvShape) -> ImplicitWgmma:
+        """Choose the sizes of the lowest cost if they are None. Raises LayerError without any."""
+        return self if self.sizes else _fit(self, shape)
+
+    def names(self, shape: ConvShape) -> Names:
+        y, x, filter = super().names(shape)
+        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
+
+    def options(self, shape: ConvShape) -> list[str]:
+        sizes = self.fitted(shape).known
+        columns, _, _ = layout(shape, sizes)
+        values = {
+            "CHANNELS": shape.C,
+            "OUTPUT_MAPS": shape.M,
+            "HEIGHT": shape.H,
+            "WIDTH": shape.W,
+            "FILTER_WIDTH": shape.K,
+            "FILTER_STRIDE": shape.stride,
+            "TILE_H": sizes.tile[0],
+            "TILE_W": sizes.tile[1],
+            "COLUMNS": columns,
+            "MAP_TILES": sizes.map_tiles,
+            "STAGES": sizes.stages,
+            "PRODUCERS": sizes.producers,
+        }
+        include = [f"-I{kernels.FOLDER}", f"-arch={ARCHITECTURE}"]
+        return [*include, *(f"-D{name}={value}" for name, value in values.items())]
+
+    def constant_names(self) -> tuple[str, ...]:
+        return super(TensorKernel, self).constant_names()
+
+    def threads(self, shape: ConvShape) -> tuple[int, int, int]:
+        return 128 * (2 + self.fitted(shape).known.producers), 1, 1
+
+    def tiles(self, shape: ConvShape) -> int:
+        """Return the tiles of all images and maps."""
+        (rows, columns), maps, *_ = self.fitted(shape).known
+        across, down = ceil_div(shape.out_w, columns), ceil_div(shape.out_h, rows * 2 // maps)
+        return shape.B * across * down * ceil_div(shape.M, 64 * maps)
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        return min(self.tiles(shape), self.blocks or device.select().multiprocessors), 1, 1
+
+    def shared(self, shape: ConvShape) -> int:
+        sizes = self.fitted(shape).known
+        _, cells, weights = layout(shape, sizes)
+        return sizes.stages * 16 * (cells + weights)
+
+    def static_bytes(self, shape: ConvShape) -> int:
+        return 16 * self.fitted(shape).known.stages
+
+    def fragments(self, parts: np.ndarray) -> np.ndarray:
+        """Return A's pieces: (group, chunk, row and column of the filter, 64 maps, octet, map, 8).
+
+        parts: the weights, float16, shape (1, M, C, K, K).
+        """
+        _, M, C, K, _ = parts.shape
+        maps = self.known.map_tiles
+        groups, chunks = ceil_div(M, 64 * maps), ceil_div(C, 16)
+        padded = np.zeros((groups * maps * 64, chunks * 16, K, K), np.float16)
+        padded[:M, :C] = parts[0]
+        named = padded.reshape(groups, maps, 64, chunks, 2, 8, K, K)
+        return named.transpose(0, 3, 6, 7, 1, 4, 2, 5)
+
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        if shape.C < 16 or shape.W % 2 or shape.out_w % 2:
+            raise LayerError(
+                f"{self.name} takes 16 channels and more, and rows of x and y of an even number of "
+                f"cells, got {shape}; {PORTABLE} takes any shape"
+            )
+        if device is not None and (device.kind != "gpu" or device.compute_capability != (9, 0)):
+            major, minor = device.compute_capability
+            raise LayerError(
+                f"{self.name} needs a GPU of compute capability 9.0, and {device.name} is "
+                f"{device.kind} of {major}.{minor}; take {PORTABLE}"
+            )
+        refusals.require_indices(self, shape)
+        spec = self.fitted(shape)
+        if reason := _misfit(spec, shape, spec.known):
+            raise LayerError(f"{self.name} on {shape}: {reason}")
+        Conv2d.require(spec, shape, device)
+
+    def plan(self, shape: ConvShape) -> Plan:
+        return super(ImplicitWgmma, self.fitted(shape)).plan(shape)
+
+
+def _misfit(spec: ImplicitWgmma, shape: ConvShape, sizes: WarpgroupSizes) -> str:
+    columns, cells, weights = layout(shape, sizes)
+    most = 256 if sizes.producers == 1 else 128
+    if columns > most:
+        return f"a tile of {sizes.tile} outputs has {columns} columns; at most {most} fit"
+    needed = sizes.stages * 16 * (cells + weights + 1)
+    if needed > limits.MOST_SHARED_BYTES:
+        return (
+            f"a block needs {needed:,} bytes of shared memory, and one of a Hopper GPU has "
+            f"{limits.MOST_SHARED_BYTES:,}: take smaller tiles or fewer stages"
+        )
+    return ""
+
+
+def _choices(shape: ConvShape) -> Iterator[WarpgroupSizes]:
+    widths = {shape.out_w} | {
+        2 * ceil_div(ceil_div(shape.out_w, 2), parts) for parts in range(2, 9)
+    }
+    for width in sorted(widths):
+        for height in range(1, min(shape.out_h, 16) + 1):
+            for maps in (1, 2):
+                for stages in range(2, 9):
+                    yield WarpgroupSizes((height, width), maps, stages)
+
+
+def cost(spec: ImplicitWgmma, shape: ConvShape, sizes: WarpgroupSizes) -> float:
+    """Estimate the cycles of a launch on an H200; infinite if the sizes do not fit.
+
+    Tensor cores take 64 x 16 by 16 x 8 in 4 cycles, a multiprocessor 24 bytes of L2 in one.
+    """
+    if _misfit(spec, shape, sizes):
+        return math.inf
+    columns, cells, weights = layout(shape, sizes)
+    chunks = ceil_div(shape.C, 16)
+    products = 2 * shape.K**2 * max(columns, 64) / 2
+    copies = 16 * (cells + weights) / 24
+    rounds = ceil_div(dataclasses.replace(spec, sizes=sizes).tiles(shape), 132)
+    return rounds * (chunks * max(products, copies) + 1000) * (1 + 0.1 / sizes.stages)
+
+
+@functools.cache
+def _fit(spec: ImplicitWgmma, shape: ConvShape) -> ImplicitWgmma:
+    if measured := FITTED.get(dataclasses.replace(shape, B=1)):
+        return dataclasses.replace(spec, sizes=measured)
+    best = min(_choices(shape), key=lambda sizes: cost(spec, shape, sizes), default=None)
+    if best is None or cost(spec, shape, best) == math.inf:
+        raise LayerError(
+            f"{spec.name} has no block for {shape}: two stages of 16 channels must fit "
+            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; {PORTABLE} takes any shape"
+        )
+    return dataclasses.replace(spec, sizes=best)
+
+
+def implicit_wgmma() -> ImplicitWgmma:
+    """The record of conv2d_implicit_wgmma, for layers of 16 channels and more in FP16."""
+    return ImplicitWgmma(
+        NAME,
+        tile=(1, 1, 8),
+        filter_in="constant",
+        strides=True,
+        precision=SCALED_HALF,
+        parts=1,
+    )

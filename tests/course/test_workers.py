@@ -1,0 +1,56 @@
+"""Workers of a cluster: none of them builds what the grader has built."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+from helpers.course import workers
+from tests.support import ROOT
+
+TAKE = """
+import pickle, sys
+from pathlib import Path
+from helpers.course import workers
+from helpers.simulator import library
+machine = pickle.loads(Path(sys.argv[1]).read_bytes())
+print(machine.take(Path(sys.argv[2])), library.build().parent == Path(sys.argv[2]))
+print(len(library.operation_names()) > 100)
+"""
+
+
+def test_a_worker_with_an_empty_cache_and_no_compiler_takes_the_machine(tmp_path):
+    import pickle
+
+    message = tmp_path / "machine"
+    message.write_bytes(pickle.dumps(workers.Machine.built()))
+    environment = {"HALO_CACHE": str(tmp_path / "empty"), "PYTHONPATH": str(ROOT),
+                   "PATH": "", "LAB_DEVICE": "simulator"}  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", TAKE, str(message), str(tmp_path / "worker")],
+        env=environment, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["True", "True", "True"], done.stderr
+    assert not (tmp_path / "empty").exists() or not list((tmp_path / "empty").glob("*.so"))
+
+
+def test_a_worker_of_another_kind_builds_its_own(tmp_path):
+    machine = replace(workers.Machine.built(), of=("Linux", "another"))
+    assert not machine.take(tmp_path / "worker")
+    assert not (tmp_path / "worker").exists()
+
+
+def test_a_grader_says_something_at_once(tmp_path):
+    """Before it imports, reads or builds anything that takes long."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "helpers.course", "grade", str(tmp_path / "none")],
+        cwd=ROOT, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    said = time.monotonic() - began
+    process.communicate()
+    assert "reading" in first and said < time.monotonic() - began

@@ -1,0 +1,153 @@
+"""conv2d_implicit_wgmma: any shape of 16 channels and more by the products of warpgroups.
+
+The simulator refuses wgmma. Here it runs the kernel with products in plain code, which read shared
+memory where the descriptors say; on a GPU the kernel runs as it is (`pytest -m gpu`).
+"""
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers import checking, device, kernels, launch, reference, simulator
+from helpers.experiments import known_layers
+from helpers.limits import ConvShape
+from helpers.problems import conv2d
+from helpers.problems.conv2d import LayerError, WarpgroupSizes, implicit_wgmma
+from tests.support import mutants, require_named
+
+pytestmark = pytest.mark.long
+
+SPEC = implicit_wgmma()
+PLAIN = Path(__file__).with_name("products_in_plain_code.cuh")
+# Tiles that overhang on both sides; 64 maps twice, spare maps; spare channels; both strides; rows
+# in fours and in pairs; more tiles than blocks; two producers.
+TILED = (
+    (ConvShape(1, 16, 72, 9, 12, 3), WarpgroupSizes((3, 6), 2, 2)),
+    (ConvShape(2, 48, 64, 6, 10, 3), WarpgroupSizes((2, 8), 1, 3, 2)),
+    (ConvShape(2, 24, 72, 8, 10, 3), WarpgroupSizes((2, 4), 2, 2)),
+    (ConvShape(1, 40, 20, 11, 14, 3, 2), WarpgroupSizes((2, 4), 1, 2)),
+    (ConvShape(3, 16, 8, 5, 6, 1), WarpgroupSizes((2, 4), 1, 2)),
+    (ConvShape(1, 16, 8, 13, 20, 5, 2), WarpgroupSizes((2, 4), 1, 2)),
+)
+LAYERS = {name: shape for name, shape in known_layers.LAYERS.items() if shape.C >= 16}
+
+
+def problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
+    """Random x, float16, and filter, float32."""
+    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
+    x = rng.uniform(-1, 1, shape.x_shape).astype(np.float16)
+    return x, rng.uniform(-1, 1, shape.filter_shape).astype(np.float32)
+
+
+def simulated(
+    shape: ConvShape, sizes: WarpgroupSizes, folder: Path, source: str = "", name: str = SPEC.name
+) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
+    """Return y and the findings of the kernel, or of another source, with products in plain code.
+
+    The last columns of B have no outputs, and may read cells that nothing has written.
+    """
+    header = (kernels.FOLDER / "warpgroup.cuh").read_text()
+    head = header[: header.index("// The order of calls")]
+    head = re.sub(r"^#if defined.*?^#endif\n", "", head, flags=re.MULTILINE | re.DOTALL)
+    (folder / "warpgroup.cuh").write_text(head + PLAIN.read_text())
+    (one,) = replace(SPEC, sizes=sizes, blocks=2).plan(shape)
+    options = (f"-I{folder}", *(option for option in one.options if option.startswith("-D")))
+    one = replace(one, options=options, source=source or one.source, name=name)
+    x, filter = problem(shape)
+    y = np.full(shape.y_shape, np.nan, np.float16)
+    (findings,) = launch.simulate((one,), {"y": y, "x": x, "filter": filter}, simulator.check)
+    return y, tuple(finding for finding in findings if finding.kind != "uninitialised")
+
+
+def check(y: np.ndarray, shape: ConvShape, name: str = SPEC.name) -> None:
+    x, filter = problem(shape)
+    cells = x.astype(np.float32)
+    want = reference.conv2d(cells, SPEC.precision.rounded(filter), shape.stride)
+    atol = SPEC.precision.sum_atol(cells, filter)
+    checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=atol, name=name)
+
+
+@pytest.mark.parametrize(("shape", "sizes"), TILED, ids=str)
+def test_layers_are_right_with_products_in_plain_code(shape, sizes, tmp_path):
+    replace(SPEC, sizes=sizes).require(shape)
+    y, findings = simulated(shape, sizes, tmp_path)
+    assert not findings, findings[0]
+    check(y, shape)
+
+
+MUTANTS = mutants("conv2d_implicit_wgmma")
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_are_rejected(mutant, tmp_path):
+    shape, sizes = ConvShape(2, 24, 72, 9, 12, 3), WarpgroupSizes((3, 6), 2, 2)
+    y, findings = simulated(shape, sizes, tmp_path, mutant.source, mutant.name)
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    assert not findings, findings[0]
+    with pytest.raises(checking.CheckError) as error:
+        check(y, shape, mutant.name)
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_of_networks_fit(name):
+    spec = SPEC.fitted(LAYERS[name])
+    spec.require(LAYERS[name])
+    other = replace(LAYERS[name], M=LAYERS[name].M + 8)  # not measured
+    SPEC.fitted(other).require(other)
+
+
+REFUSED = [
+    ({"C": 8}, "takes 16 channels and more.*conv2d_implicit_mma_async takes any shape"),
+    ({"W": 57}, "an even number of cells"),
+    ({"K": 11}, "two stages of 16 channels must fit"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED)
+def test_other_shapes_are_refused_and_the_portable_kernel_named(change, message):
+    shape = replace(ConvShape(1, 64, 128, 58, 58, 3), **change)
+    with pytest.raises(LayerError, match=message):
+        SPEC.require(shape)
+
+
+def test_other_gpus_are_refused():
+    shape = LAYERS["VGG-16, 224 x 224"]
+    gpu = replace(device.select(), kind="gpu", compute_capability=(9, 0), name="NVIDIA H200")
+    SPEC.require(shape, gpu)
+    for other in (replace(gpu, compute_capability=(8, 9)), replace(gpu, kind="simulator")):
+        with pytest.raises(LayerError, match=r"compute capability 9\.0.*conv2d_implicit_mma_async"):
+            SPEC.require(shape, other)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@pytest.mark.parametrize("name", LAYERS)
+def test_nvcc_spills_nothing_and_serializes_nothing(name, tmp_path):
+    command = ["nvcc", "-cubin", "-Xptxas", "-v", *SPEC.options(LAYERS[name])]
+    command += ["-o", str(tmp_path / "out.cubin"), str(kernels.path(SPEC.name))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    said = done.stdout + done.stderr
+    assert "warning" not in said
+    assert "serialized" not in said  # ptxas then waits for each product
+    assert re.search(r"(\d+) bytes spill loads", said)[1] == "0"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("shape", "sizes"), TILED, ids=str)
+def test_layers_on_the_gpu(shape, sizes):
+    import pycuda.driver as cuda
+
+    device.select()
+    x, filter = problem(shape)
+    run = conv2d.compile(replace(SPEC, sizes=sizes, blocks=2), shape)
+    empty = np.full(shape.y_shape, np.nan, np.float16)
+    there, weights, y = (cuda.to_device(array) for array in (x, filter, empty))
+    run.launch(int(y), int(there), int(weights))
+    check(cuda.from_device(y, shape.y_shape, np.float16), shape)
