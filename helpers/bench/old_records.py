@@ -78,12 +78,25 @@ def _wmma(row: Row) -> Row:
     return row | over | {"series": series}
 
 
+def _im2col(row: Row) -> Row:
+    """Series "im2col and GEMM", and "ratio" without the names; "tile" is the tiles' width."""
+    if (tile := row.pop("tile", None)) is not None:
+        row["tile_width"] = tile
+    if row["series"] == "im2col and GEMM":
+        return row | {"series": "im2col_gemm"}
+    if row["series"] == "ratio" and not row.get("kernel"):
+        return row | {"series": "im2col_gemm", "over": "conv2d_basic"}
+    return row
+
+
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
     "108_coalescing": _coalescing,
     "111_reported": _reported,
     "109_constant": _constant_2d,
+    "200_im2col_gemm": _im2col,
+    "202_fusion": _im2col,
     "303_deeper": _wmma,
     "303_wmma": _wmma,
 }

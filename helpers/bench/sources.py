@@ -56,6 +56,11 @@ class Kernel:
         return self.text or kernels.source(self.sources[-1])
 
     @property
+    def place(self) -> str:
+        """The name of the launch that its text takes: that of its function, or the last one."""
+        return self.function if self.function in self.sources else self.sources[-1]
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The names of the kernels that the record launches; the last one is the kernel itself."""
         return tuple(getattr(self.spec, "sources", (self.name,)))
@@ -99,7 +104,7 @@ class Kernel:
         """
         if not (self.text or self.options or self.arguments):
             return plan
-        own = {one.name for one in plan} & {self.sources[-1]} or {plan[-1].name}
+        own = {one.name for one in plan} & {self.place} or {plan[-1].name}
         return tuple(self._instead(one, values) if one.name in own else one for one in plan)
 
     def _instead(self, one: Launch, values: Mapping[str, Any]) -> Launch:

@@ -1,7 +1,7 @@
-"""The layer as a product of matrices: its times, and those of one image a launch.
+"""The layer as a product of matrices: the times of one image a launch.
 
-`measure` yields the rows of the record "200_im2col_gemm"; the functions below it read and draw
-them. What is counted is in `im2col_gemm`.
+`measure` yields the rows of the record "200_deeper"; the functions below it read and draw them.
+What is counted is in `im2col_gemm`.
 """
 
 from __future__ import annotations
@@ -9,102 +9,52 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import checking, plotting, tables
-from helpers.bench import results, timing
+from helpers.bench import timing
 from helpers.experiments import layer_bounds
 from helpers.experiments.im2col_gemm import (
     GEMM,
     IM2COL,
     LAYERS,
-    LENET,
     OTHERS,
-    PLAIN,
     SPEC,
     TILE,
-    TILES,
     WHOLE,
     blocks,
-    matrix_gigabytes,
     steps,
-    useful_share,
 )
-from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
-from helpers.problems.conv2d.im2col import Im2colGemm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
     from helpers.simulator.bounds import Bounds
 
-RECORD = "200_im2col_gemm"
-CUBLAS = "cuBLAS through PyTorch"
-BOTH = "im2col and GEMM"  # the series of the two launches together
 WITH_LAUNCHES, GPU_ALONE = "with its launches", "GPU alone"
-BATCHES = (100, 1_000, WHOLE)
 CUT = 1_000  # images that are cut into pairs of launches
 PER_LAUNCH = (1, 10, 100, 1_000)
 
 Row = Mapping[str, Any]
 
 
-def fitting(shape: ConvShape) -> int:
-    """Return how many images' matrices fit half of the device memory that is free."""
-    import pycuda.driver as cuda
-
-    return min(shape.B, max(1, cuda.mem_get_info()[0] // 2 // SPEC.scratch(replace(shape, B=1))))
-
-
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "200_im2col_gemm", measured on the selected GPU.
+    """Yield the rows of the record "200_deeper", measured on the selected GPU.
 
-    Times of kernels have layer, batch and tile; series "ratio" is both launches over the plain
-    kernel. "with its launches" and "GPU alone" have layer and images: those of a pair of launches.
+    Series "with its launches" and "GPU alone" have layer and images: those of a pair of launches.
     """
     for layer in LAYERS:
-        x, filter = conv2d.inputs(layer, WHOLE)
-        for batch in BATCHES if layer in LENET else (CUT, WHOLE):
-            with conv2d.Problem(conv2d.shape_of(layer, batch), x[:batch], filter) as problem:
-                for tile in TILES if batch == WHOLE else (TILE,) if layer in LENET else ():
-                    yield from _time_layer(problem, layer, batch, tile)
-                for images in () if batch != CUT else PER_LAUNCH if layer in OTHERS else (1, CUT):
-                    yield from _time_launches(problem, layer, images)
-
-
-def _time_layer(
-    problem: conv2d.Problem, layer: str, batch: int, tile: int
-) -> Iterator[dict[str, Any]]:
-    """Time the plain kernel; both launches, together and apart; cuBLAS on the same matrices."""
-    where = {"layer": layer, "batch": batch}
-    arrays, shape = (problem.y, problem.x, problem.filter), problem.shape
-    spec = replace(cast(Im2colGemm, SPEC.with_tile(tile)), images=fitting(shape))
-    plain, run = conv2d.compile(PLAIN, shape), conv2d.compile(spec, shape)
-    if tile == TILE:
-        yield _time_one(problem, PLAIN, lambda stream: plain.launch(*arrays, stream), where)
-    right = _checked(problem, BOTH, lambda stream: run.launch(*arrays, stream))
-    whole = partial(run.launch, *arrays)
-    yield _time_one(problem, BOTH, whole, where | {"tile": tile}, right)
-    if batch == WHOLE and tile == TILE:
-        yield _compare(problem, run, plain, right, where | {"tile": tile})
-    if spec.images == batch == WHOLE:  # the buffer holds all matrices: the steps can be timed apart
-        gemm = partial(run.launch, *arrays, only=[GEMM])
-        yield _time_one(problem, GEMM, gemm, where | {"tile": tile}, right)
-    if spec.images == batch == WHOLE and tile == TILE:
-        if multiply := cublas(problem, run):
-            yield _time_one(problem, CUBLAS, multiply, where)
-        im2col = partial(run.launch, *arrays, only=[IM2COL])
-        yield _time_one(problem, IM2COL, im2col, where, right)
-    run.free()
+        x, filter = conv2d.inputs(layer, CUT)
+        with conv2d.Problem(conv2d.shape_of(layer, CUT), x, filter) as problem:
+            for images in PER_LAUNCH if layer in OTHERS else (1, CUT):
+                yield from _time_launches(problem, layer, images)
 
 
 def _checked(
@@ -126,50 +76,6 @@ def _time_one(
     right = verdict or _checked(problem, series, launch)
     timed = timing.time_gpu(launch, verdict=right, name=series, cache=cache, budget_s=0.1)
     return {"series": series, **where, "timing": timed}
-
-
-def _compare(
-    problem: conv2d.Problem,
-    run: conv2d.Compiled,
-    plain: conv2d.Compiled,
-    right: checking.Verdict,
-    where: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Time both launches over the plain kernel, samples interleaved."""
-    one, other = (
-        partial(each.launch, problem.y, problem.x, problem.filter) for each in (run, plain)
-    )
-    pair = timing.compare(one, other, verdicts=(right, right), names=(BOTH, PLAIN), budget_s=0.4)
-    ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
-    return {"series": "ratio", **where, **ratio, "timing": None}
-
-
-def cublas(problem: conv2d.Problem, run: conv2d.Compiled) -> Callable[[Any], None] | None:
-    """Return a launch of the same product by cuBLAS, into y; None where there is no PyTorch.
-
-    It multiplies the matrices that `run` has stored.
-    """
-    try:
-        import torch
-    except ImportError:
-        return None
-    torch.backends.cuda.matmul.allow_tf32 = False  # TF32 would keep 10 bits of each factor
-
-    def tensor(address: Any, *shape: int) -> Any:
-        view = {"shape": shape, "typestr": "<f4", "data": (int(address), False), "version": 3}
-        return torch.as_tensor(SimpleNamespace(__cuda_array_interface__=view), device="cuda")
-
-    shape, columns = problem.shape, problem.shape.out_h * problem.shape.out_w
-    unrolled = tensor(run.program.scratch("unrolled"), shape.B, shape.terms, columns)
-    filters = tensor(problem.filter, shape.M, shape.terms).expand(shape.B, -1, -1)
-    y = tensor(problem.y, shape.B, shape.M, columns)
-
-    def launch(stream: Any) -> None:
-        ours = torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
-        with torch.cuda.stream(ours):
-            torch.bmm(filters, unrolled, out=y)
-
-    return launch
 
 
 class PairsOfLaunches:
@@ -240,41 +146,6 @@ def times_of(record: Record) -> dict[tuple[str, str, int, int | None], Row]:
     return found
 
 
-def ratio(record: Record, layer: str) -> float:
-    """Return the time of both launches over that of the plain kernel, tiles of 16."""
-    return times_of(record)["ratio", layer, WHOLE, TILE]["ratio"]
-
-
-def ratio_words(record: Record, layer: str) -> str:
-    """Return both launches' time in words: "3.30 times the time of conv2d_basic".
-
-    Where the interval of the ratio contains 1: "no measurable difference to conv2d_basic".
-    """
-    row = times_of(record)["ratio", layer, WHOLE, TILE]
-    if row["low"] <= 1 <= row["high"]:
-        return f"no measurable difference to {PLAIN}"
-    return f"{row['ratio']:.2f} times the time of {PLAIN}"
-
-
-def rate_table(record: Record) -> str:
-    """Return the multiply-adds a second of gemm_tiled, padding included, beside the peak."""
-    ms, peak = times_of(record), record.device.fp32_peak
-    head = (
-        f"{GEMM}, {WHOLE:,} images", "M", "multiply-adds\na second", "of the\npeak", "useful",
-    )  # fmt: skip
-    rows = []
-    for layer in LAYERS:
-        for tile in TILES:
-            if (row := ms.get((GEMM, layer, WHOLE, tile))) is None:
-                continue
-            shape, share = conv2d.shape_of(layer, WHOLE), useful_share(layer, tile)
-            rate = shape.outputs * shape.terms / share / row["median_ms"] * 1e3
-            of_peak = f"{2 * rate / peak:.0%}" if peak else "?"
-            cells = f"{shape.M}", f"{rate / 1e12:.1f}e12", of_peak, f"{share:.0%}"
-            rows.append((f"{layer}, tiles of {tile}", *cells))
-    return tables.text(head, rows)
-
-
 @cache
 def bounds_of(kernel: str, layer: str, batch: int = WHOLE) -> Bounds:
     """Return the simulator's bounds of a kernel on a batch, for an H200 with cold caches."""
@@ -283,29 +154,6 @@ def bounds_of(kernel: str, layer: str, batch: int = WHOLE) -> Bounds:
         inputs = conv2d.inputs(layer, images)
         _, counted[images] = conv2d.simulate(kernel, *inputs, checks=False)
     return layer_bounds.of_batch(conv2d.conv2d_named(kernel), layer, counted, batch)
-
-
-def traffic_lines(record: Record) -> str:
-    """Return the least time of storing and loading the matrices beside the plain kernel's time."""
-    ms, lines = times_of(record), []
-    for layer in LENET:
-        moved = 2 * matrix_gigabytes(layer)
-        bandwidth = record.device.dram_bandwidth
-        least = f", {1e12 * moved / bandwidth:.1f} ms or more" if bandwidth else ""
-        plain = ms[PLAIN, layer, WHOLE, None]["median_ms"]
-        lines.append(f"{layer}, {WHOLE:,} images: {moved:.1f} GB{least}; {PLAIN}: {plain:.1f} ms")
-    return "\n".join(lines)
-
-
-def batch_table(record: Record) -> str:
-    """Return the time of an image for three sizes of the batch, in microseconds."""
-    ms, rows = times_of(record), []
-    for layer in LENET:
-        for series, tile in ((PLAIN, None), (BOTH, TILE)):
-            each = (f"{1e3 * ms[series, layer, n, tile]['median_ms'] / n:.2f}" for n in BATCHES)
-            rows.append((f"{layer}, {series}", *each))
-    head = ("microseconds an image", *(f"{n:,} images" for n in BATCHES))
-    return tables.text(head, rows)
 
 
 def with_launches_us(record: Record, layer: str, images: int) -> float:
@@ -355,86 +203,6 @@ def one_image_table(record: Record) -> str:
         f"{tables.text(head, rows)}\n\n"
         f"each further step: {slope:.2f} us; two launches of nothing: {nothing:.1f} us on an H200"
     )
-
-
-def reported_table(record: Record) -> str:
-    """Return report E's times of its two layers beside ours, and the second over the first."""
-    ms, lines = times_of(record), dict[str, list[float]]()
-    for row in results.reported("course_reports"):
-        if row["report"] == "E" and "tiled GEMM" in row["optimization"]:
-            lines[f"reported: {row['optimization']}"] = [row["op1_ms"], row["op2_ms"]]
-    for tile in reversed(TILES):
-        lines[f"ours, tiles of {tile}, one pair of launches"] = [
-            ms[BOTH, layer, WHOLE, tile]["median_ms"] for layer in OTHERS
-        ]
-    each = [1e-3 * WHOLE * with_launches_us(record, layer, 1) for layer in OTHERS]
-    lines[f"ours, tiles of {TILE}, one image a launch ({CUT:,} x {WHOLE // CUT})"] = each
-    rows = [
-        (words, f"{first:.1f}", f"{second:.1f}", f"{second / first:.2f}")
-        for words, (first, second) in lines.items()
-    ]
-    head = (f"{WHOLE:,} images, ms", "E1: 1 -> 12,\n28 x 28", "E2: 12 -> 24,\n11 x 11", "E2 / E1")
-    return tables.text(head, rows)
-
-
-# --------------------------------------------------------------------------------------------------
-# Figures
-
-
-def times_figure(record: Record) -> Figure:
-    """Draw the times of the plain kernel, of both launches and of cuBLAS, in bars of two parts."""
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import Patch
-
-    ms = times_of(record)
-    figure, axes = plt.subplots(2, 1, figsize=(9, 5.6), layout="constrained")
-    looks: Mapping[str, styles.Look] = {
-        "in one piece": styles.pair_look(1),
-        IM2COL: {"facecolor": styles.COLOURS[0], "edgecolor": styles.INK},
-        "the product": styles.pair_look(0),
-    }
-    whole, unrolling, product = looks.values()
-    for ax, layer in zip(axes, LENET, strict=True):
-        unrolled = ms.get((IM2COL, layer, WHOLE, None))
-        bars: list[tuple[str, list[tuple[Row, styles.Look]], Row | None]] = []
-        plain = ms[PLAIN, layer, WHOLE, None]
-        bars.append((PLAIN, [(plain, whole)], plain))
-        for tile in TILES:
-            both = ms[BOTH, layer, WHOLE, tile]
-            gemm = ms.get((GEMM, layer, WHOLE, tile))
-            parts = [(unrolled, unrolling), (gemm, product)] if unrolled and gemm else []
-            bars.append((f"{IM2COL} + {GEMM}, tiles of {tile}", parts or [(both, whole)], both))
-        library = ms.get((CUBLAS, layer, WHOLE, None))
-        if unrolled and library:
-            name = f"{IM2COL} + cuBLAS (added)"
-            bars.append((name, [(unrolled, unrolling), (library, product)], None))
-        for place, (_, parts, measured) in enumerate(bars):
-            _draw_parts(ax, place, parts, measured)
-        styles.name_bars(ax, [name for name, _, _ in bars])
-        ax.set_xlim(0, 1.15 * ax.get_xlim()[1])
-        ax.set_xlabel(f"time of {WHOLE:,} images (ms)")
-        plotting.style(
-            ax, f"{layer}, two launches with tiles of {TILE}: {ratio_words(record, layer)}"
-        )
-    handles = [Patch(label=label, **look) for label, look in looks.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
-    plotting.caption(axes[1], record)
-    return figure
-
-
-def _draw_parts(
-    ax: Axes, place: int, parts: list[tuple[Row, styles.Look]], measured: Row | None
-) -> None:
-    """Draw a bar of parts, and the interval of the whole where it was measured."""
-    at = 0.0
-    for row, look in parts:
-        ax.barh(place, row["median_ms"], left=at, height=0.6, **look)
-        at += row["median_ms"]
-    total = measured["median_ms"] if measured else at
-    if measured:
-        around = [[total - measured["low_ms"]], [measured["high_ms"] - total]]
-        ax.errorbar(total, place, xerr=around, color=styles.INK, capsize=4, linewidth=1.2)
-    styles.beside(ax, max(at, total), place, styles.duration_text(total))
 
 
 def launches_figure(record: Record) -> Figure:

@@ -12,7 +12,7 @@ from helpers import limits, reference
 from helpers.bench import results, timing
 from helpers.checking import CheckError
 from helpers.experiments import im2col_gemm, im2col_times
-from helpers.experiments.im2col_times import BOTH, GPU_ALONE, PLAIN, WHOLE, WITH_LAUNCHES
+from helpers.experiments.im2col_times import GPU_ALONE, WITH_LAUNCHES
 from helpers.problems import conv2d
 
 SHAPE = limits.ConvShape(B=4, C=2, M=5, H=9, W=13, K=3)
@@ -20,7 +20,7 @@ SHAPE = limits.ConvShape(B=4, C=2, M=5, H=9, W=13, K=3)
 
 @pytest.fixture(scope="module")
 def record() -> results.Record:
-    return results.load(results.MEASURED / "200_im2col_gemm.json")
+    return results.load(results.MEASURED / "200_deeper.json")
 
 
 def changed(record: results.Record, series: str, layer: str, change) -> results.Record:
@@ -145,17 +145,16 @@ def test_a_measurement_has_the_rows_of_the_record(record, no_clock, monkeypatch)
     monkeypatch.setattr(
         conv2d, "inputs", lambda layer, batch: arrays(dataclasses.replace(small, B=batch))
     )
-    for name, value in {"BATCHES": (1, 2, 4), "WHOLE": 4, "CUT": 2, "PER_LAUNCH": (1, 2)}.items():
+    for name, value in {"CUT": 2, "PER_LAUNCH": (1, 2)}.items():
         monkeypatch.setattr(im2col_times, name, value)
     made = keys(im2col_times.measure())
-    counts = {100: 1, 1_000: 2, WHOLE: 4}
     per_launch = {1: 1, 1_000: 2}
     wanted = {
-        (series, layer, counts.get(batch), per_launch.get(images), tile)
-        for series, layer, batch, images, tile in keys(record.rows())
-        if images in (None, *per_launch) and series != im2col_times.CUBLAS
+        (series, layer, None, per_launch[images], None)
+        for series, layer, _, images, _ in keys(record.rows())
+        if images in per_launch
     }
-    assert made - {key for key in made if key[0] == im2col_times.CUBLAS} == wanted
+    assert made == wanted
     assert no_clock
 
 
@@ -184,38 +183,11 @@ def test_titles_follow_the_record(record):
     plt.close("all")
 
 
-def test_an_interval_around_one_is_no_difference(record):
-    def even(one):
-        ratio = {"ratio": 1.01, "low": 0.99, "high": 1.03}
-        return dataclasses.replace(one, parameters={**one.parameters, **ratio})
-
-    words = im2col_times.ratio_words(changed(record, "ratio", "layer 1", even), "layer 1")
-    assert words == f"no measurable difference to {PLAIN}"
-    assert im2col_times.ratio_words(record, "layer 2").endswith(f"times the time of {PLAIN}")
-
-
-def test_without_times_of_the_parts_a_bar_is_whole(record):
-    parts = ("im2col_basic", "gemm_tiled", im2col_times.CUBLAS)
-    whole = dataclasses.replace(
-        record, measurements=tuple(m for m in record.measurements if m.series not in parts)
-    )
-    bars = [len(im2col_times.times_figure(one).axes[0].patches) for one in (record, whole)]
-    assert bars == [1 + 2 + 2 + 2, 3]
-    assert im2col_times.rate_table(whole).count("layer") == 0
-    plt.close("all")
-
-
 def test_no_bar_stands_on_a_logarithmic_axis(record):
-    for figure in (im2col_gemm.padding_figure(), im2col_times.times_figure(record)):
+    for figure in (im2col_gemm.padding_figure(),):
         for ax in figure.axes:
             assert ax.get_xscale() == "linear"
             assert ax.get_xlim()[0] == 0
     plt.close("all")
 
 
-def test_both_launches_are_the_sum_of_their_parts(record):
-    ms = im2col_times.times_of(record)
-    for layer in im2col_gemm.LENET:
-        parts = ms["im2col_basic", layer, WHOLE, None], ms["gemm_tiled", layer, WHOLE, 16]
-        together = sum(row["median_ms"] for row in parts)
-        assert ms[BOTH, layer, WHOLE, 16]["median_ms"] == pytest.approx(together, rel=0.02)

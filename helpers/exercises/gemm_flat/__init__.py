@@ -72,6 +72,7 @@ EXERCISE = Exercise(
     lab="200_conv2d_im2col_gemm",
     title="Load flat tiles of a product of matrices",
     folder=Path(__file__).parent,
+    place=2,
     timed=matrices,
     cases=cases,
     reference=product,

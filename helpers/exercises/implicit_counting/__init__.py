@@ -53,6 +53,7 @@ EXERCISE = Exercise(
     lab="202_conv2d_fusion",
     title="Count channel, row and column up, without divisions",
     folder=Path(__file__).parent,
+    place=3,
     timed=layer,
     cases=cases,
     reference=layers.convolved,

@@ -14,16 +14,14 @@ __global__ void implicit_counting(float* y, const float* x, const float* filter,
     int c = ty / (K * K), p = ty % (K * K) / K, q = ty % K;
     const int dc = TILE / (K * K), dp = TILE % (K * K) / K, dq = TILE % K;
     //<
-
     for (int first = 0; first < inner; first += TILE) {
-
         //> Load both tiles. The cell for tile_x is corner[(c * H + p) * W + q].
         tile_a[ty][tx] = row < M && first + tx < inner ? filter[row * inner + first + tx] : 0.0f;
         tile_x[ty][tx] = first + ty < inner && col < cols ? corner[(c * H + p) * W + q] : 0.0f;
-        __syncthreads();
         //<
 
         //> Add the 16 products of this step to sum. Where do you need a barrier?
+        __syncthreads();
         for (int k = 0; k < TILE; ++k) sum += tile_a[ty][k] * tile_x[k][tx];
         __syncthreads();
         //<
@@ -33,7 +31,6 @@ __global__ void implicit_counting(float* y, const float* x, const float* filter,
         if (q >= K) { q -= K; ++p; }
         if (p >= K) { p -= K; ++c; }
         //<
-
     }
     if (row < M && col < cols) y[((size_t)blockIdx.z * M + row) * cols + col] = sum;
 }

@@ -1,0 +1,82 @@
+"""A product that looks the unrolled matrix up in the image: its indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.implicit_counting import TILE, layer
+from helpers.exercises.kit import NO_DETOURS, Budget, Case, Exercise, FindingHint, Mistake, ceil_div
+from helpers.limits import ConvShape
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """One channel and several, one image and several, ragged sizes."""
+    height, width = map(int, rng.integers(9, 14, 2))
+    yield layer(rng, ConvShape(2, 3, 5, height, width + 3, 3))
+    yield layer(rng, ConvShape(1, 1, 4, 12, 17, 7))
+    yield layer(rng, ConvShape(1, 4, 17, 9, 10, 5))
+    yield layer(rng, ConvShape(1, 2, 3, 5, 6, 2))
+
+
+EXERCISE = Exercise(
+    name="conv2d_implicit_gemm",
+    lab="202_conv2d_fusion",
+    title="Look the unrolled matrix up in the image",
+    folder=Path(__file__).parent,
+    points=5,
+    timed=layer,
+    cases=cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        Budget(
+            "loads per tile and step",
+            lambda case, one: (
+                one.total("lanes", "global", "load")
+                / (one.blocks * ceil_div(case["shape"].terms, TILE))
+            ),
+            2 * TILE * TILE,
+            "Load each cell of the two tiles once in a step.",
+        ),
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake(
+            "All sums are 0: load the cell of the image.",
+            gives=lambda case: np.zeros_like(layers.convolved(case)),
+        ),
+        layers.TURNED,
+        Mistake(
+            "Every image has the outputs of the first one: begin at the block's own image.",
+            gives=lambda case: (
+                np.repeat(layers.convolved(case)[:1], case["shape"].B, axis=0)
+                if case["shape"].B > 1
+                else None
+            ),
+        ),
+        Mistake(
+            "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
+            "rows of outputs out_w.",
+            when=lambda case, got, want: True,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "An index left x. p is i_x % (K * K) / K: without the % it goes on in the "
+            "next channel.",
+            when=lambda found: found.array == "x",
+        ),
+    ),
+    hints=(
+        "i_x counts filter cells: K * K of them in each channel, K in each row. Divide, and go on "
+        "with the rest, as with seconds, minutes and hours.",
+        "c = i_x / (K * K), p = i_x % (K * K) / K, q = i_x % K; h = col / out_w, w = col % out_w.",
+        "The cell is in channel c, row h + p, column w + q: image[(c * H + h + p) * W + w + q].",
+    ),
+)

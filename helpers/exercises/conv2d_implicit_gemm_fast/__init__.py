@@ -1,0 +1,111 @@
+"""The fused product without a division by a variable in its loop."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.implicit_counting import TILE, layer
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    ceil_div,
+    executed,
+)
+from helpers.limits import ConvShape
+
+WIDTH = 7  # of the filters: the cell's FILTER_WIDTH
+DIVISIONS = 8  # per warp, before the loop
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """One channel and several, one image and several, ragged sizes; filters of 7 x 7."""
+    height, width = map(int, rng.integers(9, 14, 2))
+    yield known(rng, ConvShape(2, 3, 5, height, width + 3, WIDTH))
+    yield known(rng, ConvShape(1, 1, 4, 12, 17, WIDTH))
+    yield known(rng, ConvShape(1, 4, 17, 9, 10, WIDTH))
+
+
+def known(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+    """A layer for a kernel that is compiled for its filter width, so that K is no argument."""
+    case = layer(rng, shape)
+    (step,) = case.steps
+    return dataclasses.replace(
+        case, steps=(dataclasses.replace(step, arguments=step.arguments[:-1]),)
+    )
+
+
+EXERCISE = Exercise(
+    name="conv2d_implicit_gemm_fast",
+    lab="202_conv2d_fusion",
+    title="Take the divisions out of the loop",
+    folder=Path(__file__).parent,
+    points=5,
+    place=2,
+    timed=known,
+    cases=cases,
+    reference=layers.convolved,
+    counts={"layer": "layers"},
+    budgets=(
+        Budget(
+            "divisions per warp",
+            executed("div.", "rem.", "rcp.", per="warp"),
+            DIVISIONS,
+            "col does not change in the loop, so neither do col / out_w and col % out_w: divide "
+            "before the loop. (A division by K costs none here, because the compiler knows K.)",
+        ),
+        Budget(
+            "loads per tile and step",
+            lambda case, one: (
+                one.total("lanes", "global", "load")
+                / (one.blocks * ceil_div(case["shape"].terms, TILE))
+            ),
+            2 * TILE * TILE,
+            "Load each cell of the two tiles once in a step.",
+        ),
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake(
+            "All sums are 0: load the cell of the image.",
+            gives=lambda case: np.zeros_like(layers.convolved(case)),
+        ),
+        layers.TURNED,
+        Mistake(
+            "Every image has the outputs of the first one: begin at the block's own image.",
+            gives=lambda case: (
+                np.repeat(layers.convolved(case)[:1], case["shape"].B, axis=0)
+                if case["shape"].B > 1
+                else None
+            ),
+        ),
+        Mistake(
+            "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
+            "rows of outputs out_w.",
+            when=lambda case, got, want: True,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "An index left x. p is i_x % (K * K) / K: without the % it goes on in the "
+            "next channel.",
+            when=lambda found: found.array == "x",
+        ),
+    ),
+    hints=(
+        "Which of c, p, q, h and w change from step to step, and which do not?",
+        "The first cell under the filter at your output is image + col / out_w * W + col % out_w. "
+        "Compute this address before the loop.",
+        "In the loop: corner[(c * H + p) * W + q], with c, p and q from i_x, K and K * K.",
+    ),
+)

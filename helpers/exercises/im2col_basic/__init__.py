@@ -1,0 +1,151 @@
+"""The unrolled matrix of a layer: each thread copies the cells of a channel under one output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    MANY_ROWS,
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    unwritten,
+)
+from helpers.limits import ConvShape
+
+THREADS = 256
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Layers of several channels and images, and wide and high ones."""
+    height, width = map(int, rng.integers(14, 24, 2))
+    yield layer(rng, ConvShape(2, 3, 1, height, width + 24, 5))
+    yield layer(rng, ConvShape(1, 1, 1, 7, 8, 7))
+    yield layer(rng, ConvShape(1, 2, 1, 41, 9, 3))
+    yield layer(rng, ConvShape(3, 2, 1, 6, 5, 2))
+    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 2), budgeted=False)
+
+
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
+    """The images of a layer, by default a large one, and their unrolled matrices."""
+    x, _ = layers.draw(rng, shape)
+    columns = shape.out_h * shape.out_w
+    grid = (ceil_div(columns, THREADS), shape.C, shape.B)
+    _, C, _, H, W, K = layers.sizes(shape)
+    step = Step(grid, (THREADS,), ("unrolled", "x", np.int32(shape.B), C, H, W, K))
+    return Case(
+        layers.words(shape),
+        {"unrolled": unwritten((shape.B, shape.terms, columns)), "x": x},
+        ("unrolled",),
+        (step,),
+        {"layer": shape, "filter width": shape.K},
+        {"shape": shape},
+        budgeted,
+    )
+
+
+def unrolled(case: Case) -> np.ndarray:
+    """The unrolled matrices, by NumPy's windows: no index is divided."""
+    K = case["shape"].K
+    windows = np.lib.stride_tricks.sliding_window_view(case["x"], (K, K), axis=(2, 3))
+    return windows.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
+
+
+def turned(case: Case) -> np.ndarray:
+    """What comes out if filter rows and columns change places in the rows of the matrix."""
+    shape = case["shape"]
+    parts = unrolled(case).reshape(shape.B, shape.C, shape.K, shape.K, -1)
+    return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
+
+
+def rows_of_outputs(case: Case) -> np.ndarray:
+    """What comes out if the matrix of a channel is stored output by output."""
+    shape = case["shape"]
+    parts = unrolled(case).reshape(shape.B, shape.C, shape.K**2, -1)
+    return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
+
+
+def narrow(case: Case) -> np.ndarray:
+    """What comes out if a row of the image is taken to be as long as one of outputs."""
+    shape = case["shape"]
+    h, w, p, q = np.ix_(*map(np.arange, (shape.out_h, shape.out_w, shape.K, shape.K)))
+    cells = case["x"].reshape(shape.B, shape.C, -1)[:, :, (h + p) * shape.out_w + w + q]
+    return cells.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
+
+
+EXERCISE = Exercise(
+    name="im2col_basic",
+    lab="200_conv2d_im2col_gemm",
+    title="Unroll an image into a matrix",
+    folder=Path(__file__).parent,
+    points=5,
+    timed=layer,
+    cases=cases,
+    reference=unrolled,
+    counts={"layer": "layers", "filter width": "filter widths"},
+    budgets=(
+        Budget(
+            "loads of x per cell of the matrix",
+            lambda case, one: one.total("lanes", "global", "load", "x") / case["unrolled"].size,
+            1,
+            "Each cell of the matrix is one cell of x: load it once.",
+            least=0.9,
+        ),
+        ONE_STORE,
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: THREADS * case["shape"].K ** 2,
+    mistakes=(
+        Mistake(
+            "Filter rows and columns have changed places: row p * K + q of the matrix belongs to "
+            "filter row p, column q.",
+            gives=turned,
+        ),
+        Mistake(
+            "The numbers are right, and stand in other places: an output is a column of the "
+            "matrix, and a row has out_h * out_w numbers.",
+            gives=rows_of_outputs,
+        ),
+        Mistake(
+            "The channel is read as if it were as narrow as an output map: one row of it lies W "
+            "cells behind the one before.",
+            gives=narrow,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "The output number pixel is in row pixel / out_w, column pixel % out_w of the output "
+            "map, which is narrower than the image.",
+            when=lambda found: found.array == "x",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "A row of the matrix has out_h * out_w numbers: so far lies row p * K + q + 1 behind "
+            "row p * K + q.",
+            when=lambda found: found.array == "unrolled",
+        ),
+        FindingHint(
+            "race",
+            "Two threads write one cell of the matrix: column pixel belongs to this thread alone.",
+            when=lambda found: found.array == "unrolled",
+        ),
+    ),
+    hints=(
+        "In which row and column of the output map is output number pixel? A map is out_w wide.",
+        "With h = pixel / out_w and w = pixel % out_w, the cell is in row h + p, column w + q of "
+        "the channel.",
+        "Two loops over p and q, with the line: rows[(p * K + q) * out_h * out_w + pixel] = "
+        "channel[(h + p) * W + w + q];",
+    ),
+)

@@ -1,0 +1,40 @@
+"""Answers to conv2d_implicit_gemm_fast, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("as we wrote it"),
+    right(
+        "h and w before the loop",
+        "solution.cu",
+        (
+            "corner = image + col / out_w * W + col % out_w",
+            "corner = &image[col / out_w * W + col % out_w]",
+        ),
+    ),
+)
+
+WRONG = (
+    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong("p goes on", "without the %", ("i_x % (K * K) / K", "i_x / K"), status="finding"),
+    wrong("the first image", "every image", ("x + (size_t)blockIdx.z * C * H * W", "x")),
+    wrong(
+        "rows of outputs",
+        "lie w apart",
+        ("i_x % (K * K) / K) * W", "i_x % (K * K) / K) * out_w"),
+    ),
+    wrong(
+        "the output's row by W",
+        "lie w apart",
+        ("col / out_w * W + col % out_w", "col / W * W + col % W"),
+    ),
+    wrong(
+        "divided in the loop",
+        "before the loop",
+        ("cell = corner[", "cell = (image + col / out_w * W + (col + first - first) % out_w)["),
+        ("(col + first - first)", "col"),
+        status="budget",
+    ),
+)

@@ -1,0 +1,39 @@
+"""Answers to im2col_basic, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+STORE = "rows[(p * K + q) * out_h * out_w + pixel]"
+CELL = "channel[(h + p) * W + w + q]"
+
+RIGHT = (
+    right("two loops"),
+    right("one loop over the filter cells", "right_one_loop.cu"),
+)
+
+WRONG = (
+    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong(
+        "rows and columns changed",
+        "changed places",
+        (STORE, STORE.replace("p * K + q", "q * K + p")),
+    ),
+    wrong(
+        "the image taken as wide as the outputs",
+        "as narrow as",
+        (CELL, "channel[(h + p) * out_w + w + q]"),
+    ),
+    wrong(
+        "the output's row by W",
+        "map",
+        ("pixel / out_w, w = pixel % out_w", "pixel / W, w = pixel % W"),
+    ),
+    wrong("each output a row", "a column of the", (STORE, "rows[pixel * K * K + p * K + q]")),
+    wrong(
+        "every cell loaded twice",
+        "load it once",
+        (CELL, CELL + " * 0.5f + 0.5f * ((volatile float*)" + CELL[:7] + ")[(h + p) * W + w + q]"),
+        status="budget",
+    ),
+)
