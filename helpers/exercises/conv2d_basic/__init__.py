@@ -47,9 +47,9 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def is_of_one_place(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether no more than one output of each map is written, although there are more."""
+    """Whether no more than one output of each map is written."""
     maps = case["shape"].B * case["shape"].M
-    return bool(np.isfinite(got).sum() <= maps < want.size)
+    return bool(np.isfinite(got).sum() <= maps)
 
 
 def sum_of_channel_0(case: Case) -> np.ndarray | None:
@@ -59,6 +59,13 @@ def sum_of_channel_0(case: Case) -> np.ndarray | None:
     filter = case["filter"].copy()
     filter[:, 1:] = 0
     return layers.conv2d(case["x"], filter)
+
+
+def is_of_first_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether the outputs right of the first tile are not written, or those below it."""
+    written = np.isfinite(got)
+    beyond = written[..., TILE:], written[..., TILE:, :]
+    return any(part.size and not part.any() for part in beyond) and bool(written.any())
 
 
 EXERCISE = Exercise(
@@ -90,6 +97,11 @@ EXERCISE = Exercise(
             "Only the first output of each map is written: all threads have the same h and w. "
             "That is gap 1.",
             when=is_of_one_place,
+        ),
+        Mistake(
+            "Only the first tile of a row, or of a column, is written: the tile's place belongs "
+            "into w and into h, too. That is gap 1.",
+            when=is_of_first_tiles,
         ),
         Mistake(
             "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
