@@ -12,7 +12,14 @@ import numpy as np
 
 from helpers import checking, limits
 from helpers.bench import cudnn
-from helpers.bench.problem import NoLibraryError, OnDevice, Problem, Ready
+from helpers.bench.problem import (
+    Library,
+    NoLibraryError,
+    OnDevice,
+    Problem,
+    Ready,
+    require_source,
+)
 from helpers.bench.sources import Kernel, KernelError, sized
 from helpers.launch import Plan
 from helpers.problems import gemm as ladder
@@ -28,13 +35,6 @@ def gemm(rows: int = 4096, cols: int = 4096, inner: int = 4096, *, halves: bool 
     "cuBLAS", NVIDIA's library as PyTorch calls it, which is compared and cannot be counted.
     """
     return Gemm(rows, cols, inner, halves)
-
-
-@dataclass(frozen=True)
-class Library:
-    """A product that a library makes."""
-
-    name: str = LIBRARY
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Gemm(Problem):
 
     def named(self, name: str) -> Any:
         if name == LIBRARY:
-            return Library()
+            return Library(LIBRARY)
         own = [spec for spec in (*ladder.GEMM, ladder.WGMMA) if spec.halves == self.halves]
         for spec in own:
             if spec.name == name:
@@ -102,10 +102,7 @@ class Gemm(Problem):
         return frozenset(name for name, _ in spec.constants)
 
     def plan(self, kernel: Kernel) -> Plan:
-        if isinstance(kernel.spec, Library):
-            raise KernelError(
-                f"{LIBRARY} is a library without a source: compare() times it, and nothing else"
-            )
+        require_source(kernel)
         plan = kernel.spec.plan(self.rows, self.cols, self.inner)
         Y, A, X, *sizes = plan[0].arguments
         named = dict(zip(("rows", "cols", "inner"), sizes, strict=True))
@@ -134,12 +131,6 @@ class Gemm(Problem):
 
     def on_device(self) -> GemmOnDevice:
         return GemmOnDevice(self)
-
-    def row(self, ready: Ready) -> dict[str, Any]:
-        row = super().row(ready)
-        if isinstance(ready.kernel.spec, Library):  # it has no source, and tells no registers
-            del row["kernel"], row["registers"]
-        return row
 
 
 @functools.lru_cache(maxsize=4)

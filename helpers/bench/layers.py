@@ -12,13 +12,23 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, device, limits
-from helpers.bench.problem import OnDevice, Problem
+from helpers.bench import cudnn
+from helpers.bench.problem import (
+    Library,
+    NoLibraryError,
+    OnDevice,
+    Problem,
+    Ready,
+    require_source,
+)
 from helpers.bench.sources import Kernel, KernelError
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import baselines, conv2d
 
 FEW = 2  # images of a check
+LIBRARY = "cuDNN"
+TRIAL_S = 0.1  # for the choice of the faster order of the arrays
 
 
 def layer(
@@ -28,6 +38,8 @@ def layer(
 
     name: of conv2d.LAYERS. shape: a layer of another size in its place, with random images and
     weights; `images` then replaces its batch. Raises LayerError for another name.
+    Its kernels are those of `problems.conv2d`, and "cuDNN", NVIDIA's library as PyTorch calls it
+    in float32, in the faster order of the arrays: it is compared, and cannot be counted.
     """
     if shape is None:
         return Layer(name, conv2d.shape_of(name, images), trained=True)
@@ -74,7 +86,9 @@ class Layer(Problem):
         y = np.full(self.shape.y_shape, np.nan, np.float32)
         return {"y": y, "x": x.copy(), "filter": filter.copy()}
 
-    def named(self, name: str) -> conv2d.Conv2d:
+    def named(self, name: str) -> Any:
+        if name == LIBRARY:
+            return Library(LIBRARY)
         try:
             return conv2d.conv2d_named(name)
         except conv2d.LayerError as error:
@@ -108,7 +122,9 @@ class Layer(Problem):
             changes["constants"] = tuple({**dict(spec.constants), **macros}.items())
         return dataclasses.replace(spec, **changes), settings
 
-    def facts(self, spec: conv2d.Conv2d) -> Mapping[str, Any]:
+    def facts(self, spec: Any) -> Mapping[str, Any]:
+        if isinstance(spec, Library):
+            return {}
         block = f"{spec.block[0]} x {spec.block[1]}"
         sizes = {key.lower(): value for key, value in spec.constants}
         return {"tile_width": spec.tile[0], "maps": spec.tile[2], "block": block, **sizes}
@@ -145,6 +161,7 @@ class Layer(Problem):
         return tuple(f"-D{name}={value}" for name, value in known.items())
 
     def require(self, kernel: Kernel) -> None:
+        require_source(kernel)
         selected = device.selected()
         on_gpu = selected is not None and selected.kind == "gpu"
         kernel.spec.require(self.shape, selected if on_gpu else None)
@@ -210,6 +227,22 @@ class LayerOnDevice(OnDevice):
 
     def poison(self) -> None:
         self.layer.poison()
+
+    def ready(self, kernel: Any) -> Ready:
+        one = self.problem.kernel(kernel)
+        if not isinstance(one.spec, Library):
+            return super().ready(one)
+        arrays = self.layer.x, self.layer.filter, self.layer.want
+        try:
+            ways = list(
+                cudnn.contenders(self.layer.shape, *arrays, self.layer.atol, budget_s=TRIAL_S)
+            )
+        except cudnn.TorchMissing as missing:
+            raise NoLibraryError(f"{LIBRARY} is left out: {missing}") from None
+        if not ways:
+            raise NoLibraryError(f"{LIBRARY} is left out: no way to call it passed its check")
+        fastest, verdict, _ = min(ways, key=lambda way: way[2].median)
+        return Ready(one, fastest.launch, verdict, 0, verdict.max_error)
 
     def verdict(self, kernel: Kernel) -> checking.Verdict:
         return self.layer.check(kernel.title, kernel.spec.precision)

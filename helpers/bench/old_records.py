@@ -62,6 +62,13 @@ def _coalescing(row: Row) -> Row:
     return row
 
 
+def _layer(row: Row) -> Row:
+    """The plain kernel alone is "op time", and cuDNN has a row for each order of the arrays."""
+    names = {"op time": "conv2d_basic", "cuDNN (PyTorch, FP32)": "cuDNN"}
+    series = names.get(row["series"], row["series"])
+    return row | {"series": series} if row.get("layer") else row
+
+
 def _reported(row: Row) -> Row:
     return row | {"series": row["variant"] or row["kernel"]} if "variant" in row else row
 
@@ -92,6 +99,7 @@ def _im2col(row: Row) -> Row:
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
+    "107_layer": _layer,
     "108_coalescing": _coalescing,
     "111_reported": _reported,
     "109_constant": _constant_2d,

@@ -47,6 +47,16 @@ class NoLibraryError(NotReadyError):
 
 
 @dataclass(frozen=True)
+class Library:
+    """A vendor's library in the place of a kernel's record. It is compared, and cannot be counted.
+
+    Its source is not known, so nothing else holds of it.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Check:
     """The result of a check: true if the kernel passed.
 
@@ -454,7 +464,18 @@ class Problem(abc.ABC):
         if one.text:  # no file of kernels/, whose hashes stand in the record
             facts["code_sha256"] = kernels.code_sha256(one.text)
         named = {"series": one.label, "kernel": one.name, **dict(one.settings)}
+        if isinstance(one.spec, Library):  # it has no source, and tells no registers
+            del named["kernel"], facts["registers"]
         return {**named, **self.where, **facts}
+
+
+def require_source(kernel: Kernel) -> None:
+    """Raise KernelError for a library, which cannot be checked or counted in the simulator."""
+    if isinstance(kernel.spec, Library):
+        raise KernelError(
+            f"{kernel.spec.name} is a library without a source: compare() and sweep() time it, "
+            "and nothing else"
+        )
 
 
 def _distinct(kernels: list[Kernel]) -> list[Kernel]:

@@ -6,6 +6,7 @@ for one row of a filter, and `half_errors` how far the sums of each kernel are f
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
@@ -18,7 +19,7 @@ from helpers.bench import layers, results
 from helpers.bench.problem import Ready
 from helpers.bench.ratios import Ratio
 from helpers.bench.sources import changed
-from helpers.experiments import layer_counters, layer_times
+from helpers.experiments import layer_counters
 from helpers.plotting import styles
 from helpers.problems import conv2d, datasets, precision, resizing
 from helpers.problems.lenet import network, trained_weights
@@ -175,10 +176,16 @@ def _time_layer(layer: str) -> Iterator[Row]:
             yield {**where, "layer": layer, **ratio}
 
 
+def _networks() -> list[trained_weights.Weights]:
+    """Return the labs' LeNet, and the course's own where COURSE_WEIGHTS names its file."""
+    own = os.environ.get(trained_weights.WEIGHTS_VARIABLE)
+    return [trained_weights.lenet_weights(), *([trained_weights.course_weights()] if own else [])]
+
+
 def _accuracies() -> Iterator[Row]:
     images = datasets.images_at_hand(BATCH)
     x = resizing.network_input(images.pixels)
-    for weights in layer_times.networks():
+    for weights in _networks():
         for spec in (SPECS[0], *ERROR_SPECS):
             conv = partial(conv2d.convolve, spec)
             classes = [

@@ -1,68 +1,56 @@
-"""The plainest kernel of the convolution layer beside CPU programs, cuDNN and its floor.
+"""The plainest kernel of the convolution layer beside CPU programs, and with the copies.
 
-`measure` yields the rows of the record "107_layer"; the functions below it read and draw them.
+`record` measures them; the functions below it read and draw what was measured.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import limits, plotting, tables
-from helpers.bench import cudnn, results, timing
+from helpers.bench import results, timing
 from helpers.plotting import styles
-from helpers.problems import baselines, conv2d, datasets, resizing
-from helpers.problems.lenet import network, trained_weights
+from helpers.problems import baselines, conv2d
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
+    from helpers.device import Device
 
 KERNEL = "conv2d_basic"
 LAYERS = ("layer 1", "layer 2")
 FEW, MANY = 100, 10_000
-BATCHES = (FEW, 1_000, MANY)
+BATCHES = (FEW, MANY)
 OP_TIME, LAYER_TIME = "op time", "layer time"
 ONE_CORE, SWAPPED = "C++, one core", "C++, one core, loops swapped"
-IMAGES_AT_A_TIME = 500  # the outputs of 10,000 images would not fit every host's memory
 
 Row = Mapping[str, Any]
 
 
-def networks() -> list[trained_weights.Weights]:
-    """Return the labs' LeNet, and the course's own where COURSE_WEIGHTS names its file."""
-    own = os.environ.get(trained_weights.WEIGHTS_VARIABLE)
-    return [trained_weights.lenet_weights(), *([trained_weights.course_weights()] if own else [])]
+def record(gpu: Device) -> Record:
+    """Return the times, measured now; without a GPU, the recorded ones.
 
-
-def convolve(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
-    """Return the layer's outputs by KERNEL: a convolution for `network.forward`."""
-    return conv2d.convolve(KERNEL, x, filter)
+    Measured rows join those that the lab's other comparisons have put into "107_layer".
+    """
+    if gpu.kind != "gpu":
+        return results.recall("107_layer")
+    return results.extend("107_layer", measure())
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "107_layer", measured on the selected GPU and its host.
-
-    Times have layer and batch; series "accuracy" has network, batch and right.
-    """
-    missing = cudnn.why_not()
-    print(f"{cudnn.NAME}: {missing or 'measured, too'}")
+    """Yield the times of both layers, measured on the selected GPU and its host."""
     for layer in LAYERS:
         all_x, filter = conv2d.inputs(layer, MANY)
         for batch in BATCHES:
             x, shape = all_x[:batch], conv2d.shape_of(layer, batch)
             with conv2d.Problem(shape, x, filter) as problem:
                 rows = [*_gpu_rows(problem, x), *_cpu_rows(shape, x, filter)]
-                if not missing:
-                    want = problem.want, problem.atol
-                    rows += cudnn.measure(shape, problem.x, problem.filter, *want)
             yield from (row | {"layer": layer, "batch": batch} for row in rows)
-    yield from _accuracies()
 
 
 def _gpu_rows(problem: conv2d.Problem, x: np.ndarray) -> Iterator[dict[str, Any]]:
@@ -104,21 +92,6 @@ def _cpu_row(
     return {"series": program.name, "timing": timed}
 
 
-def _accuracies() -> Iterator[Row]:
-    images = datasets.images_at_hand(MANY)
-    pixels = resizing.resize(images.pixels)
-    for net in networks():
-        parts = (
-            resizing.network_input(pixels[first : first + IMAGES_AT_A_TIME])
-            for first in range(0, len(pixels), IMAGES_AT_A_TIME)
-        )
-        classes = np.concatenate(
-            [network.classify(network.forward(part, net, conv=convolve)) for part in parts]
-        )
-        where = {"size": "batch", "kernel": KERNEL, "network": net.name}
-        yield from network.right_rows(classes == images.labels, BATCHES, "107_layer", **where)
-
-
 # --------------------------------------------------------------------------------------------------
 # Reading the record
 
@@ -132,13 +105,7 @@ class LayerTimes:
         for row in record.rows():
             if "median_ms" in row:
                 here = self._rows.setdefault((row["layer"], row["batch"]), {})
-                known = here.get(row["series"], row)  # cuDNN has a row for each memory layout
-                here[row["series"]] = min(known, row, key=lambda one: one["median_ms"])
-
-    @property
-    def has_cudnn(self) -> bool:
-        """Whether cuDNN was measured."""
-        return all(cudnn.NAME in rows for rows in self._rows.values())
+                here[row["series"]] = row
 
     @property
     def all_cores(self) -> str:
@@ -171,34 +138,9 @@ class LayerTimes:
         """Return how many times as fast as `series` the kernel is."""
         return self.ms(layer, batch, series) / self.ms(layer, batch, OP_TIME)
 
-    def accuracy(self) -> dict[tuple[str, int], float]:
-        """Return the share of images that were classified right, by network and batch."""
-        rows = [row for row in self.record.rows() if row["series"] == "accuracy"]
-        return {(row["network"], row["batch"]): row["right"] / row["batch"] for row in rows}
-
 
 # --------------------------------------------------------------------------------------------------
 # Tables
-
-
-def floor_table(times: LayerTimes) -> str:
-    """Return the work of each layer on MANY images, and the least times that follow from it."""
-    amounts_of = "Gflop", "GB", "flop\nper byte", "memory\n(ms)", "arithmetic\n(ms)"
-    head = ("", *amounts_of, "floor", "kernel")
-    rows = []
-    for layer in LAYERS:
-        work, least = limits.conv2d(conv2d.shape_of(layer, MANY)), times.floor(layer, MANY)
-        amounts = work.flops / 1e9, work.bytes / 1e9, work.intensity
-        milliseconds = 1e3 * least.memory_s, 1e3 * least.compute_s
-        rows.append(
-            (
-                layer,
-                *(f"{amount:.3g}" for amount in (*amounts, *milliseconds)),
-                f"{1e3 * least.seconds:.2f} ms",
-                f"{times.ms(layer, MANY, OP_TIME):.3g} ms",
-            )
-        )
-    return tables.text(head, rows)
 
 
 def copies_table(times: LayerTimes) -> str:
@@ -231,39 +173,6 @@ def _speedup_text(times: LayerTimes, layer: str, series: str) -> str:
     keys = "low_ms", "median_ms", "high_ms"
     low, middle, high = (styles.ratio_text(row[key] / op) for key in keys)
     return f"{middle} ({low} to {high})"
-
-
-def cudnn_table(times: LayerTimes) -> str:
-    """Return the kernel's time over cuDNN's, and what cuDNN needs for a place and a filter cell."""
-    if not times.has_cudnn:
-        return f"{cudnn.NAME} was not measured: there was no PyTorch"
-    head = ("", "kernel over\ncuDNN", "maps", "cuDNN: ps for a place and\na cell under the filter")
-    rows = []
-    for layer in LAYERS:
-        shape, ms = conv2d.shape_of(layer, MANY), times.ms(layer, MANY, cudnn.NAME)
-        places = shape.outputs // shape.M * shape.C * shape.K**2
-        over = times.ms(layer, MANY, OP_TIME) / ms
-        rows.append((layer, f"{over:.2f}", str(shape.M), f"{1e9 * ms / places:.2f}"))
-    return tables.text(head, rows)
-
-
-def reported_table(times: LayerTimes) -> str:
-    """Return the course reports' times of their plainest kernels, and ours below them."""
-    head = ("images", "", "layer 1\n(ms)", "layer 2\n(ms)", "total", "accuracy")
-    rows: list[tuple[str, ...]] = []
-    for row in results.reported("course_reports"):
-        if "baseline" in row["optimization"] or row["optimization"] == "coalesced":
-            who = f"report {row['report']}, {row['optimization']}"
-            kernels = f"{row['op1_ms']:.3g}", f"{row['op2_ms']:.3g}"
-            total = f"{row['total_s']:.1f} s", f"{row['accuracy']:.4f}"
-            rows.append((f"{row['batch']:,}", who, *kernels, *total))
-    for batch in BATCHES:
-        alone = (f"{times.ms(layer, batch, OP_TIME):.3g}" for layer in LAYERS)
-        whole = sum(times.ms(layer, batch, LAYER_TIME) for layer in LAYERS)
-        right = next(share for (_, images), share in times.accuracy().items() if images == batch)
-        rows.append((f"{batch:,}", f"ours, {KERNEL}", *alone, f"{whole:.1f} ms", f"{right:.4f}"))
-    rows.sort(key=lambda row: int(row[0].replace(",", "")))
-    return tables.text(head, rows, left=(1,))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -321,7 +230,7 @@ def cpu_figure(times: LayerTimes) -> Figure:
 
 
 def _is_cpu(series: str) -> bool:
-    return series not in (OP_TIME, LAYER_TIME, *cudnn.NAMES.values())
+    return series.startswith(("NumPy", "C++"))
 
 
 def copies_figure(times: LayerTimes) -> Figure:
@@ -375,32 +284,3 @@ def _interval(ax: Axes, y: int, row: Row) -> None:
     around = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
     ax.errorbar(row["median_ms"], y, xerr=around, color=styles.INK, capsize=4, linewidth=1.2)
     styles.beside(ax, row["high_ms"], y, styles.duration_text(row["median_ms"]), weight="bold")
-
-
-def floor_figure(times: LayerTimes) -> Figure:
-    """Draw the kernel and cuDNN over the batch, above the floor."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 1, figsize=(9, 7.2), layout="constrained")
-    names = {OP_TIME: KERNEL, cudnn.NAME: cudnn.NAME}
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        rows = [
-            {**times.rows(layer, batch)[series], "series": name}
-            for series, name in names.items()
-            for batch in BATCHES
-            if series in times.rows(layer, batch)
-        ]
-
-        def least(batch: int, layer: str = layer) -> float:
-            return times.floor(layer, batch).seconds
-
-        over = times.over_floor(layer, MANY)
-        title = f"{layer}: at {MANY:,} images the kernel takes {over:.0f} x its floor"
-        if times.has_cudnn:
-            ratio = over * least(MANY) * 1e3 / times.ms(layer, MANY, cudnn.NAME)
-            title += f", {ratio:.2f} x cuDNN's time"
-        plotting.scaling(ax, rows, x="batch", floor=least, xlabel="images", title=title)
-        ax.set_xticks(BATCHES, [f"{batch:,}" for batch in BATCHES])
-        ax.minorticks_off()
-    plotting.caption(axes[1], times.record)
-    return figure

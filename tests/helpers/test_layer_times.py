@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import limits
-from helpers.bench import cudnn, results
+from helpers import bench, limits
+from helpers.bench import problem, results
 from helpers.experiments import layer_times
 from helpers.experiments.layer_times import LAYER_TIME, MANY, OP_TIME, SWAPPED
 from helpers.problems import conv2d
@@ -37,21 +37,6 @@ def with_times(record: results.Record, series: str, factors) -> results.Record:
             one = dataclasses.replace(one, timing=timed)
         made.append(one)
     return dataclasses.replace(record, measurements=tuple(made))
-
-
-def test_the_better_of_two_layouts_counts(record):
-    rows = [m for m in record.measurements if m.series == cudnn.NAME]
-    for slow in (0, 1):  # whichever comes first in the record
-        factors = [1000.0 if number % 2 == slow else 1.0 for number in range(len(rows))]
-        changed = with_times(record, cudnn.NAME, factors)
-        of_layer = [
-            m.timing.median
-            for m in changed.measurements
-            if m.series == cudnn.NAME
-            and (m.parameters["layer"], m.parameters["batch"]) == ("layer 1", MANY)
-        ]
-        best = layer_times.LayerTimes(changed).ms("layer 1", MANY, cudnn.NAME)
-        assert best == min(of_layer) < 100
 
 
 def test_copies_are_what_the_layer_time_has_beyond_the_kernel(times):
@@ -85,11 +70,19 @@ def test_the_title_of_the_copies_holds_only_where_they_are_most_of_the_time(reco
     plt.close("all")
 
 
-def test_a_record_without_cudnn_says_so(record):
-    without = dataclasses.replace(
-        record, measurements=tuple(m for m in record.measurements if m.series != cudnn.NAME)
-    )
-    times = layer_times.LayerTimes(without)
-    assert "was not measured" in layer_times.cudnn_table(times)
-    assert "cuDNN" not in layer_times.floor_figure(times).axes[0].get_title(loc="left")
-    plt.close("all")
+def test_the_bench_reads_the_kernel_and_cudnn_from_the_record(record, times):
+    here = bench.layer("layer 2").sweep("conv2d_basic", "cuDNN", record="107_layer")
+    assert here.ms("conv2d_basic") == times.ms("layer 2", MANY, OP_TIME)
+    library = [row["median_ms"] for row in record.rows() if row["series"].startswith("cuDNN")]
+    assert here.ms("cuDNN") in library
+
+
+def test_cudnn_has_no_source_and_is_left_out_where_it_is_missing(capsys):
+    layer = bench.layer("layer 1", images=2)
+    for act in (layer.count, layer.check):
+        with pytest.raises(bench.KernelError, match="cuDNN is a library without a source"):
+            act("cuDNN")
+    with layer.on_device() as there:
+        assert problem._ready_or_not_yet(there, layer.kernel("cuDNN")) is None
+        assert problem._ready_or_not_yet(there, layer.kernel("conv2d_basic")) is not None
+    assert "cuDNN is left out" in capsys.readouterr().out

@@ -64,6 +64,7 @@ EXERCISE = Exercise(
     name="conv2d_same",
     lab="107_conv2d_layer",
     title="Zero padding: outputs as large as the image",
+    place=2,
     folder=Path(__file__).parent,
     timed=same_size,
     cases=cases,

@@ -1,0 +1,139 @@
+"""The convolution layer, one thread for each output: index, guard, and the sum of the products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    MANY_ROWS,
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    ceil_div,
+    none_of,
+    without_budgets,
+)
+from helpers.limits import ConvShape
+
+TILE = 16
+
+
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+    """A layer, by default a large one, in tiles of 16 x 16 outputs."""
+    tiles = ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE)
+    return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), (TILE, TILE))
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Several tiles, channels, maps and images; ragged, wide, high; one output; many outputs."""
+    rows, columns = (int(n) for n in rng.integers(22, 40, 2))
+    shapes = (
+        ConvShape(2, 3, 2, rows, columns, 4),
+        ConvShape(1, 2, 3, 19, 40, 3),
+        ConvShape(2, 1, 2, 41, 9, 5),
+        ConvShape(1, 2, 1, 3, 3, 3),
+    )
+    for shape in shapes:
+        yield layer(rng, shape)
+    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
+
+
+def is_of_one_place(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether no more than one output of each map is written."""
+    maps = case["shape"].B * case["shape"].M
+    return bool(np.isfinite(got).sum() <= maps)
+
+
+def sum_of_channel_0(case: Case) -> np.ndarray | None:
+    """What comes out if the loop over the channels is missing."""
+    if case["shape"].C == 1:
+        return None
+    filter = case["filter"].copy()
+    filter[:, 1:] = 0
+    return layers.conv2d(case["x"], filter)
+
+
+def is_of_first_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether the outputs right of the first tile are not written, or those below it."""
+    written = np.isfinite(got)
+    beyond = written[..., TILE:], written[..., TILE:, :]
+    return any(part.size and not part.any() for part in beyond) and bool(written.any())
+
+
+EXERCISE = Exercise(
+    name="conv2d_basic",
+    lab="107_conv2d_layer",
+    title="The layer, one thread for each output",
+    folder=Path(__file__).parent,
+    points=5,
+    timed=layer,
+    cases=cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        Budget(
+            "loads per product",
+            lambda case, one: (
+                one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
+            ),
+            2,
+            "Load a cell and a weight for each product, once.",
+        ),
+        ONE_STORE,
+        none_of("shared"),
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake(
+            "Only the first output of each map is written: all threads have the same h and w. "
+            "That is gap 1.",
+            when=is_of_one_place,
+        ),
+        Mistake(
+            "Only the first tile of a row, or of a column, is written: the tile's place belongs "
+            "into w and into h, too. That is gap 1.",
+            when=is_of_first_tiles,
+        ),
+        Mistake(
+            "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
+            gives=lambda case: np.zeros_like(layers.convolved(case)),
+        ),
+        layers.TURNED,
+        Mistake(
+            "Channel 0 alone is added up: the sum goes over all C channels.",
+            gives=sum_of_channel_0,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "Two threads write the same output. Either gap 1 gives them the same h and w, or a "
+            "thread right of the map's last column, or below its last row, is not stopped by "
+            "gap 2: its store lands on an output of another row or map.",
+            when=lambda found: found.array == "y",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "The window of output (h, w) has rows h to h + K - 1 and columns w to w + K - 1: it "
+            "lies in the image if h < out_h and w < out_w.",
+            when=lambda found: found.array == "x",
+        ),
+    ),
+    hints=(
+        "Gap 1 is lab 101's index, once for each axis: columns are numbered by blockDim.x and "
+        "threadIdx.x, rows by blockDim.y and threadIdx.y. In place of blockIdx.x stands the "
+        "tile's column, or its row.",
+        "Gap 2: the map has out_h rows and out_w columns, and a thread needs both to hold.",
+        "Gap 3 is a loop over c, in it one over p, in it one over q. The cell's row is h + p, and "
+        "its column is w + q.",
+    ),
+)

@@ -1,0 +1,38 @@
+"""Answers to conv2d_basic, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("three loops"),
+    right("pointers to channels, and threads without an output leave", "right_pointers.cu"),
+)
+
+WRONG = (
+    wrong("the stub", "that is gap 1", file="stub.cu", status="not_begun"),
+    wrong("no sum", "that is gap 3", ("sum += image", "sum += 0.0f * image")),
+    wrong("no guard", "gap 2", ("h < out_h && w < out_w", "true"), status="finding"),
+    wrong("no guard of the rows", "gap 2", ("h < out_h && ", ""), status="finding"),
+    wrong("no guard of the columns", "gap 2", (" && w < out_w", ""), status="finding"),
+    wrong(
+        "a guard of the image",
+        "gap 2",
+        ("h < out_h && w < out_w", "h < H && w < W"),
+        status="finding",
+    ),
+    wrong("the number in the block", "gap 1", ("blockIdx.x % across * blockDim.x + ", "")),
+    wrong(
+        "the filter turned",
+        "half a turn",
+        ("* weights[(c * K + p) * K + q]", "* weights[(c * K + K - 1 - p) * K + K - 1 - q]"),
+    ),
+    wrong("one channel", "channel 0 alone", ("c < C", "c < 1")),
+    wrong("a row too many", "out-of-bounds", ("p < K", "p <= K"), status="finding"),
+    wrong(
+        "each cell loaded twice",
+        "loads per product",
+        ("sum += image", "sum += 0 * image[(c * H + h + p) * W + w + K - 1 - q] + image"),
+        status="budget",
+    ),
+)
