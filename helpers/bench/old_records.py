@@ -43,18 +43,6 @@ def _constant_1d(row: Row) -> Row:
     return _inverted(row, "conv1d_constant", "conv1d_basic")
 
 
-def _constant_2d(row: Row) -> Row:
-    """Series "ratio", "32 registers" and "sweep", and each with a kernel's name after a comma."""
-    series, _, kernel = str(row["series"]).partition(", ")
-    if series not in ("ratio", "32 registers", "sweep") or row.get("over"):
-        return row
-    if not kernel:
-        row = _inverted(row, "conv2d_constant", "conv2d_basic")
-        kernel = "conv2d_constant"
-    held = series == "32 registers" and kernel == "conv2d_constant"
-    return row | {"series": "held to 32 registers" if held else kernel}
-
-
 def _coalescing(row: Row) -> Row:
     if row.get("block_width"):
         width = row["block_width"]
@@ -100,9 +88,8 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
     "107_layer": _layer,
-    "108_coalescing": _coalescing,
+    "108_deeper": _coalescing,
     "111_reported": _reported,
-    "109_constant": _constant_2d,
     "200_im2col_gemm": _im2col,
     "202_fusion": _im2col,
     "303_deeper": _wmma,
