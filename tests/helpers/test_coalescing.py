@@ -17,7 +17,7 @@ LAYERS, BATCHES = ("layer 1", "layer 2"), (100, 1_000, 10_000)
 
 @pytest.fixture(scope="module")
 def record() -> results.Record:
-    return results.load(results.MEASURED / "108_coalescing.json")
+    return results.load(results.MEASURED / "108_deeper.json")
 
 
 def three(layer: bench.Problem) -> list[bench.Kernel]:
@@ -100,7 +100,7 @@ def test_titles_follow_the_record(record, seen):
 
 def test_the_fastest_shape_is_that_of_the_shortest_time():
     blocks = [(width, 256 // width) for width in (8, 16, 32, 64)]
-    sweep = bench.layer("layer 1").sweep(GOOD, block=blocks, record="108_coalescing")
+    sweep = bench.layer("layer 1").sweep(GOOD, block=blocks, record="108_deeper")
     shapes = coalescing.Shapes(sweep)
     assert shapes.ms[shapes.fastest] == min(shapes.ms.values())
     assert shapes.per_request(coalescing.SQUARE)[1] == 1

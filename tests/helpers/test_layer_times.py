@@ -72,7 +72,8 @@ def test_the_title_of_the_copies_holds_only_where_they_are_most_of_the_time(reco
 
 def test_the_bench_reads_the_kernel_and_cudnn_from_the_record(record, times):
     here = bench.layer("layer 2").sweep("conv2d_basic", "cuDNN", record="107_layer")
-    assert here.ms("conv2d_basic") == times.ms("layer 2", MANY, OP_TIME)
+    # Timed twice in one run: for the lab's sweep, and beside the copies.
+    assert here.ms("conv2d_basic") == pytest.approx(times.ms("layer 2", MANY, OP_TIME), rel=0.01)
     library = [row["median_ms"] for row in record.rows() if row["series"].startswith("cuDNN")]
     assert here.ms("cuDNN") in library
 

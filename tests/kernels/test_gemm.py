@@ -57,17 +57,19 @@ def test_vectors_are_copied_only_where_rows_begin_at_16_bytes():
 
 
 def test_each_rung_reads_less():
-    """Loads of shared memory, in words of a lane, for one product: the reason of the ladder."""
+    """Words from shared memory for one product: the reason of the ladder. gemm_vector reads as many
+    as gemm_patch by a quarter of the instructions."""
     A, X = gemm.matrices(128, 128, 64)
 
-    def shared(name: str) -> int:
+    def shared(name: str) -> tuple[int, int]:
         _, seen = gemm.simulate(gemm.named(name), A, X, simulator.profile)
-        return seen.shared_load_requests
+        return seen.total("bytes_used", "shared", "load"), seen.shared_load_requests
 
     tiled, column, patch, vector = map(
         shared, ("gemm_tiled", "gemm_column", "gemm_patch", "gemm_vector")
     )
-    assert tiled > 1.7 * column > 3 * patch > 9 * vector
+    assert tiled[0] > 1.7 * column[0] > 3 * patch[0]
+    assert vector[0] == patch[0] and 4 * vector[1] == patch[1]
 
 
 @pytest.mark.parametrize(

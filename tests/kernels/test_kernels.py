@@ -279,6 +279,7 @@ def test_every_kernel_is_in_the_table():
     layers = {name for spec in LAYER_TABLE for name in spec.sources}
     elsewhere = {name for name in kernels.names() if name.startswith(("conv2d_mma_", "lenet_"))}
     elsewhere |= {spec.name for spec in (*conv2d.SMALL, *conv2d.IMPLICIT, *conv2d.WARPGROUPS)}
+    elsewhere |= {conv2d.implicit_wgmma().name}
     elsewhere |= {fft.TRANSFORM, fft_conv1d.OVERLAP_ADD, fft_conv2d.TILES}
     elsewhere |= {*copies.NAMES, *tensor_product.NAMES}
     elsewhere |= {spec.name for spec in (*gemm.GEMM, gemm.WGMMA)}
@@ -678,10 +679,12 @@ def options_of(name: str) -> list[list[str]]:
         *conv2d.IMPLICIT,
         *conv2d.FASTEST,
         *conv2d.WARPGROUPS,
+        conv2d.implicit_wgmma(),
         *pooled.POOLED,
     )
     specs = [spec for spec in (*CONV2D, *REDUCED, *beside) if name in spec.sources]
     shapes = [conv2d.shape_of(layer, 1) for layer in ("layer 1", "layer 2")]
+    shapes.append(ConvShape(1, C=64, M=64, H=58, W=58, K=3))  # for kernels of many channels
     cases = [list(spec.options(shape)) for spec in specs for shape in shapes if takes(spec, shape)]
     return cases or [["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]]
 

@@ -163,7 +163,7 @@ def test_own_instructions_are_keyed_by_the_processor(cache, monkeypatch):
         pytest.skip("this compiler has no -march=native")
     here = toolchain.shared_library("seven", SEVEN, flags)
     plain = toolchain.shared_library("seven", SEVEN)
-    monkeypatch.setattr(toolchain, "_processor", lambda: "another processor")
+    monkeypatch.setattr(toolchain, "processor", lambda: "another processor")
     assert toolchain.shared_library("seven", SEVEN, flags) != here
     assert toolchain.shared_library("seven", SEVEN) == plain
 

@@ -9,7 +9,17 @@ import numpy as np
 
 from helpers.exercises import layers
 from helpers.exercises.implicit_counting import TILE, layer
-from helpers.exercises.kit import NO_DETOURS, Budget, Case, Exercise, FindingHint, Mistake, ceil_div
+from helpers.exercises.kit import (
+    MANY_ROWS,
+    NO_DETOURS,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    ceil_div,
+    without_budgets,
+)
 from helpers.limits import ConvShape
 
 
@@ -20,6 +30,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield layer(rng, ConvShape(1, 1, 4, 12, 17, 7))
     yield layer(rng, ConvShape(1, 4, 17, 9, 10, 5))
     yield layer(rng, ConvShape(1, 2, 3, 5, 6, 2))
+    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 3)))
 
 
 EXERCISE = Exercise(

@@ -19,6 +19,7 @@ from helpers.exercises.kit import (
     Mistake,
     ceil_div,
     executed,
+    without_budgets,
 )
 from helpers.limits import ConvShape
 
@@ -30,8 +31,9 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """One channel and several, one image and several, ragged sizes; filters of 7 x 7."""
     height, width = map(int, rng.integers(9, 14, 2))
     yield known(rng, ConvShape(2, 3, 5, height, width + 3, WIDTH))
-    yield known(rng, ConvShape(1, 1, 4, 12, 17, WIDTH))
+    yield known(rng, ConvShape(5, 1, 4, 12, 17, WIDTH))
     yield known(rng, ConvShape(1, 4, 17, 9, 10, WIDTH))
+    yield without_budgets(known(rng, ConvShape(1, 1, 1, 276, 269, WIDTH)))
 
 
 def known(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
