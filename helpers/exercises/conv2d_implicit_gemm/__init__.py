@@ -8,18 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises import layers
-from helpers.exercises.implicit_counting import TILE, layer
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    ceil_div,
-    without_budgets,
-)
+from helpers.exercises.implicit_counting import FINDINGS, LOADS, MISTAKES, TILE, layer
+from helpers.exercises.kit import MANY_ROWS, NO_DETOURS, Case, Exercise, without_budgets
 from helpers.limits import ConvShape
 
 
@@ -44,46 +34,12 @@ EXERCISE = Exercise(
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
-        Budget(
-            "loads per tile and step",
-            lambda case, one: (
-                one.total("lanes", "global", "load")
-                / (one.blocks * ceil_div(case["shape"].terms, TILE))
-            ),
-            2 * TILE * TILE,
-            "Load each cell of the two tiles once in a step.",
-        ),
+        LOADS,
         *NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
-    mistakes=(
-        Mistake(
-            "All sums are 0: load the cell of the image.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
-        layers.TURNED,
-        Mistake(
-            "Every image has the outputs of the first one: begin at the block's own image.",
-            gives=lambda case: (
-                np.repeat(layers.convolved(case)[:1], case["shape"].B, axis=0)
-                if case["shape"].B > 1
-                else None
-            ),
-        ),
-        Mistake(
-            "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
-            "rows of outputs out_w.",
-            when=lambda case, got, want: True,
-        ),
-    ),
-    findings=(
-        FindingHint(
-            "out-of-bounds",
-            "An index left x. p is i_x % (K * K) / K: without the % it goes on in the "
-            "next channel.",
-            when=lambda found: found.array == "x",
-        ),
-    ),
+    mistakes=MISTAKES,
+    findings=FINDINGS,
     hints=(
         "i_x counts filter cells: K * K of them in each channel, K in each row. Divide, and go on "
         "with the rest, as with seconds, minutes and hours.",

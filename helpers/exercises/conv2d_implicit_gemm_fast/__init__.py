@@ -9,18 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises import layers
-from helpers.exercises.implicit_counting import TILE, layer
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    ceil_div,
-    executed,
-    without_budgets,
-)
+from helpers.exercises.implicit_counting import FINDINGS, LOADS, MISTAKES, TILE, layer
+from helpers.exercises.kit import NO_DETOURS, Budget, Case, Exercise, executed, without_budgets
 from helpers.limits import ConvShape
 
 WIDTH = 7  # of the filters: the cell's FILTER_WIDTH
@@ -64,46 +54,12 @@ EXERCISE = Exercise(
             "col does not change in the loop, so neither do col / out_w and col % out_w: divide "
             "before the loop. (A division by K costs none here, because the compiler knows K.)",
         ),
-        Budget(
-            "loads per tile and step",
-            lambda case, one: (
-                one.total("lanes", "global", "load")
-                / (one.blocks * ceil_div(case["shape"].terms, TILE))
-            ),
-            2 * TILE * TILE,
-            "Load each cell of the two tiles once in a step.",
-        ),
+        LOADS,
         *NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
-    mistakes=(
-        Mistake(
-            "All sums are 0: load the cell of the image.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
-        layers.TURNED,
-        Mistake(
-            "Every image has the outputs of the first one: begin at the block's own image.",
-            gives=lambda case: (
-                np.repeat(layers.convolved(case)[:1], case["shape"].B, axis=0)
-                if case["shape"].B > 1
-                else None
-            ),
-        ),
-        Mistake(
-            "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
-            "rows of outputs out_w.",
-            when=lambda case, got, want: True,
-        ),
-    ),
-    findings=(
-        FindingHint(
-            "out-of-bounds",
-            "An index left x. p is i_x % (K * K) / K: without the % it goes on in the "
-            "next channel.",
-            when=lambda found: found.array == "x",
-        ),
-    ),
+    mistakes=MISTAKES,
+    findings=FINDINGS,
     hints=(
         "Which of c, p, q, h and w change from step to step, and which do not?",
         "The first cell under the filter at your output is image + col / out_w * W + col % out_w. "

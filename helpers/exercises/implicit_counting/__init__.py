@@ -48,6 +48,46 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: b
     return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
 
 
+# What the exercises of lab 202 share.
+LOADS = Budget(
+    "loads per tile and step",
+    lambda case, one: (
+        one.total("lanes", "global", "load")
+        / (one.blocks * ceil_div(case["shape"].terms, TILE))
+    ),
+    2 * TILE * TILE,
+    "Load each cell of the two tiles once in a step.",
+)
+MISTAKES = (
+    Mistake(
+        "All sums are 0: load the cell of the image.",
+        gives=lambda case: np.zeros_like(layers.convolved(case)),
+    ),
+    layers.TURNED,
+    Mistake(
+        "Every image has the outputs of the first one: begin at the block's own image.",
+        gives=lambda case: (
+            np.repeat(layers.convolved(case)[:1], case["shape"].B, axis=0)
+            if case["shape"].B > 1
+            else None
+        ),
+    ),
+    Mistake(
+        "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
+        "rows of outputs out_w.",
+        when=lambda case, got, want: True,
+    ),
+)
+FINDINGS = (
+    FindingHint(
+        "out-of-bounds",
+        "An index left x. p is i_x % (K * K) / K: without the % it goes on in the "
+        "next channel.",
+        when=lambda found: found.array == "x",
+    ),
+)
+
+
 EXERCISE = Exercise(
     name="implicit_counting",
     lab="202_conv2d_fusion",
@@ -77,15 +117,7 @@ EXERCISE = Exercise(
             "Load each cell of the two tiles once in a step.",
             quiet=True,
         ),
-        Budget(
-            "loads per tile and step",
-            lambda case, one: (
-                one.total("lanes", "global", "load")
-                / (one.blocks * ceil_div(case["shape"].terms, TILE))
-            ),
-            2 * TILE * TILE,
-            "Load each cell of the two tiles once in a step.",
-        ),
+        LOADS,
         Budget(
             "words from shared memory per block, thread and term",
             lambda case, one: (
