@@ -20,6 +20,7 @@ from typing import Any
 # module such as `timing` stands below the problems.
 _HOME = {
     "layer": "layers",
+    "axpy": "vectors",
     "conv1d": "convolutions",
     "copies": "products",
     "product": "products",
