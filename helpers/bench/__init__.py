@@ -24,6 +24,7 @@ _HOME = {
     "copies": "products",
     "product": "products",
     "gemm": "gemms",
+    "memcpy": "memory",
     "network": "networks",
     "yours": "sources",
     "Kernel": "sources",
