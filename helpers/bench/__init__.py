@@ -25,6 +25,7 @@ _HOME = {
     "copies": "products",
     "product": "products",
     "gemm": "gemms",
+    "memcpy": "memory",
     "network": "networks",
     "yours": "sources",
     "Kernel": "sources",

@@ -339,14 +339,33 @@ def compared(problem: Problem, *kernels: Any, opcodes: Sequence[str] = ()) -> st
 
     opcodes: as for `table`. A student's kernel that has not passed is "yours: not yet".
     """
-    codes, missing = {}, []
+    codes = _codes(problem, kernels)
+    there = {title: code for title, code in codes.items() if code is not None}
+    missing = [NOT_YET for code in codes.values() if code is None]
+    return "\n".join([table(there, opcodes), *missing])
+
+
+def orders(problem: Problem, *kernels: Any, **letters: str) -> str:
+    """Return, for each kernel of a problem, the order of some instructions of its machine code.
+
+    letters: as for `Code.order`. A student's kernel that has not passed is "yours: not yet".
+    """
+    body = [
+        (NOT_YET, "") if code is None else (title, code.order(**letters))
+        for title, code in _codes(problem, kernels).items()
+    ]
+    return tables.text(("", "in the machine code"), body, left=(0, 1))
+
+
+def _codes(problem: Problem, kernels: Sequence[Any]) -> dict[str, Code | None]:
+    """The machine code of kernels by their titles; None for one that has not passed yet."""
+    codes: dict[str, Code | None] = {}
     for kernel in map(problem.kernel, kernels):
-        if kernel.yours and not problem.check(kernel):
-            missing.append(NOT_YET)
-            continue
-        one = problem.plan(kernel)[-1]
-        codes[kernel.title] = assembled(one.name, one.options, source=one.source)
-    return "\n".join([table(codes, opcodes), *missing])
+        codes[kernel.title] = None
+        if not kernel.yours or problem.check(kernel):
+            one = problem.plan(kernel)[-1]
+            codes[kernel.title] = assembled(one.name, one.options, source=one.source)
+    return codes
 
 
 def difference(a: Code, b: Code, context: int = 1) -> str:
