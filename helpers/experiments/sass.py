@@ -377,6 +377,12 @@ def table(codes: Mapping[str, Code], opcodes: Sequence[str] = ()) -> str:
     return tables.text(("in the code", "instructions", "registers", "loops", *columns), body)
 
 
+def code(problem: Problem, kernel: Any) -> Code:
+    """Return the machine code of a kernel of a problem of the bench; errors as of `assembled`."""
+    one = problem.plan(problem.kernel(kernel))[-1]
+    return assembled(one.name, one.options, source=one.source)
+
+
 def compared(problem: Problem, *kernels: Any, opcodes: Sequence[str] = ()) -> str:
     """Return `table` of the machine code of kernels of a problem of the bench.
 
@@ -387,8 +393,7 @@ def compared(problem: Problem, *kernels: Any, opcodes: Sequence[str] = ()) -> st
         if kernel.yours and not problem.check(kernel):
             missing.append(NOT_YET)
             continue
-        one = problem.plan(kernel)[-1]
-        codes[kernel.title] = assembled(one.name, one.options, source=one.source)
+        codes[kernel.title] = code(problem, kernel)
     return "\n".join([table(codes, opcodes), *missing])
 
 
