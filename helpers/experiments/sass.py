@@ -334,6 +334,12 @@ def table(codes: Mapping[str, Code], opcodes: Sequence[str] = ()) -> str:
     return tables.text(("in the code", "instructions", "registers", "loops", *columns), body)
 
 
+def code(problem: Problem, kernel: Any) -> Code:
+    """Return the machine code of a kernel of a problem of the bench; errors as of `assembled`."""
+    one = problem.plan(problem.kernel(kernel))[-1]
+    return assembled(one.name, one.options, source=one.source)
+
+
 def compared(problem: Problem, *kernels: Any, opcodes: Sequence[str] = ()) -> str:
     """Return `table` of the machine code of kernels of a problem of the bench.
 
@@ -363,8 +369,7 @@ def _codes(problem: Problem, kernels: Sequence[Any]) -> dict[str, Code | None]:
     for kernel in map(problem.kernel, kernels):
         codes[kernel.title] = None
         if not kernel.yours or problem.check(kernel):
-            one = problem.plan(kernel)[-1]
-            codes[kernel.title] = assembled(one.name, one.options, source=one.source)
+            codes[kernel.title] = code(problem, kernel)
     return codes
 
 
