@@ -23,6 +23,7 @@ _HOME = {
     "conv1d": "convolutions",
     "copies": "products",
     "product": "products",
+    "mma": "products",
     "gemm": "gemms",
     "network": "networks",
     "yours": "sources",
