@@ -24,6 +24,7 @@ _HOME = {
     "conv1d": "convolutions",
     "copies": "products",
     "product": "products",
+    "mma": "products",
     "gemm": "gemms",
     "memcpy": "memory",
     "network": "networks",

@@ -200,6 +200,7 @@ def test_pictures_say_how_many_sectors(small):
     [
         (bench.conv1d(10**6, 7), ("conv1d_constant", "conv1d_tiled_input", "conv1d_vector")),
         (bench.product(100, 4), ("split_product", "gemm_tiled")),
+        (bench.mma(), ("mma_one_warp", "mma_ldmatrix")),
         (bench.copies(10**6, 7), ("copy_plain", "copy_async", "copy_bulk")),
         (bench.axpy(10**6), ("axpy_basic",)),
     ],
@@ -222,6 +223,15 @@ def test_a_wrong_kernel_of_another_problem_is_rejected():
     assert "a * x alone, without y" in str(sums.check(wrong))
     product = bench.product(10, 4)
     assert not product.check(product.kernel("gemm_tiled").changed("sum +=", "sum ="))
+    one = bench.mma()
+    rows = one.kernel("mma_ldmatrix").changed(".x2.trans.", ".x2.")
+    assert "both squares of B are transposed" in str(one.check(rows))
+
+
+def test_a_table_counts_for_as_many_outputs_as_it_is_asked():
+    seen = bench.mma().count("mma_one_warp")
+    assert seen.table("requests", outputs=128).split()[-1] == "8.0"
+    assert seen.table("requests").split()[-1] == "2.0"
 
 
 # ---- Times
