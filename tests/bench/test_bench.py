@@ -598,3 +598,35 @@ def test_a_library_that_is_not_here_is_left_out(capsys):
         assert problem._ready_or_not_yet(there, product.kernel("cuBLAS")) is None
         assert problem._ready_or_not_yet(there, product.kernel("gemm_tiled")) is not None
     assert "cuBLAS is left out" in capsys.readouterr().out
+
+
+def test_overlap_add_is_a_kernel_of_the_1d_problem():
+    signal = bench.conv1d(n=2_000, filter_width=31, counted=2_000)
+    ours = signal.kernel("conv1d_fft_overlap_add", LOG_SIZE=8, STAGES=2)
+    one = signal.kernel(ours, segments=1)
+    assert ours.spec.segments == 2 and signal.facts(ours.spec)["stages"] == 2
+    assert signal.covered(one) == 9 * (256 - 30) and signal.covered(ours) == 5 * 2 * (256 - 30)
+    assert signal.check(ours)
+    assert not signal.check(ours.changed("conjugate(w)", "w"))
+    assert signal.slack(ours.spec, np.ones(9)) > 1 == signal.slack(
+        signal.named("conv1d_vector"), np.ones(9)
+    )
+    with pytest.raises(bench.KernelError, match=r"choose from .*conv1d_vector$"):
+        bench.conv1d(filter_width=4099).kernel("conv1d_fft_overlap_add")
+
+
+def test_times_from_problem_to_problem():
+    times = [
+        bench.conv1d(n=10**7, filter_width=width).compare(
+            "conv1d_vector", "conv1d_fft_overlap_add", record="402_crossover"
+        )
+        for width in (15, 127, 255)
+    ]
+    assert bench.faster_from(times, "conv1d_fft_overlap_add", "filter_width") == 255
+    assert bench.faster_from(times[:2], "conv1d_fft_overlap_add", "filter_width") is None
+    (ax,) = bench.across(times, "filter_width", floor=True, title="Wide filters gain").axes
+    assert ax.get_ylim()[0] == 0 and ax.get_title(loc="left") == "Wide filters gain"
+    ratios = [one.ratio("conv1d_fft_overlap_add").value for one in times]
+    assert ax.containers[0].lines[0].get_ydata().tolist() == ratios
+    with pytest.raises(ValueError, match="differ in 'batch'"):
+        bench.across(times, "batch")
