@@ -55,6 +55,12 @@ def _constant_1d(row: Row) -> Row:
     return _inverted(row, "conv1d_constant", "conv1d_basic")
 
 
+def _orders(row: Row) -> Row:
+    """The order of loads and stores in a column."""
+    order = row.pop("order", "loads first")
+    return row if order == "loads first" else row | {"series": order}
+
+
 def _coalescing(row: Row) -> Row:
     if row.get("block_width"):
         width = row["block_width"]
@@ -101,6 +107,8 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "100_timing_traps": _first_launch,
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
+    "106_orders": _orders,
+    "106_waiting": _orders,
     "107_layer": _layer,
     "108_deeper": _coalescing,
     "111_reported": _reported,

@@ -232,5 +232,6 @@ def _has_dynamic_shared(text: str) -> bool:
 
 
 def _has_symbol(text: str, symbol: str) -> bool:
-    pattern = rf"__constant__[^;]*\b{re.escape(symbol)}\b"
+    """Whether the text declares an array of this name that the host fills before a launch."""
+    pattern = rf"(?:__constant__[^;]*|__device__[^;(){{}}]*)\b{re.escape(symbol)}\b"
     return re.search(pattern, without_comments(text)) is not None

@@ -171,6 +171,21 @@ class Times(Sequence[Time]):
         return f"{self.problem.title}. {self.record.caption()}\n{self.table()}"
 
 
+def faster_from(times: Sequence[Times], kernel: str, by: str) -> Any | None:
+    """Return the size of a problem from which on a kernel is measurably faster than the baseline.
+
+    times: in the order of the size, `by` its name, such as "filter_width". None where the kernel is
+    not faster at the last size. Raises KeyError for a problem without this comparison.
+    """
+    found = None
+    for one in times:
+        if one.ratio(kernel).verdict != "faster":
+            found = None
+        elif found is None:
+            found = one.problem.where[by]
+    return found
+
+
 def noted(
     name: str,
     problem: Problem,

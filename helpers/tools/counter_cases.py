@@ -29,6 +29,7 @@ from helpers.problems import (
     resizing,
     tensor_product,
 )
+from helpers.problems.in_flight import InFlight
 from helpers.problems.lenet import network_plan, pooled
 
 
@@ -151,9 +152,9 @@ def _waiting() -> Iterable[Case]:
         arrays = {"last": np.zeros(1, np.int32), "next": following}
         (one,) = waiting.chain_plan(name, cells, 0, 100)
         yield Case.of("100 steps", one, partial(dict, arrays))
-    for loads in waiting.LOADS:
+    for loads in (1, 2, 4, 8):
         n = 10_007
-        (one,) = waiting.copy_plan(n, 6, loads)
+        (one,) = InFlight(loads=loads, warps=2).plan(n, 6)
         values = {"out": np.zeros(n, np.float32), "in": _cells(n)}
         yield Case.of(f"n = {n}, {loads} loads", one, partial(dict, values))
 

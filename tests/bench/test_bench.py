@@ -200,6 +200,7 @@ def test_pictures_say_how_many_sectors(small):
     [
         (bench.conv1d(10**6, 7), ("conv1d_constant", "conv1d_tiled_input", "conv1d_vector")),
         (bench.product(100, 4), ("split_product", "gemm_tiled")),
+        (bench.mma(), ("mma_one_warp", "mma_ldmatrix")),
         (bench.copies(10**6, 7), ("copy_plain", "copy_async", "copy_bulk")),
         (bench.axpy(10**6), ("axpy_basic",)),
     ],
@@ -222,6 +223,15 @@ def test_a_wrong_kernel_of_another_problem_is_rejected():
     assert "a * x alone, without y" in str(sums.check(wrong))
     product = bench.product(10, 4)
     assert not product.check(product.kernel("gemm_tiled").changed("sum +=", "sum ="))
+    one = bench.mma()
+    rows = one.kernel("mma_ldmatrix").changed(".x2.trans.", ".x2.")
+    assert "both squares of B are transposed" in str(one.check(rows))
+
+
+def test_a_table_counts_for_as_many_outputs_as_it_is_asked():
+    seen = bench.mma().count("mma_one_warp")
+    assert seen.table("requests", outputs=128).split()[-1] == "8.0"
+    assert seen.table("requests").split()[-1] == "2.0"
 
 
 # ---- Times
@@ -588,3 +598,35 @@ def test_a_library_that_is_not_here_is_left_out(capsys):
         assert problem._ready_or_not_yet(there, product.kernel("cuBLAS")) is None
         assert problem._ready_or_not_yet(there, product.kernel("gemm_tiled")) is not None
     assert "cuBLAS is left out" in capsys.readouterr().out
+
+
+def test_overlap_add_is_a_kernel_of_the_1d_problem():
+    signal = bench.conv1d(n=2_000, filter_width=31, counted=2_000)
+    ours = signal.kernel("conv1d_fft_overlap_add", LOG_SIZE=8, STAGES=2)
+    one = signal.kernel(ours, segments=1)
+    assert ours.spec.segments == 2 and signal.facts(ours.spec)["stages"] == 2
+    assert signal.covered(one) == 9 * (256 - 30) and signal.covered(ours) == 5 * 2 * (256 - 30)
+    assert signal.check(ours)
+    assert not signal.check(ours.changed("conjugate(w)", "w"))
+    assert signal.slack(ours.spec, np.ones(9)) > 1 == signal.slack(
+        signal.named("conv1d_vector"), np.ones(9)
+    )
+    with pytest.raises(bench.KernelError, match=r"choose from .*conv1d_vector$"):
+        bench.conv1d(filter_width=4099).kernel("conv1d_fft_overlap_add")
+
+
+def test_times_from_problem_to_problem():
+    times = [
+        bench.conv1d(n=10**7, filter_width=width).compare(
+            "conv1d_vector", "conv1d_fft_overlap_add", record="402_crossover"
+        )
+        for width in (15, 127, 255)
+    ]
+    assert bench.faster_from(times, "conv1d_fft_overlap_add", "filter_width") == 255
+    assert bench.faster_from(times[:2], "conv1d_fft_overlap_add", "filter_width") is None
+    (ax,) = bench.across(times, "filter_width", floor=True, title="Wide filters gain").axes
+    assert ax.get_ylim()[0] == 0 and ax.get_title(loc="left") == "Wide filters gain"
+    ratios = [one.ratio("conv1d_fft_overlap_add").value for one in times]
+    assert ax.containers[0].lines[0].get_ydata().tolist() == ratios
+    with pytest.raises(ValueError, match="differ in 'batch'"):
+        bench.across(times, "batch")

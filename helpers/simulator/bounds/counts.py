@@ -21,11 +21,12 @@ from ..architecture import (
     SHARED_PER_MULTIPROCESSOR,
     WARP_SIZE,
 )
+from ..listing import Instruction
 from ..module import Kernel
 from ..ptx.opcodes import GLOBAL_SPACE, LOCAL_SPACE, NO_COUNT, SHARED_SPACE
 from ..toolchain import CompileFailed
 from . import machine_code
-from .machine_code import Anchor, Code, Instruction
+from .machine_code import Anchor, Code
 
 SECTORS_A_PASS = 4
 

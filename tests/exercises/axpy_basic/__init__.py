@@ -28,7 +28,11 @@ WRONG = (
     wrong("one thread too many", "gap 2", ("i < n", "i <= n"), status="finding"),
     wrong("n - 1", "last element", ("i < n", "i < n - 1")),
     wrong("the first block alone", "no thread writes them", ("i < n", "i < n && i < 256")),
-    wrong("a width written down", "blockDim.x", (INDEX, "blockIdx.x * 256 + threadIdx.x")),
+    wrong(
+        "the block's width is written down",
+        "blockDim.x",
+        (INDEX, "blockIdx.x * 256 + threadIdx.x"),
+    ),
     wrong("a is written down", "argument a", ("a * x[i]", "2.0f * x[i]")),
     wrong("nothing is done", "unchanged", ("y[i] = a * x[i] + y[i]", "(void)i")),
 )
