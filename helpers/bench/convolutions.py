@@ -101,7 +101,8 @@ class Convolution(Problem):
     def plan(self, kernel: Kernel) -> Plan:
         P, N, filter = (Array("P", (self.n,)), Array("N", (self.n,)),
                         Array("filter", (self.filter_width,)))  # fmt: skip
-        values = {"P": P, "N": N, "filter": filter, "n": np.int32(self.n)}
+        n, width = np.int32(self.n), np.int32(self.filter_width)
+        values = {"P": P, "N": N, "filter": filter, "n": n, "width": width}
         return kernel.rewritten(kernel.spec.plan(self.n, self.filter_width), values)
 
     def slack(self, spec: Spec, cells: np.ndarray) -> float:

@@ -61,6 +61,13 @@ def _orders(row: Row) -> Row:
     return row if order == "loads first" else row | {"series": order}
 
 
+def _copy_1d(row: Row) -> Row:
+    """The driver's copy names its cells "n"."""
+    if row["series"] == "device-to-device copy" and "n" in row:
+        row["cells"] = row.pop("n")
+    return row
+
+
 def _coalescing(row: Row) -> Row:
     if row.get("block_width"):
         width = row["block_width"]
@@ -109,6 +116,7 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "102_unrolled": _constant_1d,
     "106_orders": _orders,
     "106_waiting": _orders,
+    "104_tiles": _copy_1d,
     "107_layer": _layer,
     "108_deeper": _coalescing,
     "111_reported": _reported,

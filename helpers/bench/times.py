@@ -90,6 +90,18 @@ class Times(Sequence[Time]):
             return self.one(which)
         return self._times[which]
 
+    def __add__(self, other: Times) -> Times:
+        """Return both, of one problem, for one figure: with the record and baseline of the first.
+
+        Raises ValueError for times of different problems.
+        """
+        if other.problem != self.problem:
+            raise ValueError(
+                f"one figure has times of one problem, got {self.problem.title} and "
+                f"{other.problem.title}: give them to bench.bars by name"
+            )
+        return Times(self.record, self.problem, (*self, *other), self.over)
+
     def one(self, kernel: str, **settings: Any) -> Time:
         """Return the time of a kernel by its label, with these settings, such as maps=4.
 

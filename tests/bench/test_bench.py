@@ -508,6 +508,16 @@ def test_figures_follow_the_times():
     plt.close("all")
 
 
+def test_times_of_one_problem_join_for_a_figure():
+    line = bench.conv1d(10**8, 3)
+    tiled = line.sweep("conv1d_tiled_steps", record="104_tiles")
+    both = line.sweep("conv1d_constant", record="104_unrolled") + tiled
+    assert [one.kernel.label for one in both] == ["conv1d_constant", "conv1d_tiled_steps"]
+    assert both[1].ms == tiled[0].ms and both.record.name == "104_unrolled"
+    with pytest.raises(ValueError, match="filter of 3 and n = 100,000,000, filter of 31"):
+        tiled + bench.conv1d(10**8, 31).sweep("conv1d_tiled_steps", record="104_tiles")
+
+
 def test_the_names_of_the_bench_are_found():
     assert {name for name in dir(bench) if name in bench.__all__} == set(bench.__all__)
     assert all(getattr(bench, name) is not None for name in bench.__all__)

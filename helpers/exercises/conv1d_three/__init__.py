@@ -73,6 +73,7 @@ def only(*kept: int):
 EXERCISE = Exercise(
     name="conv1d_three",
     lab="104_conv1d_tiles",
+    place=2,
     title="Read each shared cell once for three outputs",
     folder=Path(__file__).parent,
     timed=signal,

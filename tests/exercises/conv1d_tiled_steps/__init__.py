@@ -1,0 +1,57 @@
+"""Answers to conv1d_tiled_steps, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+BARRIER = "    __syncthreads();\n"
+GHOST = "cell >= 0 && cell < n ? N[cell] : 0.0f"
+END = "s < TILE_WIDTH + 2 * RADIUS; s"
+CELL = "tile[threadIdx.x + j] * filter[j]"
+
+RIGHT = (
+    right("a loop over the tile"),
+    right("two statements", "right_two_statements.cu"),
+    right(
+        "the place in another order",
+        "solution.cu",
+        (CELL, "filter[j] * *(tile + j + threadIdx.x)"),
+    ),
+)
+
+
+WRONG = (
+    wrong("the stub", "gap 3", file="stub.cu", status="not_begun"),
+    wrong("no second round", "second one", (END, "s < TILE_WIDTH; s"), status="finding"),
+    wrong(
+        "a halo one cell short",
+        "second one",
+        (END, END.replace("; s", " - 1; s")),
+        status="finding",
+    ),
+    wrong("no barrier", "gap 2", (BARRIER, ""), status="finding"),
+    wrong("no ghost on the left", "a ghost", ("cell >= 0 && ", ""), status="finding"),
+    wrong("no ghost on the right", "a ghost", (" && cell < n", ""), status="finding"),
+    wrong(
+        "ghosts are the cell at the edge",
+        "not as the cell",
+        (GHOST, "N[min(max(cell, 0), n - 1)]"),
+    ),
+    wrong(
+        "the window begins at the output",
+        "places 0 to 285",
+        (CELL, "tile[threadIdx.x + RADIUS + j] * filter[j]"),
+        status="finding",
+    ),
+    wrong(
+        "the filter is flipped",
+        "flipped",
+        (CELL, "tile[threadIdx.x + 2 * RADIUS - j] * filter[j]"),
+    ),
+    wrong(
+        "the sum reads N",
+        "not from n",
+        (CELL, "(i + j >= RADIUS && i + j - RADIUS < n ? N[i + j - RADIUS] : 0.0f) * filter[j]"),
+        status="budget",
+    ),
+)
