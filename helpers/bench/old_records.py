@@ -56,7 +56,7 @@ def _constant_1d(row: Row) -> Row:
 
 
 def _orders(row: Row) -> Row:
-    """The order of loads and stores in a column."""
+    """Return the order of loads and stores in a column."""
     order = row.pop("order", "loads first")
     return row if order == "loads first" else row | {"series": order}
 
@@ -69,7 +69,8 @@ def _coalescing(row: Row) -> Row:
 
 
 def _layer(row: Row) -> Row:
-    """The plain kernel alone is "op time", and cuDNN has a row for each order of the arrays."""
+    """Return the plain kernel alone is "op time", and cuDNN has a row for each order of the arrays.
+    """
     names = {"op time": "conv2d_basic", "cuDNN (PyTorch, FP32)": "cuDNN"}
     series = names.get(row["series"], row["series"])
     return row | {"series": series} if row.get("layer") else row
