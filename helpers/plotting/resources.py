@@ -20,8 +20,8 @@ def resource_bars(ax: Axes, found: Bounds, *, most: int = 8, title: str = "") ->
     least.
 
     found: of `Profile.bounds`. The longest bar is the bound and is filled; the others are hatched.
-    At most `most` resources are drawn, those with the longest bars. It returns ax. Raises ValueError
-    for a number of bars below 1.
+    At most `most` resources are drawn, those with the longest bars. It returns ax. Raises
+    ValueError for a number of bars below 1.
     """
     if most < 1:
         raise ValueError(f"most is {most}: draw one bar or more")

@@ -136,8 +136,8 @@ def mark(
     flow: Flow,
     machine_code: sass.Lines | None = None,
 ) -> np.ndarray:
-    """Write into a function's instructions how their accesses count. It returns for each instruction
-    whether the machine code confirms it (bool).
+    """Write into a function's instructions how their accesses count. It returns for each
+    instruction whether the machine code confirms it (bool).
 
     join is the bytes of a piece, and target is added to the address. For two pieces, join has the
     bytes of the second in bits 8 to 15, and its distance from the first from bit 16 on. For an
