@@ -80,6 +80,14 @@ def _reported(row: Row) -> Row:
     return row | {"series": row["variant"] or row["kernel"]} if "variant" in row else row
 
 
+def _ranked(row: Row) -> Row:
+    """The best configurations of a sweep by rank, over the sizes that the labs take (rank 0)."""
+    if not row.pop("rank", 0):
+        return row
+    del row["tuner_ms"]
+    return row | {"series": row.pop("configuration"), "over": row["series"]}
+
+
 def _wmma(row: Row) -> Row:
     """Variants of conv2d_wmma by words, and ratios over the variant "half"."""
     variant = row.pop("variant", None)
@@ -115,6 +123,7 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "111_reported": _reported,
     "200_im2col_gemm": _im2col,
     "202_fusion": _im2col,
+    "203_tiles": _ranked,
     "303_deeper": _wmma,
     "303_wmma": _wmma,
 }
