@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from helpers import limits
 from helpers.bench import results
 from helpers.experiments import waiting
 from helpers.plotting import COLOURS, caption, style, styles
