@@ -68,8 +68,8 @@ class Prediction:
         """Return a table of predictions beside what was measured, by the keys of the questions.
 
         Only the questions of these keys are shown: a step answers those of the step before. A
-        number counts as met within 10 %; None is what nobody measured. Raises KeyError if a key
-        has no question.
+        number counts as met within 10 %; None stands for what was not measured here.
+        Raises KeyError if a key has no question.
         """
         unknown = sorted(set(measured) - set(self._questions))
         if unknown:
@@ -109,7 +109,9 @@ def _shown(value: float | str | None, question: _Question) -> str:
 
 
 def _verdict(guess: float | str | None, measured: float | str | None) -> str:
-    """How a guess compares: met, another answer, or by which factor a number is too high or low."""
+    """Return how a guess compares: met, another answer, or by which factor a number is too high or
+    low.
+    """
     if guess is None or measured is None:
         return ""
     if isinstance(guess, str) or isinstance(measured, str):

@@ -91,7 +91,7 @@ def test_cases_follow_the_seed_and_hold_no_result(one):
     drawn = [(case.title, {n: a.tobytes() for n, a in case.arrays.items()}) for case in first]
     assert drawn == [(c.title, {n: a.tobytes() for n, a in c.arrays.items()}) for c in again]
     assert drawn != [(c.title, {n: a.tobytes() for n, a in c.arrays.items()}) for c in other]
-    for case in first:
+    for case in first if one.name != "copy_in_flight" else ():  # the result of a copy is its input
         for want in one.wanted(case).values():
             assert all(array.tobytes() != want.tobytes() for array in case.arrays.values())
 

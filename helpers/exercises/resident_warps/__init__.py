@@ -114,6 +114,7 @@ EXERCISE = PythonExercise(
     name="resident_warps",
     lab="106_hiding_latency",
     title="How many warps of a kernel a multiprocessor holds",
+    place=2,
     folder=Path(__file__).parent,
     answer="resident_warps",
     made=made,

@@ -23,9 +23,8 @@ from helpers.exercises.kit import (
     warps,
     without_budgets,
 )
+from helpers.exercises.unrolling import LAB, TILE
 from helpers.limits import ConvShape
-
-TILE = 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
@@ -72,7 +71,8 @@ def most_turns(case: Case) -> float:
 
 EXERCISE = Exercise(
     name="unrolled_by_two",
-    lab="110_conv2d_restrict_and_unrolling",
+    lab=LAB,
+    place=3,
     title="Unroll by two, for odd widths too",
     folder=Path(__file__).parent,
     timed=layer,

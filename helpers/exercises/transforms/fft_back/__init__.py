@@ -20,6 +20,7 @@ from helpers.exercises.kit import (
     shuffles,
     unwritten,
 )
+from helpers.exercises.transforms import LAB
 from helpers.problems import fft
 
 POINTS = 64
@@ -71,9 +72,10 @@ def half_done(case: Case) -> np.ndarray:
 
 EXERCISE = Exercise(
     name="fft_back",
-    lab="402_fft_overlap_add",
+    lab=LAB,
     title="The inverse transform, from bit-reversed order",
     folder=Path(__file__).parent,
+    points=4,
     cases=cases,
     reference=scaled,
     counts={"signal": "sets of signals"},

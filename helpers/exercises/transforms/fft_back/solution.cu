@@ -5,7 +5,8 @@ __global__ void fft_back(float2* x, const float2* X, const float2* twiddles)
     const int t = threadIdx.x;                                  // [0, POINTS / 2): one pair in each stage
     for (int i = t; i < POINTS; i += POINTS / 2) cells[i] = X[blockIdx.x * POINTS + i];
     __syncthreads();
-    //> your loop
+    //> The stages in reverse order: spans 1, 2, 4 ... POINTS / 2. In each, thread t has one pair:
+    //> turn its second cell by the twiddle's conjugate, then store sum and difference. A barrier.
     for (int span = 1; span < POINTS; span *= 2) {
         const int place = t & (span - 1), first = 2 * (t - place) + place;
         const float2 w = twiddles[place * (POINTS / 2 / span)];
