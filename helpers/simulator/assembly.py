@@ -55,7 +55,7 @@ class Resources:
 
 
 def resources(compiled: Compiled) -> dict[str, Resources]:
-    """Returns the resources of each kernel by its mangled name.
+    """Return the resources of each kernel by its mangled name.
 
     Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError if its wheel is
     not installed.
@@ -91,7 +91,7 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
 
 
 def sass(compiled: Compiled) -> str | None:
-    """Returns the machine code of all kernels with its source lines; None if nvdisasm or ptxas is
+    """Return the machine code of all kernels with its source lines; None if nvdisasm or ptxas is
     not installed.
 
     Raises CompileFailed with the assembler's words.
@@ -100,7 +100,7 @@ def sass(compiled: Compiled) -> str | None:
 
 
 def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
-    """Returns the memory accesses in the machine code of a kernel (by its mangled name), by line of
+    """Return the memory accesses in the machine code of a kernel (by its mangled name), by line of
     the PTX; None if nvdisasm or ptxas is not installed or refuses the program.
     """
     parts = [compiled.ptx, compiled.architecture, str(compiled.registers), str(compiled.contract)]
@@ -120,7 +120,7 @@ def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
 
 
 def _accesses(compiled: Compiled) -> dict[str, machine_code.Lines] | None:
-    """Returns the accesses by section and line: from the cubin's bytes if `ptx.cubin` knows all its
+    """Return the accesses by section and line: from the cubin's bytes if `ptx.cubin` knows all its
     instructions, else from a listing; None if a program is not installed.
     """
     if toolkit.program("nvdisasm") is None or toolkit.program("ptxas") is None:
@@ -142,7 +142,7 @@ def with_lines_of_ptx(compiled: Compiled) -> str | None:
 
 
 def _listing(compiled: Compiled, lines: str) -> str | None:
-    """Returns the machine code as text; lines: nvdisasm's option for the lines of the source or of
+    """Return the machine code as text; lines: nvdisasm's option for the lines of the source or of
     the PTX.
 
     The cache keeps it, because nvdisasm takes 0.4 s to start.
@@ -171,7 +171,7 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
 
 @lru_cache(maxsize=16)
 def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:
-    """Returns the cubin and the messages of ptxas."""
+    """Return the cubin and the messages of ptxas."""
     parts = [ptx, architecture, str(registers), str(contract), repr(toolkit.versions())]
     key = compiler_cache.key_of(parts)
     record = compiler_cache.load("cubin", key)
@@ -232,7 +232,7 @@ def _symbols(elf: bytes) -> list[str]:
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields (attribute, value) of a .nv.info section."""
+    """Yield (attribute, value) of a .nv.info section."""
     at = 0
     while at + 4 <= len(data):
         form, attribute, size = struct.unpack_from("<BBH", data, at)

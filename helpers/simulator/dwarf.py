@@ -187,7 +187,7 @@ class Dwarf:
                 self._entries.append(entry)
 
     def _symbol(self, entry: Entry) -> str:
-        """Returns the symbol in a variable's location, "" if the variable has none of its own."""
+        """Return the symbol in a variable's location, "" if the variable has none of its own."""
         location = entry.values.get("location")
         if not isinstance(location, bytes) or len(location) != 9 or location[0] != _ADDRESS:
             return ""
@@ -195,16 +195,16 @@ class Dwarf:
         return self._names[number - 1] if 0 < number <= len(self._names) else ""
 
     def of_symbol(self, symbol: str) -> tuple[str, Type] | None:
-        """Returns name and type of the variable with this symbol, None if there is none."""
+        """Return name and type of the variable with this symbol, None if there is none."""
         entry = self._by_symbol.get(symbol)
         return (entry.text("name"), self.type_of(entry)) if entry is not None else None
 
     def _inside(self, position: int) -> Iterator[tuple[int, Entry]]:
-        """Yields the entries directly inside the one at `position`, with their positions."""
+        """Yield the entries directly inside the one at `position`, with their positions."""
         return ((k, self._entries[k]) for k in self._children.get(position, []))
 
     def parameters(self, function: str) -> list[tuple[str, Type]]:
-        """Returns names and types of a function's parameters, in order."""
+        """Return names and types of a function's parameters, in order."""
         inside = self._inside(self.functions.get(function, -2))
         return [
             (entry.text("name"), self.type_of(entry))
@@ -213,7 +213,7 @@ class Dwarf:
         ]
 
     def variables_in(self, function: str) -> list[tuple[str, Type, bool]]:
-        """Returns the variables that a function declares, in the order of the source: name, type,
+        """Return the variables that a function declares, in the order of the source: name, type,
         and whether it has a place in memory.
         """
         variables: list[tuple[str, Type, bool]] = []
@@ -237,12 +237,12 @@ class Dwarf:
         return self._entries[position] if position is not None else None
 
     def type_of(self, entry: Entry) -> Type:
-        """Returns the type of a variable or parameter."""
+        """Return the type of a variable or parameter."""
         entry = self._with_type(entry)
         return self._type(entry.number("type"), 0) if "type" in entry.values else UNKNOWN
 
     def _with_type(self, entry: Entry) -> Entry:
-        """Returns the entry that has the type: this one, or the declaration that it refers to."""
+        """Return the entry that has the type: this one, or the declaration that it refers to."""
         for link in ("origin", "specification"):
             if "type" not in entry.values and link in entry.values:
                 entry = self._entries[self._at[entry.number(link)]]
@@ -288,7 +288,7 @@ class Dwarf:
         return Type(name, entry.number("bytes"), floating=floating)
 
     def layouts_of_parameters(self, function: str) -> list[str]:
-        """Returns the numbers in the types of a function's parameters, in order: of a pointer, in
+        """Return the numbers in the types of a function's parameters, in order: of a pointer, in
         what it points to.
 
         Each number has NumPy's code and its offset in bytes: "f4@0 f4@4" for a float2. The text is
@@ -303,7 +303,7 @@ class Dwarf:
         return layouts
 
     def layout_of_symbol(self, symbol: str) -> str:
-        """Returns the numbers in the elements of the variable with this symbol, as
+        """Return the numbers in the elements of the variable with this symbol, as
         `layouts_of_parameters` has them.
         """
         entry = self._by_symbol.get(symbol)
@@ -319,7 +319,7 @@ class Dwarf:
         return self._plain(self._entries[kind]) if kind is not None else None
 
     def _plain(self, entry: Entry) -> int | None:
-        """Returns the position of the type of an entry, behind qualifiers and typedefs; None for
+        """Return the position of the type of an entry, behind qualifiers and typedefs; None for
         void.
         """
         for _ in range(_MOST_LEVELS):
@@ -332,7 +332,7 @@ class Dwarf:
         return None
 
     def _numbers(self, position: int | None, level: int) -> list[tuple[int, str]] | None:
-        """Returns offset and code of each number in the type at a position, None if they are not
+        """Return offset and code of each number in the type at a position, None if they are not
         known.
         """
         if position is None or level > _MOST_LEVELS:
@@ -379,7 +379,7 @@ class Dwarf:
         return numbers or None
 
     def _used_bits(self, position: int) -> bytes:
-        """Returns for each byte of the type at `position` the bits that a program sets when it sets
+        """Return for each byte of the type at `position` the bits that a program sets when it sets
         all members. In a union it sets one member: only what all have in common.
         """
         entry = self._entries[position]

@@ -145,7 +145,9 @@ def _linked(blocks: list[Block]) -> Code:
 def least(
     code: Code, warps: float, anchors: Sequence[Anchor], weigh: Callable[[Instruction], float]
 ) -> float:
-    """The least sum over all executions of blocks of what `weigh` gives for their instructions."""
+    """Return the least sum over all executions of blocks of what `weigh` gives for their
+    instructions.
+    """
     (result,) = least_of_all(code, warps, anchors, [weigh])
     return result
 
@@ -212,7 +214,7 @@ _Row = tuple[dict[int, float], float]  # by unknown, its factor; and the limit o
 
 
 def _matrix(rows: Sequence[_Row], unknowns: int) -> tuple[Any, list[float]]:
-    """The factors as a sparse matrix, and the limits."""
+    """Return the factors as a sparse matrix, and the limits."""
     from scipy import sparse
 
     at = [(r, column) for r, (row, _) in enumerate(rows) for column in row]

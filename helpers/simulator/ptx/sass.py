@@ -48,7 +48,7 @@ RULES = "5"  # raised when `accesses` reads more or otherwise
 
 
 def to_record(sections: dict[str, Lines]) -> dict[str, Any]:
-    """Returns the result of `accesses` as values for JSON."""
+    """Return the result of `accesses` as values for JSON."""
     return {
         section: {str(line): [list(one) for one in found] for line, found in lines.items()}
         for section, lines in sections.items()
@@ -56,7 +56,7 @@ def to_record(sections: dict[str, Lines]) -> dict[str, Any]:
 
 
 def from_record(record: dict[str, Any]) -> dict[str, Lines]:
-    """Returns accesses from the values of `to_record`."""
+    """Return accesses from the values of `to_record`."""
     return {
         section: {int(line): tuple(Access(*one) for one in found) for line, found in lines.items()}
         for section, lines in record.items()
@@ -79,7 +79,7 @@ def accesses(listing: str) -> dict[str, Lines]:
 
 
 def of_kernel(sections: dict[str, Lines], kernel: str, kernels: list[str]) -> Lines:
-    """Returns the accesses of a kernel and of the functions beside the kernels."""
+    """Return the accesses of a kernel and of the functions beside the kernels."""
     found: Lines = {}
     for section, lines in sections.items():
         if section not in kernels:
