@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, kernels, reference, simulator
+from helpers import checking, kernels, reference
 from helpers.checking import device_counter, diagnosis
-from helpers.launch import Array, Launch, Plan, simulate
+from helpers.launch import Array, Launch, Plan
 from helpers.programs import Program, launcher
 
 COPY = "device-to-device copy"
@@ -127,14 +127,6 @@ def unrolled(spec: Conv1d) -> Conv1d:
     """
     change = _LOOP_OVER_WEIGHTS, f"        #pragma unroll\n{_LOOP_OVER_WEIGHTS}"
     return replace(spec, changes=(*spec.changes, change))
-
-
-def conv1d_profile(spec: Conv1d, cells: np.ndarray, filter: np.ndarray) -> simulator.Profile:
-    """Return the simulator's counters of one launch over `cells`; warp 0 of block 1 is watched."""
-    arrays = {"P": np.full_like(cells, np.nan), "N": cells, "filter": filter}
-    plan = spec.plan(cells.size, filter.size)
-    (seen,) = simulate(plan, arrays, simulator.profile, watch=((1, 0, 0), 0))
-    return seen
 
 
 def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
