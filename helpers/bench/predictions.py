@@ -109,7 +109,9 @@ def _shown(value: float | str | None, question: _Question) -> str:
 
 
 def _verdict(guess: float | str | None, measured: float | str | None) -> str:
-    """How a guess compares: met, another answer, or by which factor a number is too high or low."""
+    """Return how a guess compares: met, another answer, or by which factor a number is too high or
+    low.
+    """
     if guess is None or measured is None:
         return ""
     if isinstance(guess, str) or isinstance(measured, str):

@@ -578,7 +578,7 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
 
 
 def _reduced() -> Iterable[Case]:
-    """The rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
+    """Yield the rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
     for n in (1001, 4096):
         yield Case(
             "to_half",
@@ -604,7 +604,7 @@ def _reduced() -> Iterable[Case]:
 
 
 def _tensor() -> Iterable[Case]:
-    """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
+    """Yield the kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
 
     By default they have as many blocks as a device holds at once. One block is enough for one
     image.
@@ -634,7 +634,7 @@ def _tensor() -> Iterable[Case]:
 
 
 def _implicit() -> Iterable[Case]:
-    """The kernels of implicit.cuh and conv2d_register_2d, with sizes of their own.
+    """Yield the kernels of implicit.cuh and conv2d_register_2d, with sizes of their own.
 
     Two chunks of channels, whose weights pass through two buffers; whole images; tiles that
     overhang, with both strides.
@@ -747,7 +747,7 @@ def _fourier() -> Iterable[Case]:
 
 
 def _lenet() -> Iterable[Case]:
-    """The network's other kernels."""
+    """Yield the network's other kernels."""
     side = resizing.NETWORK_SIDE
     yield Case(
         "lenet_resize",
