@@ -1,4 +1,9 @@
-"""The data and references of the broken kernels of lab 105, and what the kernels do on a GPU.
+"""The broken kernels of lab 105: their data, their checks, and what they do on a GPU.
+
+    print(broken.check(difference))                      # the check that the fault passes
+    print(broken.findings(difference))                   # what the simulator finds
+    print(broken.mend(difference, ("old", "new")))       # a student's mended version, checked well
+    broken.show("difference")                            # ours
 
 `measure` launches each kernel many times and counts the launches that gave a wrong result: a fault
 that the hardware hides most of the time is a fault all the same.
@@ -6,12 +11,16 @@ that the hardware hides most of the time is a fault all the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import tables
+from helpers import checking, device, simulator, tables
+from helpers.bench import sources
+from helpers.kernels import Listing
 from helpers.plotting import styles
 
 if TYPE_CHECKING:
@@ -25,6 +34,41 @@ RTOL = 1e-5
 SIZES = {1001: 1000, 1_000_001: 100}  # cells -> launches
 PICTURES = {(32, 48): 1000, (1024, 1024): 100}  # rows and columns -> launches
 AXPY_FACTOR = 2.0
+LOOSE = 0.01  # a check that is too loose
+N_CELLS, ROWS, COLUMNS = 1001, 32, 48  # three whole blocks and a partial one; six whole tiles
+WHOLE = 1024  # cells of four whole blocks, on which a mended kernel must be right, too
+
+FAULTS = MISSING, LEAVES, BARRIER, BLOCKS, UNSET = (
+    "an output is not written",
+    "an index leaves its row",
+    "a barrier is missing",
+    "two blocks disturb each other",
+    "a cell is read that nobody set",
+)
+
+Changes = tuple[tuple[str, str], ...]  # pairs of the old text and the new
+
+# How we mended each kernel.
+OURS: Mapping[str, Changes] = {
+    "difference": (("tile[t] = N[i];", "tile[t] = N[i];\n    __syncthreads();"),),
+    "sliding_max": (
+        ("if (i < n) tile[t + 1] = N[i];", "tile[t + 1] = i < n ? N[i] : -INFINITY;"),
+        (
+            "if (t == 0 && i > 0) tile[0] = N[i - 1];",
+            "if (t == 0) tile[0] = i > 0 ? N[i - 1] : -INFINITY;",
+        ),
+        (
+            "if (t == 255 && i + 1 < n) tile[257] = N[i + 1];",
+            "if (t == 255) tile[257] = i + 1 < n ? N[i + 1] : -INFINITY;",
+        ),
+    ),
+    "blur": (("tile[T + 1][T]", "tile[T][T + 1]"),),
+    "axpy4": (("    if (first + 3 < n)\n", ""), ("k < 4;", "k < 4 && first + k < n;")),
+    "smooth": (
+        ("float* A, int n", "float* S, const float* A, int n"),
+        ("A[i] = (", "S[i] = ("),
+    ),
+}
 
 
 def cells(n: int) -> np.ndarray:
@@ -66,6 +110,197 @@ def smooth(A: np.ndarray) -> np.ndarray:
     """Return the mean of A[i - 1], A[i], A[i + 1] for each i, in float64; the ends are repeated."""
     wide = np.pad(A.astype(float), 1, mode="edge")
     return (wide[:-2] + wide[1:-1] + wide[2:]) / 3
+
+
+# --------------------------------------------------------------------------------------------------
+# The kernels, checked
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The launch of a kernel and what it should give. arguments: the output first."""
+
+    arguments: tuple[Any, ...]
+    want: np.ndarray
+    rtol: float = RTOL
+    atol: float = 0.0
+    grid: tuple[int, int, int] = (WHOLE // THREADS, 1, 1)
+    block: tuple[int, int, int] = (THREADS, 1, 1)
+    words: str = ""
+
+
+def setting(name: str, sign: int = 1, size: int = N_CELLS) -> Setting:
+    """Return the launch of a kernel, with the check that its fault passes.
+
+    sign: of the cells; size: their number, for four blocks.
+    """
+    N, n = sign * cells(size), np.int32(size)
+    given: tuple[Any, ...]
+    unwritten = np.full_like(N, np.nan)
+    if name == "difference":
+        return Setting((unwritten, N, n), difference(N), rtol=0, atol=RTOL)
+    if name == "sliding_max":
+        return Setting((unwritten, N, n), sliding_max(N), rtol=0)
+    if name == "blur":
+        A = picture(ROWS, COLUMNS)
+        grid, block = (COLUMNS // TILE, ROWS // TILE, 1), (TILE, TILE, 1)
+        given = (np.full_like(A, np.nan), A, np.int32(COLUMNS))
+        return Setting(given, blur(A), grid=grid, block=block)
+    if name == "axpy4":
+        Y = N[::-1].copy()
+        sums = axpy(AXPY_FACTOR, N, Y)
+        given = (sums.astype(np.float32), N, Y, np.float32(AXPY_FACTOR), n)
+        return Setting(given, sums, grid=(1, 1, 1), words=" into a used array")
+    if name == "smooth":
+        return Setting((N, n), smooth(N), rtol=LOOSE, words=", within one percent")
+    raise KeyError(f"no broken kernel {name!r}; there are: {', '.join(OURS)}")
+
+
+def run(
+    kernel: Any, source: str = "", at: Setting | None = None
+) -> tuple[np.ndarray, tuple[simulator.Finding, ...]]:
+    """Run a kernel in the simulator; return its output and the findings.
+
+    kernel: what a %%kernel cell binds. source: a text in place of the cell's. at: in place of the
+    kernel's own setting.
+    """
+    where = at or setting(kernel.name)
+    given = [a.copy() if isinstance(a, np.ndarray) else a for a in where.arguments]
+    found = simulator.check(
+        source or kernel.source, kernel.name, *given, grid=where.grid, block=where.block
+    )
+    return given[0], found
+
+
+def check(kernel: Any) -> checking.Verdict:
+    """Check a kernel's output as a program might that looks for no faults.
+
+    The tile of `blur` is taken as a flat array, because the simulator stops at an index that leaves
+    its axis, and a GPU does not. Its pixels are compared on average alone. Raises CheckError.
+    """
+    at = setting(kernel.name)
+    if kernel.name == "blur":
+        out, _ = run(kernel, flattened(kernel.source))
+        got, want = out.mean(keepdims=True), at.want.mean(keepdims=True)
+        return checking.check(got, want, rtol=LOOSE, name="blur, the mean of all pixels")
+    out, _ = run(kernel)
+    name = f"{kernel.name}{at.words}"
+    return checking.check(out, at.want, rtol=at.rtol, atol=at.atol, name=name)
+
+
+def findings(kernel: Any) -> str:
+    """Return what the simulator finds wrong with a kernel."""
+    _, found = run(kernel)
+    return "\n\n".join(map(str, found)) or "no findings"
+
+
+def fault(kernel: Any) -> str:
+    """Return the one of FAULTS that the findings show, or that a store is missing; else "none"."""
+    _, found = run(kernel)
+    if not found:
+        stores, outputs = stored(kernel)
+        return MISSING if stores < outputs else "none"
+    first = found[0]
+    if first.kind == "race" and "nothing orders two blocks" in first.message:
+        return BLOCKS
+    return {"race": BARRIER, "uninitialised": UNSET, "out-of-bounds": LEAVES}[first.kind]
+
+
+def stored(kernel: Any) -> tuple[int, int]:
+    """Return how many values a kernel stores to global memory, and how many outputs there are."""
+    at = setting(kernel.name)
+    given = [a.copy() if isinstance(a, np.ndarray) else a for a in at.arguments]
+    seen = simulator.profile(
+        kernel.source, kernel.name, *given, grid=at.grid, block=at.block
+    )
+    return seen.total("lanes", "global", "store"), at.want.size
+
+
+def with_zeros(kernel: Any, sign: int) -> np.ndarray:
+    """Return where `sliding_max` is wrong if the leftovers in shared memory are zeros."""
+    first = "    if (i < n) tile[t + 1] = N[i];"
+    zeros = "    for (int k = t; k < 258; k += 256) tile[k] = 0.0f;\n    __syncthreads();\n"
+    at = setting("sliding_max", sign)
+    out, _ = run(kernel, sources.changed(kernel.source, (first, zeros + first)), at)
+    return np.flatnonzero(out != at.want)
+
+
+def poisoned(kernel: Any) -> str:
+    """Return the result of a check of every value, with an output that held NaN."""
+    at = _strict(kernel.name, kernel.source)
+    out, _ = run(kernel, at=at)
+    return _compared(out, at, f"{kernel.name} into NaN")
+
+
+def mend(kernel: Any, *changes: tuple[str, str]) -> str:
+    """Return whether a kernel is right after changes: no finding, and every value, from NaN.
+
+    It runs on whole blocks, too. changes: pairs of the old text and the new. `smooth` gets a second
+    array if it has a parameter for one. Where there is a GPU, the mended kernel runs there, too.
+    Raises sources.KernelError for an old text that is not there.
+    """
+    source = sources.changed(kernel.source, *changes, name=kernel.name)
+    name = f"{kernel.name}, mended"
+    said = _mended(kernel, source, _strict(kernel.name, source), name)
+    if said.startswith("FAIL") or kernel.name == "blur":
+        return said
+    more = _mended(kernel, source, _strict(kernel.name, source, WHOLE), f"{name}, {WHOLE:,} cells")
+    return more if more.startswith("FAIL") else said
+
+
+def _mended(kernel: Any, source: str, at: Setting, name: str) -> str:
+    try:
+        out, found = run(kernel, source, at)
+    except simulator.CompileFailed as error:
+        return f"FAIL {name}: it does not compile:\n{error}"
+    if found:
+        return f"FAIL {name}: {found[0]}"
+    if device.select().kind == "gpu":
+        out = _on_gpu(source, kernel.name, at)
+    return _compared(out, at, name)
+
+
+def show(name: str) -> Listing:
+    """Return the lines that we changed to mend a kernel, for a notebook to show."""
+    lines = []
+    for old, new in OURS[name]:
+        lines += [f"- {line}" for line in old.strip().splitlines()]
+        lines += [f"+ {line.strip()}" for line in new.splitlines()]
+    return Listing(f"How we mended {name}", "\n".join(lines), language="diff")
+
+
+def _strict(name: str, source: str, size: int = N_CELLS) -> Setting:
+    """The launch of a kernel with an unwritten output and a tight tolerance.
+
+    The cells of `sliding_max` are negative, so that a zero in a ghost would win.
+    """
+    at = setting(name, -1 if name == "sliding_max" else 1, size)
+    first, *others = at.arguments
+    poisoned = [np.full_like(first, np.nan), *others]
+    parameters = re.search(rf"\b{name}\s*\(([^)]*)\)", source)
+    if name == "smooth":  # its input, and an output if there is a parameter for one
+        in_place = parameters is None or parameters[1].count(",") < 2
+        poisoned = [first, *others] if in_place else [poisoned[0], first, *others]
+    rtol = 0.0 if name in ("difference", "sliding_max") else RTOL
+    return Setting(tuple(poisoned), at.want, rtol, at.atol, at.grid, at.block)
+
+
+def _compared(out: np.ndarray, at: Setting, name: str) -> str:
+    try:
+        return str(checking.check(out, at.want, rtol=at.rtol, atol=at.atol, name=name))
+    except checking.CheckError as error:
+        return str(error)
+
+
+def _on_gpu(source: str, name: str, at: Setting) -> np.ndarray:
+    from pycuda.compiler import SourceModule
+
+    function = SourceModule(source, no_extern_c=True).get_function(name)
+    return _runner(function, list(at.arguments), grid=at.grid, block=at.block)()
+
+
+# --------------------------------------------------------------------------------------------------
+# On a GPU
 
 
 def count_wrong(run: Callable[[], np.ndarray], want: np.ndarray, launches: int) -> dict[str, int]:

@@ -162,13 +162,16 @@ def recorded(gpu: Device) -> Record:
 
 
 def shares(record: Record, series: str = COPY) -> dict[tuple[int, int], float]:
-    """Return a kernel's speed in percent of the driver's copy, by (warps, loads)."""
+    """Return a kernel's speed in percent of the driver's copy, by (warps, loads).
+
+    Rows that do not name both numbers are left out.
+    """
     rows = record.rows()
     clone = next(row for row in rows if row["series"] == DRIVER)
     return {
         (row["warps"], row["loads"]): 100 * clone["median_ms"] / row["median_ms"]
         for row in rows
-        if row["series"] == series and row.get("warps")
+        if row["series"] == series and row.get("warps") and row.get("loads")
     }
 
 

@@ -17,9 +17,8 @@ NAME = "copy_in_flight"
 class InFlight:
     """A copy of an array. threads: of a block; loads: that a thread starts before it stores.
 
-    warps: on each multiprocessor, which walk over the array together; 0 for a block for each piece
-    of the array, so that the hardware keeps as many warps on a multiprocessor as fit. shared_kb:
-    KB of shared memory that a block takes and does not use, which leaves room for fewer blocks.
+    warps: for each multiprocessor; their blocks walk over the array together. shared_kb: KB of
+    shared memory that a block takes and does not use, so that fewer blocks run at a time.
     """
 
     name: str = NAME
@@ -30,8 +29,7 @@ class InFlight:
 
     def plan(self, n: int, multiprocessors: int) -> Plan:
         """Return the launch on "out" and "in" of n cells."""
-        piece = self.threads * self.loads
-        blocks = self.warps * WARP // self.threads * multiprocessors or -(-n // piece)
+        blocks = self.warps * WARP // self.threads * multiprocessors
         return (
             Launch(
                 source=kernels.source(self.name),
