@@ -308,6 +308,7 @@ def test_python_exercises_are_those_that_grade_what_python_makes():
         "203",
         "400",
         "502",
+        "502",
     ]
 
 
