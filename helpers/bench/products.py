@@ -1,4 +1,4 @@
-"""Matrix products and copies to shared memory on the bench: `bench.product`, `bench.copies`."""
+"""Products on tensor cores and copies to shared memory: `bench.product`, `mma`, `copies`."""
 
 from __future__ import annotations
 
@@ -118,6 +118,90 @@ class _Shaped:
     """What `plan_for` needs of an array."""
 
     shape: tuple[int, ...]
+
+
+def mma() -> Mma:
+    """Return the product of 16 x 16 and 16 x 8 halves that one instruction of a warp makes.
+
+    Its kernels are mma_one_warp and mma_ldmatrix.
+    """
+    return Mma()
+
+
+@dataclass(frozen=True)
+class Mma(Problem):
+    """One product of whole numbers, which is exact. Its kernels compute "D" of "A" and "B"."""
+
+    @property
+    def title(self) -> str:
+        return "one product"
+
+    @property
+    def where(self) -> Mapping[str, Any]:
+        return {}
+
+    @property
+    def few(self) -> Mma:
+        return self
+
+    @property
+    def one(self) -> Mma:
+        return self
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        rng = np.random.default_rng(SEED)
+        shapes = (
+            (tensor_product.ROWS, tensor_product.DEPTH),
+            (tensor_product.DEPTH, tensor_product.COLUMNS),
+        )
+        A, B = (rng.integers(-9, 10, shape).astype(np.float16) for shape in shapes)
+        return {"D": tensor_product.empty_product(B), "A": A, "B": B}
+
+    def named(self, name: str) -> Any:
+        kernels = (tensor_product.ONE_WARP, tensor_product.LDMATRIX)
+        return chosen({one.name: one for one in kernels}, name, "one-product")
+
+    def sized(self, spec: Any, constants: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return the record as it is: it has no sizes."""
+        return sized(spec, constants, {})
+
+    def macros(self, spec: Any) -> frozenset[str]:
+        return frozenset()
+
+    def plan(self, kernel: Kernel) -> Plan:
+        plan = kernel.spec.plan()
+        (one,) = plan
+        return kernel.rewritten(plan, {array.name: array for array in one.arguments})
+
+    def verdict(
+        self, arrays: Mapping[str, np.ndarray], kernel: Kernel, name: str
+    ) -> checking.Verdict:
+        A, B = arrays["A"], arrays["B"]
+        crossed = A.copy()
+        crossed[:8, 8:], crossed[8:, :8] = A[8:, :8], A[:8, 8:]
+        transposed = np.concatenate([B[:8].T, B[8:].T])
+        suspects = {
+            "two squares of A are exchanged": tensor_product.reference(crossed, B),
+            "both squares of B are transposed": tensor_product.reference(A, transposed),
+        }
+        want = tensor_product.reference(A, B)
+        return checking.check(arrays["D"], want, rtol=0.0, name=name, suspects=suspects)
+
+    def passed(self, verdict: checking.Verdict) -> str:
+        return f"PASS {verdict.name}: {verdict.count:,} values, all exact"
+
+    @property
+    def outputs(self) -> int:
+        return tensor_product.ROWS * tensor_product.COLUMNS
+
+    def covered(self, kernel: Kernel) -> int:
+        return self.outputs
+
+    @property
+    def work(self) -> limits.Work:
+        cells = (tensor_product.ROWS + tensor_product.COLUMNS) * tensor_product.DEPTH
+        flops = 2 * self.outputs * tensor_product.DEPTH
+        return limits.Work(bytes=2 * cells + 4 * self.outputs, flops=flops)
 
 
 def copies(n: int = 10**8, filter_width: int = 31, blocks: int = 1_056) -> Copies:

@@ -271,7 +271,7 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = WIDT
     drawing, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     share = waiting.shares(waits)
     thread_copies = [
-        (warps * waiting.WARP * waiting.CELL_BYTES * loads / 1024, percent)
+        (warps * limits.WARP * waiting.CELL_BYTES * loads / 1024, percent)
         for (warps, loads), percent in share.items()
     ]
     ax.plot(
