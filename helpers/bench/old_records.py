@@ -100,6 +100,15 @@ def _wmma(row: Row) -> Row:
     return row | over | {"series": series}
 
 
+def _half(row: Row) -> Row:
+    """A part of a kernel, such as its conversion, is a series of its own."""
+    part = row.pop("part", None)
+    if part in (None, "whole"):
+        return row
+    own = "kernel" if row["series"] == "ratio" else "series"
+    return row | {own: f"{row[own]}, {part}"}
+
+
 def _im2col(row: Row) -> Row:
     """Series "im2col and GEMM", and "ratio" without the names; "tile" is the tiles' width."""
     if (tile := row.pop("tile", None)) is not None:
@@ -124,6 +133,7 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "200_im2col_gemm": _im2col,
     "202_fusion": _im2col,
     "203_tiles": _ranked,
+    "300_half": _half,
     "303_deeper": _wmma,
     "303_wmma": _wmma,
 }

@@ -312,6 +312,7 @@ def test_python_exercises_are_those_that_grade_what_python_makes():
         *["203"] * 3,
         "400",
         *["502"] * 2,
+        *["503"] * 2,
     ]
 
 
