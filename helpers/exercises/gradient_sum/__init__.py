@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from helpers import cards
 from helpers.exercises.cases import whole_numbers
 from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 
+LAB = "502_several_gpus"
 COUNTS = (2, 3, 4)  # of cards
 STEPS = 2  # of training: in each, the cards' vectors are made anew and summed
 LENGTH = 300
@@ -39,9 +40,11 @@ def inputs(seed: int, count: int) -> np.ndarray:
     return np.stack([whole_numbers(rng, (count, LENGTH), 5) for _ in range(STEPS)])
 
 
-def made(total: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
-    """What comes of an answer on 2, 3 and 4 cards: findings, weights, whether the host waited."""
-    return [_trained(total, inputs(seed, count)) for count in COUNTS]
+def made(
+    total: Callable[[Any], None], seed: int, counts: Sequence[int] = COUNTS
+) -> list[dict[str, Any]]:
+    """What comes of an answer on so many cards: findings, weights, whether the host waited."""
+    return [_trained(total, inputs(seed, count)) for count in counts]
 
 
 def _trained(total: Callable[[Any], None], data: np.ndarray) -> dict[str, Any]:
@@ -109,9 +112,11 @@ def _read(cuda: Any, ring: cards.Exchange, card: int, there: Any) -> np.ndarray:
     return values
 
 
-def judged(results: list[dict[str, Any]], seed: int) -> Found:
+def judged(
+    results: list[dict[str, Any]], seed: int, counts: Sequence[int] = COUNTS
+) -> Found:
     """Whether all cards have the sums, everything is ordered, and the host has not waited."""
-    for count, one in zip(COUNTS, results, strict=True):
+    for count, one in zip(counts, results, strict=True):
         words, findings = f"{count} cards", one["findings"]
         if findings:
             return of_findings(words, findings, _hint(findings[0]))
@@ -130,7 +135,7 @@ def judged(results: list[dict[str, Any]], seed: int) -> Found:
                 f"right, but {words}: the host waits, and with it every card",
                 "Let a stream wait for an event: cards.streams[k].wait_for_event(event).",
             )
-    checked = f"{', '.join(map(str, COUNTS))} cards, {STEPS} steps, {LENGTH} floats"
+    checked = f"{', '.join(map(str, counts))} cards, {STEPS} steps, {LENGTH} floats"
     return Found(
         "pass",
         f"{checked}: the same sum on every card, no finding, and the host did not wait",
@@ -159,7 +164,8 @@ def _hint(finding: str) -> str:
 
 EXERCISE = PythonExercise(
     name="gradient_sum",
-    lab="502_several_gpus",
+    lab=LAB,
+    place=2,
     title="The waits of a sum over cards",
     folder=Path(__file__).parent,
     answer="total",

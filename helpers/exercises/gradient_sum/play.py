@@ -4,22 +4,24 @@ simulated cards.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from helpers.exercises import gradient_sum
 from helpers.exercises.gradient_sum import EXERCISE
 from helpers.exercises.player import Player
+from helpers.exercises.python_exercise import PythonExercise
 
 
-def made(back: Any, seed: int) -> Any:
+def made(back: Any, seed: int, counts: Sequence[int] = gradient_sum.COUNTS) -> Any:
     """What comes of the calls that the student's function made, replayed on simulated cards."""
-    logs = {count: iter(steps) for count, steps in zip(gradient_sum.COUNTS, back, strict=True)}
-    events: dict[int, dict[int, Any]] = {count: {} for count in gradient_sum.COUNTS}
+    logs = {count: iter(steps) for count, steps in zip(counts, back, strict=True)}
+    events: dict[int, dict[int, Any]] = {count: {} for count in counts}
 
     def total(cards: Any) -> None:
         _sum(cards, next(logs[cards.count], []), events[cards.count])
 
-    return gradient_sum.made(total, seed)
+    return gradient_sum.made(total, seed, counts)
 
 
 def _sum(cards: Any, log: list[list[Any]], events: dict[int, Any]) -> None:
@@ -47,6 +49,14 @@ def _cells(part: Any) -> tuple[int, int] | None:
     return None if part is None else (int(part[0]), int(part[1]))
 
 
-PLAYER = Player(
-    EXERCISE, "sums", lambda seed: [[n, gradient_sum.STEPS] for n in gradient_sum.COUNTS], made
-)
+def player(exercise: PythonExercise, counts: Sequence[int]) -> Player:
+    """Return how a sum over so many cards is played."""
+    return Player(
+        exercise,
+        "sums",
+        lambda seed: [[n, gradient_sum.STEPS] for n in counts],
+        lambda back, seed: made(back, seed, counts),
+    )
+
+
+PLAYER = player(EXERCISE, gradient_sum.COUNTS)
