@@ -261,7 +261,7 @@ class Counts(Sequence[Count]):
 
 
 def _space(one: Count, array: str, kind: str) -> str:
-    """The memory of the first request of the watched warp for an array; "" for none."""
+    """Return the memory of the first request of the watched warp for an array; "" for none."""
     for request in one.profile.requests if one.profiles else ():
         if (request.array, request.kind) == (array, kind):
             return str(request.space)
@@ -269,14 +269,14 @@ def _space(one: Count, array: str, kind: str) -> str:
 
 
 def _words(one: Count, array: str, kind: str) -> str:
-    """How many different words the first request for an array asks for."""
+    """Return how many different words the first request for an array asks for."""
     requests = (r for r in one.profile.requests if (r.array, r.kind) == (array, kind))
     words = len(set(next(requests).offsets))
     return f"{words} word{'s' * (words > 1)}"
 
 
 def _waves(one: Count, array: str, kind: str) -> str:
-    """How many wavefronts a request takes, of all requests for an array."""
+    """Return how many wavefronts a request takes, of all requests for an array."""
     total = one.profile.total
     each = total("wavefronts", "shared", kind, array) / total("requests", "shared", kind, array)
     mean = "" if each == round(each) else ", on average"

@@ -64,7 +64,8 @@ def judged(player: Player, text: str, seed: int, benches: Benches) -> tuple[Grad
 
 
 def _of_ended(player: Player, ended: Ended, seed: int) -> Graded:
-    """What a box has found of an answer. Raises many errors for what no job of ours answers."""
+    """Return what a box has found of an answer. Raises many errors for what no job of ours answers.
+    """
     if ended.status == "crash" and player.crashed is not None:
         return Graded(player.exercise.verdict(player.crashed, seed))
     if ended.status != "done":
@@ -79,7 +80,7 @@ def _of_ended(player: Player, ended: Ended, seed: int) -> Graded:
 
 
 def _players() -> MappingProxyType[str, Player]:
-    """The players of all exercises in Python, by the exercise's folder."""
+    """Return the players of all exercises in Python, by the exercise's folder."""
     found = {}
     for name in exercises.names():
         exercise = exercises.find(name)

@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from helpers import limits
 from helpers.bench import results
 from helpers.experiments import waiting
 from helpers.plotting import COLOURS, caption, style, styles
@@ -58,7 +59,7 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = 3) -
     drawing, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     share = waiting.shares(waits)
     thread_copies = [
-        (warps * waiting.WARP * waiting.CELL_BYTES * loads / 1024, percent)
+        (warps * limits.WARP * waiting.CELL_BYTES * loads / 1024, percent)
         for (warps, loads), percent in share.items()
     ]
     ax.plot(

@@ -53,7 +53,7 @@ def profile_of(
     block: tuple[int, int, int],
     shared: int,
 ) -> Profile:
-    """Returns the Profile of a launch that ran with the traffic observer. shared: its bytes of
+    """Return the Profile of a launch that ran with the traffic observer. shared: its bytes of
     dynamic shared memory.
     """
     reader = _Reader(report, kernel)
@@ -118,7 +118,7 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
 
 
 def _requests(watched: np.ndarray, reader: _Reader) -> Requests:
-    """Returns the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
+    """Return the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
     lanes of each request one after another.
     """
     offsets = watched["offset"]
@@ -148,7 +148,7 @@ def _requests(watched: np.ndarray, reader: _Reader) -> Requests:
 
 
 def _counts(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int) -> Counts:
-    """Returns what the bounds of a launch are computed from. The launch must have run whole."""
+    """Return what the bounds of a launch are computed from. The launch must have run whole."""
     totals = {
         name: float(getattr(profile, name))
         for name in (

@@ -74,7 +74,7 @@ class Profile:
     checked: bool = field(default=True, repr=False, compare=False)
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
-        """What no such device does faster, resource by resource.
+        """Return what no such device does faster, resource by resource.
 
         helpers.simulator.bounds says how a bound is made. cache: "cold" for a launch that finds
         nothing in the L2 cache, "hot" for one that may. Raises bounds.UnknownDevice, which lists
@@ -157,17 +157,17 @@ class Profile:
         return by_array(self.lines)
 
     def counters(self) -> dict[str, int]:
-        """Returns the counters by name."""
+        """Return the counters by name."""
         return {name: getattr(self, name) for name in [*_TOTALS, "barriers", "divergent_branches"]}
 
     def sentences(self) -> tuple[str, ...]:
-        """Returns sentences on the counters: for each kind of access the most important line first;
+        """Return sentences on the counters: for each kind of access the most important line first;
         () for a kernel without traffic.
         """
         return tuple(sentences(self.lines, self.control))
 
     def to_dict(self) -> dict:
-        """Returns plain values for a file: counters, lines, arrays, control and findings, without
+        """Return plain values for a file: counters, lines, arrays, control and findings, without
         the watched requests.
         """
         return {
@@ -183,7 +183,7 @@ class Profile:
         }  # fmt: skip
 
     def title(self) -> str:
-        """Returns kernel, grid and block, and why the counters may be partial: a sample of the
+        """Return kernel, grid and block, and why the counters may be partial: a sample of the
         blocks, or a finding that stopped the launch.
         """
         part = (

@@ -30,7 +30,7 @@ def _of_local_memory(lines: Sequence[LineTraffic]) -> Iterable[str]:
 
 
 def sentences(lines: Sequence[LineTraffic], control: Sequence[LineControl]) -> Iterable[str]:
-    """Yields the sentences on a launch with these rows of counters."""
+    """Yield the sentences on a launch with these rows of counters."""
     for access in ("load", "store", "atomic"):
         rows = [row for row in lines if row.space == "global" and row.access == access]
         if total := total_of(rows, "sectors"):

@@ -10,7 +10,7 @@ from helpers.experiments import half_instructions, half_precision, loop_code
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PATCH
 from helpers.problems import conv2d, precision
 from helpers.simulator.bounds import machine_code
-from helpers.simulator.bounds.machine_code import Instruction
+from helpers.simulator.listing import Instruction
 
 LISTING = """
 \t.section\t.text.sums,"ax",@progbits

@@ -6,8 +6,7 @@ import pytest
 
 from helpers import bench, checking, device, kernels
 from helpers.bench import results, sampling, timing
-from helpers.experiments import copies, crossover, split_error
-from helpers.problems import fft_conv1d
+from helpers.experiments import copies, split_error
 from helpers.problems.tensor_product import Split
 
 
@@ -36,58 +35,17 @@ def clock(monkeypatch):
     monkeypatch.setattr(timing, "compare", compare)
 
 
-def record_of(rows: list[dict], name: str = crossover.NAME) -> results.Record:
+def record_of(rows: list[dict], name: str) -> results.Record:
     """A record of these rows, as `results.record` makes it."""
     return results.Record(
         name=name,
         lab="test",
         created="2026-01-01T00:00:00Z",
-        device=results.load(results.MEASURED / "402_fft.json").device,
+        device=results.load(results.MEASURED / "302_copies.json").device,
         software={},
         sources={},
         measurements=tuple(results._measurement(row) for row in rows),
     )
-
-
-def test_crossover_measures_and_draws_each_width(clock):
-    rows = list(crossover.measure((3, 9, 17), (3000,)))
-    found = {(row["series"], row.get("filter_width")) for row in rows}
-    series = (crossover.TRANSFORMS, crossover.DIRECT, "ratio")
-    pairs = {(name, width) for name in series for width in (3, 9, 17)}
-    assert found == {(crossover.COPY, None), *pairs}
-    assert all(row["ratio"] == 2.0 for row in rows if row["series"] == "ratio")
-    data = record_of(rows)
-    assert crossover.copy_shares(data, 3000) == {3: 200, 9: 200, 17: 200}
-    share = crossover.unit_shares(data, 3000)
-    assert share[17] == pytest.approx(100 * 2 * 17 * 3000 / data.device.fp32_peak / 1e-3)
-    fig, axes = plt.subplots(2)
-    crossover.picture(axes[0], data, 3000)
-    crossover.shares(axes[1], data, 3000)
-    assert "at no width tried" in axes[0].get_title(loc="left")
-    plt.close(fig)
-
-
-def test_crossover_times_nothing_that_is_wrong(clock, monkeypatch):
-    monkeypatch.setattr(
-        fft_conv1d.OverlapAdd, "prepared", lambda self, _: np.zeros((1, self.size), np.complex64)
-    )
-    with pytest.raises(checking.CheckError, match=crossover.TRANSFORMS):
-        list(crossover.measure((9,), (3000,)))
-
-
-def ratios(*highs: float) -> results.Record:
-    rows = [
-        {"series": "ratio", "n": 10, "filter_width": 2 * k + 3, "ratio": high - 0.01, "high": high}
-        for k, high in enumerate(highs)
-    ]
-    return record_of([row | {"timing": None} for row in rows])
-
-
-def test_width_from_which_transforms_win():
-    assert crossover.width_from(ratios(1.5, 1.1, 0.9, 0.8), 10) == 7
-    assert crossover.width_from(ratios(1.5, 0.9, 1.005, 0.8), 10) == 9  # the last loss counts
-    assert crossover.width_from(ratios(0.9, 0.9), 10) == 3
-    assert crossover.width_from(ratios(0.9, 1.0), 10) is None
 
 
 def test_copies_are_checked_on_the_device_and_drawn_by_their_bytes_in_flight(clock):
