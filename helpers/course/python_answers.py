@@ -9,6 +9,7 @@ had.
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,8 @@ def _players() -> MappingProxyType[str, Player]:
     for name in exercises.names():
         exercise = exercises.find(name)
         if isinstance(exercise, PythonExercise):
-            module = importlib.import_module(f"helpers.exercises.{exercise.folder.name}.play")
+            folder = exercise.folder.relative_to(Path(exercises.__file__).parent)
+            module = importlib.import_module(".".join(("helpers.exercises", *folder.parts, "play")))
             found[name] = module.PLAYER
     return MappingProxyType(found)
 
