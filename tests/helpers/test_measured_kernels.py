@@ -41,7 +41,7 @@ def record_of(rows: list[dict], name: str) -> results.Record:
         name=name,
         lab="test",
         created="2026-01-01T00:00:00Z",
-        device=results.load(results.MEASURED / "copies.json").device,
+        device=results.load(results.MEASURED / "302_copies.json").device,
         software={},
         sources={},
         measurements=tuple(results._measurement(row) for row in rows),

@@ -12,7 +12,8 @@ from helpers.problems import copies
 
 LAB = "302_asynchronous_copies"
 # (outputs of a tile, threads, filter width, n, blocks): one tile; a block without a tile; a last
-# tile of a few outputs; as many tiles for each block, and one more; a halo wider than a tile.
+# tile of a few outputs; as many tiles for each block, and one more; a halo wider than a
+# tile; enough blocks to see that they share the work.
 SIZES = (
     (128, 64, 5, 100, 1),
     (128, 64, 5, 128, 3),
@@ -20,6 +21,7 @@ SIZES = (
     (256, 64, 15, 6 * 256 + 14, 2),
     (128, 32, 7, 9 * 128 + 40, 2),
     (16, 32, 31, 400, 3),
+    (64, 32, 3, 9 * 64 + 4, 4),
 )
 
 

@@ -109,6 +109,7 @@ EXERCISE = Exercise(
     timed=layer,
     cases=cases,
     reference=convolved,
+    most_of_a_block=lambda case: TILE * TILE,
     counts=layers.COUNTS,
     budgets=(
         Budget(

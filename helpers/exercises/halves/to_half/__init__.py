@@ -23,12 +23,13 @@ from helpers.exercises.kit import (
 )
 
 THREADS = 256
-BEFORE = np.float16(-31_344)  # what "to" holds before the launch: no number that is drawn
+BEFORE = -31_344  # what "to" holds before the launch: no number that is drawn
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Even lengths: fewer than a block makes, whole blocks, one more pair, and many."""
-    for n in (2, 64, 2 * THREADS, 2 * THREADS + 2, 2 * int(rng.integers(600, 900)), MANY + 1):
+    drawn = 2 * int(rng.integers(600, 900))
+    for n in (2, 64, 2 * THREADS, 2 * THREADS + 2, 8 * THREADS, drawn, MANY + 1):
         yield numbers(rng, n)
 
 
@@ -37,7 +38,10 @@ def numbers(rng: np.random.Generator, n: int = 1 << 24) -> Case:
     drawn = rng.uniform(-8, 8, n) * 2.0 ** rng.integers(-8, 9, n)
     between = 2049.0 + 2 * rng.integers(0, 1000, n)
     start = np.where(rng.random(n) < 0.5, drawn, between * rng.choice((-1, 1), n))
-    arrays = {"to": np.full(n, BEFORE), "from": start.astype(np.float32)}
+    arrays: dict[str, np.ndarray] = {
+        "to": np.full(n, BEFORE, np.float16),
+        "from": start.astype(np.float32),
+    }
     step = Step((ceil_div(n // 2, THREADS),), (THREADS,), ("to", "from", np.int64(n)))
     return Case(f"n = {n:,}", arrays, ("to",), (step,), {"size": n}, budgeted=n % 64 == 0)
 
@@ -64,6 +68,7 @@ EXERCISE = Exercise(
     timed=numbers,
     cases=cases,
     reference=rounded,
+    most_of_a_block=lambda case: 2 * THREADS,
     budgets=(
         Budget(
             "loads per number",
