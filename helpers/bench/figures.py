@@ -84,6 +84,59 @@ def curve(
     return figure
 
 
+def across(
+    times: Sequence[Times], by: str, *, title: str = "", xlabel: str = "", floor: bool = False
+) -> Figure:
+    """Draw each kernel's time over the baseline's from problem to problem.
+
+    by: the size in which the problems differ, such as "filter_width"; sizes of more than a factor
+    of 100 get a logarithmic axis. floor: whether to draw the least time that the record's device
+    needs. Raises ValueError for times without a baseline, or where the problems have no such size.
+    """
+    import matplotlib.pyplot as plt
+
+    from helpers import plotting
+    from helpers.plotting import styles
+
+    over = times[0].over if times else None
+    if over is None or any(one.over is None or by not in one.problem.where for one in times):
+        raise ValueError(f"give times over a baseline, of problems that differ in {by!r}")
+    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    sizes = [one.problem.where[by] for one in times]
+    titles = [one.kernel.title for one in times[0] if one.kernel != over]
+    for number, label in enumerate(titles):
+        found = [(size, one[label]) for size, one in zip(sizes, times, strict=True)]
+        points = [
+            (size, one.ratio.value, one.ratio.low, one.ratio.high)
+            for size, one in found
+            if one.ratio is not None
+        ]
+        if not points:
+            state = found[0][1].state
+            label = NOT_YET if state == NOT_YET else f"{label}: {state}"
+            ax.plot([], [], styles.MARKERS[number], color=styles.COLOURS[number], label=label)
+            continue
+        places, middle, low, high = (np.array(column) for column in zip(*points, strict=True))
+        ax.errorbar(
+            places, middle, [middle - low, high - middle], capsize=3, markersize=4, label=label,
+            color=styles.COLOURS[number], marker=styles.MARKERS[number],
+        )  # fmt: skip
+    if floor:
+        least = [_floor(one) for one in times]
+        ax.plot(sizes, [np.nan if n is None else n for n in least], "--", color=styles.INK,
+                label="floor of a direct sum")  # fmt: skip
+    ax.axhline(1, color=styles.INK, linestyle=":")
+    if max(sizes) > 100 * min(sizes):
+        ax.set_xscale("log")
+    ax.set_xlabel(xlabel or by.replace("_", " "))
+    ax.set_ylabel(f"time over that of\n{over.title}")
+    ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
+    ax.legend(frameon=False)
+    plotting.style(ax, title)
+    plotting.caption(ax, times[0].record)
+    return figure
+
+
 def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
     """Draw the kernels from the slowest to the fastest, with the floor of the record's device.
 
@@ -176,7 +229,7 @@ def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
 
 
 def _floor_ms(times: Times) -> float | None:
-    """The least ms on the record's device; None where its peaks are not known."""
+    """Return the least ms on the record's device; None where its peaks are not known."""
     device = times.record.device
     if not (device.dram_bandwidth and device.fp32_peak):
         return None
@@ -184,7 +237,7 @@ def _floor_ms(times: Times) -> float | None:
 
 
 def _floor(times: Times) -> float | None:
-    """The floor as a bar has it: in ms, or over the baseline's time."""
+    """Return the floor as a bar has it: in ms, or over the baseline's time."""
     ms = _floor_ms(times)
     if times.over is None or ms is None:
         return ms

@@ -171,6 +171,21 @@ class Times(Sequence[Time]):
         return f"{self.problem.title}. {self.record.caption()}\n{self.table()}"
 
 
+def faster_from(times: Sequence[Times], kernel: str, by: str) -> Any | None:
+    """Return the size of a problem from which on a kernel is measurably faster than the baseline.
+
+    times: in the order of the size, `by` its name, such as "filter_width". None where the kernel is
+    not faster at the last size. Raises KeyError for a problem without this comparison.
+    """
+    found = None
+    for one in times:
+        if one.ratio(kernel).verdict != "faster":
+            found = None
+        elif found is None:
+            found = one.problem.where[by]
+    return found
+
+
 def noted(
     name: str,
     problem: Problem,
@@ -216,7 +231,7 @@ def _time(
 def _is_of(
     row: Mapping[str, Any], problem: Problem, kernel: Kernel, facts: Mapping[str, Any]
 ) -> bool:
-    """Whether a row is of a kernel: the label, and every size that both name."""
+    """Return whether a row is of a kernel: the label, and every size that both name."""
     if row["series"] != kernel.label:
         return False
     both = {**facts, **problem.where}

@@ -214,7 +214,7 @@ def _layer(record: str, rows: list[dict]) -> Iterator[Timed]:
 def _half(record: str, rows: list[dict]) -> Iterator[Timed]:
     for row in rows:
         spec = conv2d.conv2d_named(row["series"])
-        shape, part = conv2d.shape_of(row["layer"], row["batch"]), row["part"]
+        shape, part = conv2d.shape_of(row["layer"], row["batch"]), row.get("part", "whole")
         parts = {"conversion": ("to_half",), "convolution": (spec.name,)}.get(part, ())
         more = "" if part == "whole" else f", {part}"
         # A convolution that is timed alone finds in L2 what the conversion has left there.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -143,29 +142,3 @@ def overlap_add_by(
         P[...] = full[width // 2 : width // 2 + n]
 
     return step
-
-
-# --------------------------------------------------------------------------------------------------
-# Crossover
-
-
-def crossover(widths: list[int], direct: list[float], transformed: list[float]) -> float | None:
-    """Return the filter width above which the transforms are faster, None if they never are.
-
-    widths: in ascending order. direct, transformed: the times at each width, in one unit. Between
-    two widths, the times follow powers of the width (straight lines in a log-log plot). Raises
-    ValueError for lists of different lengths and for unsorted widths.
-    """
-    if not len(widths) == len(direct) == len(transformed) or sorted(set(widths)) != list(widths):
-        raise ValueError(
-            "crossover needs a time of each kind for each width, and the widths in ascending order"
-        )
-    gains = [math.log(a / b) for a, b in zip(direct, transformed, strict=True)]
-    if not gains or gains[-1] <= 0:
-        return None
-    last_lost = max((i for i, gain in enumerate(gains) if gain <= 0), default=None)
-    if last_lost is None:
-        return float(widths[0])
-    low, high = gains[last_lost], gains[last_lost + 1]
-    part = -low / (high - low)
-    return float(widths[last_lost] ** (1 - part) * widths[last_lost + 1] ** part)

@@ -1,24 +1,23 @@
-"""Convolution by Fourier transforms: what it counts, how long it takes, and pictures of both.
+"""Fourier transforms: pictures of them, and their times beside a library and in two dimensions.
 
     record = transforms.record(gpu, lab)     # on the GPU, or the recorded run
     transforms.layer_figure(record)          # a layer by tiles beside the direct kernel
 
 The record is "402_fft": overlap-add for several widths and stages at a time beside cuFFT, and a
-layer of a network by tiles beside the fastest direct kernel. `crossover` compares overlap-add with
-the direct kernel in 1D, width by width.
+layer of a network by tiles beside the fastest direct kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import kernels, limits, plotting, tables
+from helpers import limits, plotting, tables
 from helpers.bench import results, timing
 from helpers.device import Device
-from helpers.experiments import crossover, fft_times, ncu
+from helpers.experiments import fft_times
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, MARKERS
 from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
@@ -51,75 +50,6 @@ def filters() -> dict[int, np.ndarray]:
 def layer_shapes() -> dict[int, ConvShape]:
     """Return layer 2 with filters of each K; all have 34 x 34 outputs."""
     return {K: limits.ConvShape(BATCH, 4, 16, 33 + K, 33 + K, K) for K in LAYER_WIDTHS}
-
-
-# --------------------------------------------------------------------------------------------------
-# What the simulator counts
-
-
-def counts(stages: int, cells: np.ndarray, *, spare: bool = True) -> dict[str, float]:
-    """Return counters of overlap-add in transforms of 1,024 points with 255 weights.
-
-    stages: at a time. spare: whether the cells in shared memory have the kernel's spare cell after
-    16; without it, lanes meet on banks.
-    """
-    spec, source = fft_conv1d.OverlapAdd(10, stages), kernels.source(fft_conv1d.OVERLAP_ADD)
-    if not spare:
-        assert "((i) + (i) / 16)" in source, "the kernel has changed: no spare cells to take away"
-        source = source.replace("((i) + (i) / 16)", "(i)")
-    instead = {spec.name: (spec.name, source)}
-    P, (_, seen) = fft_conv1d.simulate_conv1d(spec, cells, filters()[STAGES_WIDTH], instead=instead)
-    waves = seen.shared_load_wavefronts + seen.shared_store_wavefronts
-    requests = seen.shared_load_requests + seen.shared_store_requests
-    return {
-        "threads": spec.block[0],
-        "barriers of a warp": seen.barriers / (seen.blocks * spec.block[0] / 32),
-        "shared waves": 1000 * waves / P.size,
-        "waves a request": waves / requests,
-    }
-
-
-def counts_table(cells: np.ndarray) -> str:
-    """Return a table of `counts` for 1 to 4 stages at a time, and once without spare cells."""
-    body, head = [], []
-    for stages, spare in (*((stages, True) for stages in STAGES), (3, False)):
-        counted = counts(stages, cells, spare=spare)
-        digits = (0, 0, 0, 2)
-        name = f"{stages}" if spare else f"{stages}, no spare cells"
-        body.append((name, *(f"{v:.{d}f}" for v, d in zip(counted.values(), digits, strict=True))))
-        head = list(counted)
-    head[2:] = "shared wavefronts,\n1,000 outputs", "wavefronts\na request"
-    return tables.text(("stages at a time", *head), body)
-
-
-COUNTED_CELLS = 10_007  # the n of the launch that data/measured/counters.json has
-_BESIDE = {
-    "global_load_requests": "load requests",
-    "global_load_sectors": "load sectors",
-    "shared_load_wavefronts": "shared load wavefronts",
-    "shared_load_conflicts": "of these, for bank conflicts",
-    "shared_store_wavefronts": "shared store wavefronts",
-}
-
-
-def beside_ncu() -> str:
-    """Return a table of the simulator's counters beside Nsight Compute's, for one launch.
-
-    The launch: 10,007 cells, 255 weights, 1,024 points, three stages at a time. Nsight Compute's
-    numbers are those of data/measured/counters.json.
-    """
-    launches, gpu = ncu.recorded()
-    there = launches[f"{fft_conv1d.OVERLAP_ADD}, n = {COUNTED_CELLS}, filter of {STAGES_WIDTH}"]
-    _, (_, seen) = fft_conv1d.simulate_conv1d(
-        fft_conv1d.OverlapAdd(10, 3), _cells(COUNTED_CELLS), filters()[STAGES_WIDTH]
-    )
-    counted = seen.counters()
-    body = [(name, f"{counted[key]:,}", f"{there[key]:,}") for key, name in _BESIDE.items()]
-    return tables.text(("", "simulator", f"Nsight Compute,\n{gpu}"), body)
-
-
-def _cells(n: int) -> np.ndarray:
-    return np.random.default_rng(SEED).uniform(-1, 1, n).astype(np.float32)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -167,7 +97,7 @@ def _width(
         yardstick=stages == 3,
     )
     for name, checked in ready.items():
-        if name != conv1d.BEST:  # the direct kernel is timed in the record of `crossover`
+        if name != conv1d.BEST:  # the direct kernel is timed in 402_crossover
             common = {"n": data.n, "filter_width": width, "stages": stages}
             yield {"series": name, **common, "timing": _timing(name, *checked)}
 
@@ -206,13 +136,6 @@ def record(gpu: Device, lab: str) -> Record:
 # What a record says
 
 
-def stage_times(data: Record, n: int = SIZES[0]) -> dict[int, float]:
-    """Return the times of overlap-add in ms by stages at a time, for `STAGES_WIDTH` weights."""
-    rows = [row for row in data.rows() if row["series"] == fft_conv1d.OVERLAP_ADD and row["n"] == n]
-    found = {row["stages"]: row["median_ms"] for row in rows if row["filter_width"] == STAGES_WIDTH}
-    return dict(sorted(found.items()))
-
-
 def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
     """Return a table of overlap-add's times beside those of the same steps by cuFFT, in ms."""
     rows = [row for row in data.rows() if row.get("n") == n and row.get("stages") == 3]
@@ -248,66 +171,6 @@ def layers_table(data: Record) -> str:
         ratio, low, high = layer_ratio(data, layer, K)
         body.append((layer, str(K), f"{ratio:.3f}", f"{low:.3f} to {high:.3f}"))
     return tables.text(("", "K", "time by tiles over\nthe direct kernel's", "95 % interval"), body)
-
-
-COUNTS = ("operations", "DRAM bytes, too", "on-chip bytes, too")
-
-
-def predicted(
-    what: str, width: int, device: Device, spec: fft_conv1d.OverlapAdd
-) -> tuple[float, float]:
-    """Return the least seconds for an output, of a direct sum and of overlap-add.
-
-    what: one of `COUNTS`. "operations": at the FP32 units' peak. "DRAM bytes, too": or the bytes of
-    N and P (overlap-add also writes zeros to P), if these take longer. "on-chip bytes, too": or, of
-    overlap-add, the bytes of shared memory and twiddles, 128 of them in a cycle of a
-    multiprocessor, which does 128 multiply-adds in it.
-    """
-    peak, bandwidth = device.fp32_peak, device.dram_bandwidth
-    if peak is None or bandwidth is None:
-        raise ValueError(f"{device.name} has no FP32 peak or no DRAM bandwidth")
-    if what not in COUNTS:
-        raise ValueError(f"what is {what!r}; choose one of {', '.join(COUNTS)}")
-    direct, transformed = [2 * width / peak], [spec.flops(width) / peak]
-    if what != COUNTS[0]:
-        direct.append(8 / bandwidth)
-        transformed.append(12 / bandwidth)
-    if what == COUNTS[2]:
-        transformed.append(spec.on_chip_bytes(width) / (peak / 2))
-    return max(direct), max(transformed)
-
-
-def predicted_width(what: str, device: Device) -> float | None:
-    """Return the width above which overlap-add should be faster, by one way of counting."""
-    widths = [w for w in range(3, 2050, 2) if w < 300 or w % 10 == 1]
-    pairs = [predicted(what, w, device, fft_conv1d.OverlapAdd.fastest(w)) for w in widths]
-    direct, transformed = (list(times) for times in zip(*pairs, strict=True))
-    return fft_times.crossover(widths, direct, transformed)
-
-
-def predictions_table(data: Record) -> str:
-    """Return a table of predicted widths and, below, of the widths that `crossover` measured."""
-    found = {f"by {what}": predicted_width(what, data.device) for what in COUNTS}
-    body = [(name, "none" if width is None else f"{width:.0f}") for name, width in found.items()]
-    for n in crossover.SIZES:
-        width = crossover.width_from(data, n)
-        body.append((f"measured, n = {n:,}", "none" if width is None else str(width)))
-    return tables.text(("overlap-add is faster", "from a width of"), body)
-
-
-def floors_table(data: Record, widths: Sequence[int] = (3, 63, 127, 255)) -> str:
-    """Return a table of measured times and of each way of counting, in ms, at the largest n."""
-    n, body = crossover.SIZES[-1], []
-    times = [crossover.times(data, name, n) for name in (crossover.DIRECT, crossover.TRANSFORMS)]
-    for k, name in enumerate((crossover.DIRECT, crossover.TRANSFORMS)):
-        for width in widths:
-            spec = fft_conv1d.OverlapAdd.fastest(width)
-            least = [1e3 * n * predicted(what, width, data.device, spec)[k] for what in COUNTS]
-            ms = times[k][width]
-            numbers = [*(f"{value:.3f}" for value in least), f"{ms:.3f}", f"{ms / least[-1]:.1f}"]
-            body.append((name, str(width), *numbers))
-    head = ("ms", "width", *(what.replace(", ", ",\n") for what in COUNTS))
-    return tables.text((*head, "measured", "over the\nlast count"), body)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -353,42 +216,6 @@ def stages_figure() -> Figure:
     return figure
 
 
-def stage_times_figure(data: Record) -> Figure:
-    """Draw the times of overlap-add over the stages at a time."""
-    import matplotlib.pyplot as plt
-
-    times = stage_times(data)
-    figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
-    bars = ax.barh([str(stages) for stages in times], list(times.values()), color=COLOURS[5])
-    ax.bar_label(bars, fmt="%.3f ms", padding=4)
-    ax.invert_yaxis()
-    gain = times[1] / times[4]
-    plotting.style(ax, f"Four stages at a time are {gain:.1f} times as fast as one")
-    ax.set(xlabel=f"time (ms), {STAGES_WIDTH} weights, n = {SIZES[0]:,}", ylabel="stages at a time")
-    ax.set_xlim(0, 1.2 * max(times.values()))
-    plotting.caption(ax, data)
-    return figure
-
-
-def crossover_figure(data: Record) -> Figure:
-    """Draw the times of overlap-add and of the direct kernel over the width, for each n."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 1, figsize=(9, 7.5), layout="constrained")
-    for ax, n in zip(axes, crossover.SIZES, strict=True):
-        crossover.picture(ax, data, n)
-    return figure
-
-
-def shares_figure(data: Record) -> Figure:
-    """Draw what bounds the direct kernel, over the width."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
-    crossover.shares(ax, data)
-    return figure
-
-
 def layer_figure(data: Record) -> Figure:
     """Draw the times of layer 2 by tiles and by the direct kernel over K."""
     import matplotlib.pyplot as plt
@@ -411,23 +238,3 @@ def layer_figure(data: Record) -> Figure:
     ax.legend(frameon=False)
     plotting.caption(ax, data)
     return figure
-
-
-def main() -> None:
-    """Launch overlap-add once on the selected device, for a profiler."""
-    from helpers import device
-
-    device.select()
-    import pycuda.driver as cuda
-
-    cells = _cells(COUNTED_CELLS)
-    source, output = cuda.to_device(cells), cuda.mem_alloc(cells.nbytes)
-    spec = fft_conv1d.OverlapAdd(10, 3)
-    fft_conv1d.conv1d_launch(spec, cells.size, int(source), int(output), filters()[STAGES_WIDTH])(
-        None
-    )
-    print(f"launched {spec.name}: n = {cells.size:,}, filter of {STAGES_WIDTH}")
-
-
-if __name__ == "__main__":
-    main()

@@ -30,6 +30,7 @@ from helpers.programs import Program
 
 OVERLAP_ADD = "conv1d_fft_overlap_add"
 LOG_SIZES = range(8, 14)  # of the 1D transforms: 256 to 8,192 points
+WIDEST = (1 << max(LOG_SIZES)) // 2 + 1  # the widest filter that has room in a transform
 # (largest width of the filter, log2 of the points, stages at a time) of the fastest overlap-add,
 # measured on an H200 with 10^7 cells.
 FASTEST: tuple[tuple[int, int, int], ...] = (
@@ -44,11 +45,13 @@ class OverlapAdd:
     """How conv1d_fft_overlap_add is compiled and launched.
 
     log_size: a transform has 2^log_size points. stages: the radix-2 stages between two barriers.
-    Raises FftError for a size or a number of stages that the kernel refuses.
+    segments: of a block; the kernel of kernels/ takes two, and a plainer one may take one.
+    Raises FftError for a size or a number of stages or segments that the kernel refuses.
     """
 
     log_size: int
     stages: int = 3
+    segments: int = 2
     name: str = OVERLAP_ADD
 
     def __post_init__(self) -> None:
@@ -60,6 +63,10 @@ class OverlapAdd:
             raise FftError(
                 f"{self.stages} stages at a time, of {self.log_size}: take 1 "
                 f"to {min(self.log_size, 5)}"
+            )
+        if self.segments not in (1, 2):
+            raise FftError(
+                f"{self.segments} segments in a transform: take 1 or 2, a number has two parts"
             )
 
     @classmethod
@@ -118,8 +125,8 @@ class OverlapAdd:
         return (min(MAX_THREADS, self.size >> self.stages), 1, 1)
 
     def grid(self, n: int, width: int) -> tuple[int, int, int]:
-        """Return the grid; a block computes two segments."""
-        return kernels.grid_for(n, self.block, 2 * self.segment(width))
+        """Return the grid; a block computes its segments, usually two."""
+        return kernels.grid_for(n, self.block, self.segments * self.segment(width))
 
     @property
     def shared(self) -> int:

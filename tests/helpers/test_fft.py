@@ -445,7 +445,6 @@ def test_passes_and_barriers_are_those_of_the_count():
         (lambda: Tiles(5).require(ConvShape(131_072, 1, 1, 8, 8, 3)), "images"),
         (lambda: fft.simulate_transform(signals(12)), "not 12"),
         (lambda: fft.simulate_transform(signals(64), 16), "in rows of 16"),
-        (lambda: fft_times.crossover([3, 3], [1, 1], [1, 1]), "ascending"),
     ],
 )
 def test_what_cannot_be_is_refused(make, message):
@@ -506,15 +505,6 @@ def test_fitting_takes_the_fewest_operations():
             if 2 * (width - 1) <= 1 << log_size
         ]
         assert chosen.flops(width) == min(spec.flops(width) for spec in others)
-
-
-def test_crossover():
-    assert fft_times.crossover([1, 10, 100], [1, 2, 8], [4, 4, 4]) == pytest.approx(10**1.5)
-    assert fft_times.crossover([1, 10], [1, 2], [4, 4]) is None
-    assert fft_times.crossover([], [], []) is None
-    assert fft_times.crossover([3, 5], [9, 9], [4, 4]) == 3
-    assert fft_times.crossover([1, 10, 100, 1000], [8, 2, 2, 8],
-        [4, 4, 4, 4]) == pytest.approx(10**2.5)  # the last loss counts
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,3 @@
+"""Lab 402: the inverse of a Fourier transform, and a convolution by overlap-add."""
+
+LAB = "402_fft_overlap_add"

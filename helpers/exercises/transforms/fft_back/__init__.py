@@ -1,0 +1,175 @@
+"""The way back: from the bit-reversed output of fft_radix2 to the signal, times n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    executed,
+    none_of,
+    per_output,
+    shuffles,
+    unwritten,
+)
+from helpers.exercises.transforms import LAB
+from helpers.problems import fft
+
+POINTS = 64
+STAGES = 6
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """One signal, an impulse that stands anywhere, and several drawn ones, whole numbers."""
+    impulse = np.zeros((1, POINTS), np.complex64)
+    impulse[0, int(rng.integers(1, POINTS))] = 1
+    drawn = (rng.integers(-9, 10, (5, POINTS)) + 1j * rng.integers(-9, 10, (5, POINTS))).astype(
+        np.complex64
+    )
+    for name, signals in (
+        ("an impulse", impulse),
+        ("one signal", drawn[:1]),
+        ("four signals", drawn[1:]),
+    ):
+        X = fft.reference(signals).astype(np.complex64)
+        arrays = {"x": unwritten(X.shape, np.complex64), "X": X, "twiddles": fft.twiddles(POINTS)}
+        step = Step((len(X),), (POINTS // 2,), ("x", "X", "twiddles"))
+        yield Case(
+            name,
+            arrays,
+            ("x",),
+            (step,),
+            {"signal": name},
+            {"signals": signals.astype(np.complex128)},
+        )
+
+
+def scaled(case: Case) -> np.ndarray:
+    """The signals, times n."""
+    return POINTS * case["signals"]
+
+
+def per_warp(space: str, access: str):
+    """Requests per warp; a block is one."""
+    return lambda case, one: one.total("requests", space, access) / one.blocks
+
+
+def half_done(case: Case) -> np.ndarray:
+    """What comes out if the last stage is left out: the transforms of the even and of the odd part
+    of the spectrum.
+    """
+    X = case["X"][:, fft.bit_reversed(POINTS)].astype(np.complex128)
+    return np.concatenate([np.fft.ifft(X[:, first::2]) * (POINTS // 2) for first in (0, 1)], axis=1)
+
+
+EXERCISE = Exercise(
+    name="fft_back",
+    lab=LAB,
+    title="The inverse transform, from bit-reversed order",
+    folder=Path(__file__).parent,
+    points=4,
+    cases=cases,
+    reference=scaled,
+    counts={"signal": "sets of signals"},
+    atol=lambda case: 2 * fft.transform_atol(scaled(case)),
+    budgets=(
+        Budget(
+            "waits at barriers per warp",
+            lambda case, one: one.barriers / one.blocks,
+            1 + STAGES,
+            "One barrier after the load, and one after each of the log2 n stages.",
+        ),
+        Budget(
+            "requests of shared loads per warp",
+            per_warp("shared", "load"),
+            4 * STAGES + 4,
+            "A stage reads each cell once, two a thread. A sum over all 64 points for each "
+            "output is the transform by its definition: "
+            "n * n products instead of n / 2 * log2 n.",
+        ),
+        Budget(
+            "multiplications per warp",
+            executed("mul.f32", "fma.f32", "mul.f64", "fma.f64", per="warp"),
+            8 * STAGES,
+            "A stage turns one value a thread: four multiplications.",
+        ),
+        Budget(
+            "requests of global loads per warp",
+            per_warp("global", "load"),
+            2 + STAGES + 1,
+            "Cells come from shared memory; only the twiddle of each stage is loaded.",
+            quiet=True,
+        ),
+        Budget(
+            "requests of shared stores per warp",
+            per_warp("shared", "store"),
+            4 * STAGES + 4,
+            quiet=True,
+        ),
+        Budget("stores per value", per_output("global", "store"), 1, quiet=True),
+        none_of("local", what="accesses to local memory"),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(10 * STAGES, per="warp"),
+    ),
+    most_of_a_block=lambda case: POINTS,
+    mistakes=(
+        Mistake(
+            "The output is the spectrum as it came: no stage is done.", gives=lambda case: case["X"]
+        ),
+        Mistake(
+            "The result is divided by n: here the signal times n is asked for, as the stages "
+            "give it by themselves.",
+            gives=lambda case: case["signals"],
+        ),
+        Mistake(
+            "The pairs turn forward: the way back multiplies by the conjugate of the twiddle, "
+            "exp(+2 pi i k / n).",
+            gives=lambda case: POINTS * np.roll(case["signals"][:, ::-1], 1, axis=1),
+        ),
+        Mistake(
+            "The values are right and stand in bit-reversed order: the way back begins with "
+            "neighbours (span 1) and ends with span n / 2.",
+            gives=lambda case: scaled(case)[:, fft.bit_reversed(POINTS)],
+        ),
+        Mistake("The last stage is missing: the widest span is n / 2.", gives=half_done),
+        Mistake(
+            "Real and imaginary part are exchanged.",
+            gives=lambda case: scaled(case).imag + 1j * scaled(case).real,
+        ),
+        Mistake(
+            "The impulse is right, other signals are not: the difference of a pair, or its "
+            "twiddle, is wrong in some stage.",
+            when=lambda case, got, want: case.kinds["signal"] != "an impulse",
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "A stage reads cells that the stage before has written: a barrier must lie between "
+            "them.",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "A pair is (first, first + span), with span from 1 to n / 2: first = 2 * (t - place) "
+            "+ place.",
+            when=lambda found: found.array == "cells",
+        ),
+    ),
+    hints=(
+        "The forward kernel's last stage had span 1. The way back undoes that stage first. With "
+        "which span does it end?",
+        "In a stage with span s, thread t's place in its group is t & (s - 1), and its pair is "
+        "(first, first + s) with "
+        "first = 2 * (t - place) + place.",
+        "Turn the second cell by the conjugate of twiddles[place * (n / 2 / s)]; then sum and "
+        "difference.",
+    ),
+)
