@@ -41,7 +41,7 @@ endif
 WORKERS ?= 3
 SANITIZERS := memcheck racecheck initcheck synccheck
 
-.PHONY: help env labs test jupyter gpu ladder site clean check-python check-gpu
+.PHONY: help env labs test jupyter gpu site clean check-python check-gpu
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -94,9 +94,6 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 	    compute-sanitizer --tool $$tool --error-exitcode 1 \
 	        $(PYTHON) -m pytest -m gpu -k "$$only" tests || exit 1; \
 	done
-
-ladder: $(ENVIRONMENT) ## the kernels of the convolution layer on one ladder: a figure and a table from the recorded benchmark
-	$(PYTHON) -m helpers.experiments.ladder_report
 
 site: $(ENVIRONMENT) $(if $(PY),,.venv/.site) ## a static website from the executed labs, in results/site
 	$(PYTHON) -m helpers.tools.website

@@ -20,10 +20,13 @@ from typing import Any
 # module such as `timing` stands below the problems.
 _HOME = {
     "layer": "layers",
+    "axpy": "vectors",
     "conv1d": "convolutions",
     "copies": "products",
     "product": "products",
+    "mma": "products",
     "gemm": "gemms",
+    "memcpy": "memory",
     "network": "networks",
     "yours": "sources",
     "Kernel": "sources",

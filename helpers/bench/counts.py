@@ -108,12 +108,15 @@ def counted(one: Count, counter: str) -> float:
     raise KeyError(f"there is no counter {counter!r}; choose from {names}")
 
 
-def _of(*counters: str) -> Callable[[Count], str]:
-    return lambda one: f"{sum(one.per(LANES, counter) for counter in counters):.1f}"
+Cell = Callable[["Count", int], str]
 
 
-# The columns of a table: the head, and the cell of a kernel.
-COLUMNS: Mapping[str, tuple[str, Callable[[Count], str]]] = {
+def _of(*counters: str) -> Cell:
+    return lambda one, outputs: f"{sum(one.per(outputs, name) for name in counters):.1f}"
+
+
+# The columns of a table: the head, and the cell of a kernel for so many outputs.
+COLUMNS: Mapping[str, tuple[str, Cell]] = {
     "requests": ("global\nrequests", _of("global_load_requests")),
     "sectors": ("global\nsectors", _of("global_load_sectors")),
     "shared": (
@@ -124,9 +127,12 @@ COLUMNS: Mapping[str, tuple[str, Callable[[Count], str]]] = {
     "constant": ("constant\nrequests", _of("constant_load_requests")),
     "replays": ("replays", _of("constant_load_replays")),
     "stores": ("store\nsectors", _of("global_store_sectors")),
-    "shuffles": ("shuffles", lambda one: f"{LANES * _shuffles(one) / one.outputs:.1f}"),
+    "shuffles": (
+        "shuffles",
+        lambda one, outputs: f"{outputs * _shuffles(one) / one.outputs:.1f}",
+    ),
     "instructions": ("instructions", _of("instructions")),
-    "idle": ("idle\nthreads", lambda one: f"{one.idle:.0%}"),
+    "idle": ("idle\nthreads", lambda one, _: f"{one.idle:.0%}"),
 }
 USUAL = ("requests", "sectors", "shared", "barriers", "constant", "idle")
 
@@ -174,13 +180,17 @@ class Counts(Sequence[Count]):
         return tuple(finding for one in self for finding in one.findings)
 
     def table(
-        self, *columns: str, labels: Sequence[str] | None = None, head: str = "per 32 outputs"
+        self,
+        *columns: str,
+        labels: Sequence[str] | None = None,
+        head: str = "",
+        outputs: int = LANES,
     ) -> str:
-        """Return counters for 32 outputs, what one full warp computes.
+        """Return counters for so many outputs, by default 32, what one full warp computes.
 
         columns: names of COLUMNS, by default USUAL; any other counter of a Profile is a column of
-        its own name. labels: in place of the kernels'. A student's kernel that has not passed has
-        no counters yet. Raises KeyError for another column.
+        its own name. labels: in place of the kernels'. head: of the first column. A student's
+        kernel that has not passed has no counters yet. Raises KeyError for another column.
         """
         chosen = [COLUMNS.get(name) or (name, _of(name)) for name in columns or USUAL]
         names = labels or self.labels
@@ -189,7 +199,8 @@ class Counts(Sequence[Count]):
             if one.kernel.yours and not one.passed:
                 rows.append((NOT_YET, *["-"] * len(chosen)))
             else:
-                rows.append((name, *(cell(one) for _, cell in chosen)))
+                rows.append((name, *(cell(one, outputs) for _, cell in chosen)))
+        head = head or f"per {outputs} outputs"
         return tables.text((head, *(title for title, _ in chosen)), rows)
 
     def __repr__(self) -> str:
@@ -250,7 +261,7 @@ class Counts(Sequence[Count]):
 
 
 def _space(one: Count, array: str, kind: str) -> str:
-    """The memory of the first request of the watched warp for an array; "" for none."""
+    """Return the memory of the first request of the watched warp for an array; "" for none."""
     for request in one.profile.requests if one.profiles else ():
         if (request.array, request.kind) == (array, kind):
             return str(request.space)
@@ -258,14 +269,14 @@ def _space(one: Count, array: str, kind: str) -> str:
 
 
 def _words(one: Count, array: str, kind: str) -> str:
-    """How many different words the first request for an array asks for."""
+    """Return how many different words the first request for an array asks for."""
     requests = (r for r in one.profile.requests if (r.array, r.kind) == (array, kind))
     words = len(set(next(requests).offsets))
     return f"{words} word{'s' * (words > 1)}"
 
 
 def _waves(one: Count, array: str, kind: str) -> str:
-    """How many wavefronts a request takes, of all requests for an array."""
+    """Return how many wavefronts a request takes, of all requests for an array."""
     total = one.profile.total
     each = total("wavefronts", "shared", kind, array) / total("requests", "shared", kind, array)
     mean = "" if each == round(each) else ", on average"

@@ -237,7 +237,7 @@ def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
 
 
 def _floor_ms(times: Times) -> float | None:
-    """The least ms on the record's device; None where its peaks are not known."""
+    """Return the least ms on the record's device; None where its peaks are not known."""
     device = times.record.device
     if not (device.dram_bandwidth and device.fp32_peak):
         return None
@@ -245,7 +245,7 @@ def _floor_ms(times: Times) -> float | None:
 
 
 def _floor(times: Times) -> float | None:
-    """The floor as a bar has it: in ms, or over the baseline's time."""
+    """Return the floor as a bar has it: in ms, or over the baseline's time."""
     ms = _floor_ms(times)
     if times.over is None or ms is None:
         return ms

@@ -24,7 +24,7 @@ from helpers.bench.problem import (
 from helpers.bench.sources import Kernel, KernelError
 from helpers.launch import Plan
 from helpers.limits import ConvShape
-from helpers.problems import baselines, conv2d
+from helpers.problems import baselines, conv2d, fft_conv2d
 
 FEW = 2  # images of a check
 LIBRARY = "cuDNN"
@@ -89,6 +89,8 @@ class Layer(Problem):
     def named(self, name: str) -> Any:
         if name == LIBRARY:
             return Library(LIBRARY)
+        if name == fft_conv2d.TILES:
+            return fft_conv2d.LAYER
         try:
             return conv2d.conv2d_named(name)
         except conv2d.LayerError as error:
@@ -153,7 +155,7 @@ class Layer(Problem):
         known = {
             "FILTER_WORDS": math.prod(shape.filter_shape),
             "FILTER_WIDTH": shape.K,
-            "TILE_WIDTH": spec.tile[0],
+            "TILE_WIDTH": spec.block[0],
             "MAPS": spec.tile[2],
             "STRIDE": shape.stride,
             **dict(spec.constants),

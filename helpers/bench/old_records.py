@@ -10,6 +10,7 @@ A row of the bench has "series" (the kernel's label), "kernel", what names the p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -37,10 +38,27 @@ def _inverted(row: Row, kernel: str, over: str) -> Row:
     return row | turned | {"series": kernel, "kernel": kernel, "over": over}
 
 
+def _first_launch(row: Row) -> Row:
+    """Ratios over axpy_basic whose interval stands in words; the right way of timing is its own."""
+    if row["series"] == "events on the stream (right)":
+        return row | {"series": "axpy_basic"}
+    if row["series"] != "comparison":
+        return row
+    ((low, high),) = _INTERVAL.findall(row.pop("says"))
+    ratio = {"ratio": row["ratio"], "low": float(low), "high": float(high)}
+    return {**row, "series": row.pop("a"), "over": "axpy_basic", **ratio}
+
+
 def _constant_1d(row: Row) -> Row:
     if row["series"] != "ratio" or row.get("over"):
         return row
     return _inverted(row, "conv1d_constant", "conv1d_basic")
+
+
+def _orders(row: Row) -> Row:
+    """Return the order of loads and stores in a column."""
+    order = row.pop("order", "loads first")
+    return row if order == "loads first" else row | {"series": order}
 
 
 def _coalescing(row: Row) -> Row:
@@ -51,7 +69,8 @@ def _coalescing(row: Row) -> Row:
 
 
 def _layer(row: Row) -> Row:
-    """The plain kernel alone is "op time", and cuDNN has a row for each order of the arrays."""
+    """Return the plain kernel alone is "op time", and cuDNN has a row for each order of the arrays.
+    """
     names = {"op time": "conv2d_basic", "cuDNN (PyTorch, FP32)": "cuDNN"}
     series = names.get(row["series"], row["series"])
     return row | {"series": series} if row.get("layer") else row
@@ -59,6 +78,14 @@ def _layer(row: Row) -> Row:
 
 def _reported(row: Row) -> Row:
     return row | {"series": row["variant"] or row["kernel"]} if "variant" in row else row
+
+
+def _ranked(row: Row) -> Row:
+    """The best configurations of a sweep by rank, over the sizes that the labs take (rank 0)."""
+    if not row.pop("rank", 0):
+        return row
+    del row["tuner_ms"]
+    return row | {"series": row.pop("configuration"), "over": row["series"]}
 
 
 def _wmma(row: Row) -> Row:
@@ -73,6 +100,15 @@ def _wmma(row: Row) -> Row:
     return row | over | {"series": series}
 
 
+def _half(row: Row) -> Row:
+    """A part of a kernel, such as its conversion, is a series of its own."""
+    part = row.pop("part", None)
+    if part in (None, "whole"):
+        return row
+    own = "kernel" if row["series"] == "ratio" else "series"
+    return row | {own: f"{row[own]}, {part}"}
+
+
 def _im2col(row: Row) -> Row:
     """Series "im2col and GEMM", and "ratio" without the names; "tile" is the tiles' width."""
     if (tile := row.pop("tile", None)) is not None:
@@ -84,14 +120,20 @@ def _im2col(row: Row) -> Row:
     return row
 
 
+_INTERVAL = re.compile(r"interval ([\d.]+) to ([\d.]+)")
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
+    "100_timing_traps": _first_launch,
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
+    "106_orders": _orders,
+    "106_waiting": _orders,
     "107_layer": _layer,
     "108_deeper": _coalescing,
     "111_reported": _reported,
     "200_im2col_gemm": _im2col,
     "202_fusion": _im2col,
+    "203_tiles": _ranked,
+    "300_half": _half,
     "303_deeper": _wmma,
     "303_wmma": _wmma,
 }

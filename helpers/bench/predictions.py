@@ -64,11 +64,12 @@ class Prediction:
         for watcher in watchers:
             watcher()
 
-    def beside(self, **measured: float | str) -> str:
+    def beside(self, **measured: float | str | None) -> str:
         """Return a table of predictions beside what was measured, by the keys of the questions.
 
         Only the questions of these keys are shown: a step answers those of the step before. A
-        number counts as met within 10 %. Raises KeyError if a key has no question.
+        number counts as met within 10 %; None stands for what was not measured here.
+        Raises KeyError if a key has no question.
         """
         unknown = sorted(set(measured) - set(self._questions))
         if unknown:
@@ -107,9 +108,11 @@ def _shown(value: float | str | None, question: _Question) -> str:
     return f"{digits} {question.unit}".rstrip()
 
 
-def _verdict(guess: float | str | None, measured: float | str) -> str:
-    """How a guess compares: met, another answer, or by which factor a number is too high or low."""
-    if guess is None:
+def _verdict(guess: float | str | None, measured: float | str | None) -> str:
+    """Return how a guess compares: met, another answer, or by which factor a number is too high or
+    low.
+    """
+    if guess is None or measured is None:
         return ""
     if isinstance(guess, str) or isinstance(measured, str):
         return "met" if guess == measured else "another"

@@ -162,7 +162,7 @@ def yours(name: str) -> Any:
 
 
 def is_cell(kernel: Any) -> bool:
-    """Whether this is what a %%kernel cell binds, or the parts of one."""
+    """Return whether this is what a %%kernel cell binds, or the parts of one."""
     return hasattr(kernel, "source") and hasattr(kernel, "options") and hasattr(kernel, "name")
 
 
@@ -221,7 +221,7 @@ def _macro(option: str) -> str:
 
 
 def _is_declared(option: str, source: str) -> bool:
-    """Whether the source uses the macro of an option; any other option is kept."""
+    """Return whether the source uses the macro of an option; any other option is kept."""
     if not option.startswith("-D"):
         return True
     return re.search(rf"\b{re.escape(_macro(option))}\b", source) is not None
@@ -232,5 +232,7 @@ def _has_dynamic_shared(text: str) -> bool:
 
 
 def _has_symbol(text: str, symbol: str) -> bool:
-    pattern = rf"__constant__[^;]*\b{re.escape(symbol)}\b"
+    """Return whether the text declares an array of this name that the host fills before a launch.
+    """
+    pattern = rf"(?:__constant__[^;]*|__device__[^;(){{}}]*)\b{re.escape(symbol)}\b"
     return re.search(pattern, without_comments(text)) is not None

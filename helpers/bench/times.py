@@ -231,7 +231,7 @@ def _time(
 def _is_of(
     row: Mapping[str, Any], problem: Problem, kernel: Kernel, facts: Mapping[str, Any]
 ) -> bool:
-    """Whether a row is of a kernel: the label, and every size that both name."""
+    """Return whether a row is of a kernel: the label, and every size that both name."""
     if row["series"] != kernel.label:
         return False
     both = {**facts, **problem.where}

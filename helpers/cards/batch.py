@@ -144,8 +144,8 @@ class _Share:
             raise
 
     def _fitting(self, piece: int, lanes: int, kept: Sequence[str]) -> tuple[int, int]:
-        """The images of a piece and the lanes that fit into the card's free memory: as asked, or
-        fewer.
+        """Return the images of a piece and the lanes that fit into the card's free memory: as
+        asked, or fewer.
         """
         room = SPARE * self.card.cuda.mem_get_info()[0] - sum(
             array.nbytes for array in self.work.given.values()
@@ -170,7 +170,7 @@ class _Share:
             images //= 2
 
     def pieces(self) -> list[Piece]:
-        """The whole share, cut."""
+        """Return the whole share, cut."""
         return [
             (self.place, k, min(k + self.piece, self.images))
             for k in range(0, self.images, self.piece)
@@ -267,7 +267,7 @@ class Batch:
             raise
 
     def _room(self, card: Card, piece: int) -> int:
-        """How many images a card can hold beside one lane."""
+        """Return how many images a card can hold beside one lane."""
         kept = self.work.x, self.work.y
         each = sum(whole_bytes(self.work.arrays(1)[name]) for name in kept)
         beside = self.work.bytes_of(piece, kept) + sum(
@@ -393,8 +393,8 @@ class Batch:
             raise error
 
     def _dealt(self, left: Mapping[int, list[Piece]]) -> dict[int, list[Piece]]:
-        """The pieces that each living card does: its own, and a part of those of cards that are
-        out.
+        """Return the pieces that each living card does: its own, and a part of those of cards that
+        are out.
         """
         living = [place for place, card in enumerate(self.cards) if not card.failed]
         todo = {place: left[place] for place in living if left.get(place)}
@@ -471,8 +471,8 @@ def _drop(share: _Share) -> None:
 
 
 def _all_of(running: Sequence[Future[Any]]) -> list[Any]:
-    """The results of tasks of several cards; the first exception where there is one, when all have
-    ended.
+    """Return the results of tasks of several cards; the first exception where there is one, when
+    all have ended.
     """
     for one in running:
         one.exception()

@@ -90,7 +90,7 @@ class Exchange:
         return list(itertools.pairwise(ends))
 
     def can_reach(self, card: int, other: int) -> bool:
-        """Whether one card may use another's memory."""
+        """Return whether one card may use another's memory."""
         return self.cuda.Device(self.numbers[card]).can_access_peer(
             self.cuda.Device(self.numbers[other])
         )

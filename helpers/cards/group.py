@@ -154,7 +154,7 @@ def words(finding: Any) -> str:
 
 
 def is_real(cuda: Any) -> bool:
-    """Whether a driver is PyCUDA's, and not the simulator's."""
+    """Return whether a driver is PyCUDA's, and not the simulator's."""
     return not cuda.__name__.startswith("helpers.simulator")
 
 

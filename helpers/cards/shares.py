@@ -50,7 +50,7 @@ def shares(
 
 
 def _proportional(images: int, weights: Sequence[float]) -> list[int]:
-    """The largest remainder method."""
+    """Return the largest remainder method."""
     exact = [images * weight / math.fsum(weights) for weight in weights]
     part = [math.floor(one) for one in exact]
     for k in sorted(range(len(part)), key=lambda k: (part[k] - exact[k], k))[: images - sum(part)]:

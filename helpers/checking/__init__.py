@@ -48,7 +48,7 @@ class CheckError(AssertionError):
         self.name, self.wrong, self.diagnosis = name, wrong, diagnosis
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython shows in place of a traceback: only the diagnosis."""
+        """Return the lines that IPython shows in place of a traceback: only the diagnosis."""
         return [f"{type(self).__name__}: {self}"]
 
 

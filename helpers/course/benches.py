@@ -19,7 +19,7 @@ class Benches:
         self._kernel: Bench | None = None
 
     def of(self, kind: str) -> Bench:
-        """A bench for "kernel" or "python"."""
+        """Return a bench for "kernel" or "python"."""
         if kind == "python":
             short = replace(
                 self.limits, cpu_s=min(self.limits.cpu_s, 10), wall_s=min(self.limits.wall_s, 30.0)

@@ -281,7 +281,9 @@ class Bench:
             raise NoBox(f"the box ({self.level}) does not start: {why}")
 
     def _command(self) -> tuple[list[str], list[int], dict[str, Any]]:
-        """The command, file descriptors that it inherits, and the first message for the server."""
+        """Return the command, file descriptors that it inherits, and the first message for the
+        server.
+        """
         boxed = self.level == "bubblewrap"
         modules = _module_folders()
         toolkit = _toolkit() if self.kind == "kernel" else ""
@@ -423,7 +425,7 @@ class Bench:
 def find_level(
     kinds: Sequence[str] = ("python",), levels: Sequence[str] = LEVELS[:-1]
 ) -> str:
-    """The first of the levels at which a bench of each kind starts here.
+    """Return the first of the levels at which a bench of each kind starts here.
 
     Raises NoBox, with what each of them said.
     """
@@ -470,8 +472,8 @@ def machine_folder(to: Path) -> Path:
 
 
 def _module_folders() -> list[str]:
-    """The folders of installed packages that this Python imports from: those by the usual names,
-    and those where the packages that a job needs lie. Never this repository.
+    """Return the folders of installed packages that this Python imports from: those by the usual
+    names, and those where the packages that a job needs lie. Never this repository.
     """
     found = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     for name in ("numpy", "platformdirs", "nvidia"):
@@ -482,7 +484,8 @@ def _module_folders() -> list[str]:
 
 
 def _toolkit() -> str:
-    """The folder of the CUDA installation that the grader has chosen by HALO_CUDA, else ""."""
+    """Return the folder of the CUDA installation that the grader has chosen by HALO_CUDA, else "".
+    """
     chosen = os.environ.get("HALO_CUDA", "")
     return os.path.realpath(chosen) if chosen else ""
 

@@ -81,13 +81,13 @@ def handed_in(
 
 
 def is_kept(name: str) -> bool:
-    """Whether a file of this name is read: a notebook, a picture or a zip."""
+    """Return whether a file of this name is read: a notebook, a picture or a zip."""
     return name.lower().endswith(_KEPT)
 
 
 def _is_name(name: str) -> bool:
-    """Whether a folder's name can be a student's: any letters, but a page must be able to show
-    it.
+    """Return whether a folder's name can be a student's: any letters, but a page must be able to
+    show it.
     """
     return (
         name == texts.clean(name) and name.isprintable() and len(name.encode()) <= 120
@@ -130,7 +130,7 @@ def _of_student(
 
 
 def _zips(paths: Iterable[Path]) -> list[Path]:
-    """The zips among some files, hidden ones left out."""
+    """Return the zips among some files, hidden ones left out."""
     return sorted(
         path for path in paths if path.suffix.lower() == ".zip" and not path.name.startswith(".")
     )
@@ -225,7 +225,7 @@ def _place(name: str, student: str) -> Path | None:
 
 
 def _name_of(entry: zipfile.ZipInfo) -> str:
-    """The name of a file in a zip. Many programs write UTF-8 and do not say so."""
+    """Return the name of a file in a zip. Many programs write UTF-8 and do not say so."""
     if entry.flag_bits & 0x800:
         return entry.filename
     try:
@@ -235,7 +235,7 @@ def _name_of(entry: zipfile.ZipInfo) -> str:
 
 
 def _free(path: Path) -> Path:
-    """The path, or one beside it where a zip has two files of one name."""
+    """Return the path, or one beside it where a zip has two files of one name."""
     number = 1
     made = path
     while made.exists():

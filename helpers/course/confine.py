@@ -88,7 +88,7 @@ _SCOPE_ALL = 0b11  # abstract Unix sockets, signals
 
 
 def landlock_version() -> int:
-    """The version of Landlock that this kernel has; 0 where it has none."""
+    """Return the version of Landlock that this kernel has; 0 where it has none."""
     found = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)
     return max(found, 0)
 

@@ -81,7 +81,7 @@ def update(root: Path = ROOT) -> Update:
 
 
 def copy_of(text: str, deeper: bool = False) -> str:
-    """The text of a student's copy of a notebook: no outputs, no cells of a solution.
+    """Return the text of a student's copy of a notebook: no outputs, no cells of a solution.
 
     Links to the list of the labs, with its glossary, lead to the copy of that list. deeper: whether
     the notebook lies one folder below that list.
@@ -100,7 +100,7 @@ def copy_of(text: str, deeper: bool = False) -> str:
 
 
 def state_of(text: str) -> str:
-    """How far a student's copy is: "" for not begun, "begun", "2 of 12 passed" or "passed".
+    """Return how far a student's copy is: "" for not begun, "begun", "2 of 12 passed" or "passed".
 
     Outputs say it: a cell that was run, and the verdict of a cell that finds its exercise.
     """

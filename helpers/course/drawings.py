@@ -28,7 +28,7 @@ def _text(x: float, y: float, words: str, anchor: str = "start", colour: str = "
 
 
 def shares(counts: Mapping[str, int], width: int = 180) -> str:
-    """A bar of shares: right, over budget, all others, not graded."""
+    """Return a bar of shares: right, over budget, all others, not graded."""
     total = sum(counts.values()) or 1
     others = sum(count for status, count in counts.items() if status not in _GREYS)
     order = [(one, counts.get(one, 0)) for one in ("pass", "budget")]
@@ -52,7 +52,7 @@ def shares(counts: Mapping[str, int], width: int = 180) -> str:
 
 
 def gauge(amount: float, limit: float, width: int = 160) -> str:
-    """An amount beside its limit, as a bar that begins at zero."""
+    """Return an amount beside its limit, as a bar that begins at zero."""
     most = max(amount, limit, 1e-12) * 1.05
     over = amount > limit * (1 + 1e-9)
     parts = [
@@ -65,7 +65,7 @@ def gauge(amount: float, limit: float, width: int = 160) -> str:
 
 
 def histogram(values: Sequence[float], most: float, what: str, of: str, bins: int = 20) -> str:
-    """How many values lie in each of equal steps from 0 to `most`."""
+    """Return how many values lie in each of equal steps from 0 to `most`."""
     if not values or most <= 0:
         return ""
     counts = [0] * bins

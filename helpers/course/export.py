@@ -89,7 +89,7 @@ def _labs(book: Gradebook) -> list[str]:
 
 
 def _of_lab(account: Account, lab: str) -> float | str:
-    """The points of a lab; "" where one of its exercises could not be graded."""
+    """Return the points of a lab; "" where one of its exercises could not be graded."""
     mine = [row.points for row in account.rows if row.lab == lab]
     if any(points is None for points in mine):
         return ""
@@ -118,7 +118,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """A text that begins like a formula is not to be computed by whatever opens the table."""
+    """Return a text that begins like a formula is not to be computed by whatever opens the table.
+    """
     if isinstance(value, str):
         value = " ".join(value.split())
         return f"'{value}" if value.startswith(_FORMULA) else value
@@ -139,7 +140,7 @@ def gradescope(folder: Path, student: str) -> str:
 
 
 def words(result: Mapping[str, Any]) -> str:
-    """What a student reads of a result."""
+    """Return what a student reads of a result."""
     hint = f"Hint: {result['hint']}" if result.get("hint") else ""
     more = [hint, result.get("note", ""), result.get("comment", "")]
     return "\n".join(filter(None, [*result["messages"], *more]))

@@ -26,7 +26,7 @@ class ClaimError(CourseError, ValueError):
 
 
 def claimed(path: Path) -> dict[str, Any]:
-    """The record in a PNG as plain values. Raises ClaimError."""
+    """Return the record in a PNG as plain values. Raises ClaimError."""
     try:
         if path.stat().st_size > MOST_FILE:
             raise ClaimError(f"{path.name} has more than {MOST_FILE >> 20} MiB")
@@ -62,7 +62,7 @@ class Again:
 
 
 def check(record: Mapping[str, Any], known: Mapping[str, Again]) -> dict[str, Any]:
-    """A claim beside what is known here: its rows, and what does not hold.
+    """Return a claim beside what is known here: its rows, and what does not hold.
 
     known: what was found of each kernel that was handed in, by the name of its cell.
     """
@@ -147,7 +147,7 @@ def _plain(value: Any) -> bool:
 
 
 def _timing(series: str, timing: Mapping[str, Any], problems: list[str]) -> float | None:
-    """The median that a claim's samples have; what the claim says otherwise is a problem."""
+    """Return the median that a claim's samples have; what the claim says otherwise is a problem."""
     samples = plausible.samples_of(timing)
     if not samples:
         problems.append(f"{series}: the times are no list of positive numbers")
@@ -206,7 +206,7 @@ SHORT_MS, SHORT_FASTER = 0.05, 2.0
 
 
 def _key(row: Mapping[str, Any]) -> str:
-    """What names a measurement, without what it found."""
+    """Return what names a measurement, without what it found."""
     given = row.get("parameters")
     given = given if isinstance(given, dict) else {}
     named = {key: value for key, value in given.items() if key not in results.FOUND}
@@ -214,7 +214,7 @@ def _key(row: Mapping[str, Any]) -> str:
 
 
 def _ours(record: Mapping[str, Any]) -> tuple[list[dict[str, Any]], bool]:
-    """The rows of the course's record of this name, and whether it claims the same GPU."""
+    """Return the rows of the course's record of this name, and whether it claims the same GPU."""
     name = str(record.get("name"))
     path = results.MEASURED / f"{name}.json"
     if "/" in name or not path.is_file():

@@ -41,7 +41,7 @@ _VARIABLES = (
 
 
 def timed(result: Mapping[str, Any], exercise: str, text: str, seed: int) -> dict[str, Any]:
-    """A result with the times on the GPU; with the GPU's verdict where it has another one.
+    """Return a result with the times on the GPU; with the GPU's verdict where it has another one.
 
     A result that is no pass stays as it is, and so do those of labs whose answer is no kernel.
     """
@@ -67,7 +67,9 @@ def timed(result: Mapping[str, Any], exercise: str, text: str, seed: int) -> dic
 
 
 def run(exercise: str, text: str, seed: int, limit_s: float = RUN_S) -> dict[str, Any]:
-    """What the GPU says of a kernel: status "pass", "wrong", "finding", "time" or "not_timed"."""
+    """Return what the GPU says of a kernel: status "pass", "wrong", "finding", "time" or
+    "not_timed".
+    """
     here, there = os.pipe()
     kept = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     process = subprocess.Popen(
@@ -97,7 +99,7 @@ def run(exercise: str, text: str, seed: int, limit_s: float = RUN_S) -> dict[str
 
 
 def _packages() -> list[str]:
-    """The folders of packages that this process has by its PYTHONPATH."""
+    """Return the folders of packages that this process has by its PYTHONPATH."""
     return [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
 
 

@@ -179,13 +179,13 @@ def read(folder: Path) -> Gradebook:
 
 
 def _writing(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """What a student wrote beside the exercises, by the lab's number."""
+    """Return what a student wrote beside the exercises, by the lab's number."""
     found = {path.parent.name: writing.load(path.parent) for path in folder.glob("*/.writing.json")}
     return {labs.number(lab): one for lab, one in sorted(found.items()) if one is not None}
 
 
 def _wanted(counts: Policy, mine: Mapping[str, Mapping[tuple[str, str], Any]]) -> list:
-    """The exercises of the course: of its labs, or of those that anybody handed in."""
+    """Return the exercises of the course: of its labs, or of those that anybody handed in."""
     if counts.labs:
         return [(one.number, n) for one in counts.labs for n in policy.exercises_of(one.number)]
     handed_in = {lab for own in mine.values() for lab, _ in own}

@@ -76,7 +76,7 @@ def key(text: str, exercise: str, seed: int, how: str = "") -> str:
 
 
 def seed_of(folder: Path, given: int | None = None) -> int:
-    """The secret seed of a folder of grades: drawn at the first run, and kept in a file that
+    """Return the secret seed of a folder of grades: drawn at the first run, and kept in a file that
     others cannot read.
     """
     path = folder / ".seed"
@@ -120,7 +120,7 @@ def save(path: Path, result: Mapping[str, Any]) -> None:
 
 
 def load(path: Path) -> dict[str, Any] | None:
-    """A result; None where there is none that is whole."""
+    """Return a result; None where there is none that is whole."""
     try:
         result = texts.clean(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError):

@@ -102,7 +102,7 @@ def write(lab: str, to: Path, course: Path | None = None) -> int:
 
 
 def requirements() -> list[str]:
-    """What grading needs of the packages in pyproject.toml: neither Jupyter nor tuners."""
+    """Return what grading needs of the packages in pyproject.toml: neither Jupyter nor tuners."""
     with open(ROOT / "pyproject.toml", "rb") as file:
         every = tomllib.load(file)["project"]["dependencies"]
     return [

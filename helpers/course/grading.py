@@ -154,7 +154,9 @@ def _chosen(results: list[dict[str, Any]], policy: Policy) -> dict[str, Any]:
 
 
 def _is_final(result: Mapping[str, Any]) -> bool:
-    """Whether a result is the student's alone: there was a box, and a GPU if one was asked for."""
+    """Return whether a result is the student's alone: there was a box, and a GPU if one was asked
+    for.
+    """
     return result["status"] != "not_graded" and not str(result.get("gpu", "")).startswith(
         "not timed"
     )
@@ -187,7 +189,7 @@ def _tasks(answers: Iterable[Answer], plan: Plan) -> tuple[list[Task], dict[int,
 
 
 def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict[str, Any]:
-    """The result of one student's answer."""
+    """Return the result of one student's answer."""
     if found is None:
         exercise = exercises.find(answer.exercise)
         graded = verdicts.without_run(exercise, "refused", f"no answer: {answer.missing}")
@@ -251,7 +253,7 @@ def _cell_name(name: str) -> str:
 
 
 def _again(result: Mapping[str, Any]) -> figures.Again:
-    """What is known of a student's kernel, for the figures that show it."""
+    """Return what is known of a student's kernel, for the figures that show it."""
     text = str(result["text"])
     with contextlib.suppress(kernel_cells.CellError):  # of an answer in Python
         text = kernel_cells.parse(text).source
@@ -279,7 +281,8 @@ def _kept_picture(path: Path, to: Path) -> str:
 
 
 def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[dict[str, Any]]]:
-    """The cost of the course's own kernel for each exercise, which a class is drawn against."""
+    """Return the cost of the course's own kernel for each exercise, which a class is drawn against.
+    """
     ladders: dict[str, list[dict[str, Any]]] = {}
     texts: list[tuple[str, str, str]] = []
     for name in dict.fromkeys(answer.exercise for answer in answers):
@@ -442,5 +445,5 @@ def _client(plan: Plan) -> Iterator[Any]:
 
 
 def to_json(counts: dict[str, int]) -> str:
-    """The statuses of a run, one line."""
+    """Return the statuses of a run, one line."""
     return json.dumps(dict(sorted(counts.items())))

@@ -121,7 +121,7 @@ def _serve(
 
 
 def bytes_in(folder: str) -> int:
-    """The disk space of all files below a folder, in bytes."""
+    """Return the disk space of all files below a folder, in bytes."""
     total = 0
     for place, _, names in os.walk(folder):
         for name in names:

@@ -48,7 +48,7 @@ def grade(name: str, text: str, seed: int, benches: Benches) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """What a verdict may depend on."""
+    """Return what a verdict may depend on."""
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -101,8 +101,8 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, 
 def _of_rest(
     exercise: Exercise, text: str, cases: Sequence[Case], benches: Benches
 ) -> tuple[Outcome, ...]:
-    """The outcomes of cases behind the one that ended a run, each by itself and without counters:
-    a course may give points for some cases.
+    """Return the outcomes of cases behind the one that ended a run, each by itself and without
+    counters: a course may give points for some cases.
     """
     ended = benches.of("kernel").run(
         job(exercise, text, cases, each=True), wire.size(_outputs(cases))
@@ -118,8 +118,8 @@ def _of_rest(
 def _each(
     exercise: Exercise, cases: Sequence[Case], outcomes: Sequence[Outcome], seed: int
 ) -> tuple[dict[str, Any], ...]:
-    """What became of each case, as plain values: its title and kinds, whether it came out right,
-    and what is wrong.
+    """Return what became of each case, as plain values: its title and kinds, whether it came out
+    right, and what is wrong.
     """
     not_run = Verdict(exercise.name, "time", "it was not run", 0.0, exercise.points)
     judged = exercise.of_each(outcomes, seed)
@@ -139,7 +139,7 @@ def _each(
 def _of_answer(
     exercise: Exercise, cases: Sequence[Case], answer: bytes, seed: int
 ) -> tuple[Graded, tuple[Outcome, ...]]:
-    """What is found, and the outcomes, up to the first case that was stopped."""
+    """Return what is found, and the outcomes, up to the first case that was stopped."""
     notes, start = wire.content(answer)
     notes = texts.clean(notes)
     if stopped := notes.get("stopped"):
@@ -187,7 +187,7 @@ def cost(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> float:
 
 
 def totals(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """The sums of all launches, by the names of helpers.simulator.Profile."""
+    """Return the sums of all launches, by the names of helpers.simulator.Profile."""
     found = {}
     for space, access in (
         ("global", "load"),
@@ -208,8 +208,8 @@ def totals(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 
 def job(exercise: Exercise, text: str, cases: Sequence[Case], each: bool = False) -> bytes:
-    """What the box gets: the text, and the cases' inputs and launches. No reference, no facts, no
-    seed. each: run each case by itself, without counters.
+    """Return what the box gets: the text, and the cases' inputs and launches. No reference, no
+    facts, no seed. each: run each case by itself, without counters.
     """
     how: dict[str, Any] = {"limit_s": exercise.limit_s}
     if not each:
@@ -246,7 +246,7 @@ def job(exercise: Exercise, text: str, cases: Sequence[Case], each: bool = False
 
 
 def _outputs(cases: Sequence[Case]) -> list[tuple[np.dtype, tuple[int, ...]]]:
-    """The types and shapes of what comes back."""
+    """Return the types and shapes of what comes back."""
     return [(case.arrays[n].dtype, case.arrays[n].shape) for case in cases for n in case.outputs]
 
 

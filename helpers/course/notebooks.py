@@ -18,7 +18,7 @@ class SubmissionError(CourseError, ValueError):
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The cells of a notebook. Raises SubmissionError."""
+    """Return the cells of a notebook. Raises SubmissionError."""
     try:
         if path.is_symlink() or not path.is_file():
             raise SubmissionError(f"{path.name} is not a plain file")
@@ -39,7 +39,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def source(cell: Mapping[str, Any]) -> str:
-    """The text of a cell, which a file holds as one text or as lines."""
+    """Return the text of a cell, which a file holds as one text or as lines."""
     text = cell.get("source", "")
     if isinstance(text, list):
         text = "".join(line for line in text if isinstance(line, str))

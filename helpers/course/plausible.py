@@ -75,7 +75,7 @@ def clock_steps(record: Mapping[str, Any], ours: Sequence[Mapping[str, Any]]) ->
 
 
 def _off_step(record: Mapping[str, Any]) -> tuple[int, int]:
-    """How many samples are no whole number of steps, of how many that could tell."""
+    """Return how many samples are no whole number of steps, of how many that could tell."""
     off = every = 0
     for _, timing in timings(record):
         for sample in samples_of(timing):
@@ -154,7 +154,7 @@ def _pair(value: Any) -> tuple[int, int]:
 
 
 def _most_clock(record: Mapping[str, Any]) -> float | None:
-    """The highest clock of the multiprocessors in MHz, where all timings say the same."""
+    """Return the highest clock of the multiprocessors in MHz, where all timings say the same."""
     clocks = set()
     for _, timing in timings(record):
         clocks_of = timing.get("clocks")

@@ -99,7 +99,7 @@ class Group:
     when: Mapping[str, Any] = field(default_factory=dict)
 
     def has(self, kinds: Mapping[str, Any]) -> bool:
-        """Whether a case of these kinds is one of the group."""
+        """Return whether a case of these kinds is one of the group."""
         return all(kind in kinds and _is_in(kinds[kind], one) for kind, one in self.when.items())
 
 
@@ -272,7 +272,7 @@ def _lab(number: str, given: Any) -> Lab:
 
 
 def _groups(where: str, exercise: str, given: Any) -> tuple[Group, ...]:
-    """The groups of an exercise's cases, each of which has a case of the notebook."""
+    """Return the groups of an exercise's cases, each of which has a case of the notebook."""
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise PolicyError(f"{where} = {given!r}; write tables, [[{where}]]")
     found = exercises.find(exercise)

@@ -66,7 +66,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def _processes_of(uid: int) -> list[int]:
-    """The processes of a user. (The owner of /proc/PID is root for those that hide.)"""
+    """Return the processes of a user. (The owner of /proc/PID is root for those that hide.)"""
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit():

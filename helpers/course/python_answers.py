@@ -9,6 +9,7 @@ had.
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,8 @@ def judged(player: Player, text: str, seed: int, benches: Benches) -> tuple[Grad
 
 
 def _of_ended(player: Player, ended: Ended, seed: int) -> Graded:
-    """What a box has found of an answer. Raises many errors for what no job of ours answers."""
+    """Return what a box has found of an answer. Raises many errors for what no job of ours answers.
+    """
     if ended.status == "crash" and player.crashed is not None:
         return Graded(player.exercise.verdict(player.crashed, seed))
     if ended.status != "done":
@@ -79,12 +81,13 @@ def _of_ended(player: Player, ended: Ended, seed: int) -> Graded:
 
 
 def _players() -> MappingProxyType[str, Player]:
-    """The players of all exercises in Python, by the exercise's folder."""
+    """Return the players of all exercises in Python, by the exercise's folder."""
     found = {}
     for name in exercises.names():
         exercise = exercises.find(name)
         if isinstance(exercise, PythonExercise):
-            module = importlib.import_module(f"helpers.exercises.{exercise.folder.name}.play")
+            folder = exercise.folder.relative_to(Path(exercises.__file__).parent)
+            module = importlib.import_module(".".join(("helpers.exercises", *folder.parts, "play")))
             found[name] = module.PLAYER
     return MappingProxyType(found)
 

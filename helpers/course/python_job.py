@@ -116,8 +116,8 @@ def _where(error: BaseException) -> str:
 
 
 def _costs(function: Any, calls: Any) -> dict[str, Any]:
-    """What function(shape, width, seen) gives, with `shape` and `seen` as objects that have the
-    attributes given.
+    """Return what function(shape, width, seen) gives, with `shape` and `seen` as objects that have
+    the attributes given.
     """
     known = [
         float(function(_Attributes(shape), width, _Attributes(seen)))
@@ -306,7 +306,9 @@ def _sums(function: Any, calls: list[Any]) -> list[Any]:
 
 
 def _values(function: Any, calls: list[list[Any]]) -> list[Any]:
-    """What a function returns for each row of arguments: whole numbers, and text for all else."""
+    """Return what a function returns for each row of arguments: whole numbers, and text for all
+    else.
+    """
     found = [function(*row) for row in calls]
     return [int(v) if _is_whole(v) else repr(v)[:200] for v in found]
 

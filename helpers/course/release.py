@@ -141,7 +141,7 @@ class _Links:
 
 
 def _glossary() -> str:
-    """The glossary of the labs, without its links to labs."""
+    """Return the glossary of the labs, without its links to labs."""
     text = (labs.LABS / "README.md").read_text(encoding="utf-8")
     found = re.search(r"^## Glossary\n.*?(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
     if found is None:
@@ -150,7 +150,7 @@ def _glossary() -> str:
 
 
 def _readme(asked: Sequence[Path]) -> str:
-    """What a student does with a release."""
+    """Return what a student does with a release."""
     rows = "\n".join(
         f"| [{labs.number(path.stem)}]({path.stem}/{path.name}) | "
         f"{', '.join(p.exercise for p in submissions.places() if p.lab == path.stem)} |"
@@ -183,8 +183,8 @@ def deeper_of(chosen: Sequence[Path]) -> list[Path]:
 
 
 def student_copy(path: Path) -> dict[str, Any]:
-    """A lab's notebook without outputs, without cells tagged "solution", and without what needs
-    them.
+    """Return a lab's notebook without outputs, without cells tagged "solution", and without what
+    needs them.
 
     Raises ReleaseError where a line of a solution would stay.
     """

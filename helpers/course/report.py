@@ -150,7 +150,7 @@ def _of_exercise(
 def _costs(
     name: str, results: Iterable[Mapping[str, Any]], run: Mapping[str, Any], mine: str = ""
 ) -> Any:
-    """The costs of right kernels. mine: of one student's own page, which shows no other."""
+    """Return the costs of right kernels. mine: of one student's own page, which shows no other."""
     known = [
         r
         for r in results
@@ -194,7 +194,7 @@ def student_page(account: Account, book: Gradebook) -> str:
 
 
 def _written(account: Account, lab: str, one: Mapping[str, Any]) -> dict[str, Any]:
-    """What a student wrote beside the exercises of a lab, and the points for it."""
+    """Return what a student wrote beside the exercises of a lab, and the points for it."""
     extras = [e for e in account.extras if e.lab == lab and e.what in writing.KINDS]
     return {"student": account.student.shown, "lab": lab, "extras": extras, **one}
 
@@ -259,7 +259,7 @@ def _all_claims(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
 
 
 def _all_writing(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
-    """What all students wrote, by lab, with what an instructor types to give points."""
+    """Return what all students wrote, by lab, with what an instructor types to give points."""
     found = []
     for account in book.students:
         for lab, one in account.writing.items():
@@ -279,7 +279,7 @@ def _override(student: str, lab: str, what: str, folder: Path) -> str:
 
 
 def _picture(folder: Path, claim: Mapping[str, Any]) -> str:
-    """A figure's bytes for a page; a browser decodes them, this program never does."""
+    """Return a figure's bytes for a page; a browser decodes them, this program never does."""
     name = str(claim.get("picture", ""))
     path = folder / grades.FIGURES / name
     if not name.isalnum() or not path.is_file() or path.stat().st_size > MOST_PICTURE:

@@ -91,7 +91,7 @@ def pieces(text: str, without: frozenset[int] = frozenset()) -> frozenset[int]:
 
 
 def _plain(word: str) -> str:
-    """A name as N, a number as 0; words of the language stay."""
+    """Return a name as N, a number as 0; words of the language stay."""
     if word in _KEPT_WORDS or not re.match(r"\w", word):
         return word
     return "0" if word[0].isdigit() else "N"

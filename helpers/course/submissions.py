@@ -79,7 +79,7 @@ def _answers_of(lab: str) -> Iterator[tuple[str, str, float]]:
 
 
 def manifest(path: Path) -> tuple[Place, ...]:
-    """The places that `release` wrote down. Raises SubmissionError."""
+    """Return the places that `release` wrote down. Raises SubmissionError."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["exercises"]
         fields = ("exercise", "lab", "cell", "begins", "points")
@@ -94,8 +94,8 @@ def answers(
     scratch: Path | None = None,
     told: list[str] | None = None,
 ) -> Iterator[Answer]:
-    """The answers in submitted/, or in a zip of it: for each student and each notebook handed in,
-    one for each exercise of its lab. A student may have several notebooks for a lab.
+    """Yield the answers in submitted/, or in a zip of it: for each student and each notebook handed
+    in, one for each exercise of its lab. A student may have several notebooks for a lab.
 
     scratch: an empty folder to unpack zips in; told: gets a sentence for all that is left out.
     """
@@ -117,7 +117,7 @@ def answers(
 
 
 def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -> Iterator[Answer]:
-    """The answers of one notebook."""
+    """Yield the answers of one notebook."""
     missing, cells = "", []
     name = one.notebook.name if one.notebook is not None else ""
     if one.notebook is None:
@@ -141,8 +141,8 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
 
 
 def _begun(mine: list[Answer]) -> Iterator[Answer]:
-    """The answers of a student to a lab, without those of notebooks that hold none where another
-    one does.
+    """Yield the answers of a student to a lab, without those of notebooks that hold none where
+    another one does.
     """
     for name in dict.fromkeys(answer.exercise for answer in mine):
         every = [answer for answer in mine if answer.exercise == name]
@@ -157,7 +157,7 @@ def _answer(
     missing: str = "",
     figures: tuple[str, ...] = (),
 ) -> Answer:
-    """The answer to one exercise in the cells of a notebook."""
+    """Return the answer to one exercise in the cells of a notebook."""
     text, by, note = _text(cells, place)
     if not text and not missing:
         missing = (
@@ -169,7 +169,7 @@ def _answer(
 
 
 def _text(cells: list[dict[str, Any]], place: Place) -> tuple[str, str, str]:
-    """The text of an answer, how it was found, and a note."""
+    """Return the text of an answer, how it was found, and a note."""
     exercise = exercises.find(place.exercise)
     code = [cell for cell in cells if cell.get("cell_type") == "code"]
     every = [(cell.get("id"), notebooks.source(cell)) for cell in code]
@@ -191,8 +191,8 @@ def _text(cells: list[dict[str, Any]], place: Place) -> tuple[str, str, str]:
 
 
 def of_notebook(path: Path) -> list[Answer]:
-    """The answers in one notebook, whatever its name: of the labs whose exercise cells it has.
-    Raises SubmissionError.
+    """Return the answers in one notebook, whatever its name: of the labs whose exercise cells it
+    has. Raises SubmissionError.
     """
     cells = notebooks.read(path)
     ids = {cell.get("id") for cell in cells}

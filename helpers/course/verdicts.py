@@ -48,10 +48,11 @@ class Graded:
 
 
 def without_run(exercise: BaseExercise, status: str, message: str) -> Graded:
-    """What a grader finds of an answer that has no outcomes to judge: it is worth nothing."""
+    """Return what a grader finds of an answer that has no outcomes to judge: it is worth nothing.
+    """
     return Graded(Verdict(exercise.name, status, message, 0.0, exercise.points))
 
 
 def not_begun(exercise: BaseExercise) -> Graded:
-    """What a grader finds of an untouched stub."""
+    """Return what a grader finds of an untouched stub."""
     return without_run(exercise, "not_begun", NOT_BEGUN.format(exercise.name))

@@ -23,7 +23,7 @@ class MessageError(ValueError):
 
 
 def pack(content: Mapping[str, Any], arrays: Iterable[np.ndarray] = ()) -> bytes:
-    """A message of plain values and arrays, one after another."""
+    """Return a message of plain values and arrays, one after another."""
     text = json.dumps(content).encode()
     return b"".join(
         [
@@ -35,12 +35,12 @@ def pack(content: Mapping[str, Any], arrays: Iterable[np.ndarray] = ()) -> bytes
 
 
 def size(expected: Expected) -> int:
-    """The most bytes that an answer with these arrays may have."""
+    """Return the most bytes that an answer with these arrays may have."""
     return 8 + MOST_JSON + sum(_bytes(dtype, shape) for dtype, shape in expected)
 
 
 def content(message: bytes) -> tuple[dict[str, Any], int]:
-    """The plain values of a message, and where its arrays begin. Raises MessageError."""
+    """Return the plain values of a message, and where its arrays begin. Raises MessageError."""
     length = int.from_bytes(message[:8], "little")
     if len(message) < 8 or length > min(MOST_JSON, len(message) - 8):
         raise MessageError("the message is cut short, or says that it is longer than allowed")
@@ -54,7 +54,9 @@ def content(message: bytes) -> tuple[dict[str, Any], int]:
 
 
 def arrays(message: bytes, start: int, expected: Expected) -> list[np.ndarray]:
-    """The arrays behind `start`. Raises MessageError where the number of bytes is another one."""
+    """Return the arrays behind `start`. Raises MessageError where the number of bytes is another
+    one.
+    """
     total = sum(_bytes(dtype, shape) for dtype, shape in expected)
     if len(message) - start != total:
         raise MessageError(f"expected {total:,} bytes of arrays, got {len(message) - start:,}")

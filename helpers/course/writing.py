@@ -52,19 +52,19 @@ def _unquoted(text: str) -> str:
 
 
 def _guess(text: str) -> str:
-    """What was written in place of None, "" for None."""
+    """Return what was written in place of None, "" for None."""
     text = text.strip()
     return "" if text == "None" else _unquoted(text)
 
 
 def _words(text: str) -> str:
-    """A text without what a release changes: links, marks, white space."""
+    """Return a text without what a release changes: links, marks, white space."""
     return " ".join(_LINK.sub(r"\1", _MARK.sub("", text)).split())
 
 
 @cache
 def _words_of(lab: str) -> frozenset[str]:
-    """The texts of a lab."""
+    """Return the texts of a lab."""
     path = labs.LABS / f"{lab}.ipynb"
     if not path.is_file():
         return frozenset()

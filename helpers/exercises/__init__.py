@@ -22,8 +22,9 @@ from helpers import labs
 
 if TYPE_CHECKING:
     from helpers.exercises.base import BaseExercise
+    from helpers.kernel_cells import KernelCell
 
-__all__ = ["find", "names", "of_lab", "progress"]
+__all__ = ["earlier", "find", "names", "of_lab", "progress"]
 
 
 class UnknownExerciseError(LookupError):
@@ -60,6 +61,28 @@ def find(name: str) -> BaseExercise:
 def of_lab(number: str) -> tuple[BaseExercise, ...]:
     """All exercises of a lab ("103"), in their order; none for a lab without any."""
     return tuple(_module(name) for name in _by_lab().get(number, ()))
+
+
+def earlier(*names: str) -> list[KernelCell]:
+    """Return the reader's kernels of earlier labs: the %%kernel cells of these exercises, as they
+    stand in the notebooks beside this one. Those that have not passed there are left out.
+    """
+    from helpers import kernel_cells
+    from helpers.exercises import stored
+
+    here = stored.notebook()
+    folder = Path.cwd() if here is None else here.parent
+    found = []
+    for exercise in map(find, names):
+        try:
+            text = (folder / f"{exercise.lab}.ipynb").read_text(encoding="utf-8")
+            asked, cells = stored.exercises_of(text), stored.kernels_of(text)
+            states = {find(name).name: one.state for name, one in asked.items()}
+            if states.get(exercise.name) == stored.PASSED:
+                found.append(kernel_cells.parse(cells[exercise.name]))
+        except (OSError, ValueError, KeyError, kernel_cells.CellError, UnknownExerciseError):
+            continue  # no such notebook, or one that is being written
+    return found
 
 
 def progress(number: str) -> None:

@@ -36,6 +36,7 @@ _WRITTEN_WHOLE = ()
 OWN = "(its own)"
 # Of the watched warp, among Counts.instructions.
 LOADS, BESIDE_COPIES = "watched shared loads", "watched loads beside copies"
+TURNS_TO_LOADS = "watched turns from stores to loads"
 SHOWN_LINES = 50  # of what printf wrote
 _WIDEST = 200  # characters of such a line
 _SUMS = (
@@ -303,7 +304,7 @@ def _run(
         if not counts:
             all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
         one = Counts.of(seen, seen_turns, names)
-        more = {**_special(cell), **_beside_copies(seen)}
+        more = {**_special(cell), **_beside_copies(seen), **_turns_to_loads(seen)}
         counts.append(dataclasses.replace(one, instructions={**one.instructions, **more}))
         if seen.findings:
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
@@ -362,6 +363,17 @@ def _beside_copies(seen: Profile) -> dict[str, int]:
         return {}
     loads = [one.in_flight for one in seen.requests.of(kind="load", space="shared")]
     return {LOADS: len(loads), BESIDE_COPIES: sum(map(bool, loads))}
+
+
+def _turns_to_loads(seen: Profile) -> dict[str, int]:
+    """How many times the watched warp begins to load from global memory: at first, and after a
+    store. A value is waited for before it is stored, so the loads in between are under way at the
+    same time. It is the order of the PTX, which is that of the source.
+    """
+    kinds = [one.kind for one in seen.requests if one.space == "global"]
+    before = ["store", *kinds]
+    turns = sum(pair == ("store", "load") for pair in zip(before, kinds, strict=False))
+    return {TURNS_TO_LOADS: turns}
 
 
 def _special(cell: KernelCell) -> dict[str, int]:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from helpers import kernel_cells
+
 PASSED, TRIED, NOT_BEGUN = STATES = ("passed", "tried", "not begun")
 
 _ASKED = re.compile(r"""\bexercises\.find\(\s*["'](\w+)["']\s*\)""")
@@ -48,6 +50,12 @@ def exercises_of(text: str) -> dict[str, Asked]:
             for name in asked(source):
                 found[name] = Asked(name, _plain(heading), _state(cell["outputs"]))
     return found
+
+
+def kernels_of(text: str) -> dict[str, str]:
+    """Return the %%kernel cells of a notebook's text, by the name that each of them binds."""
+    cells = ("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return {name: cell for cell in cells if (name := kernel_cells.name_in(cell))}
 
 
 def predictions_of(text: str) -> dict[str, bool]:

@@ -4,8 +4,8 @@
     python -m helpers.experiments.first_launch --launch   # one launch of each variant, for ncu
 
 `measure` yields the times of lab 100: all but one of them are wrong as times of the kernel, and
-each is wrong in its own way. `count_caches` reads with Nsight Compute how much of the kernels'
-traffic reaches the caches and the DRAM.
+each is wrong in its own way. `count_caches` reads with Nsight Compute how much of the traffic of
+VARIANTS reaches the caches and the DRAM; their times are compared in a notebook, by the bench.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
+    from helpers.bench.times import Times
+    from helpers.device import Device
 
 LAB = "100_start_here"
 KERNEL = "axpy_basic"
@@ -143,15 +145,6 @@ def _rows(n: int, random: np.random.Generator) -> Iterator[Mapping[str, Any]]:
     if n == TIMED:
         for timed in _cpu_programs(x, y, want):
             yield {"series": timed.name, "n": n, "timing": timed}
-        again = launcher(variant(NEIGHBOURS), d_x, d_y)
-        yield _comparison("the same again", n, again, launch, (verdict, verdict))
-    if n >= TIMED:
-        for name in (IN_BLOCK, IN_GRID):
-            d_z = gpuarray.to_gpu(y)
-            other = launcher(variant(name), d_x, d_z)
-            other()
-            passed = checking.check(d_z.get(), want, rtol=RTOL, name=f"lanes {name}")
-            yield _comparison(f"lanes {name}", n, other, launch, (passed, verdict))
 
 
 def _ways(
@@ -230,18 +223,7 @@ def _cpu_programs(x: np.ndarray, y: np.ndarray, want: np.ndarray) -> Iterator[ti
         yield timing.time_cpu(partial(program, out), name=name, verdict=verdict, budget_s=0.5)
 
 
-def _comparison(
-    name: str,
-    n: int,
-    other: Callable[..., None],
-    launch: Callable[..., None],
-    verdicts: tuple[checking.Verdict, checking.Verdict],
-) -> Mapping[str, Any]:
-    seen = timing.compare(other, launch, verdicts=verdicts, names=(name, KERNEL))
-    return {"series": "comparison", "n": n, "a": name, "ratio": seen.ratio, "says": str(seen)}
-
-
-def floor_s(n: int, gpu: device.Device) -> float:
+def floor_s(n: int, gpu: Device) -> float:
     """Return the least seconds in which this GPU's memory moves the bytes of n elements."""
     work = limits.Work(bytes=BYTES_PER_ELEMENT * n, flops=FLOPS_PER_ELEMENT * n)
     return limits.floor(work, gpu).seconds
@@ -249,6 +231,15 @@ def floor_s(n: int, gpu: device.Device) -> float:
 
 # --------------------------------------------------------------------------------------------------
 # Figures and tables of the times
+
+
+def record(gpu: Device) -> Record:
+    """Return the times of all ways, measured now; without a GPU, the recorded ones.
+
+    Measured rows join those that the lab's comparisons have put into "100_timing_traps".
+    """
+    name = "100_timing_traps"
+    return results.extend(name, measure()) if gpu.kind == "gpu" else results.recall(name)
 
 
 def medians(record: Record) -> dict[tuple[str, int], float]:
@@ -261,7 +252,8 @@ def figure_of_ways(record: Record) -> Figure:
     """Draw the times of the same launch, taken in several ways."""
     import matplotlib.pyplot as plt
 
-    rows = [row for row in record.rows() if row["n"] == TIMED and row.get("kernel") == KERNEL]
+    ways = (NOBODY_WAITS, EVENTS, WAITED, COPIES, CACHED, NVCC)
+    rows = [row for row in record.rows() if row["n"] == TIMED and row["series"] in ways]
     rows.sort(key=lambda row: row["median_ms"])
     least, most = (styles.duration_text(rows[end]["median_ms"]) for end in (0, -1))
     figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
@@ -394,21 +386,25 @@ def count_caches() -> Iterator[Mapping[str, Any]]:
         yield {"series": f"lanes {name}", "kernel": KERNEL, "n": TIMED, **values}
 
 
-def table_of_caches(record: Record, caches: Record) -> str:
-    """Return a table of VARIANTS: their sectors at the L1 cache, L2 and DRAM, and their times."""
+def table_of_caches(times: Times, caches: Record) -> str:
+    """Return a table of VARIANTS: their sectors at the L1 cache, L2 and DRAM, and their times.
+
+    times: of the variants over `axpy_basic`; those that are missing have none.
+    """
     counted = {row["series"]: row for row in caches.rows()}
-    ratios = {row["a"]: row["ratio"] for row in record.rows() if row.get("a") and row["n"] == TIMED}
+    ratios = {one.kernel.label: one.ratio.value for one in times if one.ratio is not None}
+    ratios[f"lanes {NEIGHBOURS}"] = 1.0
     rows = []
-    for variant_name in VARIANTS:
-        row = counted[f"lanes {variant_name}"]
+    for label in (f"lanes {name}" for name in VARIANTS):
+        row = counted[label]
         rows.append(
             (
-                f"lanes {variant_name}",
+                label,
                 f"{row['l1_load_sectors'] / 1e6:.1f} million",
                 f"{row['l1_load_hits_percent']:.1f} %",
                 f"{row['l2_read_sectors'] / 1e6:.1f} million",
                 f"{row['dram_read_bytes'] / 1e6:.0f} MB",
-                f"{ratios.get(f'lanes {variant_name}', 1.0):.2f}",
+                f"{ratios[label]:.2f}" if label in ratios else "-",
             )
         )
     head = (

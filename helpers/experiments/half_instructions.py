@@ -24,7 +24,7 @@ from helpers.experiments.half_precision import (
 )
 from helpers.plotting import styles
 from helpers.problems import conv2d
-from helpers.simulator.bounds.machine_code import Instruction
+from helpers.simulator.listing import Instruction
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from helpers.simulator import Profile
-from helpers.simulator.bounds.machine_code import Code, Instruction
+from helpers.simulator.bounds.machine_code import Code
+from helpers.simulator.listing import Instruction
 
 Wanted = Callable[[Instruction], bool]
 

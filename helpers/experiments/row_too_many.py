@@ -15,23 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import device, tables
+from helpers import device, reference, tables
 from helpers.bench import results
-from helpers.problems import datasets, measured
+from helpers.problems import conv2d, datasets, measured
 from helpers.problems.lenet import network, trained_weights
 
 if TYPE_CHECKING:
     from helpers.bench.results import Record
 
 LAB = "110_conv2d_restrict_and_unrolling"
-PLAIN, RESTRICT, UNROLLED = "conv2d_basic", "conv2d_restrict", "conv2d_unrolled"
 COUNTS = (100, 1_000, 10_000)  # images
 MANY = COUNTS[-1]
 AT_HAND = datasets.SAMPLE_COUNT  # images in this repository
 
 SEVEN, EIGHT = "seven rows", "eight rows"  # of the filter: right, and a row too many
-# The convolutions' names in the GPU's record -> in that of NumPy.
-BY_GPU = {UNROLLED: SEVEN, "a row too many": EIGHT}
 ANSWERS = "110_answers"
 COURSE = "the course's LeNet"
 LABS = "the labs' LeNet"
@@ -119,14 +116,29 @@ def answers_table(record: Record) -> str:
     return tables.text(head, rows)
 
 
-def same_on_gpu(counted: Record, times: Record) -> tuple[int, int]:
-    """Return how many counts of the GPU's kernels "110_answers" repeats, and how many there are."""
-    by_numpy, by_gpu = answers_of(counted), answers_of(times)
-    same = [
-        by_numpy[name, BY_GPU[which], count] == right
-        for (name, which, count), right in by_gpu.items()
-    ]
-    return sum(same), len(same)
+def wrong_outputs(layer: str) -> float:
+    """Return the share of the outputs of a layer that a row too many makes wrong, of two images."""
+    x, filter = conv2d.inputs(layer, 2)
+    error = np.abs(eight_rows(x, filter) - reference.conv2d(x, filter))
+    return float((error > conv2d.conv2d_atol(x, filter)).mean())
+
+
+def reported_table(record: Record) -> str:
+    """Return report B's accuracies beside those of the course's network in a record."""
+    reported = {
+        (row["optimization"], row["batch"]): row["accuracy"]
+        for row in results.reported("course_reports")
+        if row["report"] == "B"
+    }
+    kinds = {SEVEN: "baseline", EIGHT: "restrict and unrolling"}
+    right = answers_of(record)
+    rows = []
+    for count in COUNTS:
+        theirs = [f"{reported[kind, count]:.4f}" for kind in kinds.values()]
+        ours = [f"{right[COURSE, which, count] / count:.4f}" for which in kinds]
+        rows.append((f"{count:,}", *theirs, *ours))
+    head = ("images", "report B:\nbaseline", "unrolled", "ours:\nseven rows", "eight rows")
+    return tables.text(head, rows)
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import kernels, tables
 from helpers.bench.counts import NOT_YET
+from helpers.simulator.listing import Instruction, sections
 
 if TYPE_CHECKING:
     from helpers.bench.problem import Problem
@@ -51,13 +52,6 @@ KINDS = {
 }
 READ_ONLY = "CONSTANT"  # the suffix of LDG.E.CONSTANT, a global load by the read-only path
 
-_LINE = re.compile(
-    r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][A-Z0-9_.]*)\s*(.*?)\s*;", re.MULTILINE
-)
-# A kernel begins so in a listing of cuobjdump, and of nvdisasm.
-_FUNCTION = re.compile(r"^\s*(?:Function : |\.section\s+\.text\.)([^\s,]+)", re.MULTILINE)
-_LABEL = re.compile(r"^(\.L_\w+):|^\s*/\*([0-9a-f]{4,})\*/", re.MULTILINE)
-_TARGET = re.compile(r"`\((\.L_\w+)\)")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _SHARED = re.compile(r"(\d+) bytes smem")
@@ -69,24 +63,6 @@ class NotAvailableError(RuntimeError):
 
 class CompileError(RuntimeError):
     """nvcc or cuobjdump failed; the message is the output of the tool."""
-
-
-@dataclass(frozen=True)
-class Instruction:
-    """One instruction.
-
-    offset: bytes from the start of the kernel. predicate: "P0", "!P0" or "". opcode: such as
-    "LDG.E.CONSTANT".
-    """
-
-    offset: int
-    predicate: str
-    opcode: str
-    operands: str
-
-    def __str__(self) -> str:
-        guard = f"@{self.predicate}" if self.predicate else ""
-        return f"/*{self.offset:04x}*/ {guard:>5} {self.opcode} {self.operands}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -118,14 +94,14 @@ class Code:
         """Return the number of instructions of one of KINDS. Raises ValueError for another kind."""
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is no kind of instruction; there are: {', '.join(KINDS)}")
-        return sum(i.opcode.partition(".")[0] in KINDS[kind] for i in self.instructions)
+        return sum(i.root in KINDS[kind] for i in self.instructions)
 
     def order(self, **letters: str) -> str:
         """Return the instructions of some kinds as letters, in the order of the code.
 
         letters: by the first word of the opcode, as in order(LDG="L", STG="S").
         """
-        return "".join(letters.get(i.opcode.partition(".")[0], "") for i in self.instructions)
+        return "".join(letters.get(i.root, "") for i in self.instructions)
 
     @property
     def loops(self) -> tuple[tuple[Instruction, ...], ...]:
@@ -260,24 +236,11 @@ def assembled(name: str, options: Sequence[str] = (), *, source: str | None = No
             "nvidia-cuda-nvdisasm; install them with pip"
         )
     mangled = next((k.mangled for k in compiled.kernels if name in (k.name, k.mangled)), name)
-    instructions = _instructions(_with_offsets(listing), mangled)
+    instructions = _instructions(listing, mangled)
     needs = assembly.resources(compiled)[mangled]
     spilled = needs.spill_store_bytes + needs.spill_load_bytes
     arch = f"sm_{compiled.architecture}"
     return Code(name, arch, instructions, needs.registers, spilled, needs.shared_bytes)
-
-
-def _with_offsets(listing: str) -> str:
-    """Return a listing of nvdisasm with offsets in place of labels, as cuobjdump writes them."""
-    offsets: dict[str, str] = {}
-    waiting: list[str] = []
-    for match in _LABEL.finditer(listing):
-        if match[1]:
-            waiting.append(match[1])
-        else:
-            offsets |= dict.fromkeys(waiting, hex(int(match[2], 16)))
-            waiting = []
-    return _TARGET.sub(lambda match: offsets.get(match[1], match[1]), listing)
 
 
 def _run(*command: str) -> str:
@@ -314,20 +277,14 @@ def parse(listing: str, report: str, name: str, arch: str = ARCH) -> Code:
 
 def _instructions(listing: str, name: str) -> tuple[Instruction, ...]:
     """Return the instructions of kernel `name` in a listing, without the padding behind them."""
-    functions = [(match[1], match.end()) for match in _FUNCTION.finditer(listing)]
-    places = [n for n, (function, _) in enumerate(functions) if function == name]
-    if not places:
-        there = ", ".join(function for function, _ in functions) or "none"
+    found = sections(listing)
+    if name not in found:
+        there = ", ".join(found) or "none"
         raise ValueError(
             f'no kernel {name!r} in the compiled code, which has: '
             f'{there}. Is it declared extern "C"?'
         )
-    last = places[0] + 1 == len(functions)
-    end = len(listing) if last else functions[places[0] + 1][1]
-    instructions = [
-        Instruction(int(m[1], 16), m[2] or "", m[3], m[4])
-        for m in _LINE.finditer(listing, functions[places[0]][1], end)
-    ]
+    instructions = found[name].with_offsets()
     # A jump to itself and padding follow the last instruction.
     return tuple(
         i
@@ -346,7 +303,7 @@ _JUMPS = ("BRA", "BSSY", "CALL", "JMP", "WARPSYNC")
 def normalised(one: Instruction) -> str:
     """Return an instruction without names of registers, addresses of code and hints."""
     operands = one.operands.replace(".reuse", "")
-    if one.opcode.partition(".")[0] in _JUMPS:
+    if one.root in _JUMPS:
         operands = re.sub(r"0x[0-9a-f]+$", "label", operands)
     guard = f"@{one.predicate} " if one.predicate else ""
     return _NAMES.sub(r"\1", f"{guard}{one.opcode} {operands}".strip())
@@ -359,7 +316,7 @@ def table(codes: Mapping[str, Code], opcodes: Sequence[str] = ()) -> str:
     instruction counts once, however often it is executed. loops: jumps backwards.
     """
     counts = {
-        name: Counter(i.opcode.partition(".")[0] for i in code.instructions)
+        name: Counter(i.root for i in code.instructions)
         for name, code in codes.items()
     }
     there = sorted({opcode for count in counts.values() for opcode in count})
@@ -377,19 +334,43 @@ def table(codes: Mapping[str, Code], opcodes: Sequence[str] = ()) -> str:
     return tables.text(("in the code", "instructions", "registers", "loops", *columns), body)
 
 
+def code(problem: Problem, kernel: Any) -> Code:
+    """Return the machine code of a kernel of a problem of the bench; errors as of `assembled`."""
+    one = problem.plan(problem.kernel(kernel))[-1]
+    return assembled(one.name, one.options, source=one.source)
+
+
 def compared(problem: Problem, *kernels: Any, opcodes: Sequence[str] = ()) -> str:
     """Return `table` of the machine code of kernels of a problem of the bench.
 
     opcodes: as for `table`. A student's kernel that has not passed is "yours: not yet".
     """
-    codes, missing = {}, []
+    codes = _codes(problem, kernels)
+    there = {title: code for title, code in codes.items() if code is not None}
+    missing = [NOT_YET for code in codes.values() if code is None]
+    return "\n".join([table(there, opcodes), *missing])
+
+
+def orders(problem: Problem, *kernels: Any, **letters: str) -> str:
+    """Return, for each kernel of a problem, the order of some instructions of its machine code.
+
+    letters: as for `Code.order`. A student's kernel that has not passed is "yours: not yet".
+    """
+    body = [
+        (NOT_YET, "") if code is None else (title, code.order(**letters))
+        for title, code in _codes(problem, kernels).items()
+    ]
+    return tables.text(("", "in the machine code"), body, left=(0, 1))
+
+
+def _codes(problem: Problem, kernels: Sequence[Any]) -> dict[str, Code | None]:
+    """The machine code of kernels by their titles; None for one that has not passed yet."""
+    codes: dict[str, Code | None] = {}
     for kernel in map(problem.kernel, kernels):
-        if kernel.yours and not problem.check(kernel):
-            missing.append(NOT_YET)
-            continue
-        one = problem.plan(kernel)[-1]
-        codes[kernel.title] = assembled(one.name, one.options, source=one.source)
-    return "\n".join([table(codes, opcodes), *missing])
+        codes[kernel.title] = None
+        if not kernel.yours or problem.check(kernel):
+            codes[kernel.title] = code(problem, kernel)
+    return codes
 
 
 def difference(a: Code, b: Code, context: int = 1) -> str:

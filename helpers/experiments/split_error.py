@@ -2,7 +2,7 @@
 
     rows = split_error.simulated()                        # in the simulator, on any machine
     record = split_error.record(gpu, lab)                 # on the GPU, or the recorded run
-    split_error.figure(record)
+    split_error.figure(record, split_error.of_kernel(cell))
 
 The error of a sum is its distance from the sum in float64, divided by the sum of the absolute
 products: so sums of both signs and sums of one sign have one measure. A row also has a checksum of
@@ -19,8 +19,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from helpers import simulator
+from helpers import bench, simulator, tables
 from helpers.bench import results
+from helpers.bench.counts import NOT_YET
 from helpers.device import Device
 from helpers.launch import simulate
 from helpers.plotting import COLOURS, caption, style, styles
@@ -89,6 +90,56 @@ def simulated(lengths: Sequence[int] = LENGTHS[:8]) -> list[dict[str, Any]]:
     return list(measure(product, lengths))
 
 
+OF_KERNEL = (16, 256, 4096)  # terms of the sums that `of_kernel` makes
+
+
+def of_kernel(cell: Any, label: str = "yours") -> list[dict[str, Any]]:
+    """Return the rows of a student's kernel in the simulator; none until it passes its check.
+
+    It has the parameters of split_product. Each block of its launch makes one product.
+    """
+    rows = []
+    for signs in SIGNS:
+        for length in OF_KERNEL:
+            problem = bench.product(1, length // tensor_product.DEPTH)
+            kernel = problem.kernel(cell, like="split_product")
+            if kernel.is_missing or (length == OF_KERNEL[0] and not problem.check(kernel)):
+                return []
+            A, B = factors(length, signs)
+            D = tensor_product.empty_product(B)
+            for k in range(BATCH):
+                arrays = {"D": D[k : k + 1].copy(), "A": A, "B": B[k : k + 1].copy()}
+                simulate(problem.plan(kernel), arrays, simulator.check)
+                D[k] = arrays["D"][0]
+            rows.append({"series": label, "length": length, "signs": signs} | errors(D, A, B))
+    return rows
+
+
+def split_table(split: Callable[[np.ndarray], tuple[Any, Any]]) -> str:
+    """Return the largest errors of the halves that a student's function makes of 100,000 numbers.
+
+    split: of a float32 array, (hi, lo). Until it is right, the answer says what is not.
+    """
+    x = np.random.default_rng(28).uniform(1, 2, 100_000).astype(np.float32)
+    hi, lo = split(x)
+    if lo is None or lo is ...:
+        return NOT_YET
+    hi, lo = np.asarray(hi), np.asarray(lo)
+    if hi.dtype != np.float16 or lo.dtype != np.float16:
+        return f"not yet: hi and lo must be float16, and they are {hi.dtype} and {lo.dtype}"
+    lines = []
+    for name, held in (("x_hi alone", hi.astype(float)), ("x_hi + x_lo", hi.astype(float) + lo)):
+        lines.append((name, f"2^{np.log2(np.max(np.abs(held - x) / x)):.1f} of x"))
+    if not lo.any():
+        return (
+            "not yet: lo is 0 everywhere. In halves x - hi is 0: subtract in float32, "
+            "x - hi.astype(np.float32)"
+        )
+    if np.max(np.abs(hi.astype(float) + lo - x) / x) > 2.0**-22:
+        return "not yet: hi + lo is not nearly x. lo is x - hi, rounded to half"
+    return tables.text(("100,000 numbers", "largest error"), lines, left=(0,))
+
+
 def record(gpu: Device, lab: str) -> results.Record:
     """Measure on the GPU, or return the recorded run where there is none."""
     return results.record(
@@ -146,12 +197,23 @@ def crossing(rows: Sequence[Mapping[str, Any]], signs: str = "one sign") -> int 
     return lengths[max((k + 1 for k, one in enumerate(worse) if not one), default=0)]
 
 
-def figure(data: results.Record) -> Figure:
-    """Draw `picture` for both kinds of signs; the title says what it shows."""
+def figure(data: results.Record, mine: Sequence[Mapping[str, Any]] = ()) -> Figure:
+    """Draw `picture` for both kinds of signs; the title says so. mine: of `of_kernel`."""
     import matplotlib.pyplot as plt
 
     drawing, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", sharey=True)
     picture(axes, data)
+    for ax, signs in zip(axes, SIGNS, strict=True):
+        own = [row for row in mine if row["signs"] == signs]
+        ax.plot(
+            [row["length"] for row in own],
+            [row["error"] for row in own],
+            "*",
+            color=styles.INK,
+            markersize=13,
+            label=own[0]["series"] if own else NOT_YET,
+        )
+    axes[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
     rows = data.rows()
     lengths = sorted({row["length"] for row in rows})
     for ax, signs in zip(axes, SIGNS, strict=True):

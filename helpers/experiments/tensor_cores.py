@@ -91,34 +91,37 @@ def _cell(ax: Axes, row: int, column: int, text: str, lit: bool, empty: bool = F
 
 
 def bank_table(
-    first_bank: Callable[[int, int], Any], pitches: Sequence[int] = (16, 24, 32, 40, 48)
+    first_bank: Callable[[int, int], Any],
+    pitches: Sequence[int] = (16, 24, 32, 40, 48),
+    *,
+    unit: str = "halves",
+    unit_bytes: int = HALF_BYTES,
+    row: str = "lane",
 ) -> str:
-    """Return the banks in which eight columns begin, and the wavefronts of their store.
+    """Return the banks in which eight rows of 16 bytes begin, and the wavefronts of 32 of them.
 
-    first_bank: a student's function of a lane and a pitch in halves. Until it is right, the answer
-    says for which lane it is not.
+    first_bank: a student's function of the number of a row, and a pitch in units of `unit_bytes`.
+    Until it is right, the answer says for which row it is not. row: what the table calls a row.
     """
     rows = []
     for pitch in pitches:
         begins = []
-        for lane in range(8):
-            bank = first_bank(lane, pitch)
+        for number in range(8):
+            bank = first_bank(number, pitch)
             if bank is None or bank is ...:
                 return NOT_YET
-            if bank != (right := _first_bank(lane, pitch)):
+            right = number * pitch * unit_bytes // WORD_BYTES % BANKS
+            if bank != right:
                 return (
-                    f"not yet: the column of lane {lane} begins {lane * pitch} halves behind the "
-                    f"first, at a pitch of {pitch}. That is bank {right}, and you say {bank!r}. "
-                    f"A half has {HALF_BYTES} bytes, a bank {WORD_BYTES}, and there are {BANKS}."
+                    f"not yet: what {row} {number} has begins {number * pitch} {unit} of "
+                    f"{unit_bytes} bytes behind {row} 0, at a pitch of {pitch}. That is bank "
+                    f"{right}, and you say {bank!r}. A bank has {WORD_BYTES} bytes, and there are "
+                    f"{BANKS}."
                 )
             begins.append(bank)
         rows.append((str(pitch), ", ".join(map(str, begins)), str(_wavefronts(begins))))
-    head = ("pitch, halves", "lanes 0 to 7 begin in banks", "wavefronts of\n32 lanes")
+    head = (f"pitch, {unit}", f"{row}s 0 to 7 begin in banks", f"wavefronts of\n32 {row}s")
     return tables.text(head, rows, left=(1,))
-
-
-def _first_bank(lane: int, pitch: int) -> int:
-    return lane * pitch * HALF_BYTES // WORD_BYTES % BANKS
 
 
 def _wavefronts(begins: Sequence[int]) -> int:

@@ -1,26 +1,24 @@
-"""The latency of memory, and the bytes in flight that hide it.
+"""The latency of memory: one thread follows a chain of indices.
 
-`latencies` lets one thread follow a chain of indices: each load needs the value of the one before
-it, so the time per step is the latency of one load. `copies` times a copy for each number of warps
-on a multiprocessor and of loads that each thread has under way. Little's law joins the two
-(J. D. C. Little, "A Proof for the Queuing Formula L = lambda W", Operations Research 9(3), 1961):
-bytes in flight = bytes a second x seconds of waiting.
+Each load needs the value of the one before it, so the time per step is the latency of one load. The
+copies that hide it are timed by the bench (`bench.memcpy`), and their figures are drawn here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, tables
-from helpers.bench import timing
-from helpers.experiments import sass
+from helpers import checking, kernels, tables
+from helpers.bench import results, timing
+from helpers.bench.counts import NOT_YET
+from helpers.bench.memory import DRIVER
 from helpers.launch import Array, Launch, Plan
+from helpers.limits import WARP
 from helpers.plotting import styles
+from helpers.problems import in_flight
 from helpers.programs import Program
 
 if TYPE_CHECKING:
@@ -28,21 +26,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
+    from helpers.bench.times import Times
+    from helpers.device import Device
 
 LINE_BYTES = 128  # a line of the L1 and L2 caches: each step of a chain goes to another line
 CELL_BYTES = 4
-WARP = 32
 
 # From well inside the L1 cache to far beyond the L2 cache of any GPU of today.
 CHAIN_BYTES = tuple(2**k for k in range(13, 31))
 STEPS = 20_000  # the fewest; a chain in a cache is walked through once at least
 
-THREADS = 64  # of a block: two warps
-BLOCKS = (1, 2, 4, 8, 16, 32)  # on each multiprocessor; 32 is the most that it holds
-LOADS = (1, 2, 4, 8)
+CHAIN, SHARED_CHAIN, COPY = "pointer_chase", "pointer_chase_shared", in_flight.NAME
+YOURS = f"yours: {COPY}"
 COPY_CELLS = 2**25  # 128 MiB: each copy reads it and writes as much
-
-CHAIN, SHARED_CHAIN, COPY = "pointer_chase", "pointer_chase_shared", "copy_in_flight"
+RECORD = "106_waiting"
 SHARED_CELLS = 1024
 
 
@@ -92,52 +89,6 @@ def chain_plan(name: str, cells: int, start: int, steps: int) -> Plan:
             ),
         ),
     )
-
-
-def copy_plan(cells: int, blocks: int, loads: int, order: str = "loads first") -> Plan:
-    """Return the launch of copy_in_flight on "out" and "in".
-
-    blocks: of the whole grid. order: of ORDERS.
-    """
-    return (
-        Launch(
-            source=ordered(order),
-            name=COPY,
-            options=(f"-DTHREADS={THREADS}", f"-DLOADS={loads}"),
-            grid=(blocks, 1, 1),
-            block=(THREADS, 1, 1),
-            arguments=(Array("out", (cells,)), Array("in", (cells,)), np.int32(cells)),
-        ),
-    )
-
-
-LOADS_FIRST, ONE_LOOP, RESTRICTED = "loads first", "one loop", "one loop, __restrict__"
-ORDERS = (LOADS_FIRST, ONE_LOOP, RESTRICTED)
-ORDER_LOADS = 4
-_ONE_LOOP = """        #pragma unroll
-        for (int k = 0; k < LOADS; ++k) {
-            const int i = first + k * THREADS;
-            if (i < n) {
-                out[i] = in[i];
-            }
-        }
-"""
-
-
-def ordered(order: str) -> str:
-    """Return the source of copy_in_flight with its accesses in one of ORDERS.
-
-    "one loop" stores each value before it loads the next one. "one loop, __restrict__" also tells
-    the compiler that the arrays do not overlap.
-    """
-    whole = kernels.source(COPY)
-    if order == LOADS_FIRST:
-        return whole
-    first, last = whole.index("        // Load."), whole.rindex("    }\n}")
-    one_loop = whole[:first] + _ONE_LOOP + whole[last:]
-    pointers = "float* out, const float* in"
-    restricted = one_loop.replace(pointers, pointers.replace("*", "* __restrict__"))
-    return {ONE_LOOP: one_loop, RESTRICTED: restricted}[order]
 
 
 def latencies(sizes: Iterable[int] = CHAIN_BYTES) -> Iterator[Mapping[str, Any]]:
@@ -203,135 +154,38 @@ def _walk_timing(
         )
 
 
-def copies(
-    cells: int = COPY_CELLS,
-    blocks: Iterable[int] = BLOCKS,
-    loads: Iterable[int] = LOADS,
-    order: str = LOADS_FIRST,
-) -> Iterator[Mapping[str, Any]]:
-    """Time copy_in_flight for each number of blocks on a multiprocessor and of loads a thread.
-
-    order: of ORDERS. Yields rows: series, order, warps (on a multiprocessor), loads,
-    bytes_in_flight (on a multiprocessor, if every thread waits for all its loads), "timing". First
-    comes "device-to-device copy", the driver's own.
-    Raises CheckError where an output is not the input.
-    """
-    import pycuda.driver as cuda
-
-    multiprocessors = _multiprocessors()
-    rng = np.random.default_rng(25)
-    values = rng.random(cells, dtype=np.float32)
-    source, target = cuda.to_device(values), cuda.mem_alloc(values.nbytes)
-    copied = np.empty_like(values)
-
-    def verdict(name: str) -> checking.Verdict:
-        cuda.memcpy_dtoh(copied, target)
-        cuda.memset_d8(target, 0xFF, values.nbytes)  # NaN: the next copy must write everything
-        return checking.check(copied, values, rtol=0, name=name)
-
-    def clone(stream: Any) -> None:
-        cuda.memcpy_dtod_async(target, source, values.nbytes, stream)
-
-    cuda.memcpy_dtod(target, source, values.nbytes)
-    checked = verdict("device-to-device copy")
-    yield {
-        "series": "device-to-device copy",
-        "timing": timing.time_gpu(
-            clone, verdict=checked, name="device-to-device copy", budget_s=0.5
-        ),
-    }
-    arrays = {"out": target, "in": source}
-    for many in loads:
-        for count in blocks:
-            warps = count * THREADS // WARP
-            name = f"{COPY}, {order}, {warps} warps, {many} loads"
-            with Program(copy_plan(cells, count * multiprocessors, many, order)) as program:
-                program.launch(arrays, None)
-                checked = verdict(name)
-                timed = timing.time_gpu(
-                    partial(program.launch, arrays),
-                    verdict=checked,
-                    name=name,
-                    budget_s=0.3,
-                )
-            yield {
-                "series": COPY,
-                "order": order,
-                "warps": warps,
-                "loads": many,
-                "bytes_in_flight": warps * WARP * many * CELL_BYTES,
-                "timing": timed,
-            }
-    source.free()
-    target.free()
+def recorded(gpu: Device) -> Record:
+    """Return the record of `latencies`: measured on a GPU, else the repository's."""
+    if gpu.kind == "gpu":
+        return results.extend(RECORD, latencies())
+    return results.recall(RECORD)
 
 
-def _multiprocessors() -> int:
-    import pycuda.driver as cuda
-
-    return cuda.Context.get_device().get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
-
-
-def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield all rows of the record "106_waiting", measured on the selected GPU."""
-    yield {"series": "multiprocessors", "count": _multiprocessors(), "timing": None}
-    yield from latencies()
-    yield from copies()
-
-
-def measure_orders() -> Iterator[Mapping[str, Any]]:
-    """Yield all rows of the record "106_orders", measured on the selected GPU."""
-    for order in ORDERS:
-        yield from copies(loads=(ORDER_LOADS,), order=order)
-
-
-@dataclass(frozen=True)
-class Need:
-    """The demand of Little's law on one multiprocessor.
-
-    bytes_per_ns: read by it at full speed; latency_ns: of one load; bytes: to be in flight.
-    """
-
-    bytes_per_ns: float
-    latency_ns: float
-
-    @property
-    def bytes(self) -> float:
-        """The bytes that must be in flight: speed times waiting."""
-        return self.bytes_per_ns * self.latency_ns
-
-    def warps(self, loads: int) -> float:
-        """Return the warps for so many bytes in flight, with `loads` 4-byte loads in each lane."""
-        return self.bytes / (WARP * CELL_BYTES * loads)
-
-
-def need(bytes_per_s: float, latency_ns: float, multiprocessors: int) -> Need:
-    """Return the demand on one multiprocessor if the whole GPU reads `bytes_per_s`."""
-    return Need(bytes_per_s / multiprocessors * 1e-9, latency_ns)
-
-
-def access_order(order: str) -> str:
-    """Return the global loads (L) and stores (S) of copy_in_flight, as the machine code has them.
-
-    order: of ORDERS. Raises what `sass.assembled` raises.
-    """
-    (one,) = copy_plan(1, 1, ORDER_LOADS, order)
-    return sass.assembled(one.name, one.options, source=one.source).order(LDG="L", STG="S")
-
-
-def orders_table(record: Record) -> str:
-    """Return the speeds of ORDERS in percent of the driver's copy, by warps on a multiprocessor."""
+def shares(record: Record, series: str = COPY) -> dict[tuple[int, int], float]:
+    """Return a kernel's speed in percent of the driver's copy, by (warps, loads)."""
     rows = record.rows()
-    clone = min(row["median_ms"] for row in rows if row["series"] == "device-to-device copy")
-    share = {
-        (row["order"], row["warps"]): f"{100 * clone / row['median_ms']:.0f}"
+    clone = next(row for row in rows if row["series"] == DRIVER)
+    return {
+        (row["warps"], row["loads"]): 100 * clone["median_ms"] / row["median_ms"]
         for row in rows
-        if row["series"] == COPY
+        if row["series"] == series and row.get("warps")
     }
-    warps = sorted({number for _, number in share})
-    body = [(order, *(share[order, number] for number in warps)) for order in ORDERS]
-    label = f"{ORDER_LOADS} loads; % of the driver's copy"
-    head = (label, *(f"{number} warps" for number in warps))
+
+
+def speeds(times: Times, driver: Times) -> str:
+    """Return a table of speeds in percent of the driver's copy, by warps on a multiprocessor.
+
+    times: of a sweep over WARPS; driver: of the driver's copy.
+    """
+    full = driver[0].ms
+    warps = sorted({dict(one.kernel.settings)["warps"] for one in times})
+    lines: dict[str, dict[int, str]] = {}
+    for one in times:
+        state = f"{100 * full / one.ms:.0f}" if full and one.ms else "-"
+        label = NOT_YET if one.state == NOT_YET else one.kernel.label
+        lines.setdefault(label, {})[dict(one.kernel.settings)["warps"]] = state
+    body = [(label, *(cells[count] for count in warps)) for label, cells in lines.items()]
+    head = ("% of the driver's copy", *(f"{count} warps" for count in warps))
     return tables.text(head, body)
 
 
@@ -362,6 +216,33 @@ def schema_figure() -> Figure:
     styles.style(panels[1], "Four warps: while one waits, another works")
     panels[1].set_xlabel("time (a drawing, not a measurement)")
     names = ("a load starts", "the warp waits for the value", "arithmetic with the value")
+    boxes = panels[0].patches[: len(names)]
+    figure.legend(boxes, names, loc="outside lower center", ncols=len(names), frameon=False)
+    return figure
+
+
+def thread_figure() -> Figure:
+    """Draw four loads of one thread: each stored before the next one starts, and loads first."""
+    import matplotlib.pyplot as plt
+
+    start, wait, loads = 1, 9, 4  # widths of the boxes, and their number
+    figure, panels = plt.subplots(2, 1, figsize=(9, 4), layout="constrained", sharex=True)
+    for ax, apart in zip(panels, (start + wait + 1, start), strict=True):
+        for k in range(loads):
+            first = k * apart
+            store = first + start + wait
+            _box(ax, first, start, k, styles.COLOURS[0], "")
+            _box(ax, first + start, store - first - start, k, styles.PALE, "")
+            _box(ax, store, 1, k, styles.LIGHT[1], "////")
+        ax.set_yticks(range(loads), [f"k = {k}" for k in range(loads)])
+        ax.set_ylim(loads - 0.5, -0.5)
+        ax.set_xlim(0, loads * (start + wait + 1))
+        ax.tick_params(axis="y", length=0)
+        ax.set_xticks([])
+    styles.style(panels[0], "One loop: a thread waits for each of its loads")
+    styles.style(panels[1], "Loads first: it waits for all of them at the same time")
+    panels[1].set_xlabel("time (a drawing, not a measurement)")
+    names = ("a load starts", "its value is on the way", "its value is stored")
     boxes = panels[0].patches[: len(names)]
     figure.legend(boxes, names, loc="outside lower center", ncols=len(names), frameon=False)
     return figure
@@ -408,20 +289,24 @@ def latency_figure(record: Record) -> Figure:
 
 
 def copy_figure(record: Record) -> Figure:
-    """Draw the copy's speed over the warps on a multiprocessor, a line for each number of loads."""
+    """Draw the copy's speed over the warps on a multiprocessor, a line for each number of loads.
+
+    A student's copy has the same marks, empty and without lines.
+    """
     import matplotlib.pyplot as plt
 
-    share = shares(record)
+    share, yours = shares(record), shares(record, YOURS)
     figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     for number, loads in enumerate(sorted({loads for _, loads in share})):
         points = sorted((warps, value) for (warps, many), value in share.items() if many == loads)
-        ax.plot(
-            *zip(*points, strict=True),
-            color=styles.COLOURS[number],
-            marker=styles.MARKERS[number],
-            linestyle=styles.LINES[number],
-            label="1 load" if loads == 1 else f"{loads} loads",
-        )
+        look: dict[str, Any] = {
+            "color": styles.COLOURS[number],
+            "marker": styles.MARKERS[number],
+        }
+        label = "1 load" if loads == 1 else f"{loads} loads"
+        ax.plot(*_columns(points), linestyle=styles.LINES[number], label=label, **look)
+        own = sorted((warps, value) for (warps, many), value in yours.items() if many == loads)
+        ax.plot(*_columns(own), linestyle="none", markerfacecolor="none", markersize=12, **look)
     ax.axhline(100, color=styles.INK, linestyle=":")
     ax.set_xscale("log", base=2)
     warps = sorted({warps for warps, _ in share})
@@ -429,7 +314,8 @@ def copy_figure(record: Record) -> Figure:
     ax.set_ylim(0, 110)
     ax.set_xlabel("warps on a multiprocessor")
     ax.set_ylabel("percent of the driver's copy")
-    ax.legend(title="in flight, each thread", frameon=False)
+    rings = "\n(rings: yours)" if yours else ""
+    ax.legend(title=f"in flight, each thread{rings}", frameon=False)
     most, fewest = max(share), min(share)
     title = (
         f"With one load in flight, {most[0]} warps reach {share[most[0], 1]:.0f} % of the copy's "
@@ -440,29 +326,37 @@ def copy_figure(record: Record) -> Figure:
     return figure
 
 
-def flight_figure(record: Record, need: Need) -> Figure:
-    """Draw the copy's speed over the bytes in flight on a multiprocessor, beside Little's law."""
+def flight_figure(record: Record, needed: float | None = None) -> Figure:
+    """Draw the copy's speed over the bytes in flight on a multiprocessor.
+
+    needed: the bytes for full speed by Little's law, which is drawn as a line up to them; None for
+    no line.
+    """
     import matplotlib.pyplot as plt
 
-    share = shares(record)
     figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
-    for number, loads in enumerate(sorted({loads for _, loads in share})):
-        points = sorted(
-            (warps * WARP * CELL_BYTES * many / 1024, value)
-            for (warps, many), value in share.items()
-            if many == loads
-        )
-        ax.plot(
-            *zip(*points, strict=True),
-            color=styles.COLOURS[number],
-            marker=styles.MARKERS[number],
-            linestyle="none",
-            label="1 load" if loads == 1 else f"{loads} loads",
-        )
-    most = max(warps * WARP * CELL_BYTES * many for warps, many in share) / 1024
-    line = np.geomspace(0.25, most, 200)
-    law = np.minimum(100, 100 * line * 1024 / need.bytes)
-    ax.plot(line, law, color=styles.INK, linestyle="--", label="Little's law")
+    for series, fill in ((COPY, None), (YOURS, "none")):
+        share = shares(record, series)
+        for number, loads in enumerate(sorted({loads for _, loads in share})):
+            points = sorted(
+                (warps * WARP * CELL_BYTES * many / 1024, value)
+                for (warps, many), value in share.items()
+                if many == loads
+            )
+            label = "1 load" if loads == 1 else f"{loads} loads"
+            ax.plot(
+                *_columns(points),
+                color=styles.COLOURS[number],
+                marker=styles.MARKERS[number],
+                markerfacecolor=fill or styles.COLOURS[number],
+                markersize=12 if fill else 6,
+                linestyle="none",
+                label=f"{label}, yours" if fill else label,
+            )
+    if needed:
+        law = np.geomspace(0.25, 64, 200)
+        percent = np.minimum(100, 100 * law * 1024 / needed)
+        ax.plot(law, percent, color=styles.INK, linestyle="--", label="Little's law")
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.set_ylim(0, 110)
@@ -475,15 +369,8 @@ def flight_figure(record: Record, need: Need) -> Figure:
     return figure
 
 
-def shares(record: Record) -> dict[tuple[int, int], float]:
-    """Return the copy's speed in percent of the driver's copy, by (warps, loads)."""
-    rows = record.rows()
-    clone = next(row for row in rows if row["series"] == "device-to-device copy")
-    return {
-        (row["warps"], row["loads"]): 100 * clone["median_ms"] / row["median_ms"]
-        for row in rows
-        if row["series"] == COPY
-    }
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
 
 
 def _bytes_text(value: float, _: float) -> str:
@@ -491,16 +378,3 @@ def _bytes_text(value: float, _: float) -> str:
         if value >= size:
             return f"{value / size:g} {unit}"
     return f"{value:g} B"
-
-
-def main() -> None:
-    """Measure on the selected GPU and write results/106_waiting.json."""
-    from helpers.bench import results
-
-    record = results.record("106_waiting", measure, device=device.select(), lab="106_waiting")
-    for row in record.rows():
-        print({key: value for key, value in row.items() if key != "samples"})
-
-
-if __name__ == "__main__":
-    main()

@@ -27,7 +27,9 @@ KEPT = ("kernelspec", "language_info")
 
 
 def keep_metadata(root: Path) -> Callable[..., None]:
-    """A hook that Jupyter calls before it saves a file. It changes notebooks below `root` only."""
+    """Return a hook that Jupyter calls before it saves a file. It changes notebooks below `root`
+    only.
+    """
 
     def hook(model: dict, path: str, contents_manager, **_) -> None:
         file = (Path(contents_manager.root_dir) / path.strip("/")).resolve()
@@ -46,7 +48,9 @@ def keep_metadata(root: Path) -> Callable[..., None]:
 
 
 def keep_states(root: Path) -> Callable[..., None]:
-    """A hook that Jupyter calls after it has saved a file: the start page gets the labs' states."""
+    """Return a hook that Jupyter calls after it has saved a file: the start page gets the labs'
+    states.
+    """
 
     def hook(os_path: str, **_) -> None:
         file = Path(os_path).resolve()

@@ -21,7 +21,9 @@ START_PAGE = f"{copies.FOLDER}/{copies.START_PAGE}"
 
 
 def environment(outer: Mapping[str, str]) -> dict[str, str]:
-    """The variables that JupyterLab and its kernels need: where our settings and `helpers` are."""
+    """Return the variables that JupyterLab and its kernels need: where our settings and `helpers`
+    are.
+    """
     ours = {"JUPYTER_PATH": HERE / "share", "JUPYTER_CONFIG_PATH": HERE / "etc", "PYTHONPATH": ROOT}
     paths = {
         name: os.pathsep.join([str(folder), *filter(None, [outer.get(name)])])
@@ -31,7 +33,7 @@ def environment(outer: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kept(outer: Mapping[str, str]) -> dict[str, str]:
-    """A startup file of the user's own goes before ours."""
+    """Return a startup file of the user's own goes before ours."""
     return {name: outer[name] for name in ("PYTHONSTARTUP",) if outer.get(name)}
 
 
@@ -58,7 +60,7 @@ def link(prefix: Path) -> list[Path]:
 
 
 def not_writable(error: OSError, root: Path = ROOT) -> str:
-    """What to do where the students' copies cannot be written."""
+    """Return what to do where the students' copies cannot be written."""
     return (
         f"make jupyter writes your copies of the labs to {root / copies.FOLDER}, and cannot: "
         f"{error.strerror or error}.\n"

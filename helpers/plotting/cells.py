@@ -38,7 +38,7 @@ class Cells:
         return self.values[:, None] if self.upright else self.values[None]
 
     def place(self, index: tuple[int, ...]) -> tuple[int, int]:
-        """The row and the column of a cell in the picture."""
+        """Return the row and the column of a cell in the picture."""
         if len(index) == 2:
             return index[0], index[1]
         return (index[0], 0) if self.upright else (0, index[0])
@@ -173,6 +173,6 @@ def _number(ax: Axes, array: Cells, x: float, y: float, *, result: bool, arrows:
 def _middle(
     array: Cells, corner: tuple[float, float], index: tuple[int, ...]
 ) -> tuple[float, float]:
-    """The middle of a cell's upper side."""
+    """Return the middle of a cell's upper side."""
     row, column = array.place(index)
     return corner[0] + column + 0.5, corner[1] + row

@@ -20,7 +20,7 @@ def fragment(
     """Draw a matrix as a grid; the number in a cell is the lane that holds it.
 
     The shade of a cell is the register, light to dark. holder: of a cell's row and column, its lane
-    and register. lane: the one whose cells get a frame.
+    and register; (-1, 0) for a cell that nobody has. lane: the one whose cells get a frame.
     """
     rows, columns = shape
     for row, column in np.ndindex(rows, columns):
@@ -36,7 +36,7 @@ def fragment(
         ax.text(
             column + 0.5,
             row + 0.53,
-            str(owner),
+            str(owner) if owner >= 0 else "?",
             ha="center",
             va="center",
             fontsize=7,

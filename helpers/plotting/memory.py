@@ -102,7 +102,7 @@ def _chosen(
 
 
 def _pieces(request, unit: int) -> set[int]:
-    """The pieces of `unit` bytes that the lanes touch: sectors, or words."""
+    """Return the pieces of `unit` bytes that the lanes touch: sectors, or words."""
     return {
         piece
         for offset in request.offsets

@@ -16,11 +16,12 @@ LEAST = 0.01
 
 
 def resource_bars(ax: Axes, found: Bounds, *, most: int = 8, title: str = "") -> Axes:
-    """A bar for each resource that a launch asks for: how many microseconds it is busy, at least.
+    """Return a bar for each resource that a launch asks for: how many microseconds it is busy, at
+    least.
 
     found: of `Profile.bounds`. The longest bar is the bound and is filled; the others are hatched.
-    At most `most` resources are drawn, those with the longest bars. Returns ax. Raises ValueError
-    for a number of bars below 1.
+    At most `most` resources are drawn, those with the longest bars. It returns ax. Raises
+    ValueError for a number of bars below 1.
     """
     if most < 1:
         raise ValueError(f"most is {most}: draw one bar or more")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from helpers import kernels, launch, programs, simulator
+from helpers.device import Device
 from helpers.launch import Array, Launch, Plan, Prepared, Scratch
 from helpers.limits import INDICES, MAX_GRID, MAX_THREADS, MOST_SHARED_BYTES, ConvShape
 from helpers.problems import conv2d
@@ -161,6 +163,32 @@ class Tiles:
             ),
         )
         return transform(spectra, padded, signals, self.side), layer
+
+
+@dataclass(frozen=True)
+class FftLayer(conv2d.Conv2d):
+    """conv2d_fft_tiles as one of the layer's kernels: both launches, also the filter's transforms.
+
+    Its outputs on the network's layers stay within the error bound of a direct sum.
+    """
+
+    tiles: Tiles = Tiles()
+
+    def fitted(self, shape: ConvShape) -> FftLayer:
+        wide = self.tiles.outputs(shape.K)
+        return dataclasses.replace(self, tile=(wide, wide, 2 * shape.M))  # of two images
+
+    def grid(self, shape: ConvShape) -> tuple[int, int, int]:
+        return self.tiles.grid(shape)
+
+    def plan(self, shape: ConvShape) -> Plan:
+        return self.tiles.plan(shape)
+
+    def require(self, shape: ConvShape, device: Device | None = None) -> None:
+        self.tiles.require(shape)
+
+
+LAYER = FftLayer(TILES)
 
 
 def conv2d_atol(spec: Tiles, x: np.ndarray, filter: np.ndarray) -> float:

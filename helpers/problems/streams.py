@@ -296,7 +296,7 @@ def _past(clocks: Sequence[dict[int, int]], streams: Sequence[int]) -> list[list
 
 
 def _steps(engines: Sequence[str], past: Sequence[Sequence[int]]) -> list[int]:
-    """The step of each piece of work: engines work in the order of issue, after its past."""
+    """Return the step of each piece of work: engines work in the order of issue, after its past."""
     steps = [-1] * len(engines)
     queues = {
         engine: [k for k, other in enumerate(engines) if other == engine] for engine in engines

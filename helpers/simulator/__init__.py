@@ -48,7 +48,7 @@ __all__ = [
 
 
 def activate(report_leaks: bool = False) -> None:
-    """Makes `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... find the simulator.
+    """Make `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... find the simulator.
 
     report_leaks: at the end of the program, delete its variables and print the device memory that
     is still allocated to standard error: one finding ("leak") for each line that allocated some.
@@ -62,7 +62,7 @@ def activate(report_leaks: bool = False) -> None:
 
 
 def leaks() -> tuple[Finding, ...]:
-    """Returns one finding for each line of the program that allocated device memory and has not
+    """Return one finding for each line of the program that allocated device memory and has not
     freed it.
     """
     gc.collect()
@@ -93,7 +93,7 @@ def profile(
     time_limit: float | None = None,
     checks: bool = True,
 ) -> Profile:
-    """Runs kernel `name` of CUDA `source` once, and returns its counters and findings.
+    """Run kernel `name` of CUDA `source` once, and return its counters and findings.
 
     args: NumPy arrays (they are copied to the device, and copied back unless a finding stops the
     launch; arrays that overlap share their memory there), NumPy scalars, or device allocations of
@@ -126,7 +126,7 @@ def turns(
     constants: Mapping[str, np.ndarray] | None = None,
     time_limit: float | None = None,
 ) -> int:
-    """Counts how often warps turn the loops of a kernel in one launch, as the source writes them:
+    """Count how often warps turn the loops of a kernel in one launch, as the source writes them:
     before the compiler unrolls any.
 
     The arguments are those of `profile`; the arrays stay unchanged. Raises
@@ -151,7 +151,7 @@ def execute(
     sample_every: int = 1,
     time_limit: float | None = None,
 ) -> None:
-    """Runs one launch for its outputs alone: without counters, and without a look for races or for
+    """Run one launch for its outputs alone: without counters, and without a look for races or for
     elements that nobody has written. A fault or a time limit ends it, and says nothing.
 
     The arguments are those of `profile`, and so are the exceptions.
@@ -174,7 +174,7 @@ def check(
     outputs: Sequence[str] | None = None,
     time_limit: float | None = None,
 ) -> tuple[Finding, ...]:
-    """Runs one launch as `profile` does, without counting, and returns its findings: an empty tuple
+    """Run one launch as `profile` does, without counting, and return its findings: an empty tuple
     if it has no fault.
 
     outputs: names of the pointer parameters whose arrays the kernel must write completely. These
@@ -210,7 +210,7 @@ def _launch(
     as_written: bool = False,
     **more: Any,
 ) -> tuple[LaunchReport, Kernel, Extents, Extents]:
-    """Compiles a source, and runs one launch of its kernel. as_written: of the translation that
+    """Compile a source, and runs one launch of its kernel. as_written: of the translation that
     keeps the loops of the source; more: arguments of launch.launch.
     """
     if not isinstance(source, str):

@@ -78,7 +78,7 @@ class Fresh:
 
 
 def parse_argument(spec: str, rng: np.random.Generator) -> Any:
-    """Returns the argument that a SPEC describes: a NumPy scalar, an array, Fresh memory, or 0 for
+    """Return the argument that a SPEC describes: a NumPy scalar, an array, Fresh memory, or 0 for
     a null pointer. Raises Mistake.
     """
     if spec == "null":
@@ -123,7 +123,7 @@ def _array(spec: str, head: str, rest: Sequence[str], rng: np.random.Generator) 
 
 
 def _dtype(spec: str, name: str) -> tuple[type, tuple[int, ...]]:
-    """A scalar type and the lanes of a vector: float4 is (float32, (4,))."""
+    """Return a scalar type and the lanes of a vector: float4 is (float32, (4,))."""
     match = re.fullmatch(r"([a-z]+)([234]?)", name)
     if not match or match[1] not in TYPES:
         raise Mistake(
@@ -206,7 +206,7 @@ def parse_extent(text: str) -> tuple[int, ...]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit status. argparse itself exits with 2 for options
+    """Run the command line and return the exit status. argparse itself exits with 2 for options
     that it does not know.
     """
     options = _parser().parse_args(argv)
@@ -360,7 +360,7 @@ def _only_kernel(source: str, compiler: tuple[str, ...], file: str) -> str:
 
 
 def _with_file(message: str, options: argparse.Namespace) -> str:
-    """Puts the file's name into a message of the compiler, which calls the source KERNEL.cu."""
+    """Put the file's name into a message of the compiler, which calls the source KERNEL.cu."""
     return (
         re.sub(rf"\b{re.escape(options.kernel)}\.cu\b", Path(options.file).name, message)
         if options.kernel
@@ -403,7 +403,7 @@ def _show_profile(result: Profile, options: argparse.Namespace) -> int:
 
 
 def _plain(result: Profile, file: str) -> dict[str, Any]:
-    """Returns a profile as data for JSON, without the requests of the watched warp."""
+    """Return a profile as data for JSON, without the requests of the watched warp."""
     return {
         "kernel": result.kernel,
         "file": file,

@@ -34,12 +34,12 @@ class ArrayName:
 
 
 def declaration(parameter) -> str:
-    """Returns a compiler.Parameter as a source declares it: "const float* x"."""
+    """Return a compiler.Parameter as a source declares it: "const float* x"."""
     return f"{parameter.type_text} {parameter.name}".replace(" *", "*")
 
 
 def pack_arguments(parameters: Sequence, values: Sequence[bytes]) -> bytes:
-    """Returns the values of a launch as one block of bytes, each at the offset of its parameter (a
+    """Return the values of a launch as one block of bytes, each at the offset of its parameter (a
     compiler.Parameter).
     """
     packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
@@ -49,7 +49,7 @@ def pack_arguments(parameters: Sequence, values: Sequence[bytes]) -> bytes:
 
 
 def pointers(kernel, packed: bytes) -> dict[str, int]:
-    """Returns the addresses that a launch passes for its pointer parameters, by parameter name."""
+    """Return the addresses that a launch passes for its pointer parameters, by parameter name."""
     return {
         parameter.name: int.from_bytes(packed[parameter.offset : parameter.offset + 8], "little")
         for parameter in kernel.parameters
@@ -58,7 +58,7 @@ def pointers(kernel, packed: bytes) -> dict[str, int]:
 
 
 def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, ArrayName]:
-    """Returns the arrays of a launch by the machine's numbers for them: those of `names` (address
+    """Return the arrays of a launch by the machine's numbers for them: those of `names` (address
     -> name), of the pointer parameters, and the variables.
     """
     arrays: dict[int, ArrayName] = {}
@@ -94,12 +94,12 @@ def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, Ar
 
 
 def _element(type_text: str) -> str:
-    """Returns the type that a pointer points to, without qualifiers: "const float*" -> "float"."""
+    """Return the type that a pointer points to, without qualifiers: "const float*" -> "float"."""
     return " ".join(word for word in type_text.replace("*", " ").split() if word not in _QUALIFIERS)
 
 
 def plain_name(symbol: str) -> str:
-    """Returns the source's name of a variable that the compiler does not describe: "_ZZ1kE4tile" is
+    """Return the source's name of a variable that the compiler does not describe: "_ZZ1kE4tile" is
     tile (Itanium C++ ABI, 5.1.6).
     """
     match = re.search(r"E(\d+)([A-Za-z_]\w*)$", symbol)
@@ -107,7 +107,7 @@ def plain_name(symbol: str) -> str:
 
 
 def shared_array(variable, nbytes: int) -> ArrayName:
-    """Returns a static shared variable of `nbytes`. variable: the compiler's description, or only
+    """Return a static shared variable of `nbytes`. variable: the compiler's description, or only
     the symbol.
     """
     if isinstance(variable, str):
@@ -118,7 +118,7 @@ def shared_array(variable, nbytes: int) -> ArrayName:
 
 
 def dynamic_array(variables, nbytes: int) -> ArrayName:
-    """Returns the dynamic shared memory of a launch. variables: the extern arrays that name it (all
+    """Return the dynamic shared memory of a launch. variables: the extern arrays that name it (all
     begin at its first byte).
     """
     names = "/".join(dict.fromkeys(variable.name for variable in variables)) or DYNAMIC_SHARED

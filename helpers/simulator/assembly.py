@@ -8,11 +8,15 @@ made when somebody asks for them. The programs ptxas and nvdisasm come with two 
 from __future__ import annotations
 
 import base64
+import io
 import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from . import compiler_cache, toolkit
 from .compiler import Compiled
@@ -51,7 +55,7 @@ class Resources:
 
 
 def resources(compiled: Compiled) -> dict[str, Resources]:
-    """Returns the resources of each kernel by its mangled name.
+    """Return the resources of each kernel by its mangled name.
 
     Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError if its wheel is
     not installed.
@@ -59,8 +63,8 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
     cubin, log = _assembled(
         compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
     )
-    sections = dict(_sections(cubin))
-    names = _symbols(sections)
+    sections = _sections(cubin)
+    names = _symbols(cubin)
     values = {
         (attribute, names[symbol]): value
         for attribute, data in _attributes(sections.get(".nv.info", b""))
@@ -87,7 +91,7 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
 
 
 def sass(compiled: Compiled) -> str | None:
-    """Returns the machine code of all kernels with its source lines; None if nvdisasm or ptxas is
+    """Return the machine code of all kernels with its source lines; None if nvdisasm or ptxas is
     not installed.
 
     Raises CompileFailed with the assembler's words.
@@ -96,7 +100,7 @@ def sass(compiled: Compiled) -> str | None:
 
 
 def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
-    """Returns the memory accesses in the machine code of a kernel (by its mangled name), by line of
+    """Return the memory accesses in the machine code of a kernel (by its mangled name), by line of
     the PTX; None if nvdisasm or ptxas is not installed or refuses the program.
     """
     parts = [compiled.ptx, compiled.architecture, str(compiled.registers), str(compiled.contract)]
@@ -116,7 +120,7 @@ def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
 
 
 def _accesses(compiled: Compiled) -> dict[str, machine_code.Lines] | None:
-    """Returns the accesses by section and line: from the cubin's bytes if `ptx.cubin` knows all its
+    """Return the accesses by section and line: from the cubin's bytes if `ptx.cubin` knows all its
     instructions, else from a listing; None if a program is not installed.
     """
     if toolkit.program("nvdisasm") is None or toolkit.program("ptxas") is None:
@@ -124,9 +128,9 @@ def _accesses(compiled: Compiled) -> dict[str, machine_code.Lines] | None:
     binary, _ = _assembled(
         compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
     )
-    sections = dict(_sections(binary))
+    sections = _sections(binary)
     try:
-        return cubin.accesses(sections, _symbols(sections))
+        return cubin.accesses(sections, _symbols(binary))
     except cubin.NotRead:
         listing = _listing(compiled, "--print-line-info-ptx")
     return machine_code.accesses(listing) if listing is not None else None
@@ -138,7 +142,7 @@ def with_lines_of_ptx(compiled: Compiled) -> str | None:
 
 
 def _listing(compiled: Compiled, lines: str) -> str | None:
-    """Returns the machine code as text; lines: nvdisasm's option for the lines of the source or of
+    """Return the machine code as text; lines: nvdisasm's option for the lines of the source or of
     the PTX.
 
     The cache keeps it, because nvdisasm takes 0.4 s to start.
@@ -167,7 +171,7 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
 
 @lru_cache(maxsize=16)
 def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> tuple[bytes, str]:
-    """Returns the cubin and the messages of ptxas."""
+    """Return the cubin and the messages of ptxas."""
     parts = [ptx, architecture, str(registers), str(contract), repr(toolkit.versions())]
     key = compiler_cache.key_of(parts)
     record = compiler_cache.load("cubin", key)
@@ -214,32 +218,21 @@ def _product(extents: tuple[int, ...]) -> int:
 # ---- the cubin, an ELF file ----
 
 
-def _sections(elf: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yields name and contents of each section; a section without contents in the file is filled
-    with zeros.
-    """
-    table, size, count, names = (
-        *struct.unpack_from("<Q", elf, 40),
-        *struct.unpack_from("<HHH", elf, 58),
-    )
-    headers = [struct.unpack_from("<IIQQQQIIQQ", elf, table + k * size) for k in range(count)]
-    at = headers[names][4]
-    for name, kind, _, _, offset, length, *_ in headers:
-        end = elf.index(0, at + name)
-        yield (
-            elf[at + name : end].decode(),
-            bytes(length) if kind == 8 else elf[offset : offset + length],
-        )
+def _sections(elf: bytes) -> dict[str, bytes]:
+    """Return the contents of each section by its name; of one without contents, zeros."""
+    return {one.name: one.data() for one in ELFFile(io.BytesIO(elf)).iter_sections()}
 
 
-def _symbols(sections: dict[str, bytes]) -> list[str]:
-    table, strings = sections.get(".symtab", b""), sections.get(".strtab", b"")
-    starts = [struct.unpack_from("<I", table, at)[0] for at in range(0, len(table), 24)]
-    return [strings[start : strings.index(0, start)].decode() for start in starts]
+def _symbols(elf: bytes) -> list[str]:
+    """Return the names of the symbols by their numbers."""
+    table = ELFFile(io.BytesIO(elf)).get_section_by_name(".symtab")
+    if not isinstance(table, SymbolTableSection):
+        return []
+    return [one.name for one in table.iter_symbols()]
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields (attribute, value) of a .nv.info section."""
+    """Yield (attribute, value) of a .nv.info section."""
     at = 0
     while at + 4 <= len(data):
         form, attribute, size = struct.unpack_from("<BBH", data, at)

@@ -32,7 +32,7 @@ class CarefulTranslation:
         self.needed: tuple[str, ...] = ()
 
     def begin(self, compiler: str) -> None:
-        """Starts the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler."""
+        """Start the compilation by "nvrtc" or "nvcc" in a thread, once for each compiler."""
         if compiler not in self._by:
             self._by[compiler] = Future()
             # No pool of Python's: a pool takes nothing after the main thread's end, and a thread of
@@ -42,7 +42,7 @@ class CarefulTranslation:
             ).start()
 
     def ptx(self, compiler: str, other: str) -> str:
-        """Returns the PTX of `compiler` with the names of the `other` PTX, which the same compiler
+        """Return the PTX of `compiler` with the names of the `other` PTX, which the same compiler
         wrote; "" if the compiler refuses the text.
         """
         self.begin(compiler)

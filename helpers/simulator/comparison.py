@@ -36,14 +36,14 @@ class ProfileComparison:
         return self.before, self.after
 
     def ratio(self, counter: str) -> float:
-        """Returns before / after: 4.0 means four times fewer after, inf means none after, nan means
+        """Return before / after: 4.0 means four times fewer after, inf means none after, nan means
         none before and after.
         """
         first, second = next(((a, b) for name, a, b in self.rows if name == counter), (0, 0))
         return first / second if second else float("inf") if first else float("nan")
 
     def sentences(self) -> tuple[str, ...]:
-        """Returns one sentence for each counter that differs, the largest change first."""
+        """Return one sentence for each counter that differs, the largest change first."""
         changed = [(name, a, b) for name, a, b in self.rows if a != b]
         changed.sort(
             key=lambda row: (
@@ -53,7 +53,7 @@ class ProfileComparison:
         return tuple(_change(*row) for row in changed) or ("no counter differs",)
 
     def to_dict(self) -> dict:
-        """Returns plain values for a file."""
+        """Return plain values for a file."""
         rows = [{"counter": name, "before": a, "after": b} for name, a, b in self.rows]
         return {"before": self.before.to_dict(), "after": self.after.to_dict(), "rows": rows}
 

@@ -87,7 +87,7 @@ class Compiled:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Compiled:
-        """Raises TypeError, KeyError and ValueError if `data` does not come from `to_dict`."""
+        """Raise TypeError, KeyError and ValueError if `data` does not come from `to_dict`."""
         kernels = tuple(
             KernelInfo(
                 **{**kernel, "parameters": tuple(Parameter(**p) for p in kernel["parameters"])}
@@ -114,7 +114,7 @@ def compile_source(
     extern_c: bool = False,
     compiler: str = "",
 ) -> Compiled:
-    """Compiles CUDA `source`, or takes it from the cache.
+    """Compile CUDA `source`, or takes it from the cache.
 
     options: options of nvcc, see compiler_options; file: the source's name in messages, with the
     folder in which the compiler looks for its includes; extern_c: put the source into extern "C",
@@ -135,7 +135,7 @@ def compile_source(
 
 
 def _folders(file: str, options: Options) -> list[Path]:
-    """Returns the folders of the files that a source may include: its own, if it has one, and those
+    """Return the folders of the files that a source may include: its own, if it has one, and those
     of -I.
     """
     own = Path(file).parent if "/" in file and Path(file).is_file() else None
@@ -169,7 +169,7 @@ def _compiled(
 
 
 def _named(compiled: Compiled, file: str) -> Compiled:
-    """Returns what a text with this name would have been compiled to."""
+    """Return what a text with this name would have been compiled to."""
     return replace(
         compiled,
         file=file,
@@ -183,7 +183,7 @@ def _named(compiled: Compiled, file: str) -> Compiled:
 
 
 def _kept(text: front_ends.Text, compiler: str) -> Compiled:
-    """Returns the compiled text from the cache, or compiles it and keeps it there."""
+    """Return the compiled text from the cache, or compile it and keep it there."""
     key = compiler_cache.key_of(
         [
             text.source,
@@ -208,7 +208,7 @@ def _kept(text: front_ends.Text, compiler: str) -> Compiled:
 
 
 def careful_ptx(compiled: Compiled) -> str:
-    """Returns the PTX of the careful translation (careful.py), "" if there is none."""
+    """Return the PTX of the careful translation (careful.py), "" if there is none."""
     if compiled.careful is None:
         return ""
     return named_later.renamed(
@@ -244,7 +244,7 @@ def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) 
 
 
 def _unused_templates(source: str, kernels: tuple[KernelInfo, ...]) -> tuple[str, ...]:
-    """Returns the names of the source's kernel templates that have no .entry."""
+    """Return the names of the source's kernel templates that have no .entry."""
     if "template" not in source:
         return ()
     code, names = includes.without_comments(source), []

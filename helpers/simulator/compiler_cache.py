@@ -22,7 +22,7 @@ FORMAT = 7
 
 
 def key_of(parts: Iterable[str]) -> str:
-    """Returns 32 hexadecimal digits of sha256 over `parts`; their order counts."""
+    """Return 32 hexadecimal digits of sha256 over `parts`; their order counts."""
     digest = hashlib.sha256(str(FORMAT).encode())
     for part in parts:
         encoded = part.encode(errors="surrogatepass")
@@ -33,7 +33,7 @@ def key_of(parts: Iterable[str]) -> str:
 
 
 def load(kind: str, key: str) -> dict[str, Any] | None:
-    """Returns the record that is stored under `kind` and `key`, None if there is no whole one."""
+    """Return the record that is stored under `kind` and `key`, None if there is no whole one."""
     try:
         text = _path(kind, key).read_text(encoding="utf-8")
         digest, _, body = text.partition("\n")
@@ -46,7 +46,7 @@ def load(kind: str, key: str) -> dict[str, Any] | None:
 
 
 def store(kind: str, key: str, record: Mapping[str, Any]) -> None:
-    """Stores a whole record or nothing: writes it to a temporary file and then renames the file."""
+    """Store a whole record or nothing: writes it to a temporary file and then renames the file."""
     try:
         path = _path(kind, key)
         body = json.dumps(record)

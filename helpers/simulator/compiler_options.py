@@ -79,7 +79,7 @@ class Options:
 
 
 def read(options: Sequence[object]) -> Options:
-    """Reads nvcc's options as PyCUDA takes them: a list of words, in which a word may be the value
+    """Read nvcc's options as PyCUDA takes them: a list of words, in which a word may be the value
     of the option before it.
 
     Raises toolchain.CompileFailed for an unknown option, for an option without its value, and for a
@@ -124,7 +124,7 @@ def read(options: Sequence[object]) -> Options:
 
 
 def require_folders(options: Sequence[object]) -> None:
-    """Raises ValueError if a folder of -I is missing: a compiler says nothing of it, and misses the
+    """Raise ValueError if a folder of -I is missing: a compiler says nothing of it, and miss the
     headers. Raises CompileFailed as `read` does.
     """
     for path in read(options).include_paths:
@@ -137,7 +137,7 @@ def require_folders(options: Sequence[object]) -> None:
 
 
 def _next(words: list[str]) -> tuple[str, str]:
-    """Removes the next option from `words` and returns its name and value; ("", "") if it has no
+    """Remove the next option from `words` and return its name and value; ("", "") if it has no
     effect.
     """
     word = words.pop(0).strip()
@@ -174,7 +174,7 @@ def _value(name: str, words: list[str]) -> str:
 
 
 def _definition(text: str) -> str:
-    """Returns the preprocessor line of `-Dtext`. NVRTC's own headers do not see a macro in a line,
+    """Return the preprocessor line of `-Dtext`. NVRTC's own headers do not see a macro in a line,
     but would see one on the command line.
     """
     name, equals, value = text.partition("=")

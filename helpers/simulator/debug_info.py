@@ -130,11 +130,11 @@ class DebugInfo:
     members: tuple[Member, ...] = ()
 
     def of_symbol(self, symbol: str) -> Variable | None:
-        """Returns the variable with this name in the PTX, None if there is none."""
+        """Return the variable with this name in the PTX, None if there is none."""
         return next((v for v in self.variables if v.symbol == symbol and v.space != "local"), None)
 
     def locals_of(self, function: str) -> tuple[Variable, ...]:
-        """Returns the local arrays of a function by its mangled name, in the source's order."""
+        """Return the local arrays of a function by its mangled name, in the source's order."""
         return tuple(v for v in self.variables if v.space == "local" and v.function == function)
 
     def to_dict(self) -> dict:
@@ -149,7 +149,7 @@ class DebugInfo:
 
 
 def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], DebugInfo]:
-    """Returns the kernels and variables of `ptx`, named as in the DWARF of `debug_ptx` ("" if there
+    """Return the kernels and variables of `ptx`, named as in the DWARF of `debug_ptx` ("" if there
     is none).
     """
     dwarf = Dwarf(debug_ptx)
@@ -159,7 +159,7 @@ def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], D
 
 
 def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]]:
-    """Returns name, file and line of each function that a kernel of a debug compilation calls,
+    """Return name, file and line of each function that a kernel of a debug compilation calls,
     directly or through other functions.
     """
     dwarf, places = Dwarf(debug_ptx), list(functions(debug_ptx))
@@ -206,7 +206,7 @@ class _Symbol:
 
 
 def functions(ptx: str) -> Iterator[tuple[str, str, int]]:
-    """Yields (kind, name, position) of each .entry and .func, in order."""
+    """Yield (kind, name, position) of each .entry and .func, in order."""
     for match in _PTX_FUNCTION.finditer(ptx):
         if (name := _NAME_OF_FUNCTION.match(match["rest"])) or (
             name := _NAME_OF_FUNCTION.match(ptx[match.end() :].lstrip())
@@ -244,7 +244,7 @@ def _symbols(ptx: str) -> Iterator[_Symbol]:
 
 
 def _parameter_sizes(ptx: str, start: int) -> list[tuple[int, int, bool]]:
-    """Returns (bytes, offset, whether it is a floating-point number) of each parameter of the
+    """Return (bytes, offset, whether it is a floating-point number) of each parameter of the
     .entry at `start`.
     """
     end = ptx.find("{", start)
@@ -354,7 +354,7 @@ def _variables(ptx: str, dwarf: Dwarf) -> Iterator[Variable]:
 
 
 def _members(variables: Iterable[Variable], dwarf: Dwarf) -> Iterator[Member]:
-    """Yields the arrays inside variables that are structures."""
+    """Yield the arrays inside variables that are structures."""
     for variable in variables:
         kind = dwarf.structures.get(variable.element)
         is_plain = not variable.extents and variable.space != "local"
@@ -381,7 +381,7 @@ def _same_size(
     function: str,
     taken: dict[tuple[str, str, int], int],
 ) -> tuple[str, Type] | None:
-    """Returns the variable of this name and size. If one function has several, returns the first
+    """Return the variable of this name and size. If one function has several, returns the first
     that no other symbol has.
     """
     fitting = [(n, kind) for n, kind, _ in variables if n == name and kind.total == symbol.nbytes]
@@ -417,12 +417,12 @@ def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str)
 
 
 def with_short_paths(ptx: str, file: str) -> str:
-    """Returns the PTX with the file names of findings in its `.file` lines."""
+    """Return the PTX with the file names of findings in its `.file` lines."""
     return _FILE_LINE.sub(lambda m: f'{m[1]}"{short_path(m[2], file)}"', ptx)
 
 
 def short_path(path: str, file: str) -> str:
-    """Returns a file's name in findings: `file` for the source, the last part of the path for a
+    """Return a file's name in findings: `file` for the source, the last part of the path for a
     header.
     """
     if path == file or path.endswith("/" + file):

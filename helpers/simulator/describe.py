@@ -23,7 +23,7 @@ _Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
 
 
 def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
-    """Returns the machine's finding in words, None if a second look shows that it is no fault."""
+    """Return the machine's finding in words, None if a second look shows that it is no fault."""
     describer = _Describer(raw, scene)
     if raw.kind == Kind.BARRIER_CALLERS and describer.is_one_barrier():
         return None

@@ -2,11 +2,13 @@
 source.
 
 The compiler lists the sections' bytes as text, with the names of symbols in place of addresses.
-This module reads the forms of versions 2 to 4.
+pyelftools decodes the bytes; this module says what the entries mean for a kernel.
 """
 
 from __future__ import annotations
 
+import inspect
+import io
 import math
 import re
 from collections.abc import Iterator
@@ -14,23 +16,56 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.dwarf.compileunit import CompileUnit
+from elftools.dwarf.die import AttributeValue
+from elftools.dwarf.dwarf_expr import DWARFExprParser
+from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
+
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 
+# The tags and attributes that are read, in words of this module.
 _TAGS = {
-    0x01: "array", 0x02: "class", 0x04: "enumeration", 0x05: "parameter", 0x0B: "block",
-    0x0D: "member", 0x1C: "base class",
-    0x0F: "pointer", 0x10: "reference", 0x11: "unit", 0x13: "structure", 0x16: "typedef",
-    0x17: "union", 0x21: "subrange", 0x24: "base", 0x26: "const", 0x2E: "function",
-    0x34: "variable", 0x35: "volatile", 0x37: "restrict", 0x42: "rvalue reference",
-}  # fmt: skip
+    "DW_TAG_array_type": "array",
+    "DW_TAG_class_type": "class",
+    "DW_TAG_enumeration_type": "enumeration",
+    "DW_TAG_formal_parameter": "parameter",
+    "DW_TAG_lexical_block": "block",
+    "DW_TAG_member": "member",
+    "DW_TAG_inheritance": "base class",
+    "DW_TAG_pointer_type": "pointer",
+    "DW_TAG_reference_type": "reference",
+    "DW_TAG_rvalue_reference_type": "rvalue reference",
+    "DW_TAG_structure_type": "structure",
+    "DW_TAG_typedef": "typedef",
+    "DW_TAG_union_type": "union",
+    "DW_TAG_subrange_type": "subrange",
+    "DW_TAG_base_type": "base",
+    "DW_TAG_const_type": "const",
+    "DW_TAG_subprogram": "function",
+    "DW_TAG_variable": "variable",
+    "DW_TAG_volatile_type": "volatile",
+    "DW_TAG_restrict_type": "restrict",
+}
 _ATTRIBUTES = {
-    0x02: "location", 0x03: "name", 0x0B: "bytes", 0x0C: "bit place", 0x0D: "bits",
-    0x2F: "upper", 0x31: "origin", 0x37: "count",
-    0x38: "place",
-    0x3A: "file", 0x3B: "line", 0x3E: "encoding", 0x47: "specification", 0x49: "type",
-    0x6E: "linkage", 0x2007: "linkage",
-}  # fmt: skip
-_FLOATING, _ADDRESS, _PLUS = 0x04, 0x03, 0x23
+    "DW_AT_location": "location",
+    "DW_AT_name": "name",
+    "DW_AT_byte_size": "bytes",
+    "DW_AT_bit_offset": "bit place",
+    "DW_AT_bit_size": "bits",
+    "DW_AT_upper_bound": "upper",
+    "DW_AT_abstract_origin": "origin",
+    "DW_AT_count": "count",
+    "DW_AT_data_member_location": "place",
+    "DW_AT_decl_file": "file",
+    "DW_AT_decl_line": "line",
+    "DW_AT_encoding": "encoding",
+    "DW_AT_specification": "specification",
+    "DW_AT_type": "type",
+    "DW_AT_linkage_name": "linkage",
+    "DW_AT_MIPS_linkage_name": "linkage",
+}
+_FLOATING, _ADDRESS = 0x04, 0x03
 _MOST_LEVELS = 64  # levels of pointers, arrays and names in one type
 _MOST_NUMBERS = 64  # in the layout of one type
 _POINTERS = ("pointer", "reference", "rvalue reference")
@@ -95,8 +130,8 @@ class Dwarf:
         self._entries: list[Entry] = []
         self._at: dict[int, int] = {}  # offset in .debug_info -> position in _entries
         self._types: dict[int, Type] = {}
-        # Reading ends at an unknown form; the entries before it are valid.
-        with suppress(IndexError, KeyError, ValueError):
+        # Reading ends at what is no DWARF; the entries before it are valid.
+        with suppress(DWARFError, ELFError, KeyError, ValueError):
             self._read(*(self._section(ptx, name) for name in ("info", "abbrev", "str")))
         self._children: dict[int, list[int]] = {}
         for position, entry in enumerate(self._entries):
@@ -136,38 +171,23 @@ class Dwarf:
         self._names.append(item)
         return len(self._names).to_bytes(width, "little")
 
-    def _read(self, info: bytes, abbrev: bytes, strings: bytes) -> None:
-        unit = 0
-        while unit + 11 <= len(info):
-            length, table = (
-                int.from_bytes(info[unit : unit + 4], "little"),
-                int.from_bytes(info[unit + 6 : unit + 10], "little"),
-            )
-            end = unit + 4 + length
-            self._read_unit(info, strings, _abbreviations(abbrev, table), unit, end)
-            unit = end
-
-    def _read_unit(self, info: bytes, strings: bytes, forms: dict, unit: int, end: int) -> None:
-        at, parents = unit + 11, [-1]
-        while at < end:
-            offset = at
-            code, at = _leb128(info, at)
-            if code == 0:
-                parents[1:] = parents[1:-1]
-                continue
-            tag, has_children, attributes = forms[code]
-            entry = Entry(tag, parents[-1])
-            for name, form in attributes:
-                value, at = _attribute(info, strings, at, form, unit)
-                if name:
-                    entry.values[name] = value
-            self._at[offset] = len(self._entries)
-            self._entries.append(entry)
-            if has_children:
-                parents.append(len(self._entries) - 1)
+    def _read(self, info: bytes, abbreviations: bytes, strings: bytes) -> None:
+        for unit in _dwarf_info(info, abbreviations, strings).iter_CUs():
+            for die in unit.iter_DIEs():
+                if die.is_null():
+                    continue
+                parent = die.get_parent()
+                entry = Entry(
+                    _TAGS.get(str(die.tag), "other"), self._at[parent.offset] if parent else -1
+                )
+                for attribute in die.attributes.values():
+                    if attribute.name in _ATTRIBUTES:
+                        entry.values[_ATTRIBUTES[attribute.name]] = _value_of(attribute, unit)
+                self._at[die.offset] = len(self._entries)
+                self._entries.append(entry)
 
     def _symbol(self, entry: Entry) -> str:
-        """Returns the symbol in a variable's location, "" if the variable has none of its own."""
+        """Return the symbol in a variable's location, "" if the variable has none of its own."""
         location = entry.values.get("location")
         if not isinstance(location, bytes) or len(location) != 9 or location[0] != _ADDRESS:
             return ""
@@ -175,16 +195,16 @@ class Dwarf:
         return self._names[number - 1] if 0 < number <= len(self._names) else ""
 
     def of_symbol(self, symbol: str) -> tuple[str, Type] | None:
-        """Returns name and type of the variable with this symbol, None if there is none."""
+        """Return name and type of the variable with this symbol, None if there is none."""
         entry = self._by_symbol.get(symbol)
         return (entry.text("name"), self.type_of(entry)) if entry is not None else None
 
     def _inside(self, position: int) -> Iterator[tuple[int, Entry]]:
-        """Yields the entries directly inside the one at `position`, with their positions."""
+        """Yield the entries directly inside the one at `position`, with their positions."""
         return ((k, self._entries[k]) for k in self._children.get(position, []))
 
     def parameters(self, function: str) -> list[tuple[str, Type]]:
-        """Returns names and types of a function's parameters, in order."""
+        """Return names and types of a function's parameters, in order."""
         inside = self._inside(self.functions.get(function, -2))
         return [
             (entry.text("name"), self.type_of(entry))
@@ -193,7 +213,7 @@ class Dwarf:
         ]
 
     def variables_in(self, function: str) -> list[tuple[str, Type, bool]]:
-        """Returns the variables that a function declares, in the order of the source: name, type,
+        """Return the variables that a function declares, in the order of the source: name, type,
         and whether it has a place in memory.
         """
         variables: list[tuple[str, Type, bool]] = []
@@ -217,12 +237,12 @@ class Dwarf:
         return self._entries[position] if position is not None else None
 
     def type_of(self, entry: Entry) -> Type:
-        """Returns the type of a variable or parameter."""
+        """Return the type of a variable or parameter."""
         entry = self._with_type(entry)
         return self._type(entry.number("type"), 0) if "type" in entry.values else UNKNOWN
 
     def _with_type(self, entry: Entry) -> Entry:
-        """Returns the entry that has the type: this one, or the declaration that it refers to."""
+        """Return the entry that has the type: this one, or the declaration that it refers to."""
         for link in ("origin", "specification"):
             if "type" not in entry.values and link in entry.values:
                 entry = self._entries[self._at[entry.number(link)]]
@@ -268,7 +288,7 @@ class Dwarf:
         return Type(name, entry.number("bytes"), floating=floating)
 
     def layouts_of_parameters(self, function: str) -> list[str]:
-        """Returns the numbers in the types of a function's parameters, in order: of a pointer, in
+        """Return the numbers in the types of a function's parameters, in order: of a pointer, in
         what it points to.
 
         Each number has NumPy's code and its offset in bytes: "f4@0 f4@4" for a float2. The text is
@@ -283,7 +303,7 @@ class Dwarf:
         return layouts
 
     def layout_of_symbol(self, symbol: str) -> str:
-        """Returns the numbers in the elements of the variable with this symbol, as
+        """Return the numbers in the elements of the variable with this symbol, as
         `layouts_of_parameters` has them.
         """
         entry = self._by_symbol.get(symbol)
@@ -299,7 +319,7 @@ class Dwarf:
         return self._plain(self._entries[kind]) if kind is not None else None
 
     def _plain(self, entry: Entry) -> int | None:
-        """Returns the position of the type of an entry, behind qualifiers and typedefs; None for
+        """Return the position of the type of an entry, behind qualifiers and typedefs; None for
         void.
         """
         for _ in range(_MOST_LEVELS):
@@ -312,7 +332,7 @@ class Dwarf:
         return None
 
     def _numbers(self, position: int | None, level: int) -> list[tuple[int, str]] | None:
-        """Returns offset and code of each number in the type at a position, None if they are not
+        """Return offset and code of each number in the type at a position, None if they are not
         known.
         """
         if position is None or level > _MOST_LEVELS:
@@ -352,14 +372,14 @@ class Dwarf:
             inner = self._numbers(self._plain(member), level + 1)
             if inner is None or "bits" in member.values:
                 return None
-            start = _offset(member.values["place"])
+            start = member.number("place")
             numbers += [(start + offset, code) for offset, code in inner]
             if len(numbers) > _MOST_NUMBERS:
                 return None
         return numbers or None
 
     def _used_bits(self, position: int) -> bytes:
-        """Returns for each byte of the type at `position` the bits that a program sets when it sets
+        """Return for each byte of the type at `position` the bits that a program sets when it sets
         all members. In a union it sets one member: only what all have in common.
         """
         entry = self._entries[position]
@@ -382,7 +402,7 @@ class Dwarf:
             kind = self._at.get(inner.number("type"))
             of_member = self._used_bits(kind) if kind is not None else b""
             bits = int.from_bytes(of_member, "little")
-            shift = 8 * _offset(inner.values.get("place"))
+            shift = 8 * inner.number("place")
             if "bits" in inner.values:  # their place is counted from the highest bit of the word
                 width = inner.number("bits")
                 shift += 8 * len(of_member) - inner.number("bit place") - width
@@ -398,7 +418,7 @@ class Dwarf:
             if entry.tag not in ("structure", "class") or not entry.number("bytes"):
                 continue
             members = tuple(
-                (inner.text("name"), _offset(inner.values.get("place")), self.type_of(inner))
+                (inner.text("name"), inner.number("place"), self.type_of(inner))
                 for _, inner in self._inside(position)
                 if inner.tag == "member"
             )
@@ -409,94 +429,34 @@ class Dwarf:
         return {name: kind for name, kind in by_name.items() if name and kind is not None}
 
 
-def _abbreviations(data: bytes, at: int) -> dict[int, tuple[str, bool, list[tuple[str, int]]]]:
-    """Reads the table of abbreviations at `at`: code -> tag, whether children follow, and names and
-    forms of the attributes.
+def _dwarf_info(info: bytes, abbreviations: bytes, strings: bytes) -> DWARFInfo:
+    """Return pyelftools' reader of three sections; there are no others."""
+    sections = {
+        f"debug_{name}_sec": DebugSectionDescriptor(
+            io.BytesIO(data), f".debug_{name}", None, len(data), 0
+        )
+        for name, data in (("info", info), ("abbrev", abbreviations), ("str", strings))
+    }
+    config = DwarfConfig(little_endian=True, machine_arch="x64", default_address_size=8)
+    absent = dict.fromkeys(list(inspect.signature(DWARFInfo).parameters)[1:])
+    return DWARFInfo(config, **absent | sections)
+
+
+def _value_of(attribute: AttributeValue, unit: CompileUnit) -> int | str | bytes:
+    """Return a name as text, a reference as an offset in .debug_info, an expression as its bytes,
+    and the place of a member as a number.
     """
-    table = {}
-    while at < len(data):
-        code, at = _leb128(data, at)
-        if code == 0:
-            break
-        tag, at = _leb128(data, at)
-        has_children, at, attributes = bool(data[at]), at + 1, []
-        while True:
-            name, at = _leb128(data, at)
-            form, at = _leb128(data, at)
-            if not name and not form:
-                break
-            attributes.append((_ATTRIBUTES.get(name, ""), form))
-        table[code] = (_TAGS.get(tag, "other"), has_children, attributes)
-    return table
-
-
-def _leb128(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
-_FIXED = {
-    0x01: 8,
-    0x05: 2,
-    0x06: 4,
-    0x07: 8,
-    0x0B: 1,
-    0x0C: 1,
-    0x10: 4,
-    0x17: 4,
-}  # forms of plain numbers -> bytes
-_BLOCKS = {0x03: 2, 0x04: 4, 0x0A: 1}  # -> bytes of the length
-_REFERENCES = {0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}
-
-
-def _attribute(
-    info: bytes, strings: bytes, at: int, form: int, unit: int
-) -> tuple[int | str | bytes, int]:
-    """Returns the value of an attribute at `at`, and the offset of the next one. Raises KeyError
-    for an unknown form.
-    """
-    if form == 0x08:
-        end = info.index(0, at)
-        return info[at:end].decode(errors="replace"), end + 1
-    if form == 0x0E:
-        start = int.from_bytes(info[at : at + 4], "little")
-        return strings[start : strings.index(0, start)].decode(errors="replace"), at + 4
-    if form in _FIXED:
-        return int.from_bytes(info[at : at + _FIXED[form]], "little"), at + _FIXED[form]
-    if form in _REFERENCES:
-        return unit + int.from_bytes(info[at : at + _REFERENCES[form]], "little"), at + _REFERENCES[
-            form
-        ]
-    if form in _BLOCKS:
-        start = at + _BLOCKS[form]
-        end = start + int.from_bytes(info[at:start], "little")
-        return info[start:end], end
-    if form in (0x0D, 0x0F):
-        return _leb128(info, at)
-    if form == 0x15:
-        value, at = _leb128(info, at)
-        return unit + value, at
-    if form == 0x18:
-        length, at = _leb128(info, at)
-        return info[at : at + length], at + length
-    if form == 0x19:
-        return 1, at
-    raise KeyError(form)
-
-
-def _offset(place: int | str | bytes | None) -> int:
-    """Returns the bytes from a structure's start: `place` is a number, or an operation that adds
-    one.
-    """
-    if isinstance(place, bytes) and place[:1] == bytes([_PLUS]):
-        return _leb128(place, 1)[0]
-    return place if isinstance(place, int) else 0
+    value = attribute.value
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, list):
+        if attribute.name == "DW_AT_data_member_location":
+            (plus,) = DWARFExprParser(unit.structs).parse_expr(value)
+            return plus.args[0]
+        return bytes(value)
+    if attribute.form.startswith("DW_FORM_ref") and attribute.form != "DW_FORM_ref_addr":
+        return unit.cu_offset + value
+    return int(value)
 
 
 def _extent(subrange: Entry) -> int:

@@ -45,6 +45,11 @@ from .toolchain import CompileFailed
 _NOTES = "notes"
 _SHARED_SPACE = 2  # StateSpace in machine/program.h
 _ASSERTFAIL = -1 - BUILTINS.index("__assertfail")  # target of a call of it
+# Functions of the runtime, as a source calls them: by the targets of their calls.
+_RUNTIME = {
+    -1 - BUILTINS.index(name): words
+    for name, words in (("vprintf", "printf"), ("malloc", "malloc or new"), ("free", "free"))
+}
 # Features of a source that the machine does not have: a part of their names in PTX, their names in
 # the source, and what to do instead.
 _MEANINGS = (
@@ -67,7 +72,7 @@ _ORDERING = 1 << 19 | 1 << 20  # ACQUIRE, RELEASE
 
 @lru_cache(maxsize=64)
 def parsed(ptx: str) -> parse.Module:
-    """Returns the module of a PTX text; it reads a function when something needs it. Raises
+    """Return the module of a PTX text; it reads a function when something needs it. Raises
     CompileFailed.
     """
     try:
@@ -77,7 +82,7 @@ def parsed(ptx: str) -> parse.Module:
 
 
 def variables(compiled: Compiled) -> dict[str, parse.Variable]:
-    """Returns the variables in global and constant memory by symbol."""
+    """Return the variables in global and constant memory by symbol."""
     return {
         name: v
         for name, v in parsed(compiled.ptx).variables.items()
@@ -86,18 +91,18 @@ def variables(compiled: Compiled) -> dict[str, parse.Variable]:
 
 
 def function_names(compiled: Compiled) -> set[str]:
-    """Returns the symbols of a compiled source's functions."""
+    """Return the symbols of a compiled source's functions."""
     return set(parsed(compiled.ptx).functions)
 
 
 def function_address(compiled: Compiled, symbol: str) -> int:
-    """Returns the value of a pointer to a function of the source."""
+    """Return the value of a pointer to a function of the source."""
     return FUNCTION_ADDRESS | parsed(compiled.ptx).order[symbol]
 
 
 def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
-    """Whether the static shared variables of all kernels together have more than `limit` bytes, so
-    that the caller must check each kernel.
+    """Return whether the static shared variables of all kernels together have more than `limit`
+    bytes, so that the caller must check each kernel.
     """
     sizes = re.findall(r"\.shared\s[^;\n]*?\.b8\s+[\w$]+\[(\d+)\]", compiled.ptx)
     return sum(map(int, sizes)) > limit
@@ -105,7 +110,7 @@ def may_exceed_shared(compiled: Compiled, limit: int) -> bool:
 
 @lru_cache(maxsize=256)
 def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
-    """Encodes a kernel of a compiled source. counted: for a launch that counts its traffic, by the
+    """Encode a kernel of a compiled source. counted: for a launch that counts its traffic, by the
     accesses of its machine code, if there is machine code. A careful translation has one form only,
     because nobody counts its traffic.
 
@@ -147,14 +152,14 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
 
 @lru_cache(maxsize=8)
 def _encoding(ptx: str, mangled: str, contract: bool) -> Encoding:
-    """Returns both forms of a kernel. A launch that counts needs both, one right after the other.
+    """Return both forms of a kernel. A launch that counts needs both, one right after the other.
     Raises Unsupported and ParseError.
     """
     return Encoding(parsed(ptx), mangled, library.operation_ids(), contract)
 
 
 def _of_careful(compiled: Compiled, mangled: str) -> Program:
-    """Encodes a kernel of the careful translation, with checks of indices and without calls. Raises
+    """Encode a kernel of the careful translation, with checks of indices and without calls. Raises
     Unsupported and ParseError.
     """
     parameters = {
@@ -171,7 +176,7 @@ def _of_careful(compiled: Compiled, mangled: str) -> Program:
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:
-    """Returns file:line of the source, or of the header that has the kernel; the kernel's own line
+    """Return file:line of the source, or of the header that has the kernel; the kernel's own line
     if the place is unknown.
     """
     frames = [(file, line) for file, line in ((place.file, place.line), *place.inlined) if line]
@@ -187,7 +192,7 @@ def _where(compiled: Compiled, mangled: str, place: Place) -> str:
 
 @cache
 def _encoder() -> str:
-    """Returns everything that decides the encoding beside the PTX: the encoder's own text and the
+    """Return everything that decides the encoding beside the PTX: the encoder's own text and the
     machine's operations.
     """
     folder = Path(parse.__file__).parent
@@ -199,7 +204,7 @@ def _encoder() -> str:
 
 
 def _write(path: Path, program: Program) -> None:
-    """Stores a whole program or nothing, as compiler_cache does."""
+    """Store a whole program or nothing, as compiler_cache does."""
     values = {field.name: getattr(program, field.name) for field in dataclasses.fields(program)}
     arrays: dict[str, Any] = {
         name: value for name, value in values.items() if isinstance(value, np.ndarray)
@@ -222,7 +227,7 @@ def _write(path: Path, program: Program) -> None:
 
 
 def _read(path: Path) -> Program:
-    """Reads a program. Raises OSError, ValueError, KeyError, TypeError or zipfile.BadZipFile if the
+    """Read a program. Raises OSError, ValueError, KeyError, TypeError or zipfile.BadZipFile if the
     file is not one of this version.
     """
     with np.load(path, allow_pickle=False) as file:
@@ -240,12 +245,12 @@ def _read(path: Path) -> Program:
 
 
 def _tuples(value):
-    """Turns the lists of JSON into tuples."""
+    """Turn the lists of JSON into tuples."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def relocated(program: Program, addresses: Mapping[str, int]) -> Program:
-    """Returns a copy of the program with the variables' addresses in it."""
+    """Return a copy of the program with the variables' addresses in it."""
     instructions, statics = program.instructions.copy(), program.statics.copy()
     for one in program.relocations:
         address = (addresses[one.symbol] + one.addend) % 2**64
@@ -264,8 +269,8 @@ _WHOLE_NUMBERS = [TYPES[name] for name in ("b32", "b64", "u32", "u64", "s32", "s
 
 
 def sees_the_order_of_blocks(program: Program) -> bool:
-    """Whether results may depend on the order of blocks: by fences, clocks, printf, and by atomics
-    outside shared memory.
+    """Return whether results may depend on the order of blocks: by fences, clocks, printf, and by
+    atomics outside shared memory.
 
     Atomics that update whole numbers without reading them give the same result in any order. The
     machine looks for other accesses to the same numbers while several workers run the launch.
@@ -289,3 +294,14 @@ def sees_the_order_of_blocks(program: Program) -> bool:
     system = (target < 0) & (target != np.iinfo(np.int32).min) & (target != _ASSERTFAIL)
     calls = (operation == ids.get("call", -1)) & system
     return bool(fences.any() or calls.any())
+
+
+def calls_of_the_runtime(program: Program) -> dict[int, str]:
+    """Returns the calls of functions that move data of their own, such as printf: the index of the
+    instruction, and the name of the function.
+    """
+    is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)
+    targets = program.instructions["target"].tolist()
+    return {
+        int(pc): _RUNTIME[targets[pc]] for pc in np.flatnonzero(is_call) if targets[pc] in _RUNTIME
+    }

@@ -130,7 +130,7 @@ class FindingFacts:
         return f"thread {self.thread(place)} of block {tuple(place.block)}"
 
     def does(self) -> str:
-        """Returns the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
+        """Return the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
         return f"{self.who(self.raw.here)} {_VERBS[self.raw.here.access]}"
 
     def other_thread(self, other: Place, same_block: bool) -> str:
@@ -143,7 +143,7 @@ class FindingFacts:
     # ---- arrays ----
 
     def _correct_guess(self) -> None:
-        """Replaces the machine's guess, the nearest array, by an array that the source line indexes
+        """Replace the machine's guess, the nearest array, by an array that the source line indexes
         on the access's side of `=`.
         """
         side = self.indexed_side()
@@ -162,14 +162,14 @@ class FindingFacts:
             self.array = candidates[0]
 
     def indexed_side(self) -> str:
-        """Returns the part of the source line that the access belongs to: a store is left of `=`,
+        """Return the part of the source line that the access belongs to: a store is left of `=`,
         every other access right of it.
         """
         left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line()).rpartition("=")
         return left if equals and self.raw.here.access == 1 else right
 
     def address(self) -> int:
-        """Returns the address of the access, 0 if it is not known."""
+        """Return the address of the access, 0 if it is not known."""
         if self.array is None:
             return self.offset % _ADDRESSES
         return self.array.start + self.offset if self.array.start else 0
@@ -179,7 +179,7 @@ class FindingFacts:
         return self.array
 
     def index(self) -> int | tuple[int, ...]:
-        """Returns the element that the access starts at: a tuple if the array has several axes."""
+        """Return the element that the access starts at: a tuple if the array has several axes."""
         array = self.known_array()
         flat = (self.offset - array.first_byte) // (array.element_bytes or self.raw.size or 1)
         if len(array.extents) < 2 or not 0 <= self.offset < array.nbytes:
@@ -211,7 +211,7 @@ class FindingFacts:
         return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
 
     def local_name(self, *, described: bool = False) -> str | None:
-        """Returns the local array of the access if the source line indexes exactly one; described:
+        """Return the local array of the access if the source line indexes exactly one; described:
         look only for arrays that the compiler describes.
         """
         names = {v.name for v in self.kernel.compiled.debug.variables if v.space == "local"}
@@ -226,7 +226,7 @@ class FindingFacts:
         return None
 
     def unset_name(self) -> str | None:
-        """Returns the variable of the source line that its function declares without a value, if
+        """Return the variable of the source line that its function declares without a value, if
         there is exactly one.
         """
         begin = self.kernel.line or 1
@@ -242,7 +242,7 @@ class FindingFacts:
     # ---- pointers ----
 
     def dead_pointer(self) -> str | None:
-        """Returns a parameter that points to no array, if the source line has its name and the
+        """Return a parameter that points to no array, if the source line has its name and the
         address lies behind it.
         """
         for name, pointer in self.scene.pointers.items():
@@ -253,7 +253,7 @@ class FindingFacts:
         return None
 
     def pointing_into(self, start: int, nbytes: int) -> list[str]:
-        """Returns the parameters whose addresses lie in these bytes and in no live array."""
+        """Return the parameters whose addresses lie in these bytes and in no live array."""
         parameters = (
             name
             for name, address in self.scene.pointers.items()
@@ -264,12 +264,12 @@ class FindingFacts:
     # ---- races ----
 
     def is_in_one_warp(self) -> bool:
-        """Whether only threads of one warp race, though the block has more warps."""
+        """Return whether only threads of one warp race, though the block has more warps."""
         x, y, z = self.scene.block
         return self.machine_text() == _ONE_WARP and x * y * z > _WARP
 
     def update(self) -> tuple[str, str] | None:
-        """Returns the element that two threads update in one line, and the atomic that does it: for
+        """Return the element that two threads update in one line, and the atomic that does it: for
         `h[k]++` and `s[0] += x[t]`, but not for `s[t] += s[t + 1]`, which reads the elements of
         other threads.
         """
@@ -293,7 +293,7 @@ class FindingFacts:
         return None
 
     def line_of_block_fence(self) -> int | None:
-        """Returns the line of the kernel's first __threadfence_block(), None if it also has a fence
+        """Return the line of the kernel's first __threadfence_block(), None if it also has a fence
         for more threads.
         """
         instructions = self.kernel.program.instructions
@@ -306,20 +306,20 @@ class FindingFacts:
     # ---- barriers and warp operations ----
 
     def calls(self, place: Place) -> tuple[int, ...]:
-        """Returns the known lines of the calls that lead to a barrier, outer calls first."""
+        """Return the known lines of the calls that lead to a barrier, outer calls first."""
         outer = self.kernel.places.calls_to(place.caller - 1) if place.caller else ()
         return (*outer, *self.kernel.places.calls_around(place.pc))
 
     def is_one_barrier(self) -> bool:
-        """Whether two barriers are one in the source, and the compiler copied it, for example in an
-        unrolled loop.
+        """Return whether two barriers are one in the source, and the compiler copied it, for
+        example in an unrolled loop.
         """
         here, other = self.raw.here, self.raw.other
         return self.line_of(here) == self.line_of(other) and self.calls(here) == self.calls(other)
 
     def is_copy_of_library(self) -> bool:
-        """Whether cuda::memcpy_async signals a cuda::barrier. NVIDIA's own headers put no fence
-        between the two, and ask for none.
+        """Return whether cuda::memcpy_async signals a cuda::barrier. NVIDIA's own headers put no
+        fence between the two, and ask for none.
         """
         if self.machine_text() != "mbarrier":
             return False

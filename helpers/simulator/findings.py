@@ -48,7 +48,7 @@ class Finding:
         return "\n".join([*self._rows(), *cause])
 
     def brief(self) -> str:
-        """Returns the message and the first source line, without the cause."""
+        """Return the message and the first source line, without the cause."""
         return "\n".join(self._rows()[:2])
 
     def _rows(self) -> list[str]:
@@ -87,7 +87,7 @@ def fold(text: str, indent: int) -> str:
 
 
 def block_of_text(text: str, colour: str) -> str:
-    """Returns HTML of monospaced text behind a coloured bar. The text takes its colours from the
+    """Return HTML of monospaced text behind a coloured bar. The text takes its colours from the
     page, so that it is legible in light and dark themes.
 
     The styles are inline because JupyterLab's own style sheet breaks lines of a <pre> inside words.
@@ -102,7 +102,7 @@ def block_of_text(text: str, colour: str) -> str:
 def finding_of_launch(
     kind: str, message: str, cause: str, kernel, line: int = 0, severity: str = "error", **more
 ) -> Finding:
-    """Returns a finding about a whole launch. Its place is `line`, or else the line of the
+    """Return a finding about a whole launch. Its place is `line`, or else the line of the
     module.Kernel.
     """
     compiled, line = kernel.module.compiled, line or kernel.line
@@ -115,7 +115,7 @@ def finding_of_launch(
 
 
 def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
-    """Returns one finding for each line whose allocations are not freed; live: (nbytes, file, line)
+    """Return one finding for each line whose allocations are not freed; live: (nbytes, file, line)
     of each live allocation.
     """
     by_line: dict[tuple[str, int], list[int]] = {}
@@ -153,7 +153,7 @@ def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
 
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Merges the findings of one fault. A line that the compiler unrolled has several instructions,
+    """Merge the findings of one fault. A line that the compiler unrolled has several instructions,
     but the reader sees one line.
     """
     by_fault: dict[tuple, Finding] = {}
@@ -173,7 +173,7 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _causes_first(findings: list[Finding]) -> list[Finding]:
-    """Returns the findings in the order in which to mend them, without consequences of others.
+    """Return the findings in the order in which to mend them, without consequences of others.
 
     A barrier that not all threads reach orders nothing, so that the accesses around it race. And
     a load that comes too early may find what nothing has written: the race says what to mend.
@@ -200,7 +200,7 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
 def with_warnings(
     findings: Iterable[Finding], warnings: Iterable[Finding]
 ) -> tuple[Finding, ...]:
-    """Returns findings of a launch and those of the compiler about lines that the launch has none
+    """Return findings of a launch and those of the compiler about lines that the launch has none
     about of that kind.
     """
     known = list(findings)
@@ -209,7 +209,7 @@ def with_warnings(
 
 
 def unset_before(fatal: Finding, findings: Iterable[Finding]) -> Finding | None:
-    """Returns the finding about a value that nothing has set, if the access that stopped the launch
+    """Return the finding about a value that nothing has set, if the access that stopped the launch
     in the same line is its consequence.
     """
     if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
@@ -225,7 +225,7 @@ def _lines_of(finding: Finding) -> tuple[int, ...]:
 
 
 def _behind_barrier(finding: Finding, barriers: Iterable[Finding]) -> Finding:
-    """Names the barrier that stands between the two lines of a race, if there is one."""
+    """Name the barrier that stands between the two lines of a race, if there is one."""
     if finding.kind != "race":
         return finding
     low, high = min(_lines_of(finding)), max(_lines_of(finding))

@@ -81,7 +81,7 @@ class Text:
     included: tuple[tuple[str, str], ...] = ()
 
     def whole(self, before: str, source: str | None = None) -> str:
-        """Returns the text for a compiler: macros, then the source with its own line numbers."""
+        """Return the text for a compiler: macros, then the source with its own line numbers."""
         name = self.file.replace("\\", "\\\\").replace('"', '\\"')
         body = self.source if source is None else source
         opening, closing = ('extern "C" {\n', "\n}\n") if self.extern_c else ("", "\n")
@@ -104,7 +104,7 @@ class Translation:
 
 @cache
 def fingerprint() -> str:
-    """Returns everything that decides the result beside the text and its options: the versions of
+    """Return everything that decides the result beside the text and its options: the versions of
     the compilers, and the headers and options that this module adds.
     """
     host = toolkit.host_compiler()
@@ -119,7 +119,7 @@ def fingerprint() -> str:
 
 
 def translate(text: Text, compiler: str = "") -> Translation:
-    """Compiles a text with NVRTC, or with nvcc if NVRTC refuses it, or only with `compiler` if it
+    """Compile a text with NVRTC, or with nvcc if NVRTC refuses it, or only with `compiler` if it
     is not "". Raises CompileFailed; its message says what to do about a header that is missing and
     about features that the simulator does not have.
     """
@@ -132,7 +132,7 @@ def translate(text: Text, compiler: str = "") -> Translation:
 
 
 def _advice(message: str) -> str:
-    """Returns what to do about a compiler's error, "" if nothing is known."""
+    """Return what to do about a compiler's error, "" if nothing is known."""
     missing = _MISSING_HEADER.search(message)
     if missing is None:
         return next((advice for pattern, advice in _ADVICE if pattern.search(message)), "")
@@ -171,7 +171,7 @@ def _translated(text: Text, compiler: str) -> Translation:
 
 
 def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
-    """Returns the refusal with what to install, if the source may only lack host headers."""
+    """Return the refusal with what to install, if the source may only lack host headers."""
     if not _NEEDS_HOST.search(refused.message):
         return refused
     message = _NO_JIT.sub(" without nvcc", refused.message)
@@ -187,7 +187,7 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
 
 
 def careful(text: Text, compiler: str, needed: tuple[str, ...] = ()) -> str:
-    """Returns PTX with little optimisation of a text; needed: as in its Translation, if known.
+    """Return PTX with little optimisation of a text; needed: as in its Translation, if known.
     Raises CompileFailed.
     """
     if compiler == "nvcc":
@@ -227,13 +227,13 @@ def _by_nvrtc(text: Text) -> Translation:
 
 
 def _has_only_host_functions(message: str) -> bool:
-    """Whether the compiler refuses nothing but functions without an execution space."""
+    """Return whether the compiler refuses nothing but functions without an execution space."""
     errors = re.findall(r"^.*\(\d+\): (?:catastrophic )?error: ?(.*)$", message, re.MULTILINE)
     return bool(errors) and all(_HOST_FUNCTION.match(error) for error in errors)
 
 
 def _is_plain(source: str, line: int) -> bool:
-    """Whether the declaration with its name in `line` has no attribute of the device."""
+    """Return whether the declaration with its name in `line` has no attribute of the device."""
     code = without_comments(source)
     position = sum(len(text) + 1 for text in code.split("\n")[: line - 1])
     start = max(code.rfind(sign, 0, position) for sign in ";{}") + 1
@@ -255,7 +255,8 @@ def _flags(text: Text) -> list[str]:
 
 
 def _needs_all_names(text: Text) -> bool:
-    """Whether a text, or a file that it includes, may use names that --minimal leaves out."""
+    """Return whether a text, or a file that it includes, may use names that --minimal leaves out.
+    """
     known = _HEADERS_ALONE | {Path(path).name for path, _ in text.included}
     parts = [text.source, text.options.macros, *(included for _, included in text.included)]
     said = [_INCLUDE.sub(lambda m: "" if Path(m[1]).name in known else m[0], one) for one in parts]
@@ -295,7 +296,7 @@ def _with_flags(text: Text, more: tuple[str, ...]) -> Translation:
 def _nvrtc(
     text: str, options: Sequence[str], file: str, folders: Sequence[Path]
 ) -> tuple[str, str]:
-    """Returns PTX and warnings. Raises CompileFailed."""
+    """Return PTX and warnings. Raises CompileFailed."""
     try:
         ptx, log = nvrtc.compile(text, f"{_NOWHERE}/{file}", options)
     except nvrtc.CompilerCrashed as crash:
@@ -306,7 +307,7 @@ def _nvrtc(
 
 
 def _plain(log: str, folders: Sequence[Path]) -> str:
-    """Returns the compiler's messages without its general remarks, and without folders before the
+    """Return the compiler's messages without its general remarks, and without folders before the
     names of files.
     """
     log = re.sub(
@@ -324,7 +325,7 @@ def _plain(log: str, folders: Sequence[Path]) -> str:
 
 
 def _shared_as_local(source: str) -> str:
-    """Returns the source without `__shared__` on arrays inside functions: an empty macro of this
+    """Return the source without `__shared__` on arrays inside functions: an empty macro of this
     name removes it there.
 
     Every line stays in its place. `extern` arrays and arrays outside functions keep the attribute
@@ -348,7 +349,7 @@ def _shared_as_local(source: str) -> str:
 
 
 def _statement(code: str, position: int) -> tuple[int, int]:
-    """Returns begin and end of the declaration around `position`; the definition of a macro begins
+    """Return begin and end of the declaration around `position`; the definition of a macro begins
     and ends with its line.
     """
     line = code.rfind("\n", 0, position) + 1
@@ -361,8 +362,8 @@ def _statement(code: str, position: int) -> tuple[int, int]:
 
 
 def _inside_function(code: str, position: int) -> bool:
-    """Whether a brace is open at `position` that belongs to no namespace and no `extern "C"`; true
-    in the definition of a macro.
+    """Return whether a brace is open at `position` that belongs to no namespace and no `extern
+    "C"`; true in the definition of a macro.
     """
     line = code.rfind("\n", 0, position) + 1
     if code[line:position].lstrip().startswith("#"):
@@ -382,7 +383,7 @@ def _inside_function(code: str, position: int) -> bool:
 
 
 def _nvcc_command(text: Text, folder: Path) -> list[str]:
-    """Writes the source into `folder` and returns nvcc's command without the output file."""
+    """Write the source into `folder` and return nvcc's command without the output file."""
     (folder / "source.cu").write_text(text.whole(""), encoding="utf-8", errors="replace")
     stand_ins = standard_headers.write_tools(folder / "tools")
     flags = [

@@ -45,7 +45,7 @@ _MACRO = re.compile(r"[A-Za-z_]\w*")
 
 
 def check(source: str, file: str, macros: str, folders: Sequence[Path]) -> dict[str, str]:
-    """Checks the files that `source` includes, and the files that these include.
+    """Check the files that `source` includes, and the files that these include.
 
     It ignores conditions around a directive. macros: preprocessor lines before the source; folders:
     the source's own, if it has one, and those of -I.
@@ -68,7 +68,7 @@ def check(source: str, file: str, macros: str, folders: Sequence[Path]) -> dict[
 
 
 def without_comments(text: str) -> str:
-    """Returns the text with blanks for comments and the insides of literals; nothing moves."""
+    """Return the text with blanks for comments and the insides of literals; nothing moves."""
 
     def blank(match: re.Match[str]) -> str:
         words = match.group(0)
@@ -85,7 +85,7 @@ def without_comments(text: str) -> str:
 
 @lru_cache(maxsize=64)  # each launch of a source checks its files again
 def _operands(text: str) -> tuple[tuple[str, int], ...]:
-    """Returns the operand of each #include and each __has_include, with its line."""
+    """Return the operand of each #include and each __has_include, with its line."""
     return tuple(_read_operands(text))
 
 
@@ -104,7 +104,7 @@ def _read_operands(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _views(text: str) -> tuple[str, ...]:
-    """Returns the text with lines joined at backslashes: once as it is, once without trigraphs."""
+    """Return the text with lines joined at backslashes: once as it is, once without trigraphs."""
     joined = re.sub(r"\\[ \t]*\r?\n", "", text)
     if "??" not in text:
         return (joined,)
@@ -112,7 +112,7 @@ def _views(text: str) -> tuple[str, ...]:
 
 
 def _without(text: str) -> str:
-    """Returns the text without comments; it keeps literals, because directives have some."""
+    """Return the text without comments; it keeps literals, because directives have some."""
     return _TOKEN.sub(lambda m: (" " + "\n" * m[0].count("\n")) if m["comment"] else m[0], text)
 
 
@@ -123,7 +123,7 @@ def _lone_quote(text: str) -> bool:
 
 
 def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator[tuple[str, bool]]:
-    """Yields the files that the operand of a directive may name, and whether they are in quotes."""
+    """Yield the files that the operand of a directive may name, and whether they are in quotes."""
     if named := _FILE.match(operand):
         yield (named["quoted"], True) if named["quoted"] is not None else (named["angled"], False)
         return
@@ -157,7 +157,7 @@ def _files(operand: str, texts: Sequence[str], file: str, line: int) -> Iterator
 def _place(
     included: str, quoted: bool, file: str, line: int, folder: Path | None, folders: Sequence[Path]
 ) -> Path | None:
-    """Returns the included file if `folders` have it, None for a header of CUDA or of the host.
+    """Return the included file if `folders` have it, None for a header of CUDA or of the host.
 
     Raises toolchain.CompileFailed for any other.
     """

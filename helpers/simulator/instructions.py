@@ -20,7 +20,7 @@ class NoSourceForm(RuntimeError):
 
 
 def by_name(program: Program, executed: np.ndarray) -> dict[str, int]:
-    """Returns how many warps executed each operation. executed: by instruction, from
+    """Return how many warps executed each operation. executed: by instruction, from
     LaunchReport.
     """
     counts: Counter[str] = Counter()
@@ -36,7 +36,7 @@ def by_name(program: Program, executed: np.ndarray) -> dict[str, int]:
 
 
 def backward_branches(program: Program, executed: np.ndarray) -> int:
-    """Returns how often warps executed a branch to an earlier instruction, taken or not."""
+    """Return how often warps executed a branch to an earlier instruction, taken or not."""
     code = program.instructions
     is_branch = code["operation"] == library.operation_ids()["bra"]
     back = is_branch & (code["target"] <= np.arange(len(code)))

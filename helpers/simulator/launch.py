@@ -100,7 +100,7 @@ def launch(
     time_limit: float | None = None,
     workers: int | None = None,
 ) -> LaunchReport:
-    """Runs one launch to its end and returns its findings.
+    """Run one launch to its end and return its findings.
 
     packed: the arguments one after another, each at its natural alignment (Kernel.parameters has
     sizes and offsets); shared: bytes of dynamic shared memory; names: address -> array name, for
@@ -155,7 +155,7 @@ def launch(
 
 
 def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
-    """Returns the exception for a launch that a finding has stopped. An access by an index or a
+    """Return the exception for a launch that a finding has stopped. An access by an index or a
     pointer that nothing has set is a consequence: the finding about that value stops the launch.
     """
     fatal = report.fatal
@@ -198,7 +198,7 @@ def _require_time(time_limit: Any) -> None:
 def _workers(
     kernel: Kernel, grid: Extents, block: Extents, observe: Sequence[str], sample_every: int
 ) -> int:
-    """Returns how many workers may run the launch.
+    """Return how many workers may run the launch.
 
     Several do only with the observers of races and of initialisation: these notice whether a block
     depends on another one, and then one worker runs the launch again.
@@ -248,7 +248,7 @@ class _Launch:
         self.arrays = arrays.name_arrays(kernel, packed, names)
 
     def of(self, kernel: Kernel) -> _Launch:
-        """Returns the same launch with another form of the kernel."""
+        """Return the same launch with another form of the kernel."""
         return _Launch(kernel, self.packed, self.grid, self.block, self.shared, self.names)
 
     @property
@@ -258,7 +258,7 @@ class _Launch:
     def run(
         self, observe: Sequence[str], deadline: float, outputs: Sequence[int], **more
     ) -> LaunchReport:
-        """Runs the launch until `deadline` (time.monotonic()); more: fields of
+        """Run the launch until `deadline` (time.monotonic()); more: fields of
         library.LaunchRequest.
         """
         request = self._request(observe, more)
@@ -282,7 +282,7 @@ class _Launch:
         return report
 
     def writable_bytes(self) -> int:
-        """Returns the bytes of the arrays that the launch lets the kernel write to."""
+        """Return the bytes of the arrays that the launch lets the kernel write to."""
         addresses = {self.pointers.get(p.name, 0) for p in self.kernel.parameters if not p.is_const}
         regions = {
             where
@@ -292,7 +292,7 @@ class _Launch:
         return sum(nbytes for _, nbytes, _ in regions)
 
     def _shadow(self) -> None:
-        """Tells the machine the arrays of the launch, so that several workers can share them."""
+        """Tell the machine the arrays of the launch, so that several workers can share them."""
         for parameter in self.kernel.parameters:
             if address := self.pointers.get(parameter.name, 0):
                 machine().halo_shadow(address, parameter.element_bytes, not parameter.is_const)
@@ -378,7 +378,7 @@ class _Launch:
 
 
 def _tell_layout(address: int, used: str) -> None:
-    """Tells the machine the gaps of an array's structures; used: as of debug_info.Parameter."""
+    """Tell the machine the gaps of an array's structures; used: as of debug_info.Parameter."""
     if used:
         bits = bytes.fromhex(used)
         machine().halo_layout(address, bits, len(bits))
@@ -397,7 +397,7 @@ def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgr
 
 
 def _wait(deadline: float, watch: Watch) -> None:
-    """Waits in short steps, because Python sees Ctrl-C only between them."""
+    """Wait in short steps, because Python sees Ctrl-C only between them."""
     try:
         while not machine().halo_wait(20):
             watch.look()
@@ -424,12 +424,12 @@ class _Rehearsal:
 
 
 def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> _Rehearsal | None:
-    """Runs some blocks of the careful form of the kernel, which keeps every access of the source,
+    """Run some blocks of the careful form of the kernel, which keeps every access of the source,
     and undoes its writes.
 
     The optimiser drops wrong accesses, such as one past a local array or a store into a constant.
     A rehearsal that does not end is no finding: a block may wait for one that is left out.
-    Returns None if there is no careful form or nothing to look for, if the kernel may write more
+    It returns None if there is no careful form or nothing to look for, if the kernel may write more
     than the machine can save, and if a thread came to an instruction that the encoder left out.
     """
     careful = one.kernel.rehearsal if "initialisation" in observe else None
@@ -472,7 +472,7 @@ def _confirmed(
     sample_every: int,
     deadline: float,
 ) -> tuple[Finding, ...]:
-    """Returns the findings of a launch and of its rehearsal, without those of accesses that only
+    """Return the findings of a launch and of its rehearsal, without those of accesses that only
     the optimised code makes.
 
     If the rehearsal left blocks out and lacks some of the findings, the careful form runs from the

@@ -26,7 +26,7 @@ Extents = tuple[int, int, int]
 
 
 def extents(shape: Sequence[int], what: str = "grid") -> Extents:
-    """Returns a grid or block of up to three extents as (x, y, z). what: "grid" or "block".
+    """Return a grid or block of up to three extents as (x, y, z). what: "grid" or "block".
 
     Raises TypeError for anything but a tuple, list or array of whole numbers, and ValueError for
     none and for more than three of them.
@@ -43,7 +43,7 @@ def extents(shape: Sequence[int], what: str = "grid") -> Extents:
 
 
 def whole_number(value: Any, what: str, hint: str, least: int | None = None) -> int:
-    """Returns a whole number as an int. Raises TypeError for any other type, and ValueError for one
+    """Return a whole number as an int. Raises TypeError for any other type, and ValueError for one
     below `least`. what: the name of the value; hint: what to give instead.
     """
     try:
@@ -56,7 +56,7 @@ def whole_number(value: Any, what: str, hint: str, least: int | None = None) -> 
 
 
 def require_launchable(kernel: Kernel, grid: Extents, block: Extents, shared: int) -> None:
-    """Raises LaunchRefused if a GPU refuses the launch. shared: bytes of dynamic shared memory.
+    """Raise LaunchRefused if a GPU refuses the launch. shared: bytes of dynamic shared memory.
 
     Raises TypeError and ValueError for a `shared` that is no number of bytes.
     """

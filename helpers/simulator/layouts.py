@@ -18,19 +18,19 @@ Numbers = tuple[tuple[int, str], ...]  # offset in bytes and code, such as (4, "
 
 @lru_cache(maxsize=1024)
 def numbers_in(layout: str) -> Numbers:
-    """Returns offset and code of each number of a layout."""
+    """Return offset and code of each number of a layout."""
     parts = (part.partition("@") for part in layout.split())
     return tuple((int(offset), code) for code, _, offset in parts)
 
 
 def only_dtype(layout: str) -> np.dtype | None:
-    """Returns the dtype of a layout of one number, None for any other."""
+    """Return the dtype of a layout of one number, None for any other."""
     numbers = numbers_in(layout)
     return np.dtype(numbers[0][1]) if len(numbers) == 1 else None
 
 
 def misfit_of_array(dtype: np.dtype, shape: Sequence[int], layout: str, nbytes: int) -> str:
-    """Returns why an array does not fit a pointer, and what to do, "" if it fits.
+    """Return why an array does not fit a pointer, and what to do, "" if it fits.
 
     layout, nbytes: of the type that the pointer points to; 0 bytes stand for void and for an
     unknown type, which take every array of numbers.
@@ -60,7 +60,7 @@ def misfit_of_array(dtype: np.dtype, shape: Sequence[int], layout: str, nbytes: 
 
 
 def misfit_of_value(value: np.generic, layout: str, nbytes: int, is_floating: bool) -> str:
-    """Returns why a NumPy scalar does not fit a parameter of this layout and of `nbytes`, and what
+    """Return why a NumPy scalar does not fit a parameter of this layout and of `nbytes`, and what
     to do, "" if it fits.
     """
     dtype, expected = value.dtype, numbers_in(layout)
@@ -100,7 +100,7 @@ def _unusable(dtype: np.dtype, layout: str) -> str:
 
 
 def _misfit_of_structure(dtype: np.dtype, expected: Numbers, nbytes: int) -> str:
-    """The problem of an array where the pointer or the array has structures."""
+    """Return the problem of an array where the pointer or the array has structures."""
     given = tuple(_numbers_of(dtype))
     if not dtype.names:
         if dtype.kind in _INTEGERS and dtype.itemsize == 1:
@@ -150,7 +150,7 @@ def _other_numbers(dtype: np.dtype, element: np.dtype, lanes: int, is_number: bo
 
 
 def _numbers_of(dtype: np.dtype, start: int = 0) -> Iterator[tuple[int, str]]:
-    """Yields offset and code of each number in an element of a dtype; nothing for bytes."""
+    """Yield offset and code of each number in an element of a dtype; nothing for bytes."""
     if dtype.names:
         for name in dtype.names:
             kind, offset = dtype.fields[name][:2]  # type: ignore[index]
@@ -171,7 +171,7 @@ def _is_bytes(dtype: np.dtype) -> bool:
 
 
 def _alike(numbers: Numbers, nbytes: int) -> bool:
-    """Whether all numbers have one type and no gap between them, as in a float4."""
+    """Return whether all numbers have one type and no gap between them, as in a float4."""
     size = np.dtype(numbers[0][1]).itemsize
     return len(numbers) * size == nbytes and all(
         _same(code, numbers[0][1]) and offset == k * size
@@ -180,8 +180,8 @@ def _alike(numbers: Numbers, nbytes: int) -> bool:
 
 
 def _same(given: str, expected: str) -> bool:
-    """Whether two codes are numbers of one kind and size; signed and unsigned ones, and bool, are
-    integers. A half also takes uint16, in which programs keep its bits.
+    """Return whether two codes are numbers of one kind and size; signed and unsigned ones, and
+    bool, are integers. A half also takes uint16, in which programs keep its bits.
     """
     kinds = tuple("i" if code[0] in _INTEGERS else code[0] for code in (given, expected))
     alike = kinds[0] == kinds[1] and given[1:] == expected[1:]
@@ -189,7 +189,9 @@ def _same(given: str, expected: str) -> bool:
 
 
 def _is_bits_of_half2(dtype: np.dtype, expected: Numbers) -> bool:
-    """Whether it is a uint32 for a __half2: programs keep its bits so, as a half's in uint16."""
+    """Return whether it is a uint32 for a __half2: programs keep its bits so, as a half's in
+    uint16.
+    """
     return dtype == np.uint32 and expected == ((0, "f2"), (2, "f2"))
 
 
@@ -198,7 +200,7 @@ def _crosses(count: int, lanes: int) -> bool:
 
 
 def numpy_name(dtype: np.dtype) -> str:
-    """Returns the name of a dtype of numbers in a program, such as np.float32."""
+    """Return the name of a dtype of numbers in a program, such as np.float32."""
     return "np.bool_" if dtype.kind == "b" else f"np.{dtype.name}"
 
 

@@ -33,6 +33,7 @@ MACHINE = Path(__file__).parent / "machine"
 _FLAGS = (
     "-O3",
     "-Wall",
+    "-Wno-psabi",
     "-fno-strict-aliasing",
     "-ffp-contract=off",
     "-fno-math-errno",
@@ -204,7 +205,7 @@ class _Door:
         self._lock.release()
 
     def when_free(self, action: Callable[[], None]) -> None:
-        """Does it at once where nobody else is inside, else when the door is next left."""
+        """Do it at once where nobody else is inside, else when the door is next left."""
         self._later.append(action)
         if self._lock.acquire(blocking=False):
             self.__exit__()
@@ -222,7 +223,7 @@ _given: list[Path] = []
 
 
 def build() -> Path:
-    """Returns the machine's shared library: the one that `use` has named, else that in the cache,
+    """Return the machine's shared library: the one that `use` has named, else that in the cache,
     which is built where it is not there.
 
     Raises toolchain.CompileFailed, CompilerMissingError, CacheError.
@@ -234,7 +235,7 @@ def build() -> Path:
 
 
 def use(path: Path) -> None:
-    """Makes `machine` load this library and `build` none: for a process that can reach neither the
+    """Make `machine` load this library and `build` none: for a process that can reach neither the
     cache nor the compiler that its library was built with. Call it before `machine`.
     """
     _given.append(path)
@@ -242,7 +243,7 @@ def use(path: Path) -> None:
 
 @cache
 def machine() -> ctypes.CDLL:
-    """Returns the machine, and builds it at the first use. Raises what `build` raises, and
+    """Return the machine, and builds it at the first use. Raises what `build` raises, and
     LibraryMismatch.
     """
     library = ctypes.CDLL(str(build()))
@@ -271,7 +272,7 @@ def _require_same_sizes(library: ctypes.CDLL) -> None:
 
 @cache
 def operation_names() -> tuple[str, ...]:
-    """Returns the names of the machine's operations, in the order of their numbers."""
+    """Return the names of the machine's operations, in the order of their numbers."""
     library = machine()
     library.halo_operation_count.restype = c_uint32
     library.halo_operation_name.restype, library.halo_operation_name.argtypes = c_char_p, [c_uint32]
@@ -282,5 +283,5 @@ def operation_names() -> tuple[str, ...]:
 
 @cache
 def operation_ids() -> dict[str, int]:
-    """Returns the number of each operation, as an encoded instruction holds it."""
+    """Return the number of each operation, as an encoded instruction holds it."""
     return {name: k for k, name in enumerate(operation_names())}

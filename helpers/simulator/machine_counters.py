@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from . import instructions
+from . import encoded, instructions
 from .bounds import Counts
 from .launch import LaunchReport
 from .library import Site
@@ -53,7 +53,7 @@ def profile_of(
     block: tuple[int, int, int],
     shared: int,
 ) -> Profile:
-    """Returns the Profile of a launch that ran with the traffic observer. shared: its bytes of
+    """Return the Profile of a launch that ran with the traffic observer. shared: its bytes of
     dynamic shared memory.
     """
     reader = _Reader(report, kernel)
@@ -65,7 +65,7 @@ def profile_of(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
         report.blocks, lines,
         _requests(report.watched, reader), report.seconds, control,
-        operations,
+        operations, runtime_calls=_runtime_calls(report, reader),
     )  # fmt: skip
     if not len(report.executed) or not report.completed:
         return profile
@@ -117,8 +117,19 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
     )
 
 
+def _runtime_calls(report: LaunchReport, reader: _Reader) -> dict[str, tuple[int, ...]]:
+    """Returns the lines of the calls that the launch has executed, by the function's name."""
+    lines: dict[str, set[int]] = {}
+    if not len(report.executed):  # the rehearsal stopped the launch
+        return {}
+    for pc, name in encoded.calls_of_the_runtime(reader.kernel.counted).items():
+        if report.executed[pc]:
+            lines.setdefault(name, set()).add(reader.line(pc))
+    return {name: tuple(sorted(found)) for name, found in lines.items()}
+
+
 def _requests(watched: np.ndarray, reader: _Reader) -> Requests:
-    """Returns the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
+    """Return the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
     lanes of each request one after another.
     """
     offsets = watched["offset"]
@@ -148,7 +159,7 @@ def _requests(watched: np.ndarray, reader: _Reader) -> Requests:
 
 
 def _counts(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int) -> Counts:
-    """Returns what the bounds of a launch are computed from. The launch must have run whole."""
+    """Return what the bounds of a launch are computed from. The launch must have run whole."""
     totals = {
         name: float(getattr(profile, name))
         for name in (

@@ -9,7 +9,7 @@ _SAME_NAME_AGAIN = re.compile(r"(?:_\d*_?|__\d+_|\$\d+|__\d+)?")
 
 
 def nested_name(mangled: str) -> list[str]:
-    """Returns the namespaces and the plain name at the start of a mangled name: "_ZN2ns1kEPKf" ->
+    """Return the namespaces and the plain name at the start of a mangled name: "_ZN2ns1kEPKf" ->
     ["ns", "k"].
     """
     rest = mangled.removeprefix("_Z")
@@ -29,8 +29,8 @@ def nested_name(mangled: str) -> list[str]:
 
 
 def local_name(symbol: str) -> tuple[str, str] | None:
-    """Returns the function (mangled, without its `_Z`) and the name of a variable inside it:
-    "_ZZ1kPfE4tile" -> ("1kPf", "tile"). Returns None for any other symbol.
+    """Return the function (mangled, without its `_Z`) and the name of a variable inside it:
+    "_ZZ1kPfE4tile" -> ("1kPf", "tile"). It returns None for any other symbol.
     """
     if not symbol.startswith("_ZZ"):
         return None
@@ -47,7 +47,7 @@ def local_name(symbol: str) -> tuple[str, str] | None:
 
 
 def plain_name(symbol: str) -> str:
-    """Returns a variable's name in the source: "_ZZ1kPfE4tile" -> "tile"."""
+    """Return a variable's name in the source: "_ZZ1kPfE4tile" -> "tile"."""
     if inside := local_name(symbol):
         return inside[1]
     parts = nested_name(symbol)
@@ -55,7 +55,7 @@ def plain_name(symbol: str) -> str:
 
 
 def source_name(mangled: str, own: str) -> str:
-    """Returns a kernel's name with namespaces and template arguments. own: its name in the debug
+    """Return a kernel's name with namespaces and template arguments. own: its name in the debug
     information ("k<4,float>"), or "".
     """
     parts = nested_name(mangled)

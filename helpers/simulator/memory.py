@@ -33,7 +33,7 @@ _limits: dict[int, int] = {}  # bytes that a device has, where it is not TOTAL
 
 
 def allocate(nbytes: int, device: int = 0) -> int:
-    """Returns the address of `nbytes` of fresh memory on a device.
+    """Return the address of `nbytes` of fresh memory on a device.
 
     Raises OutOfMemory, and MemoryFault for a size below 1.
     """
@@ -61,7 +61,7 @@ def allocate(nbytes: int, device: int = 0) -> int:
 
 
 def free(address: int) -> None:
-    """Frees the allocation that starts at `address`. Raises MemoryFault if none does."""
+    """Free the allocation that starts at `address`. Raises MemoryFault if none does."""
     with door:
         entry = region(address) if _places else None
         if not machine().halo_free(address):
@@ -81,7 +81,7 @@ def free(address: int) -> None:
 
 
 def adopt(address: int, nbytes: int) -> None:
-    """Makes host memory an array that every device reaches, until `disown`; all of it counts as
+    """Make host memory an array that every device reaches, until `disown`; all of it counts as
     written. The caller keeps the memory alive. Raises MemoryFault if it is device memory already.
     """
     with door:
@@ -94,7 +94,7 @@ def adopt(address: int, nbytes: int) -> None:
 
 
 def disown(address: int) -> None:
-    """Takes host memory that `adopt` mapped out of the devices again."""
+    """Take host memory that `adopt` mapped out of the devices again."""
     with door:
         if (entry := region(address)) is not None:
             _places.pop(entry[2], None)
@@ -102,7 +102,7 @@ def disown(address: int) -> None:
 
 
 def used(device: int | None = None) -> int:
-    """Returns the bytes of live allocations on a device, or on all devices."""
+    """Return the bytes of live allocations on a device, or on all devices."""
     everywhere = machine().halo_used()
     if device is None:
         return everywhere
@@ -110,12 +110,12 @@ def used(device: int | None = None) -> int:
 
 
 def total(device: int = 0) -> int:
-    """Returns the bytes of a device's memory."""
+    """Return the bytes of a device's memory."""
     return _limits.get(device, TOTAL)
 
 
 def limit(device: int, nbytes: int | None) -> None:
-    """Sets the bytes of a device's memory; None sets them to TOTAL again."""
+    """Set the bytes of a device's memory; None sets them to TOTAL again."""
     if nbytes is None:
         _limits.pop(device, None)
     else:
@@ -123,14 +123,14 @@ def limit(device: int, nbytes: int | None) -> None:
 
 
 def place(address: int, device: int) -> None:
-    """Records the device of an array, or EVERYWHERE."""
+    """Record the device of an array, or EVERYWHERE."""
     with door:
         if (entry := region(address)) is not None:
             _places[entry[2]] = device
 
 
 def device_of(address: int) -> int | None:
-    """Returns the device of the array at `address`, None outside every array.
+    """Return the device of the array at `address`, None outside every array.
 
     It is EVERYWHERE for memory that all devices reach.
     """
@@ -140,14 +140,14 @@ def device_of(address: int) -> int | None:
 
 
 def live() -> tuple[tuple[int, str, int], ...]:
-    """Returns (nbytes, file, line) of each live allocation, oldest first; the line is that of the
+    """Return (nbytes, file, line) of each live allocation, oldest first; the line is that of the
     program which allocated it.
     """
     return tuple(_live.values())
 
 
 def freed_at(address: int) -> tuple[int, int, str, int] | None:
-    """Returns (start, nbytes, file, line) of the freed array that held `address`, None if there is
+    """Return (start, nbytes, file, line) of the freed array that held `address`, None if there is
     none.
 
     The machine does not reuse the addresses of the arrays that were freed last (1,000 arrays, 256
@@ -163,13 +163,13 @@ def freed_at(address: int) -> tuple[int, int, str, int] | None:
 
 
 def allocation(address: int) -> tuple[int, int] | None:
-    """Returns (start, nbytes) of the array that holds `address`, None outside every array."""
+    """Return (start, nbytes) of the array that holds `address`, None outside every array."""
     place = region(address)
     return place[:2] if place else None
 
 
 def region(address: int) -> tuple[int, int, int] | None:
-    """Returns (start, nbytes, the machine's number) of the array that holds `address`, None outside
+    """Return (start, nbytes, the machine's number) of the array that holds `address`, None outside
     every array.
     """
     start, nbytes, number = c_size_t(), c_uint64(), c_uint32()
@@ -181,12 +181,12 @@ def region(address: int) -> tuple[int, int, int] | None:
 
 
 def region_start(number: int) -> int:
-    """Returns the address of the array that has this number in the machine, 0 if there is none."""
+    """Return the address of the array that has this number in the machine, 0 if there is none."""
     return machine().halo_region_start(number)
 
 
 def write(address: int, buffer, nbytes: int) -> None:
-    """Copies `nbytes` from a host buffer (an address, or an object with the buffer protocol) to the
+    """Copy `nbytes` from a host buffer (an address, or an object with the buffer protocol) to the
     device.
     """
     with door:
@@ -196,14 +196,14 @@ def write(address: int, buffer, nbytes: int) -> None:
 
 
 def read(buffer, address: int, nbytes: int) -> None:
-    """Copies `nbytes` from the device to a writable host buffer (or address)."""
+    """Copy `nbytes` from the device to a writable host buffer (or address)."""
     with door:
         _hold(address, nbytes, "read")
         ctypes.memmove(_writable_address(buffer), address, nbytes)
 
 
 def copy(destination: int, source: int, nbytes: int) -> None:
-    """Copies `nbytes` within the device."""
+    """Copy `nbytes` within the device."""
     with door:
         _hold(source, nbytes, "read")
         _hold(destination, nbytes, "write")
@@ -212,18 +212,18 @@ def copy(destination: int, source: int, nbytes: int) -> None:
 
 
 def fill(address: int, pattern: bytes, count: int) -> None:
-    """Writes `pattern` `count` times."""
+    """Write `pattern` `count` times."""
     write(address, pattern * count, len(pattern) * count)
 
 
 def written(address: int, nbytes: int) -> int:
-    """Counts the bytes that the host or a kernel has written, of the `nbytes` from `address` on."""
+    """Count the bytes that the host or a kernel has written, of the `nbytes` from `address` on."""
     _hold(address, nbytes, "look at")
     return machine().halo_count_initialised(address, nbytes)
 
 
 def first_unwritten(address: int, nbytes: int) -> int | None:
-    """Returns the offset from `address` of the first unwritten byte of `nbytes`, None if all are
+    """Return the offset from `address` of the first unwritten byte of `nbytes`, None if all are
     written.
     """
     _hold(address, nbytes, "look at")
@@ -249,7 +249,7 @@ def _hold(address: int, nbytes: int, verb: str) -> None:
 
 
 def _caller() -> tuple[str, int]:
-    """Returns file and line of the innermost frame outside this package."""
+    """Return file and line of the innermost frame outside this package."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back

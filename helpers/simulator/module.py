@@ -82,7 +82,7 @@ class Kernel:
         return encoded.encoded(self.compiled, self.mangled)
 
     def require_supported(self) -> None:
-        """Raises CompileFailed, with file and line, if the machine cannot run the kernel."""
+        """Raise CompileFailed, with file and line, if the machine cannot run the kernel."""
         _ = self.program
 
     @cached_property
@@ -195,20 +195,20 @@ class Kernel:
         return SourcePlaces(self.program, self.module.compiled.file, self.line, self.module.file_of)
 
     def operation_at(self, pc: int) -> str:
-        """Returns the name of the machine's operation at an instruction, "" if there is none."""
+        """Return the name of the machine's operation at an instruction, "" if there is none."""
         if not 0 <= pc < len(self.program.instructions):
             return ""
         return operation_names()[self.program.instructions["operation"][pc]]
 
     def is_left_out(self, pc: int) -> bool:
-        """Whether an instruction stands for one that the machine does not run."""
+        """Return whether an instruction stands for one that the machine does not run."""
         return (
             self.operation_at(pc) == "trap"
             and int(self.program.instructions["immediate"][pc]) == LEFT_OUT
         )
 
     def axis_at(self, pc: int) -> Axis:
-        """Returns the axis that the check at an instruction (row.check) checks."""
+        """Return the axis that the check at an instruction (row.check) checks."""
         return self.program.axes[int(self.program.instructions["immediate"][pc]) >> 32]
 
 
@@ -269,7 +269,7 @@ class Kernels(Mapping):
 
 
 def _normal_name(name: str) -> str:
-    """Returns a kernel's name without superfluous spaces, and without the letters after numbers:
+    """Return a kernel's name without superfluous spaces, and without the letters after numbers:
     "k<4U>" is also "k<4>".
     """
     plain = re.sub(r"(?<=\W)\s+|\s+(?=\W)", "", name.strip())
@@ -327,7 +327,7 @@ class Module:
         return replace(self.compiled, ptx=ptx, is_careful=True) if ptx else None
 
     def addresses_for(self, compiled: Compiled) -> Mapping[str, int]:
-        """Returns the addresses that this PTX of the source needs, by symbol. It has its own tables
+        """Return the addresses that this PTX of the source needs, by symbol. It has its own tables
         of constants and strings.
         """
         if compiled is self.compiled:
@@ -345,7 +345,7 @@ class Module:
     def _allocate(
         self, variables: Mapping[str, PtxVariable], known: Mapping[str, int]
     ) -> dict[str, int]:
-        """Gives these variables memory and their initial values. Returns the addresses of all
+        """Give these variables memory and their initial values. It returns the addresses of all
         variables by symbol.
         """
         with door:
@@ -373,7 +373,7 @@ class Module:
         return addresses
 
     def _fill(self, variable: PtxVariable, addresses: Mapping[str, int]) -> None:
-        """Writes the initial values. A `__constant__` variable without them is zero, as on a GPU,
+        """Write the initial values. A `__constant__` variable without them is zero, as on a GPU,
         but reading it is a finding.
         """
         address = addresses[variable.name]
@@ -417,14 +417,14 @@ class Module:
         )
 
     def file_of(self, path: str) -> str:
-        """Returns the module's name of a file of the debug information: for the source, the name
+        """Return the module's name of a file of the debug information: for the source, the name
         under which it was compiled.
         """
         is_own = os.path.basename(path) == os.path.basename(self.compiled.file)
         return self.compiled.file if is_own else path
 
     def text_of(self, file: str) -> str:
-        """Returns the text of the source or of a header, "" if it cannot read the header."""
+        """Return the text of the source or of a header, "" if it cannot read the header."""
         return (
             self.compiled.source
             if file == self.compiled.file
@@ -432,7 +432,7 @@ class Module:
         )
 
     def close(self) -> None:
-        """Frees the variables. The module's kernels and globals must not be used afterwards."""
+        """Free the variables. The module's kernels and globals must not be used afterwards."""
         self._release()
 
 
@@ -452,7 +452,7 @@ def load(
     extern_c: bool = False,
     rehearses: bool = True,
 ) -> Module:
-    """Compiles and loads CUDA source. Raises CompileFailed (with file:line) and
+    """Compile and loads CUDA source. Raises CompileFailed (with file:line) and
     toolkit.ToolkitMissingError.
 
     rehearses: compile the careful translation at once, while this thread reads the PTX; without it

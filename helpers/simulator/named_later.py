@@ -25,8 +25,8 @@ _BETWEEN_BYTES = re.compile(r", |\n\.b8 ")
 
 
 def possible(text: Text) -> bool:
-    """Whether a text may be compiled before it has its name: a name with a folder decides which
-    files it includes, and a program may print its own name.
+    """Return whether a text may be compiled before it has its name: a name with a folder decides
+    which files it includes, and a program may print its own name.
     """
     parts = (text.source, text.options.macros, *(included for _, included in text.included))
     return _PLAIN_NAME.fullmatch(text.file) is not None and not any(
@@ -35,7 +35,7 @@ def possible(text: Text) -> bool:
 
 
 def remains_in(ptx: str) -> bool:
-    """Whether the stand-in is in the PTX elsewhere than in its `.file` lines."""
+    """Return whether the stand-in is in the PTX elsewhere than in its `.file` lines."""
     rest = _FILE_LINE.sub("", ptx)
     numbers = _BETWEEN_BYTES.sub(",", rest)
     return any(
@@ -45,5 +45,5 @@ def remains_in(ptx: str) -> bool:
 
 
 def renamed(ptx: str, file: str) -> str:
-    """Returns the PTX with the name of the file in place of the stand-in."""
+    """Return the PTX with the name of the file in place of the stand-in."""
     return _FILE_LINE.sub(lambda line: f'{line[1]}"{file}"', ptx)

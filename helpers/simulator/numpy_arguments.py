@@ -14,7 +14,7 @@ from .module import Kernel, Module
 
 
 def set_constants(module: Module, constants: Mapping[str, np.ndarray]) -> None:
-    """Writes the values of `__constant__` symbols to a module's memory.
+    """Write the values of `__constant__` symbols to a module's memory.
 
     Raises TypeError for `constants` that is no mapping and for a value of another dtype than the
     symbol's, and ValueError for a symbol that the source does not have and for a value of another
@@ -93,7 +93,7 @@ class Arguments:
         self._allocated.clear()
 
     def copy_back(self) -> None:
-        """Copies the device's arrays back. Raises ValueError if the kernel has written to an array
+        """Copy the device's arrays back. Raises ValueError if the kernel has written to an array
         that is read-only.
         """
         copies = list(self._copies.values())
@@ -174,7 +174,7 @@ class Arguments:
     # ---- copies ----
 
     def _copy_to_device(self, pairs: Sequence[tuple[Parameter, Any]]) -> None:
-        """Copies the arrays to the device. Arrays that overlap on the host share one allocation, so
+        """Copy the arrays to the device. Arrays that overlap on the host share one allocation, so
         that they overlap there as well.
         """
         given = [(p, v) for p, v in pairs if p.is_pointer and isinstance(v, np.ndarray)]
@@ -203,7 +203,7 @@ class Arguments:
 
 
 def _overlapping(arrays: Sequence[np.ndarray]) -> list[list[int]]:
-    """Returns the numbers of the arrays in groups: two contiguous arrays are in one group if they
+    """Return the numbers of the arrays in groups: two contiguous arrays are in one group if they
     have bytes in common, directly or through others.
     """
     groups: list[list[int]] = []
@@ -218,7 +218,7 @@ def _overlapping(arrays: Sequence[np.ndarray]) -> list[list[int]]:
 
 
 def _address(what: str, value: Any) -> int:
-    """Returns the address of a device allocation. Raises TypeError and ValueError."""
+    """Return the address of a device allocation. Raises TypeError and ValueError."""
     is_number = isinstance(value, (float, complex, str, bytes, np.inexact, np.bool_, bool))
     try:
         address = None if is_number else int(value)

@@ -81,7 +81,7 @@ class CompilerCrashed(Exception):
 
 
 def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, str]:
-    """Returns the PTX, or None if the compiler refuses the source, and the compiler's messages.
+    """Return the PTX, or None if the compiler refuses the source, and the compiler's messages.
 
     Raises CompilerCrashed and toolkit.ToolkitMissingError.
     """
@@ -104,7 +104,7 @@ def compile(text: str, file: str, options: Sequence[str]) -> tuple[str | None, s
 
 
 def _ask(process: _Process, request: Sequence[str]) -> tuple[list[str] | None, int]:
-    """Returns the answer and 0, or None and the exit status if the process ended."""
+    """Return the answer and 0, or None and the exit status if the process ended."""
     try:
         nvrtc_worker.send(process.requests, request)
         answer = nvrtc_worker.receive(process.answers)
@@ -114,7 +114,7 @@ def _ask(process: _Process, request: Sequence[str]) -> tuple[list[str] | None, i
 
 
 def _kept(text: str, options: Sequence[str]) -> frozenset[str] | None:
-    """Returns the options that a process may keep, None for a text that needs a new child."""
+    """Return the options that a process may keep, None for a text that needs a new child."""
     if len(text) > _LONG and not _NOT_OPTIMISED & set(options):
         return None
     return frozenset(option for option in options if not option.startswith(_FORGOTTEN))
@@ -138,7 +138,7 @@ def _give_back(process: _Process) -> None:
 
 
 def _end(process: _Process) -> int:
-    """Ends a process, if it still runs, and returns its exit status."""
+    """End a process, if it still runs, and return its exit status."""
     for stream in (process.requests, process.answers):
         with suppress(OSError):  # the rest of the request has no reader any more
             stream.close()
@@ -156,7 +156,7 @@ def _end_all() -> None:
 
 
 def _forget() -> None:
-    """Forgets all processes: after a fork, the pipes belong to the parent."""
+    """Forget all processes: after a fork, the pipes belong to the parent."""
     global _lock
     _lock = threading.Lock()
     _waiting.clear()

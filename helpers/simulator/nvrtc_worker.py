@@ -41,7 +41,7 @@ def send(stream: BinaryIO, texts: Sequence[str]) -> None:
 
 
 def receive(stream: BinaryIO) -> list[str] | None:
-    """Returns the next message, None if the stream ends before or in it."""
+    """Return the next message, None if the stream ends before or in it."""
     head = stream.read(8)
     if len(head) < 8:
         return None
@@ -78,7 +78,7 @@ def _result(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
 def _compile(
     library: ctypes.CDLL, headers: Sequence[str], text: str, file: str, options: Sequence[str]
 ) -> list[str]:
-    """Returns the answer to a request. headers: names and texts in turn."""
+    """Return the answer to a request. headers: names and texts in turn."""
     program, names, texts = ctypes.c_void_p(), _array(headers[::2]), _array(headers[1::2])
     status = library.nvrtcCreateProgram(
         ctypes.byref(program), _bytes(text), _bytes(file), len(names), texts, names
@@ -117,7 +117,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _in_child(work: Callable[[], None]) -> None:
-    """Does `work` in a child process; this process ends as the child does if that fails."""
+    """Do `work` in a child process; this process ends as the child does if that fails."""
     parent = os.getpid()
     child = os.fork()
     if not child:

@@ -51,7 +51,9 @@ class Profile:
 
     lines: by source line and array; control: barriers and divergent branches by line; instructions:
     warps that executed each operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas;
-    requests: the first WATCHED_REQUESTS requests of the watched warp, one by one; blocks_run: the
+    requests: the first WATCHED_REQUESTS requests of the watched warp, one by one; runtime_calls:
+    lines that call printf, malloc, new or free, by the function; what the runtime itself loads and
+    stores for these calls is in no counter; blocks_run: the
     simulator ran so many of `blocks`, and every counter is a sum over these only; checked: the
     simulator looked for faults.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
@@ -72,9 +74,10 @@ class Profile:
     instructions: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     counts: Counts | None = field(default=None, repr=False, compare=False)
     checked: bool = field(default=True, repr=False, compare=False)
+    runtime_calls: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
-        """What no such device does faster, resource by resource.
+        """Return what no such device does faster, resource by resource.
 
         helpers.simulator.bounds says how a bound is made. cache: "cold" for a launch that finds
         nothing in the L2 cache, "hot" for one that may. Raises bounds.UnknownDevice, which lists
@@ -157,17 +160,17 @@ class Profile:
         return by_array(self.lines)
 
     def counters(self) -> dict[str, int]:
-        """Returns the counters by name."""
+        """Return the counters by name."""
         return {name: getattr(self, name) for name in [*_TOTALS, "barriers", "divergent_branches"]}
 
     def sentences(self) -> tuple[str, ...]:
-        """Returns sentences on the counters: for each kind of access the most important line first;
+        """Return sentences on the counters: for each kind of access the most important line first;
         () for a kernel without traffic.
         """
-        return tuple(sentences(self.lines, self.control))
+        return tuple(sentences(self.lines, self.control, self.runtime_calls))
 
     def to_dict(self) -> dict:
-        """Returns plain values for a file: counters, lines, arrays, control and findings, without
+        """Return plain values for a file: counters, lines, arrays, control and findings, without
         the watched requests.
         """
         return {
@@ -183,7 +186,7 @@ class Profile:
         }  # fmt: skip
 
     def title(self) -> str:
-        """Returns kernel, grid and block, and why the counters may be partial: a sample of the
+        """Return kernel, grid and block, and why the counters may be partial: a sample of the
         blocks, or a finding that stopped the launch.
         """
         part = (

@@ -11,12 +11,12 @@ _TEXT = {"access", "array", "source", "counter"}  # columns of text, set to the 
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Returns a table for a terminal."""
+    """Return a table for a terminal."""
     return tables.text(head, rows, left=[k for k, name in enumerate(head) if name in _TEXT])
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Returns a table in the page's colours, so that it is legible in light and dark themes."""
+    """Return a table in the page's colours, so that it is legible in light and dark themes."""
 
     def cell(tag: str, name: str, text: str) -> str:
         content = (

@@ -47,7 +47,7 @@ class Progress:
         return int(-(-estimate // digits) * digits)
 
     def words(self) -> str:
-        """Returns "after 120 s, with 3 of 64 blocks done"."""
+        """Return "after 120 s, with 3 of 64 blocks done"."""
         seconds = f"{self.seconds:.3g}" if self.seconds < 100 else f"{self.seconds:,.0f}"
         return f"after {seconds} s, with {self.done:,} of {self.blocks:,} blocks done"
 
@@ -60,12 +60,12 @@ class Watch:
         self._done = 0
 
     def look(self) -> None:
-        """Reads how many blocks are done; the launch calls it every few milliseconds."""
+        """Read how many blocks are done; the launch calls it every few milliseconds."""
         if (done := library.machine().halo_blocks_done()) != self._done:
             self._done, self._last = done, time.monotonic()
 
     def progress(self, blocks: int) -> Progress:
-        """Returns how far the launch has come, of `blocks`."""
+        """Return how far the launch has come, of `blocks`."""
         self.look()
         now = time.monotonic()
         workers = max(library.machine().halo_workers_used(), 1)
@@ -73,8 +73,8 @@ class Watch:
 
 
 def waits_for_others(kernel: Kernel, pc: int) -> bool:
-    """Whether the innermost loop around an instruction reads memory in the way in which a program
-    waits for another thread: volatile, ordered or by an atomic whose result it uses.
+    """Return whether the innermost loop around an instruction reads memory in the way in which a
+    program waits for another thread: volatile, ordered or by an atomic whose result it uses.
     """
     code, ids = kernel.program.instructions, library.operation_ids()
     numbers = np.arange(len(code))

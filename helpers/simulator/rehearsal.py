@@ -31,7 +31,7 @@ _FEWEST_REHEARSED = 8  # blocks
 
 
 def blocks_to_rehearse(grid: Extents, block: Extents) -> np.ndarray:
-    """Returns the numbers of the blocks to rehearse, ascending, uint64, shape (n,).
+    """Return the numbers of the blocks to rehearse, ascending, uint64, shape (n,).
 
     A small launch rehearses all blocks. A large one rehearses the corners of the grid, where guards
     fail, their neighbours, which may race with them, and some blocks in between.
@@ -47,8 +47,8 @@ def blocks_to_rehearse(grid: Extents, block: Extents) -> np.ndarray:
 
 
 def needs_confirmation(finding: Finding, fatal: Finding | None) -> bool:
-    """Whether only a careful run shows that the source makes the access; fatal: the finding that
-    stopped the launch.
+    """Return whether only a careful run shows that the source makes the access; fatal: the finding
+    that stopped the launch.
     """
     return finding.kind in _DOUBTFUL and finding != fatal
 
@@ -56,13 +56,13 @@ def needs_confirmation(finding: Finding, fatal: Finding | None) -> bool:
 def unconfirmed(
     findings: Iterable[Finding], rehearsed: Iterable[Finding], fatal: Finding | None
 ) -> list[Finding]:
-    """Returns the findings that need confirmation, and that no rehearsal has."""
+    """Return the findings that need confirmation, and that no rehearsal has."""
     known = {_fault(finding) for finding in rehearsed}
     return [f for f in findings if needs_confirmation(f, fatal) and _fault(f) not in known]
 
 
 def without_proof(doubtful: Iterable[Finding]) -> list[Finding]:
-    """Returns the findings to leave out if no careful run comes to its end: a division in a loop
+    """Return the findings to leave out if no careful run comes to its end: a division in a loop
     without end is most likely the optimiser's, while its loads are most likely those of the source.
     """
     return [finding for finding in doubtful if finding.kind == _DIVISION]
@@ -74,7 +74,7 @@ def joined(
     refuted: Iterable[Finding] = (),
     fatal: Finding | None = None,
 ) -> tuple[Finding, ...]:
-    """Returns the findings of a launch without the refuted ones, and those that only the rehearsal
+    """Return the findings of a launch without the refuted ones, and those that only the rehearsal
     has, because the optimised code has dropped the access.
 
     If both have a fault, the rehearsal's finding stays, because it names the thread that makes the
@@ -94,6 +94,6 @@ def joined(
 
 
 def _fault(finding: Finding) -> tuple:
-    """Returns what the findings of one fault have in common, whichever thread was the first."""
+    """Return what the findings of one fault have in common, whichever thread was the first."""
     lines = frozenset((finding.line, finding.other_line))
     return finding.kind, finding.file, lines, finding.array

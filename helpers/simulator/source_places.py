@@ -27,7 +27,7 @@ class SourcePlaces:
         self._frames_by_place: dict[int, tuple[tuple[str, int], ...]] = {}
 
     def place_of(self, pc: int, caller: int = 0) -> tuple[str, int]:
-        """Returns file and line of an instruction: those in the module's source if it is there, or
+        """Return file and line of an instruction: those in the module's source if it is there, or
         if the source calls the code that has it.
 
         caller: 1 + the index of the call that led there, 0 if unknown; it decides the line for an
@@ -62,7 +62,7 @@ class SourcePlaces:
     def _call_beside(
         self, pc: int, function: int, frame: tuple[str, int]
     ) -> tuple[str, int] | None:
-        """Returns the place where the module's source calls the code at `frame` (a line of a
+        """Return the place where the module's source calls the code at `frame` (a line of a
         header), from other instructions of that line.
 
         The compiler has lost the call of some instructions. The search begins with the instructions
@@ -79,17 +79,17 @@ class SourcePlaces:
         return None
 
     def _function_at(self, pc: int) -> int:
-        """Returns the number of the function that has an instruction; 0 is the kernel."""
+        """Return the number of the function that has an instruction; 0 is the kernel."""
         functions = self._program.functions
         holding = np.flatnonzero((functions["first"] <= pc) & (pc < functions["end"]))
         return int(holding[0]) if len(holding) else 0
 
     def _before(self, pc: int, function: int) -> range:
-        """Returns an instruction and those before it from which its line may follow."""
+        """Return an instruction and those before it from which its line may follow."""
         return range(pc, max(pc - _NEAR, int(self._program.functions["first"][function]) - 1), -1)
 
     def _place_of_call(self, function: int) -> tuple[str, int]:
-        """Returns the first place in the module's source that calls a function, directly or through
+        """Return the first place in the module's source that calls a function, directly or through
         others; ("", 0) if there is none.
         """
         program, own = self._program, self._file
@@ -109,34 +109,34 @@ class SourcePlaces:
         return "", 0
 
     def files_of(self, pc: int) -> set[str]:
-        """Returns the files of an instruction and of the inlined calls that lead to it."""
+        """Return the files of an instruction and of the inlined calls that lead to it."""
         return {file for file, _line in self._frames(pc)}
 
     def line_of(self, pc: int) -> int:
-        """Returns the line of the module's source that an instruction belongs to, 0 for none."""
+        """Return the line of the module's source that an instruction belongs to, 0 for none."""
         file, line = self.place_of(pc)
         return line if file == self._file else 0
 
     def calls_around(self, pc: int) -> tuple[int, ...]:
-        """Returns the lines of the inlined calls around an instruction, outer calls first."""
+        """Return the lines of the inlined calls around an instruction, outer calls first."""
         frames = self._frames(pc)
         own = [line for file, line in frames if file == self._file]
         return tuple(reversed(own[1:]))
 
     def calls_to(self, pc: int) -> tuple[int, ...]:
-        """Returns the lines of the calls that lead to the call at `pc`, and its own line, outer
+        """Return the lines of the calls that lead to the call at `pc`, and its own line, outer
         calls first.
         """
         return (*self.calls_around(pc), self.line_of(pc))
 
     def _frames(self, pc: int) -> tuple[tuple[str, int], ...]:
-        """Returns (file, line) of an instruction and the inlined calls around it, inner first."""
+        """Return (file, line) of an instruction and the inlined calls around it, inner first."""
         if not 0 <= pc < len(self._program.instructions):
             return (("", 0),)
         return self._frames_of(self._program.instructions["place"][pc])
 
     def _frames_of(self, number: int) -> tuple[tuple[str, int], ...]:
-        """Returns the frames of one of the program's places."""
+        """Return the frames of one of the program's places."""
         if (frames := self._frames_by_place.get(number)) is None:
             place = self._program.places[number]
             frames = self._frames_by_place[number] = tuple(

@@ -244,7 +244,7 @@ _CHANGES = (
 
 @cache
 def headers() -> dict[str, str]:
-    """Returns the texts of headers by the name in angle brackets. Raises
+    """Return the texts of headers by the name in angle brackets. Raises
     toolkit.ToolkitMissingError.
     """
     changed = {}
@@ -258,7 +258,7 @@ def headers() -> dict[str, str]:
 
 
 def write_tools(folder: Path) -> list[str]:
-    """Writes the headers of NVIDIA's tools that are not installed into a folder for nvcc. Returns
+    """Write the headers of NVIDIA's tools that are not installed into a folder for nvcc. Returns
     its options.
     """
     there = toolkit.include_directories()

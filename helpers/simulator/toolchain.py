@@ -85,7 +85,7 @@ class Compiler:
 
 
 def find_compiler() -> Compiler:
-    """Returns the first compiler that runs: $CXX, c++, g++, clang++ or the ziglang wheel. It looks
+    """Return the first compiler that runs: $CXX, c++, g++, clang++ or the ziglang wheel. It looks
     once for each $CXX and $PATH.
 
     Raises CompilerMissingError if none runs, and also if $CXX is set and does not run: it never
@@ -116,7 +116,7 @@ def _find_compiler(chosen: str, search_path: str) -> Compiler:
 
 
 def _try(argv: tuple[str, ...], search_path: str) -> tuple[Compiler | None, str]:
-    """Returns (compiler, "") if `argv --version` answers, else (None, the reason)."""
+    """Return (compiler, "") if `argv --version` answers, else (None, the reason)."""
     program = shutil.which(argv[0], path=search_path)
     if program is None:
         return None, "not found on PATH"
@@ -164,7 +164,7 @@ def _environment() -> dict[str, str]:
 
 
 def run_compiler(arguments: list[str], cwd: Path) -> None:
-    """Runs the compiler with `arguments` in the folder `cwd`.
+    """Run the compiler with `arguments` in the folder `cwd`.
 
     Raises CompileFailed with the compiler's message, and CompilerMissingError without a compiler.
     """
@@ -195,7 +195,7 @@ def _without_folder(message: str, folder: Path) -> str:
 
 
 def cache_directory() -> Path:
-    """Returns the folder for compiled code, and creates it: $HALO_CACHE, else in the user's cache.
+    """Return the folder for compiled code, and creates it: $HALO_CACHE, else in the user's cache.
 
     Raises CacheError if it cannot create the folder or write to it.
     """
@@ -222,7 +222,7 @@ def _cache_error(folder: Path, error: OSError) -> CacheError:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Yields a new folder inside the cache folder and removes it afterwards. `os.replace` from it
+    """Yield a new folder inside the cache folder and remove it afterwards. `os.replace` from it
     into the cache is atomic.
 
     Raises CacheError if it cannot write to the cache folder.
@@ -238,7 +238,7 @@ def scratch() -> Iterator[Path]:
 
 @contextmanager
 def _only_builder(folder: Path) -> Iterator[None]:
-    """Lets one process at a time build in the cache `folder`; the others wait, and then find what
+    """Let one process at a time build in the cache `folder`; the others wait, and then find what
     it has built.
 
     The system takes the lock back when a process ends. On a file system without locks each process
@@ -254,7 +254,7 @@ def _only_builder(folder: Path) -> Iterator[None]:
 
 
 def content_key(*parts: str) -> str:
-    """Returns 24 hexadecimal digits of sha256 over `parts`; their order counts."""
+    """Return 24 hexadecimal digits of sha256 over `parts`; their order counts."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode()
@@ -264,7 +264,7 @@ def content_key(*parts: str) -> str:
 
 
 def _build_key(*parts: str) -> str:
-    """Returns the content_key of `parts` with the compiler and this machine's architecture."""
+    """Return the content_key of `parts` with the compiler and this machine's architecture."""
     compiler = find_compiler()
     return content_key(compiler.kind, compiler.version, sys.platform, platform.machine(), *parts)
 
@@ -272,7 +272,7 @@ def _build_key(*parts: str) -> str:
 def shared_library(
     name: str, text: str, flags: tuple[str, ...] = (), *, extra_key: str = ""
 ) -> Path:
-    """Compiles C++17 `text` into a shared library and returns its path in the cache.
+    """Compile C++17 `text` into a shared library and return its path in the cache.
 
     The cache is keyed by text, flags, compiler, architecture and `extra_key`, and by the processor
     where the flags ask for its own instructions. When several processes ask at once, one builds in
@@ -300,7 +300,7 @@ def shared_library(
 def folder_library(
     library: str, folder: Path, flags: tuple[str, ...] = (), common: str = ""
 ) -> Path:
-    """Compiles all .cpp files of `folder` into one shared library, one file on each core at a time,
+    """Compile all .cpp files of `folder` into one shared library, one file on each core at a time,
     and returns its path in the cache.
 
     The key is that of shared_library with the texts of all .cpp and .h files of the folder. The
@@ -352,7 +352,7 @@ def folder_library(
 
 @functools.cache
 def processor() -> str:
-    """Returns a text that identifies the type of processor, because machines of several types may
+    """Return a text that identifies the type of processor, because machines of several types may
     share a home folder.
     """
     try:
@@ -364,7 +364,9 @@ def processor() -> str:
 
 
 def supports_openmp() -> bool:
-    """Whether the compiler builds OpenMP code that loads here; it tries once for each compiler."""
+    """Return whether the compiler builds OpenMP code that loads here; it tries once for each
+    compiler.
+    """
     return _supports_openmp(find_compiler())
 
 
@@ -381,7 +383,7 @@ def _supports_openmp(compiler: Compiler) -> bool:
 
 
 def native_flags() -> tuple[str, ...]:
-    """Returns the flags for this processor's own instructions, () if there are none."""
+    """Return the flags for this processor's own instructions, () if there are none."""
     return _native_flags(find_compiler())
 
 

@@ -44,13 +44,13 @@ def _install(what: str) -> ToolkitMissingError:
 
 
 def install_command(*wheels: str) -> str:
-    """Returns the command that installs `wheels` in the release of the other wheels."""
+    """Return the command that installs `wheels` in the release of the other wheels."""
     return "pip install " + " ".join(f'"{wheel}{_RELEASE}"' for wheel in wheels)
 
 
 @cache
 def root() -> Path:
-    """Returns the folder of the wheels, with include/ and lib/. Raises ToolkitMissingError."""
+    """Return the folder of the wheels, with include/ and lib/. Raises ToolkitMissingError."""
     if installation := os.environ.get(_VARIABLE):
         return _installation(Path(installation))
     package = importlib.util.find_spec("nvidia")
@@ -63,7 +63,7 @@ def root() -> Path:
 
 
 def _installation(folder: Path) -> Path:
-    """Returns `folder` if it is a CUDA installation, else raises ToolkitMissingError."""
+    """Return `folder` if it is a CUDA installation, else raises ToolkitMissingError."""
     if (folder / "include" / _HEADERS).is_file() and (
         folder / _libraries_of(folder) / _LIBRARY
     ).exists():
@@ -75,13 +75,13 @@ def _installation(folder: Path) -> Path:
 
 
 def _libraries_of(folder: Path) -> str:
-    """Returns "lib64" for an installation, "lib" for the wheels."""
+    """Return "lib64" for an installation, "lib" for the wheels."""
     return "lib64" if (folder / "lib64" / _LIBRARY).exists() else "lib"
 
 
 @cache
 def include_directories() -> tuple[Path, ...]:
-    """Returns the folders of CUDA's headers in the order of search. Raises ToolkitMissingError."""
+    """Return the folders of CUDA's headers in the order of search. Raises ToolkitMissingError."""
     include = root() / "include"
     for header, wheel in ((_HEADERS, _WHEELS[1]), ("crt/host_defines.h", _WHEELS[2])):
         if not (include / header).is_file():
@@ -90,14 +90,14 @@ def include_directories() -> tuple[Path, ...]:
 
 
 def nvrtc_libraries() -> tuple[Path, Path]:
-    """Returns the run-time compiler's library and the library of its built-in functions."""
+    """Return the run-time compiler's library and the library of its built-in functions."""
     folder = root() / _libraries_of(root())
     return folder / _LIBRARY, folder / _BUILTINS
 
 
 @cache
 def program(name: str) -> Path | None:
-    """Returns the path of one of the wheels' programs ("nvcc", "ptxas", "nvdisasm"), None if its
+    """Return the path of one of the wheels' programs ("nvcc", "ptxas", "nvdisasm"), None if its
     wheel is not installed.
     """
     path = root() / "bin" / name
@@ -106,7 +106,7 @@ def program(name: str) -> Path | None:
 
 @cache
 def host_compiler() -> Path | None:
-    """Returns a C++ compiler for nvcc's preprocessing: $NVCC_CCBIN, $CXX, g++, c++ or clang++; None
+    """Return a C++ compiler for nvcc's preprocessing: $NVCC_CCBIN, $CXX, g++, c++ or clang++; None
     without one.
     """
     for name in (
@@ -123,7 +123,7 @@ def host_compiler() -> Path | None:
 
 @cache
 def version() -> str:
-    """Returns the compiler's version, such as "13.0.88"."""
+    """Return the compiler's version, such as "13.0.88"."""
     if installation := os.environ.get(_VARIABLE):
         return f"13.0 of {installation}"
     try:
@@ -134,7 +134,7 @@ def version() -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Returns the versions of the installed wheels by name; a cache of compiled code depends on
+    """Return the versions of the installed wheels by name; a cache of compiled code depends on
     them.
     """
     names = (*_WHEELS, "nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-nvdisasm")
@@ -148,7 +148,7 @@ def versions() -> dict[str, str]:
 
 
 def _installed_beside() -> dict[str, str]:
-    """Returns the versions of NVIDIA's wheels beside the compiler's, by name, from the names of
+    """Return the versions of NVIDIA's wheels beside the compiler's, by name, from the names of
     their folders. importlib.metadata would read each wheel's description, which takes longer than a
     compilation.
     """
@@ -171,13 +171,13 @@ def _installed(name: str) -> str | None:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Yields a new folder for one run of a program and removes it; it needs no cache folder."""
+    """Yield a new folder for one run of a program and remove it; it needs no cache folder."""
     with tempfile.TemporaryDirectory(prefix="halo-", ignore_cleanup_errors=True) as name:
         yield Path(name)
 
 
 def environment() -> dict[str, str]:
-    """Returns this process's environment, with messages in English and without the variables that
+    """Return this process's environment, with messages in English and without the variables that
     would add options to the compilers.
     """
     hidden = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "NVRTC_APPEND_FLAGS")
@@ -185,7 +185,7 @@ def environment() -> dict[str, str]:
 
 
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs one of the wheels' programs in `folder`, with messages in English."""
+    """Run one of the wheels' programs in `folder`, with messages in English."""
     return subprocess.run(
         arguments,
         check=False,

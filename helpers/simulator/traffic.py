@@ -168,7 +168,7 @@ class Requests(Sequence[Request]):
         return hash(tuple(self))
 
     def of(self, **words: str) -> Requests:
-        """Returns the requests of a kind, a space or an array: of(kind="store", space="global")."""
+        """Return the requests of a kind, a space or an array: of(kind="store", space="global")."""
         rows = [
             row
             for row in self._rows
@@ -202,12 +202,12 @@ _ORDER = {"global": 0, "shared": 1, "constant": 2, "local": 3}
 
 
 def total_of(rows: Iterable[LineTraffic], counter: str) -> int:
-    """Returns the sum of one counter."""
+    """Return the sum of one counter."""
     return sum(getattr(row, counter) for row in rows)
 
 
 def by_array(lines: Iterable[LineTraffic]) -> tuple[ArrayTraffic, ...]:
-    """Returns the sums by array and kind of access: global memory first, then the largest first."""
+    """Return the sums by array and kind of access: global memory first, then the largest first."""
     groups: dict[tuple[str, str, str], list[LineTraffic]] = {}
     for row in lines:
         groups.setdefault((row.array, row.access, row.space), []).append(row)

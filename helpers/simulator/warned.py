@@ -29,7 +29,7 @@ _NAME = re.compile(r'"(\w+)[^"]*"')
 
 
 def warned(kernel: Kernel) -> tuple[Finding, ...]:
-    """Returns a finding for each variable that the kernel uses before it is set, and for each
+    """Return a finding for each variable that the kernel uses before it is set, and for each
     function of it that ends without its return value, or returns the address of its own variable.
     """
     compiled = kernel.module.compiled
@@ -60,6 +60,6 @@ def warned(kernel: Kernel) -> tuple[Finding, ...]:
 
 
 def _definition(source: list[str], line: int, name: re.Match[str] | None) -> int:
-    """Returns the line at which the function begins that ends, or returns, in `line`."""
+    """Return the line at which the function begins that ends, or returns, in `line`."""
     head = re.compile(rf"\b{name[1]}\s*\(") if name is not None else _HEAD
     return next((k for k in range(line, 0, -1) if head.search(source[k - 1])), line)

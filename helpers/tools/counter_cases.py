@@ -29,6 +29,7 @@ from helpers.problems import (
     resizing,
     tensor_product,
 )
+from helpers.problems.in_flight import InFlight
 from helpers.problems.lenet import network_plan, pooled
 
 
@@ -151,9 +152,9 @@ def _waiting() -> Iterable[Case]:
         arrays = {"last": np.zeros(1, np.int32), "next": following}
         (one,) = waiting.chain_plan(name, cells, 0, 100)
         yield Case.of("100 steps", one, partial(dict, arrays))
-    for loads in waiting.LOADS:
+    for loads in (1, 2, 4, 8):
         n = 10_007
-        (one,) = waiting.copy_plan(n, 6, loads)
+        (one,) = InFlight(loads=loads, warps=2).plan(n, 6)
         values = {"out": np.zeros(n, np.float32), "in": _cells(n)}
         yield Case.of(f"n = {n}, {loads} loads", one, partial(dict, values))
 
@@ -577,7 +578,7 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
 
 
 def _reduced() -> Iterable[Case]:
-    """The rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
+    """Yield the rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
     for n in (1001, 4096):
         yield Case(
             "to_half",
@@ -603,7 +604,7 @@ def _reduced() -> Iterable[Case]:
 
 
 def _tensor() -> Iterable[Case]:
-    """The kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
+    """Yield the kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
 
     By default they have as many blocks as a device holds at once. One block is enough for one
     image.
@@ -633,7 +634,7 @@ def _tensor() -> Iterable[Case]:
 
 
 def _implicit() -> Iterable[Case]:
-    """The kernels of implicit.cuh and conv2d_register_2d, with sizes of their own.
+    """Yield the kernels of implicit.cuh and conv2d_register_2d, with sizes of their own.
 
     Two chunks of channels, whose weights pass through two buffers; whole images; tiles that
     overhang, with both strides.
@@ -746,7 +747,7 @@ def _fourier() -> Iterable[Case]:
 
 
 def _lenet() -> Iterable[Case]:
-    """The network's other kernels."""
+    """Yield the network's other kernels."""
     side = resizing.NETWORK_SIDE
     yield Case(
         "lenet_resize",

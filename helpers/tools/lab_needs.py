@@ -75,7 +75,7 @@ def of(source: Source) -> Needs:
 
 
 def _refusal(source: Source, architecture: str) -> str | None:
-    """What the compiler or the assembler says against a source; None if both take it."""
+    """Return what the compiler or the assembler says against a source; None if both take it."""
     folders = (kernels.FOLDER, *toolkit.include_directories())
     options = [
         f"--gpu-architecture=compute_{architecture}",
@@ -130,7 +130,7 @@ def _code(notebook: Path) -> Iterator[str]:
 
 
 def rows_of(page: str) -> dict[str, str]:
-    """The row of each lab in the tables of a page, by the lab's name, in their order."""
+    """Return the row of each lab in the tables of a page, by the lab's name, in their order."""
     rows = re.finditer(r"^\| \[(\d{3}_\w+)\]\(\w+\.ipynb\) \|.*$", page, re.MULTILINE)
     return {row[1]: row[0] for row in rows}
 

@@ -63,7 +63,7 @@ class Variant:
         return self.grid * -(-self.block // 32) if self.expected else 1
 
     def amounts(self, turns: int) -> dict[str, float]:
-        """What a launch asks for, by resource."""
+        """Return what a launch asks for, by resource."""
         return {name: amount * self.warps * turns for name, amount in self.asks.items()}
 
     def plan(self, turns: int | None = None) -> launch.Plan:
@@ -87,7 +87,7 @@ class Variant:
 
 
 def source(kernel: str) -> str:
-    """The CUDA source of a rate's kernel."""
+    """Return the CUDA source of a rate's kernel."""
     return (FOLDER / f"{kernel}.cu").read_text(encoding="utf-8")
 
 
@@ -290,7 +290,7 @@ def _atomics() -> Iterator[Variant]:
 
 
 def _integers(operation: str, x: np.ndarray, a: int, b: int, steps: int) -> np.ndarray:
-    """The chains after `steps` steps; x: uint32, shape (CHAINS, threads)."""
+    """Return the chains after `steps` steps; x: uint32, shape (CHAINS, threads)."""
     x, a_ = x.copy(), np.uint32(a)
 
     def logic(v: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -85,7 +85,9 @@ def _launch(program: programs.Program, arrays: Mapping[str, Any], stream: Any) -
 
 
 def table(record: Record) -> str:
-    """A Markdown table: each resource's rate, the variant that has it, and the published figure."""
+    """Return a Markdown table: each resource's rate, the variant that has it, and the published
+    figure.
+    """
     rows = []
     for name, rate in bounds.rates_of(record.to_dict()).items():
         resource = bounds.RESOURCES[name]
@@ -100,7 +102,7 @@ def table(record: Record) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure the rates, write the record, print the table. Returns the exit status."""
+    """Measure the rates, write the record, print the table. It returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m helpers.tools.rates", description=__doc__.splitlines()[0]
     )

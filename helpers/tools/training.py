@@ -249,7 +249,7 @@ def train(
 
 
 def _model(torch: ModuleType, dropout: float) -> Any:
-    """The network; its parameters come in the order of `trained_weights.LAYER_SHAPES`."""
+    """Return the network; its parameters come in the order of `trained_weights.LAYER_SHAPES`."""
     nn = torch.nn
     return nn.Sequential(
         nn.Conv2d(1, 4, 7, bias=False),

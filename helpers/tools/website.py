@@ -98,7 +98,8 @@ class Part:
 
 
 def parts(index: str) -> list[Part]:
-    """The parts of the text of labs/README.md: headings of the second level above rows with labs.
+    """Return the parts of the text of labs/README.md: headings of the second level above rows with
+    labs.
 
     A lab belongs to the heading above its first link. A deeper notebook follows its lab, wherever
     it is linked. ValueError if no lab is linked.
@@ -121,7 +122,7 @@ def parts(index: str) -> list[Part]:
 
 
 def described(notebook: NotebookNode) -> NotebookNode:
-    """The notebook with a description for each figure, in the form that MyST-NB reads.
+    """Return the notebook with a description for each figure, in the form that MyST-NB reads.
 
     The description is the figure's text form, which `%load_ext helpers` writes beside the picture:
     the titles and axes. A figure that was stored without one is named by its section. A cell with
@@ -147,7 +148,9 @@ def described(notebook: NotebookNode) -> NotebookNode:
 
 
 def with_help(notebook: NotebookNode) -> NotebookNode:
-    """The notebook with the hints and the solution of an exercise, folded, below its last check."""
+    """Return the notebook with the hints and the solution of an exercise, folded, below its last
+    check.
+    """
     last: dict[str, int] = {}
     for place, cell in enumerate(notebook.cells):
         if cell.cell_type == "code":
@@ -160,7 +163,7 @@ def with_help(notebook: NotebookNode) -> NotebookNode:
 
 
 def with_anchors(notebook: NotebookNode) -> NotebookNode:
-    """The notebook with its outputs' links to headings led to those of the site's page."""
+    """Return the notebook with its outputs' links to headings led to those of the site's page."""
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if words := output.get("data", {}).get("text/html"):
@@ -169,7 +172,7 @@ def with_anchors(notebook: NotebookNode) -> NotebookNode:
 
 
 def _anchor(link: re.Match[str]) -> str:
-    """A link to a heading, by the rules by which Docutils makes the name of a section."""
+    """Return a link to a heading, by the rules by which Docutils makes the name of a section."""
     plain = unicodedata.normalize("NFKD", unquote(html.unescape(link[1])).lower())
     name = re.sub(r"[^a-z0-9]+", "-", plain.encode("ascii", "ignore").decode().replace("-", " "))
     return f'href="#{re.sub("^[-0-9]+|-+$", "", name)}"'
@@ -190,7 +193,8 @@ def _folded(exercise: BaseExercise) -> str:
 
 
 def next_lab(notebook: NotebookNode) -> str | None:
-    """The number of the lab that the last words of a lab send to; None where they name none."""
+    """Return the number of the lab that the last words of a lab send to; None where they name none.
+    """
     words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     found = _NEXT.search(words[-1]) if words else None
     return found[1] if found else None
@@ -256,7 +260,7 @@ def _toctree(caption: str, pages: Sequence[str], depth: int = 1) -> str:
 
 
 def _linked(text: str, page: str, root: Path) -> str:
-    """The page's text with its links led to pages of the site.
+    """Return the page's text with its links led to pages of the site.
 
     A link to a CUDA source or to a README leads to its page, one to the root's README to the front
     page. A link to anything else of the repository (a folder, a licence) becomes its text alone.
@@ -279,7 +283,7 @@ def _linked(text: str, page: str, root: Path) -> str:
 
 
 def _page_of(inside: str) -> str | None:
-    """The file of the site that shows a file of the repository; None where none does."""
+    """Return the file of the site that shows a file of the repository; None where none does."""
     if inside == "README.md":
         return "index.md"
     if inside in ("labs/README.md", *GUIDES) or inside.endswith((".ipynb", ".png")):
@@ -385,7 +389,9 @@ def _ways(folder: Path) -> dict[str, str]:
 
 
 def _lead_on(ways: dict[str, str]) -> Any:
-    """A handler that makes a page's links to the next page, and back, those that its lab names."""
+    """Return a handler that makes a page's links to the next page, and back, those that its lab
+    names.
+    """
 
     def lead(application: Any, page: str, template: str, context: Any, tree: Any) -> None:
         def link(to: str) -> dict[str, str]:
@@ -411,7 +417,7 @@ def _color_kernel_cells(application: Any, tree: Any) -> None:
 
 
 def _repository_of_workflow() -> str:
-    """The address of the repository in a workflow of GitHub; "" elsewhere."""
+    """Return the address of the repository in a workflow of GitHub; "" elsewhere."""
     server, name = os.environ.get("GITHUB_SERVER_URL"), os.environ.get("GITHUB_REPOSITORY")
     return f"{server}/{name}" if server and name else ""
 

@@ -200,11 +200,13 @@ def test_pictures_say_how_many_sectors(small):
     [
         (bench.conv1d(10**6, 7), ("conv1d_constant", "conv1d_tiled_input", "conv1d_vector")),
         (bench.product(100, 4), ("split_product", "gemm_tiled")),
+        (bench.mma(), ("mma_one_warp", "mma_ldmatrix")),
         (bench.copies(10**6, 7), ("copy_plain", "copy_async", "copy_bulk")),
+        (bench.axpy(10**6), ("axpy_basic",)),
     ],
 )
 def test_other_problems_are_checked_and_counted_alike(other, names):
-    assert all(other.check(*names)) and len(other.count(*names)) == len(names)
+    assert all(map(other.check, names)) and len(other.count(*names)) == len(names)
     with pytest.raises(bench.KernelError, match=f"choose from .*{names[0]}"):
         other.kernel("no_such_kernel")
     with pytest.raises(bench.KernelError, match="has no size 'MAPS'"):
@@ -216,8 +218,20 @@ def test_a_wrong_kernel_of_another_problem_is_rejected():
     line = bench.conv1d(10**6, 7)
     wrong = line.kernel("conv1d_constant").changed("filter[j]", "filter[FILTER_WIDTH - 1 - j]")
     assert "the filter is flipped" in str(line.check(wrong))
+    sums = bench.axpy(10**6)
+    wrong = sums.kernel("axpy_basic").changed("+ y[i]", "")
+    assert "a * x alone, without y" in str(sums.check(wrong))
     product = bench.product(10, 4)
     assert not product.check(product.kernel("gemm_tiled").changed("sum +=", "sum ="))
+    one = bench.mma()
+    rows = one.kernel("mma_ldmatrix").changed(".x2.trans.", ".x2.")
+    assert "both squares of B are transposed" in str(one.check(rows))
+
+
+def test_a_table_counts_for_as_many_outputs_as_it_is_asked():
+    seen = bench.mma().count("mma_one_warp")
+    assert seen.table("requests", outputs=128).split()[-1] == "8.0"
+    assert seen.table("requests").split()[-1] == "2.0"
 
 
 # ---- Times
@@ -401,6 +415,17 @@ def test_every_ratio_of_every_record_has_one_schema(path):
         assert "ratio_low" not in row and "ratio_high" not in row
         if row.get("ratio") is not None and "low" in row:
             assert 0 < row["low"] <= row["ratio"] <= row["high"]
+
+
+def test_ratios_in_words_are_read():
+    line = bench.axpy(10**7)
+    ours = line.kernel("axpy_basic")
+    block = ours.named("lanes 8 apart in a block")
+    record = results.load(results.MEASURED / "100_timing_traps.json")
+    times = bench.Times.read(record, line, [ours, block], ours)
+    ratio = times.ratio(block.label)
+    assert 1 < ratio.low < ratio.value < ratio.high < 2 and ratio.over == "axpy_basic"
+    assert times.ms("axpy_basic") > line.floor_ms(record.device)
 
 
 def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():

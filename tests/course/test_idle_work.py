@@ -12,8 +12,9 @@ from helpers import exercises
 from helpers.exercises.exercise import Exercise
 
 ALL = [one for one in map(exercises.find, exercises.names()) if isinstance(one, Exercise)]
-# One block is all that these launch; "two_products" and "split_sum", one warp.
-ONE_BLOCK = ("small_product", "squares", "store_rows", "two_products", "split_sum")
+# One warp is all that these launch, and one block all that the others do.
+ONE_WARP = ("one_mma", "one_ldmatrix", "two_products", "split_sum")
+ONE_BLOCK = ("small_product", "squares", "store_rows", *ONE_WARP)
 SHARED = [one for one in ALL if one.name not in ONE_BLOCK]
 # Without a barrier or a shuffle one thread can do what another one should.
 ALONE = [one for one in SHARED if "__sync" not in one.solution and "_sync(" not in one.solution]

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.long
 
 ALL = [one for one in map(exercises.find, exercises.names()) if isinstance(one, Exercise)]
 # One block, or a fixed number of a few.
-SMALL = ("squares", "store_rows", "small_product", "two_products", "split_sum", "fft_back")
+ONE_WARP = ("one_mma", "one_ldmatrix", "two_products", "split_sum")
+SMALL = ("squares", "store_rows", "small_product", *ONE_WARP, "fft_back")
 # Layers of a drawn shape that a competition keeps small, and one cut into launches.
 LAYERS = ("my_rung", "my_entry", "conv2d_chunk")
 GROWING = [one for one in ALL if one.name not in SMALL + LAYERS]
@@ -52,6 +53,7 @@ def test_a_kernel_for_small_sizes_alone_does_not_pass(one):
     assert one.judge(with_first_line(one, f"if ({blocks} * {threads} < 1u) return;")).passed
     guard = {
         "turned_tiles": "if (n > 32767) return;",  # four blocks, whatever n is
+        "copy_in_flight": "if (n > 32767) return;",  # six blocks
         "conv2d_patch": "if (4 * (H - 6) * (W - 6) > 32767) return;",  # eight outputs a thread
         "conv2d_register_2d": "if ((HEIGHT - 6) * (WIDTH - 6) > 32767) return;",  # eight a thread
         "conv2d_tensor": "if (gridDim.z * OUTPUT_MAPS * OUTPUTS > 32767u) return;",  # 256 threads

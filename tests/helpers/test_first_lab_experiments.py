@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from helpers import checking, kernels, reference, simulator
+from helpers import bench, checking, kernels, reference, simulator
 from helpers.bench import results
 from helpers.bench.results import Measurement
 from helpers.experiments import broken, first_launch, ncu, sizes
@@ -75,7 +75,17 @@ def test_caches_explain_the_times():
     assert block["l1_load_sectors"] == grid["l1_load_sectors"] == 8 * near["l1_load_sectors"]
     assert block["l1_load_hits_percent"] == 87.5, "seven of eight"
     assert grid["dram_read_bytes"] > 7 * near["dram_read_bytes"]
-    table = first_launch.table_of_caches(recorded("100_timing_traps"), recorded("100_caches"))
+    problem = bench.axpy(n=first_launch.TIMED)
+    ours = problem.kernel("axpy_basic")
+    far = [
+        ours.changed(*first_launch.VARIANTS[name], label=f"lanes {name}")
+        for name in (first_launch.IN_BLOCK, first_launch.IN_GRID)
+    ]
+    times = bench.Times.read(recorded("100_timing_traps"), problem, [ours, *far], ours)
+    table = first_launch.table_of_caches(times, recorded("100_caches"))
+    assert [line.split()[-1] for line in table.splitlines()[-3:]] == [
+        "1.00", *(f"{one.value:.2f}" for one in times.ratios)
+    ]
     assert [line.split("  ")[0] for line in table.splitlines()[-3:]] == [
         f"lanes {n}" for n in first_launch.VARIANTS
     ]

@@ -39,6 +39,10 @@ def test_an_open_question_is_shown_and_counted():
     assert "open" not in noted(1).beside(loads=1)
 
 
+def test_what_was_not_measured_here_is_not_judged():
+    assert noted(1).beside(loads=None).splitlines()[1].split()[-3:] == ["1", "loads", "-"]
+
+
 def test_a_choice_is_one_of_its_answers():
     prediction = Prediction()
     prediction.choice("fastest", "tile", "the fastest", among=("tile", "no tile"))

@@ -9,6 +9,7 @@ import pytest
 from helpers import kernels
 from helpers.bench import results
 from helpers.experiments import sass
+from helpers.simulator.listing import Instruction
 
 LISTING = """
 	code for sm_90
@@ -79,7 +80,7 @@ def test_registers_spills_and_shared_memory(code):
 
 
 def test_predicates_are_no_opcodes(code):
-    assert code.instructions[2] == sass.Instruction(0x20, "!P0", "LDG.E", "R5, desc[UR8][R2.64]")
+    assert code.instructions[2] == Instruction(0x20, "!P0", "LDG.E", "R5, desc[UR8][R2.64]")
 
 
 def test_loads_per_output(code):

@@ -4,6 +4,7 @@ import pytest
 
 from helpers import kernels
 from helpers.experiments import sass
+from helpers.simulator.listing import Instruction
 from helpers.tools import sass_difference
 
 SUM = """extern "C" __global__ void total(float* y, const float* x, int n)
@@ -61,7 +62,7 @@ def test_one_changed_constant_is_one_changed_line(codes):
 
 def test_names_of_registers_and_addresses_do_not_count():
     def one(operands, opcode="FADD", predicate=""):
-        return sass.normalised(sass.Instruction(0, predicate, opcode, operands))
+        return sass.normalised(Instruction(0, predicate, opcode, operands))
 
     assert one("R1, R2.reuse, 1") == one("R7, R4, 1") == "FADD R, R, 1"
     assert one("R1, R2, 1") != one("R1, R2, 2")

@@ -1,11 +1,16 @@
 """Chains and copies of the lab on latency: right in the simulator, and wrong ones refused."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from helpers import launch, simulator
+from helpers import bench, launch, simulator
 from helpers.bench import results
-from helpers.experiments import waiting
+from helpers.bench.counts import NOT_YET
+from helpers.bench.memory import DRIVER, Memcpy
+from helpers.bench.sources import KernelError
+from helpers.experiments import sass, waiting
 from tests.support import mutants, require_named
 
 
@@ -44,64 +49,86 @@ def test_kernels_reach_the_cell_that_python_reaches(rng, name, cells, stride, st
     assert last[0] == waiting.walk(following, start, steps)
 
 
-@pytest.mark.parametrize("loads", waiting.LOADS)
+@pytest.mark.parametrize("loads", [1, 2, 4, 8])
 @pytest.mark.parametrize("cells", [1, 63, 64, 4099])
-def test_a_copy_of_any_length_is_whole(rng, loads, cells):
-    values, out = rng.random(cells, dtype=np.float32), np.full(cells, np.nan, np.float32)
-    plan = waiting.copy_plan(cells, 3, loads)
-    (findings,) = launch.simulate(plan, {"out": out, "in": values}, simulator.check)
-    assert not findings
-    assert (out == values).all()
+@pytest.mark.parametrize("warps", [2, 0])
+def test_a_copy_of_any_length_is_whole(loads, cells, warps):
+    copy = bench.memcpy(cells)
+    assert copy.check(copy.kernel(waiting.COPY, LOADS=loads, WARPS=warps))
 
 
 @pytest.mark.parametrize("mutant", mutants("flight_"), ids=lambda mutant: mutant.name)
-def test_wrong_copies_are_rejected(rng, mutant):
-    values, out = rng.random(4099, dtype=np.float32), np.full(4099, np.nan, np.float32)
-    other = {waiting.COPY: (mutant.name, mutant.source)}
-    plan = launch.replaced(waiting.copy_plan(4099, 3, 4), other)
-    (findings,) = launch.simulate(plan, {"out": out, "in": values}, simulator.check)
-    require_named(mutant, findings)
+def test_wrong_copies_are_rejected(mutant):
+    copy = bench.memcpy()
+    kernel = copy.kernel(waiting.COPY)
+    wrong = dataclasses.replace(kernel, text=mutant.source, function=mutant.name)
+    require_named(mutant, copy.check(wrong).findings)
 
 
-def test_the_machine_code_has_the_order_that_the_lab_names():
-    first, one, promised = (waiting.access_order(order) for order in waiting.ORDERS)
-    assert set(first.split("S")) <= {"LLLL", ""}, "four loads before each store of a round"
-    assert "LL" not in one, "one load in flight"
-    assert promised.startswith("LLLLS"), "the promise lets loads pass stores"
-
-
-@pytest.mark.parametrize("order", waiting.ORDERS)
-def test_a_copy_is_whole_in_every_order(rng, order):
-    values, out = rng.random(4099, dtype=np.float32), np.full(4099, np.nan, np.float32)
-    plan = waiting.copy_plan(4099, 3, waiting.ORDER_LOADS, order)
-    (findings,) = launch.simulate(plan, {"out": out, "in": values}, simulator.check)
-    assert not findings
-    assert (out == values).all()
-
-
-def test_one_load_in_flight_is_slower_and_a_promise_mends_it():
-    """The lab says so of the record, at every number of warps."""
-    rows = results.load(results.MEASURED / "106_orders.json").rows()
-    ms = {(row["order"], row["warps"]): row["median_ms"] for row in rows if "order" in row}
-    for warps in {number for _, number in ms}:
-        first, one, promised = (ms[order, warps] for order in waiting.ORDERS)
-        assert one > 1.2 * first
-        assert promised < 1.1 * first
-
-
-def test_littles_law_by_hand():
-    # 1,320 bytes per ns over 132 multiprocessors are 10 each; each byte is 256 ns on its way.
-    need = waiting.need(1320e9, 256.0, 132)
-    assert need.bytes == pytest.approx(2560)
-    assert need.warps(1) == pytest.approx(20)
-    assert need.warps(4) == pytest.approx(5)
+def test_a_launch_has_the_warps_loads_and_shared_memory_that_were_asked_for():
+    copy = Memcpy(2**20, 132)
+    (walking,) = copy.plan(copy.kernel(waiting.COPY, WARPS=8, LOADS=2))
+    assert (walking.grid, walking.shared) == ((4 * 132, 1, 1), 0)
+    limited = copy.kernel(waiting.COPY, WARPS=0, LOADS=2, SHARED_KB=13)
+    for kernel in (limited, limited.changed("0.0f", "1.0f")):  # the text has no shared array
+        (whole,) = copy.plan(kernel)
+        assert (whole.grid, whole.shared) == ((2**20 // 128, 1, 1), 13 * 1024)
 
 
 def test_the_record_has_every_point_of_the_figures():
     made = results.load(results.MEASURED / "106_waiting.json")
     shares = waiting.shares(made)
-    warps = [blocks * waiting.THREADS // 32 for blocks in waiting.BLOCKS]
-    assert sorted(shares) == sorted((w, loads) for w in warps for loads in waiting.LOADS)
+    assert sorted(shares) == sorted(
+        (warps, loads) for warps in (2, 4, 8, 16, 32, 64) for loads in (1, 2, 4, 8)
+    )
     sizes = [row["bytes"] for row in made.rows() if row["series"] == waiting.CHAIN]
     assert sizes == list(waiting.CHAIN_BYTES)
     assert not made.changed_sources()
+    copy = bench.memcpy()
+    sweep = copy.sweep(waiting.COPY, LOADS=(1, 8), WARPS=(2, 64), record="106_waiting")
+    driver = copy.sweep(DRIVER, record="106_waiting")
+    for one in sweep:
+        settings = dict(one.kernel.settings)
+        share = shares[settings["warps"], settings["loads"]]
+        assert share == pytest.approx(100 * driver[0].ms / one.ms)
+
+
+def test_the_orders_of_an_earlier_record_are_kernels_of_their_own():
+    copy = bench.memcpy()
+    kernels = [copy.kernel(waiting.COPY), copy.kernel(waiting.COPY, label="one loop")]
+    driver = copy.sweep(DRIVER, record="106_orders")
+    times = copy.sweep(*kernels, WARPS=(2, 64), record="106_orders")
+    first, _, one, _ = (time.ms for time in times)
+    assert one > 2 * first
+    table = waiting.speeds(times, driver).splitlines()
+    assert [line.split()[-1] for line in table] == ["warps", "92", "71"]
+    missing = copy.sweep(bench.yours("copy_in_flight"), WARPS=(2,))
+    last = waiting.speeds(missing, driver).splitlines()[-1]
+    assert last.startswith(NOT_YET) and last.endswith("-")
+
+
+def test_the_order_of_loads_and_stores_is_read_from_machine_code():
+    copy = bench.memcpy()
+    plain = copy.kernel(waiting.COPY).changed("LOADS; ++k", "1; ++k", label="one load")
+    lines = sass.orders(
+        copy, waiting.COPY, plain, bench.yours("copy_in_flight"), LDG="L", STG="S"
+    ).splitlines()
+    assert lines[1].split()[1].startswith("LLLLSSSS")
+    assert lines[2].split()[-1].startswith("LS")
+    assert lines[3].strip() == NOT_YET
+
+
+def test_a_copy_has_one_library_and_names_its_kernels():
+    copy = bench.memcpy()
+    with pytest.raises(KernelError, match="no kernel 'memcpy' that copies; choose from copy_in_"):
+        copy.kernel("memcpy")
+    with pytest.raises(KernelError, match="library without a source"):
+        copy.count(DRIVER)
+    assert copy.work.bytes == 2 * 4 * 2**25
+
+
+@pytest.mark.gpu
+def test_the_drivers_copy_and_ours_are_timed_on_the_gpu():
+    copy = bench.memcpy(2**22)
+    times = copy.sweep(waiting.COPY, DRIVER, record="106_test")
+    assert all(one.ms and one.ms < 1 for one in times)

@@ -445,8 +445,8 @@ extern "C" __global__ void second(unsigned char* y, const short* x, int n)
 def cubin_of(source: str) -> tuple[compiler.Compiled, dict[str, bytes], list[str]]:
     compiled = compiler.compile_source(source, [f"-I{kernels.FOLDER}"])
     binary, _ = assembly._assembled(compiled.ptx, compiled.architecture, 0, True)
-    sections = dict(assembly._sections(binary))
-    return compiled, sections, assembly._symbols(sections)
+    sections = assembly._sections(binary)
+    return compiled, sections, assembly._symbols(binary)
 
 
 def essential(found: dict[str, sass.Lines]) -> dict[str, dict[int, list[tuple[str, int, bool]]]]:

@@ -88,6 +88,7 @@ def other_factor(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 EXERCISE = Exercise(
     name="axpy_two",
     lab="100_start_here",
+    place=2,
     title="Two elements a thread, with half the blocks",
     folder=Path(__file__).parent,
     reads_outputs=True,

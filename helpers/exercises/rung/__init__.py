@@ -1,4 +1,4 @@
-"""Your own rung of the ladder: fewer load sectors than conv2d_tiled, on both of LeNet's layers."""
+"""A rung of the ladder: fewer load sectors than conv2d_tiled, on both of LeNet's layers."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def fit(case: Case, cell: KernelCell) -> Case:
 EXERCISE = Exercise(
     name="my_rung",
     lab="500_conv2d_ladder",
+    place=1,
+    points=5,
     title="Your own rung: fewer sectors than conv2d_tiled",
     folder=Path(__file__).parent,
     timed=competition.large,
@@ -60,6 +62,10 @@ EXERCISE = Exercise(
         none_of("global", "atomic", what="atomics"),
     ),
     mistakes=(
+        Mistake(
+            "All sums are 0: load cells and weights, and add each product to its sum.",
+            gives=lambda case: 0 * layers.convolved(case),
+        ),
         layers.TURNED,
         competition.LAST_CHANNEL,
         Mistake("The first channel is left out.", gives=layers.without_channel(0)),
@@ -67,11 +73,11 @@ EXERCISE = Exercise(
     ),
     findings=competition.FINDINGS,
     hints=(
-        "How many cells of x does a block of 16 x 16 outputs need, and how often does the kernel "
-        "load them now?",
-        "Stage a channel's tile of (15 + K) x (15 + K) cells in shared memory, and the weights "
-        "of MAPS maps beside it.",
-        "Let each thread keep MAPS sums in registers: one cell from the tile serves all of them. "
-        "Two barriers a channel.",
+        "A loop over all cells of the tile, in steps of 256: cell i lies in row i / span and "
+        "column i % span. What is the same loop for the weights?",
+        "Map first + m has its weights of channel c from ((first + m) * C + c) * K * K on. For "
+        "the sums, take cell i of the window: row i / K, column i % K.",
+        "One cell of the tile, then the loop over m: sum[m] += cell * taps[m][i]. Threads that "
+        "are not inside have loaded, and add up nothing.",
     ),
 )

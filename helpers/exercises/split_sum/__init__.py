@@ -60,6 +60,7 @@ EXERCISE = Exercise(
     lab="304_split_products",
     title="Sums of 4,096 terms at FP32 accuracy, from halves",
     folder=Path(__file__).parent,
+    place=2,
     cases=cases,
     reference=product,
     rtol=RTOL,
@@ -112,10 +113,11 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Write split(hi, lo, first, second): hi as `rounded` makes it, lo from first - (float)hi "
-        "and second - (float)hi, both in float. __half22float2 turns a __half2 into a float2.",
-        "Three calls of multiply for a step: a_lo b_hi, a_hi b_lo, a_hi b_hi.",
-        "float total[4] = {}: after some steps, total[i] += sum[i] and sum[i] = 0. What remains in "
-        "sum behind the last step belongs to the result, too.",
+        "A tensor core cuts from the sum that it holds: the smaller that sum, the less it loses. "
+        "float total[4] = {} is added to by ordinary additions, which round.",
+        "After SHORT steps, `if (step % SHORT == SHORT - 1)`: total[i] += sum[i] for i from 0 to "
+        "3, and sum[i] = 0. A SHORT of 4 is four additions for four steps.",
+        "What remains in sum behind the last step belongs to the result, too: store total[i] + "
+        "sum[i].",
     ),
 )

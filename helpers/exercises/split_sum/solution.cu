@@ -1,13 +1,7 @@
 // %%kernel split_sum
 #include <cuda_fp16.h>
 
-//> Two numbers, rounded to halves, in one register.
-//= __device__ unsigned rounded(float first, float second)
-//= {
-//=     const __half2 both = __floats2half2_rn(first, second);
-//=     return *reinterpret_cast<const unsigned*>(&both);
-//= }
-// And what rounding took off them, in another one.
+// Two numbers, rounded to halves, in one register, and what rounding took off them, in another one.
 __device__ void split(unsigned& hi, unsigned& lo, float first, float second)
 {
     const __half2 both = __floats2half2_rn(first, second);
@@ -16,7 +10,6 @@ __device__ void split(unsigned& hi, unsigned& lo, float first, float second)
     hi = *reinterpret_cast<const unsigned*>(&both);
     lo = *reinterpret_cast<const unsigned*>(&rest);
 }
-//<
 
 // sum += a b by the whole warp.
 __device__ void multiply(float (&sum)[4], const unsigned (&a)[4], const unsigned (&b)[2])
@@ -32,35 +25,25 @@ __global__ void split_sum(float* D, const float* A, const float* B, int steps)
 {
     const int group = threadIdx.x / 4;
     const int two = threadIdx.x % 4 * 2;
-    //>
+    //> Gap 1: a total for each of the lane's four sums.
     const int SHORT = 4;   // steps
     float total[4] = {};
     //<
     float sum[4] = {};
     for (int step = 0; step < steps; ++step) {
-        //>
-        //= unsigned a[4], b[2];
         unsigned a_hi[4], a_lo[4], b_hi[2], b_lo[2];
-        //<
         for (int r = 0; r < 4; ++r) {
             const float* cell = A + 16 * steps * (group + r % 2 * 8) + 16 * step + two + r / 2 * 8;
-            //>
-            //= a[r] = rounded(cell[0], cell[1]);
             split(a_hi[r], a_lo[r], cell[0], cell[1]);
-            //<
         }
         for (int r = 0; r < 2; ++r) {
             const float* cell = B + 8 * (16 * step + two + r * 8) + group;
-            //>
-            //= b[r] = rounded(cell[0], cell[8]);
             split(b_hi[r], b_lo[r], cell[0], cell[8]);
-            //<
         }
-        //>
-        //= multiply(sum, a, b);
         multiply(sum, a_lo, b_hi);
         multiply(sum, a_hi, b_lo);
         multiply(sum, a_hi, b_hi);
+        //> Gap 2: after some steps, the total takes the sum over, and the sum starts again at 0.
         if (step % SHORT == SHORT - 1) {
             for (int i = 0; i < 4; ++i) {
                 total[i] += sum[i];
@@ -70,7 +53,7 @@ __global__ void split_sum(float* D, const float* A, const float* B, int steps)
         //<
     }
     for (int i = 0; i < 4; ++i) {
-        //>
+        //> Gap 3: what belongs to the result?
         //= D[8 * (group + i / 2 * 8) + two + i % 2] = sum[i];
         D[8 * (group + i / 2 * 8) + two + i % 2] = total[i] + sum[i];
         //<

@@ -207,7 +207,7 @@ class Conv2d:
         return (self._launch(shape, *self.names(shape)),)
 
     def _launch(self, shape: ConvShape, y: Any, x: Any, filter: Any) -> Launch:
-        """The launch of the layer's own kernel, on arrays of a plan."""
+        """Return the launch of the layer's own kernel, on arrays of a plan."""
         constants = {}
         if self.filter_in == "constant":
             constants["filter"] = Prepared(filter, self.arrange) if self.arranged else filter

@@ -21,7 +21,7 @@ from .table import conv2d_named
 
 
 def conv2d_atol(x: np.ndarray, filter: np.ndarray) -> float:
-    """The largest error that a float32 sum of C K K products may have.
+    """Return the largest error that a float32 sum of C K K products may have.
 
     It holds for any order of the sum, with and without fused multiply-adds. As in
     `conv1d.conv1d_atol`, each of the C K K roundings errs by at most u = 2^-24 relative to a
@@ -35,7 +35,9 @@ def conv2d_atol(x: np.ndarray, filter: np.ndarray) -> float:
 
 
 def suspects(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> dict[str, np.ndarray]:
-    """The outputs of the usual mistakes, by cause: for ``checking.check(..., suspects=...)``."""
+    """Return the outputs of the usual mistakes, by cause: for ``checking.check(...,
+    suspects=...)``.
+    """
 
     def conv(weights: np.ndarray, cells: np.ndarray = x) -> np.ndarray:
         return reference.conv2d(cells, weights, stride)
@@ -183,7 +185,7 @@ class Problem:
         self.free()
 
     def _images(self, address: int) -> np.ndarray:
-        """The outputs of `oracle_images` at a device address, on the host."""
+        """Return the outputs of `oracle_images` at a device address, on the host."""
         some = np.empty(self._oracle.shape, np.float32)
         for place, image in zip(some, self.oracle_images, strict=True):
             self._cuda.memcpy_dtoh(place, address + image * some[0].nbytes)
@@ -216,6 +218,6 @@ class Problem:
 
 
 def some_images(batch: int) -> tuple[int, ...]:
-    """The first image, the last, and up to three random ones between them."""
+    """Return the first image, the last, and up to three random ones between them."""
     inner = np.random.default_rng(SEED).permutation(np.arange(1, batch - 1))[:3]
     return tuple(sorted({0, batch - 1, *inner.tolist()}))

@@ -82,7 +82,7 @@ def conversion(half: Scratch, array: Array) -> Launch:
 
 
 def half2(maps: int = 4, columns: int = 4, chain: str = "row") -> HalfInputs:
-    """The record of conv2d_half2: a thread computes ``columns`` outputs of ``maps`` maps.
+    """Return the record of conv2d_half2: a thread computes ``columns`` outputs of ``maps`` maps.
 
     maps: an even number. chain: the length of a sum in half, a "row" of the filter or "all" of it.
     """

@@ -393,7 +393,8 @@ def _fit(spec: ImplicitMma, shape: ConvShape) -> ImplicitMma:
 
 
 def implicit_mma(parts: int = 1, half_io: bool = False, name: str | None = None) -> ImplicitMma:
-    """The record of conv2d_implicit_mma_async, or with two parts of conv2d_implicit_mma_split.
+    """Return the record of conv2d_implicit_mma_async, or with two parts of
+    conv2d_implicit_mma_split.
 
     name: another one of the kernels.
     """

@@ -215,7 +215,7 @@ def _fit(spec: ImplicitWgmma, shape: ConvShape) -> ImplicitWgmma:
 
 
 def implicit_wgmma() -> ImplicitWgmma:
-    """The record of conv2d_implicit_wgmma, for layers of 16 channels and more in FP16."""
+    """Return the record of conv2d_implicit_wgmma, for layers of 16 channels and more in FP16."""
     return ImplicitWgmma(
         NAME,
         tile=(1, 1, 8),

@@ -353,7 +353,7 @@ def warpgroup_fragments(parts: np.ndarray) -> np.ndarray:
 
 
 def _steps(shape: ConvShape) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The two filter rows, as (channel, row), of each step of conv2d_mma_pairs.
+    """Return the two filter rows, as (channel, row), of each step of conv2d_mma_pairs.
 
     Two channels have 2 K rows, so that no row is left over; an odd C gets a channel of zeros.
     """
@@ -362,12 +362,12 @@ def _steps(shape: ConvShape) -> list[tuple[tuple[int, int], tuple[int, int]]]:
 
 
 def mma_pairs() -> TensorLayer:
-    """The record of conv2d_mma_pairs, for layers of many maps in FP32 accuracy."""
+    """Return the record of conv2d_mma_pairs, for layers of many maps in FP32 accuracy."""
     return Pairs("conv2d_mma_pairs", tile=(2, 1, 16), filter_in="constant", warps=12, resident=1)
 
 
 def mma_halves(half_io: bool = False) -> TensorLayer:
-    """The record of conv2d_mma_halves, for layers of many maps in halves."""
+    """Return the record of conv2d_mma_halves, for layers of many maps in halves."""
     return Pairs(
         "conv2d_mma_halves",
         tile=(2, 1, 16),
@@ -380,7 +380,7 @@ def mma_halves(half_io: bool = False) -> TensorLayer:
 
 
 def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
-    """The record of conv2d_mma_quads, for a layer of one channel."""
+    """Return the record of conv2d_mma_quads, for a layer of one channel."""
     return Quads(
         "conv2d_mma_quads",
         tile=(2, 2, 4),
@@ -392,7 +392,7 @@ def mma_quads(parts: int = 2, half_io: bool = False) -> TensorLayer:
 
 
 def mma_wgmma(parts: int = 2, half_io: bool = False) -> TensorLayer:
-    """The record of conv2d_wgmma, for layer 2 on an H100 or H200."""
+    """Return the record of conv2d_wgmma, for layer 2 on an H100 or H200."""
     return Warpgroups(
         "conv2d_wgmma",
         tile=(2, 2, 16),

@@ -63,7 +63,7 @@ def tile_bytes(spec: Register2d, shape: ConvShape) -> int:
 def register_2d(
     across: int = 20, down: int = 8, maps: int = 4, unroll: int = 7, resident: int = 0
 ) -> Register2d:
-    """The record of conv2d_register_2d.
+    """Return the record of conv2d_register_2d.
 
     across, down: threads of a block. maps: of a patch. unroll: filter rows in a round of the loop.
     resident: blocks that a multiprocessor must have room for, by registers; 0: any number.

@@ -139,5 +139,5 @@ class RegisterImages(Conv2d):
 
 
 def register_images() -> RegisterImages:
-    """The record of conv2d_register_images, its sizes left to the shape."""
+    """Return the record of conv2d_register_images, its sizes left to the shape."""
     return RegisterImages("conv2d_register_images", filter_in="constant")

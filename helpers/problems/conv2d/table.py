@@ -18,7 +18,8 @@ from .wmma import wmma
 
 
 def channels_tree(tile_width: int = 16, threads: int = 4) -> Conv2d:
-    """The record of conv2d_channels_tree. threads: of an output, a power of two, at most 64."""
+    """Return the record of conv2d_channels_tree. threads: of an output, a power of two, at most 64.
+    """
     return Conv2d(
         "conv2d_channels_tree",
         block=(tile_width, tile_width, threads),
@@ -29,7 +30,7 @@ def channels_tree(tile_width: int = 16, threads: int = 4) -> Conv2d:
 
 
 def channels_shuffle(lanes: int = 4, rows: int = 8) -> Conv2d:
-    """The record of conv2d_channels_shuffle.
+    """Return the record of conv2d_channels_shuffle.
 
     lanes: of an output, a divisor of 32. rows: warps of a block.
     """

@@ -112,6 +112,6 @@ class Wmma(Conv2d):
 
 
 def wmma(tf32: bool = False, **how: Any) -> Wmma:
-    """The record of conv2d_wmma; ``how`` are fields of `Wmma`."""
+    """Return the record of conv2d_wmma; ``how`` are fields of `Wmma`."""
     kind = precision.TF32_TENSOR if tf32 else precision.HALF_TENSOR
     return Wmma("conv2d_wmma", tile=(32, 1, 16), precision=kind, tf32=tf32, **how)

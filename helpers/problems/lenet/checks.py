@@ -87,7 +87,7 @@ class Checker:
         self.free()
 
     def _tolerances(self) -> dict[str, float]:
-        """The largest difference between two right networks: twice the error bound of one.
+        """Return the largest difference between two right networks: twice the error bound of one.
 
         The error of pool 2 includes that of pool 1, times the largest sum of |weights|.
         """

@@ -66,7 +66,7 @@ def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple
 def _launch(
     name: str, block: tuple[int, int, int], blocks: int, *arguments: Any, **constants: int
 ) -> Launch:
-    """A launch of ``blocks`` blocks along x; constants: set by -D."""
+    """Return a launch of ``blocks`` blocks along x; constants: set by -D."""
     options = tuple(f"-D{constant}={value}" for constant, value in constants.items())
     source = kernels.source(name)
     return Launch(source, name, options, (blocks, 1, 1), block, arguments=arguments)
@@ -79,7 +79,9 @@ def _resize(batch: int) -> Launch:
 
 
 def _pool(y: Array, pooled: str, pool: int) -> Launch:
-    """The launch of lenet_pool from y, (images, maps, rows, columns), to the array ``pooled``."""
+    """Return the launch of lenet_pool from y, (images, maps, rows, columns), to the array
+    ``pooled``.
+    """
     images, maps, rows, columns = y.shape
     shape = images, maps, ceil_div(rows, pool), ceil_div(columns, pool)
     windows = math.prod(shape)
@@ -118,7 +120,9 @@ def _dense(batch: int) -> Launch:
 
 
 def constants(weights: Weights) -> dict[str, np.ndarray]:
-    """The weights in the kernels' order: those of the dense layers have the outputs innermost."""
+    """Return the weights in the kernels' order: those of the dense layers have the outputs
+    innermost.
+    """
     return {
         "filter 1": weights.conv1,
         "filter 2": weights.conv2,

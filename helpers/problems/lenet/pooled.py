@@ -180,7 +180,7 @@ def pooled_shape(shape: ConvShape, pool: int) -> tuple[int, int, int, int]:
 
 
 def is_pooled(kernel: str | Conv2d) -> bool:
-    """Whether a kernel, by name or by its record, pools its own outputs."""
+    """Return whether a kernel, by name or by its record, pools its own outputs."""
     if isinstance(kernel, str):
         return kernel in [spec.name for spec in POOLED]
     return isinstance(kernel, ConvPool | MmaPool)

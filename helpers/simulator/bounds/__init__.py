@@ -133,7 +133,9 @@ class Bounds:
         )
 
     def share(self, resource: str) -> Share:
-        """What the launch asks of a resource. Raises KeyError for one that it does not ask for."""
+        """Return what the launch asks of a resource. Raises KeyError for one that it does not ask
+        for.
+        """
         for one in self.shares:
             if one.resource == resource:
                 return one
@@ -184,7 +186,7 @@ def _number(value: float) -> str:
 
 
 def bounds(counts: Counts, device: str = "H200", cache: str = "cold") -> Bounds:
-    """The bounds of a launch on a device.
+    """Return the bounds of a launch on a device.
 
     cache: "cold" for a launch that finds nothing in the L2 cache, "hot" for one that may find there
     all that fits. Raises UnknownDevice, and ValueError for another cache.
@@ -218,8 +220,10 @@ def bounds(counts: Counts, device: str = "H200", cache: str = "cold") -> Bounds:
 
 
 def in_a_row(launches: Iterable[Bounds], name: str = "") -> Bounds:
-    """The bounds of launches that run one after the other: the sum of their bounds, and the shares
-    of each resource added up beside it. Raises ValueError for none, and for different devices."""
+    """Return the bounds of launches that run one after the other: the sum of their bounds, and the
+    shares of each resource added up beside it. Raises ValueError for none, and for different
+    devices.
+    """
     all_bounds = tuple(launches)
     if len({one.device for one in all_bounds}) != 1:
         raise ValueError("give the bounds of one launch or more, all of one device")

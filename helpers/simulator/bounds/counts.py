@@ -21,11 +21,12 @@ from ..architecture import (
     SHARED_PER_MULTIPROCESSOR,
     WARP_SIZE,
 )
+from ..listing import Instruction
 from ..module import Kernel
 from ..ptx.opcodes import GLOBAL_SPACE, LOCAL_SPACE, NO_COUNT, SHARED_SPACE
 from ..toolchain import CompileFailed
 from . import machine_code
-from .machine_code import Anchor, Code, Instruction
+from .machine_code import Anchor, Code
 
 SECTORS_A_PASS = 4
 
@@ -116,8 +117,8 @@ class Counts:
         grid: tuple[int, int, int],
         sizes: tuple[float, float, float] | None = None,
     ) -> Counts:
-        """The same launch on another grid, from two launches of which one has more to do: every
-        count is taken for a straight line.
+        """Return the same launch on another grid, from two launches of which one has more to do:
+        every count is taken for a straight line.
 
         sizes: of the problem here, of the other's, and of the one wanted, such as 2, 4 and 10,000
         images; where it is left out, the numbers of blocks. A straight line is right where a
@@ -274,8 +275,9 @@ def _bytes(instruction: np.void) -> float:
 
 
 def _by_ptx(counts: Counts) -> dict[str, float]:
-    """What is sure without the machine code: operations that ptxas keeps. It may join a product and
-    a sum, so that the larger number of the two counts."""
+    """Return what is sure without the machine code: operations that ptxas keeps. It may join a
+    product and a sum, so that the larger number of the two counts.
+    """
     done: dict[str, float] = {}
     for number, times in zip(
         counts.kernel.counted.instructions["operation"].tolist(), counts.executed, strict=True
@@ -309,8 +311,9 @@ def _tensor(counts: Counts) -> dict[str, float]:
 
 
 def _factor(kinds: list[str]) -> str:
-    """The type of the factors among those of a wmma: the narrowest; halves where only sums are
-    named."""
+    """Return the type of the factors among those of a wmma: the narrowest; halves where only sums
+    are named.
+    """
     for kind in ("s8", "u8", "bf16", "tf32", "f64"):
         if kind in kinds:
             return kind

@@ -34,42 +34,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-_SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
-_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
-_LABEL = re.compile(r"^(\.?[\w$.]+):\s*$")
-_INSTRUCTION = re.compile(
-    r"^\s*/\*[0-9a-f]{4,}\*/\s+(?P<guard>@!?U?P\w+\s+)?(?P<opcode>[A-Z][A-Z0-9_.]*)"
-    r"(?P<operands>[^;]*);"
-)
-_TARGET = re.compile(r"`\((?P<label>[^)]+)\)")
+from ..listing import Instruction, sections
+
 _BARRIER = re.compile(r"\bB\d+\b")
 _JUMPS = ("BRA", "JMP", "BRX", "JMX", "BRXU", "JMXU")
 _INDIRECT = ("BRX", "JMX", "BRXU", "JMXU")
 _ENDS = ("EXIT", "RET", "KILL")
-RULES = "1"  # raised when `read` reads more or otherwise
-
-
-class Instruction(NamedTuple):
-    """One machine instruction. line: of the PTX text, 0 where it is not known; guarded: it may be
-    issued for no lane."""
-
-    opcode: str
-    line: int
-    guarded: bool
-    operands: str
-
-    @property
-    def root(self) -> str:
-        return self.opcode.partition(".")[0]
-
-    @property
-    def bytes(self) -> int:
-        """Bytes that a lane moves with it, if it accesses memory."""
-        parts = self.opcode.split(".")
-        return next((_BYTES[one] for one in parts if one in _BYTES), 4)
-
-
-_BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 
 
 @dataclass
@@ -103,58 +73,47 @@ class Anchor(NamedTuple):
 
 
 def read(listing: str, kernel: str) -> Code | None:
-    """The code of a kernel, by its mangled name, from a listing of nvdisasm with lines of PTX; None
-    where the listing has no such kernel."""
+    """Return the code of a kernel, by its mangled name, from a listing of nvdisasm with lines of
+    PTX; None where the listing has no such kernel.
+    """
+    section = sections(listing).get(kernel)
+    if section is None or not section.instructions:
+        return None
     blocks: list[Block] = []
-    open_block, inside, line = None, False, 0
+    open_block: Block | None = None
     reconvergence: dict[str, list[str]] = {}  # of a barrier register: where it lets go on
     waiting: list[tuple[Block, str]] = []
-    for text in listing.splitlines():
-        if match := _SECTION.match(text):
-            inside, line, open_block = match[1] == kernel, 0, None
-        elif not inside:
-            continue
-        elif match := _LINE.match(text):
-            line = int(match[1])
-        elif match := _LABEL.match(text):
-            if open_block is None or open_block.instructions:
-                open_block = _next_block(blocks)
-            open_block.labels.append(match[1])
-        elif match := _INSTRUCTION.match(text):
-            if open_block is None:
-                open_block = _next_block(blocks)
-            guarded = match["guard"] is not None
-            one = Instruction(match["opcode"], line, guarded, match["operands"].strip())
-            open_block.instructions.append(one)
-            barrier = _BARRIER.search(one.operands)
-            if one.root == "BSSY" and barrier and (target := _TARGET.search(one.operands)):
-                reconvergence.setdefault(barrier[0], []).append(target["label"])
-            elif one.root == "BSYNC" and barrier:
-                waiting.append((open_block, barrier[0]))
-                open_block = None
-            elif one.root in _JUMPS:
-                _jump(open_block, one)
-                open_block = None
-            elif one.root in _ENDS:
-                open_block.ends, open_block.falls = True, guarded
-                open_block = None
+    labels: dict[int, list[str]] = {}
+    for label, place in section.labels.items():
+        labels.setdefault(place, []).append(label)
+    for place, one in enumerate(section.instructions):
+        if open_block is None or place in labels:
+            open_block = Block(labels=labels.get(place, []))
+            blocks.append(open_block)
+        open_block.instructions.append(one)
+        barrier = _BARRIER.search(one.operands)
+        if one.root == "BSSY" and barrier and one.target:
+            reconvergence.setdefault(barrier[0], []).append(one.target)
+        elif one.root == "BSYNC" and barrier:
+            waiting.append((open_block, barrier[0]))
+            open_block = None
+        elif one.root in _JUMPS:
+            _jump(open_block, one)
+            open_block = None
+        elif one.root in _ENDS:
+            open_block.ends, open_block.falls = True, one.guarded
+            open_block = None
     for block, barrier_name in waiting:
         block.targets += reconvergence.get(barrier_name, [])
-    return _linked(blocks) if blocks else None
-
-
-def _next_block(blocks: list[Block]) -> Block:
-    blocks.append(Block())
-    return blocks[-1]
+    return _linked(blocks)
 
 
 def _jump(block: Block, one: Instruction) -> None:
-    target = _TARGET.search(one.operands)
-    if one.root in _INDIRECT or target is None:
+    if one.root in _INDIRECT or not one.target:
         block.ends = True  # it goes on where nobody knows
         block.falls = one.guarded
         return
-    block.targets.append(target["label"])
+    block.targets.append(one.target)
     # "BRA P1, `(label)" and "BRA.DIV" have a condition of their own.
     plain = one.opcode == "BRA" and one.operands.startswith("`(")
     block.falls = one.guarded or not plain
@@ -175,11 +134,10 @@ def _linked(blocks: list[Block]) -> Code:
     if any(one.root in _INDIRECT for block in blocks for one in block.instructions):
         alone |= {k for k, block in enumerate(blocks) if block.labels}
     called = {
-        at[target["label"]]
+        at[one.target]
         for block in blocks
         for one in block.instructions
-        if one.root.startswith("CALL") and (target := _TARGET.search(one.operands))
-        if target["label"] in at
+        if one.root.startswith("CALL") and one.target in at
     }
     return Code(tuple(blocks), tuple(following), frozenset(alone | called))
 
@@ -187,7 +145,9 @@ def _linked(blocks: list[Block]) -> Code:
 def least(
     code: Code, warps: float, anchors: Sequence[Anchor], weigh: Callable[[Instruction], float]
 ) -> float:
-    """The least sum over all executions of blocks of what `weigh` gives for their instructions."""
+    """Return the least sum over all executions of blocks of what `weigh` gives for their
+    instructions.
+    """
     (result,) = least_of_all(code, warps, anchors, [weigh])
     return result
 
@@ -254,7 +214,7 @@ _Row = tuple[dict[int, float], float]  # by unknown, its factor; and the limit o
 
 
 def _matrix(rows: Sequence[_Row], unknowns: int) -> tuple[Any, list[float]]:
-    """The factors as a sparse matrix, and the limits."""
+    """Return the factors as a sparse matrix, and the limits."""
     from scipy import sparse
 
     at = [(r, column) for r, (row, _) in enumerate(rows) for column in row]

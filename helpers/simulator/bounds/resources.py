@@ -100,7 +100,7 @@ class Rates:
 
 
 def rates_of(record: Mapping[str, Any]) -> dict[str, Rate]:
-    """The rate of each resource from a record of tools.rates, as its JSON has it."""
+    """Return the rate of each resource from a record of tools.rates, as its JSON has it."""
     found: dict[str, Rate] = {}
     for row in record["measurements"]:
         values, name = row["parameters"], row["series"]
@@ -112,7 +112,8 @@ def rates_of(record: Mapping[str, Any]) -> dict[str, Rate]:
 
 @cache
 def rates(device: str = "H200") -> Rates:
-    """The rates of a device. Raises UnknownDevice, which lists the devices that there are."""
+    """Return the rates of a device. Raises UnknownDevice, which lists the devices that there are.
+    """
     if device not in RECORDS:
         known = ", ".join(RECORDS)
         raise UnknownDevice(

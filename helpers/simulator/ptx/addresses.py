@@ -50,7 +50,7 @@ class Addresses:
         self.zeros: dict[int, int] = {}  # alignment of registers
 
     def definitions(self, register: int) -> list[int]:
-        """Returns the rows that write a register."""
+        """Return the rows that write a register."""
         first, end = self.first_definition[register], self.first_definition[register + 1]
         return self.defining[first:end].tolist()
 
@@ -59,7 +59,7 @@ class Addresses:
         return self.rows.operand[start : start + self.rows.lengths[row]].tolist()
 
     def constant(self, operand: int) -> int | None:
-        """Returns the signed value of an operand that is a plain constant, else None."""
+        """Return the signed value of an operand that is a plain constant, else None."""
         if operand > -2:
             return None
         kind, width, value, symbol = self.statics[-2 - operand]
@@ -71,7 +71,7 @@ class Addresses:
     # ---- roots
 
     def root(self, operand: int, row: int) -> tuple[Root, int]:
-        """Returns root and distance of an operand as `row` reads it."""
+        """Return root and distance of an operand as `row` reads it."""
         distance = 0
         for _ in range(_STEPS):
             if operand <= -2:
@@ -100,7 +100,8 @@ class Addresses:
         return max((one for one in rows if one < row and self.block_of[one] == block), default=-1)
 
     def _same(self, register: int, definition: int, row: int) -> bool:
-        """Whether a register has the same value at a definition that reads it and at `row`."""
+        """Return whether a register has the same value at a definition that reads it and at `row`.
+        """
         rows = self.definitions(register)
         if len(rows) <= 1:
             return True
@@ -108,7 +109,7 @@ class Addresses:
         return together and self._version(rows, definition) == self._version(rows, row)
 
     def _step(self, row: int) -> tuple[int, int] | None:
-        """Returns the operand to which a row adds a constant, and the constant; None for any other
+        """Return the operand to which a row adds a constant, and the constant; None for any other
         row.
         """
         name = self.names[self.operation[row]]
@@ -128,7 +129,7 @@ class Addresses:
     # ---- alignment
 
     def alignment(self, root: Root) -> int:
-        """Returns the largest power of two that surely divides the root."""
+        """Return the largest power of two that surely divides the root."""
         if root.kind == "constant":
             return ALWAYS
         if root.kind == "symbol":
@@ -142,7 +143,7 @@ class Addresses:
         return self.zeros[register]
 
     def _solve(self, register: int) -> None:
-        """Finds the greatest alignments that agree with all definitions, of this register and of
+        """Find the greatest alignments that agree with all definitions, of this register and of
         the registers from which it is computed.
         """
         slice_: dict[int, list[int]] = {}
@@ -166,7 +167,7 @@ class Addresses:
         self.zeros.update(found)
 
     def _read(self, row: int) -> list[int]:
-        """Returns the operands on which the alignment of a row's result depends."""
+        """Return the operands on which the alignment of a row's result depends."""
         rule = _RULES.get(self._kind(row))
         return self.operands(row)[1:] if rule is not None else []
 
@@ -218,7 +219,7 @@ _RULES: dict[str, Callable[[list[int]], int]] = {
 
 
 def dominators(flow: Flow) -> list[int]:
-    """Returns the dominators of each block as bits: the blocks on every way to it, with itself. A
+    """Return the dominators of each block as bits: the blocks on every way to it, with itself. A
     block that no way reaches has all bits.
     """
     count = len(flow.starts)

@@ -13,7 +13,7 @@ _NO_COLUMN = 1 << 20  # no line is so long
 
 
 def told_apart(program: Program, operation_ids: Mapping[str, int]) -> Program:
-    """Returns the program of a careful translation with a place for each barrier.
+    """Return the program of a careful translation with a place for each barrier.
 
     This compilation copies no code. So two barriers at one place are two in the source, such as
     those of a macro with a barrier in each of two branches. All but the first get a column that no

@@ -60,7 +60,7 @@ def updates(
     line_of: Callable[[int], int],
     machine_code: sass.Lines | None,
 ) -> list[Update]:
-    """Returns the translations of a function's atomics. line_of: the PTX line of a row."""
+    """Return the translations of a function's atomics. line_of: the PTX line of a row."""
     names = addresses.names
     atomics = addresses.context.operations.beginning("atom.")
     chosen = np.flatnonzero(np.isin(rows.field("operation"), atomics)).tolist()
@@ -85,7 +85,7 @@ def updates(
 
 
 def _expanded(rows: Columns, addresses: Addresses, row: int, name: str, unused: bool) -> int:
-    """Returns the translation of an atomic that follows from its type alone."""
+    """Return the translation of an atomic that follows from its type alone."""
     space, width = rows.field("space")[row], int(rows.field("bytes")[row])
     type = int(rows.field("type")[row])
     if width == 2 and rows.field("elements")[row] == 1:
@@ -107,7 +107,9 @@ def _expanded(rows: Columns, addresses: Addresses, row: int, name: str, unused: 
 def _reduced(
     rows: Columns, addresses: Addresses, uniform: _Uniform, row: int, name: str, unused: bool
 ) -> int:
-    """Whether one lane updates for all, by rule: for integers at an address that lanes share."""
+    """Return whether one lane updates for all, by rule: for integers at an address that lanes
+    share.
+    """
     width, type = int(rows.field("bytes")[row]), int(rows.field("type")[row])
     if type in _FLOATS or not name.startswith(_REDUCED) or rows.field("elements")[row] != 1:
         return 0
@@ -139,7 +141,7 @@ class _Uniform:
         return operand == -1 or self.addresses.statics[-2 - operand][0] not in _BY_LANE
 
     def register(self, register: int) -> bool:
-        """Whether a register is uniform; it follows at most _STEPS definitions back."""
+        """Return whether a register is uniform; it follows at most _STEPS definitions back."""
         slice_: set[int] = set()
         waiting = [register]
         while waiting:

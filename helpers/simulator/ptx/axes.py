@@ -114,8 +114,9 @@ class Checked(Module):
         self._checked: dict[str, Body] = {}
 
     def body(self, name: str) -> Body:
-        """The code of a function. Raises ParseError, and KeyError where there is no code of that
-        name."""
+        """Return the code of a function. Raises ParseError, and KeyError where there is no code of
+        that name.
+        """
         if name not in self._checked:
             body = self._module.body(name)
             self._shared.update((one.name, one) for one in body.variables if one.space == "shared")
@@ -124,14 +125,14 @@ class Checked(Module):
         return self._checked[name]
 
     def text_at(self, body: Body, statement: Statement) -> str:
-        """Returns the source line of a statement, "" if the statement is from another file."""
+        """Return the source line of a statement, "" if the statement is from another file."""
         place = body.places[statement.place]
         if PurePath(place.file).name != self._file or not 0 < place.line <= len(self._lines):
             return ""
         return self._lines[place.line - 1]
 
     def _checks(self, body: Body, roots: Roots) -> dict[int, list[Statement]]:
-        """Returns the checks before each statement."""
+        """Return the checks before each statement."""
         here = [one for one in self._declared if one.function in ("", body.name)]
         names = {*(one.name for one in here), *self._parameters.get(body.name, ())}
         sums = _Sums(body, roots)
@@ -175,7 +176,7 @@ class Checked(Module):
         return found
 
     def _of_symbol(self, symbol: str, here: Sequence[Declared]) -> list[Declared]:
-        """Returns the arrays that a variable is or contains.
+        """Return the arrays that a variable is or contains.
 
         If the optimised code has dropped the variable, its name tells it from local arrays.
         """
@@ -220,13 +221,13 @@ class Checked(Module):
 
 
 def _is_plain(text: str, names: Collection[str]) -> bool:
-    """Whether a line indexes only arrays and parameters of known names, without pointers."""
+    """Return whether a line indexes only arrays and parameters of known names, without pointers."""
     subscripted = [match[1] for match in _SUBSCRIPTED.finditer(text) if match[1] != "]"]
     return all(one in names for one in subscripted) and not _DEREFERENCE.search(text)
 
 
 def _mentions(text: str, names: Collection[str]) -> int:
-    """Counts a line's accesses of arrays with these names; returns 0 if the line may only use a
+    """Count a line's accesses of arrays with these names; returns 0 if the line may only use a
     type.
     """
     if re.search(r"\b(?:sizeof|decltype|alignof)\b", text):
@@ -238,7 +239,7 @@ def _mentions(text: str, names: Collection[str]) -> int:
 
 
 def is_indexed(array: Declared, text: str) -> bool:
-    """Whether a line accesses an array, always with all its subscripts and without `&`."""
+    """Return whether a line accesses an array, always with all its subscripts and without `&`."""
     found = False
     for match in re.finditer(rf"(?<![\w.]){re.escape(array.name.partition('.')[0])}\b", text):
         before = text[: match.start()].rstrip()
@@ -260,14 +261,14 @@ def is_indexed(array: Declared, text: str) -> bool:
 
 
 def _is_alone(array: Declared, fitting: Sequence[Declared], text: str) -> bool:
-    """Whether a line indexes no other array of the same structure, so that the access is one of
-    this array.
+    """Return whether a line indexes no other array of the same structure, so that the access is one
+    of this array.
     """
     return not any(one is not array and is_indexed(one, text) for one in fitting)
 
 
 def _subscripts(text: str, position: int) -> int:
-    """How many [...] follow."""
+    """Return how many [...] follow."""
     count = depth = 0
     for sign in text[position:]:
         if sign == "[":
@@ -291,7 +292,7 @@ class _Sums:
         self.known: dict[int, _Sum | None] = {}
 
     def of(self, address: Address) -> _Sum | None:
-        """Returns the address of an access as a sum, None if it is none."""
+        """Return the address of an access as a sum, None if it is none."""
         if isinstance(address.base, int):
             root = self.roots.of(address.base)
             if not isinstance(root, str | Variable):
@@ -311,7 +312,7 @@ class _Sums:
         return None
 
     def definition(self, register: int) -> Statement | None:
-        """Returns the statement that writes a register, None if several do."""
+        """Return the statement that writes a register, None if several do."""
         rows = self.roots.definitions.get(register, [])
         statement = self.body.statements[rows[0]] if len(rows) == 1 else None
         return statement if statement is not None and statement.guard < 0 else None
@@ -385,7 +386,7 @@ class _Sums:
 
 
 def strides(array: Declared) -> list[int]:
-    """Returns for each axis the bytes from one index to the next."""
+    """Return for each axis the bytes from one index to the next."""
     return [
         array.element_bytes * math.prod(array.extents[axis + 1 :])
         for axis in range(len(array.extents))
@@ -395,7 +396,7 @@ def strides(array: Declared) -> list[int]:
 def indices(
     array: Declared, terms: Sequence[_Term], rest: int
 ) -> list[tuple[int, Operand, str]] | None:
-    """Returns (axis, index, type) for each index of an access whose constant part is `rest` bytes;
+    """Return (axis, index, type) for each index of an access whose constant part is `rest` bytes;
     None if it does not fit the array.
     """
     steps = strides(array)
@@ -424,7 +425,7 @@ def indices(
 def _local_arrays(
     accesses: Sequence[_Access], arrays: Sequence[Declared]
 ) -> Iterator[tuple[_Access, Declared, int]]:
-    """Returns accesses to local arrays with the array and its start in the function's local memory.
+    """Return accesses to local arrays with the array and its start in the function's local memory.
 
     The compiler does not say where an array lies. It starts where those accesses start that have a
     register for each axis.
@@ -474,7 +475,7 @@ def _shape(array: Declared) -> tuple:
 
 
 def _with_checks(body: Body, checks: Mapping[int, Sequence[Statement]]) -> Body:
-    """Returns the body with its checks."""
+    """Return the body with its checks."""
     if not checks:
         return body
     numbers: list[int] = []

@@ -67,7 +67,7 @@ class Body:
 
 
 def split(text: str) -> list[str]:
-    """Splits the operands of an instruction at commas that are not inside brackets."""
+    """Split the operands of an instruction at commas that are not inside brackets."""
     if not any(bracket in text for bracket in "{[("):
         return [one.strip() for one in text.split(",")] if text and not text.isspace() else []
     found, position = [], 0
@@ -151,7 +151,7 @@ class BodyReader:
     # ---- places
 
     def place(self, file: str, line: str, column: str, rest: str) -> int:
-        """Returns the number of a place.
+        """Return the number of a place.
 
         `rest` names the call into which it is inlined; that call may be inlined in turn.
         """

@@ -43,12 +43,12 @@ class Columns:
         return len(self.template)
 
     def field(self, name: str) -> np.ndarray:
-        """Returns one field of each row's template."""
+        """Return one field of each row's template."""
         return self.fields[:, Template._fields.index(name)]
 
 
 def columns(context: Context, code: Code) -> Columns:
-    """Returns the rows of a function in arrays."""
+    """Return the rows of a function in arrays."""
     template, operands, guard, predicate, immediate, flags, place = zip(*code.rows, strict=True)
     lengths = np.fromiter(map(len, operands), np.int64, len(operands))
     flat = np.fromiter(itertools.chain.from_iterable(operands), np.int64, int(lengths.sum()))
@@ -66,7 +66,7 @@ def columns(context: Context, code: Code) -> Columns:
 
 
 def without_copies(context: Context, code: Code, all_rows: Columns) -> Columns:
-    """Returns the rows without superfluous copies, and renumbers the rows in ``code``."""
+    """Return the rows without superfluous copies, and renumber the rows in ``code``."""
     row_of, operand = all_rows.row_of, all_rows.operand
     ids = [context.operation_ids[name] for name in _COPIES if name in context.operation_ids]
     rows = np.flatnonzero(np.isin(all_rows.field("operation"), ids) & (all_rows.guard == 0))

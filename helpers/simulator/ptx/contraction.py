@@ -34,7 +34,7 @@ _ENDS = ("bra", "brx", "ret", "exit", "trap")
 
 
 def contracted(body: Body) -> dict[int, Statement | None]:
-    """Returns the new statements of a function by number; None removes a statement."""
+    """Return the new statements of a function by number; None removes a statement."""
     kinds = {opcode: _kind(opcode) for opcode in {one.opcode for one in body.statements}}
     named = {kind[0] for kind in kinds.values() if kind is not None}
     if "mul" not in named or "add" not in named:
@@ -43,7 +43,7 @@ def contracted(body: Body) -> dict[int, Statement | None]:
 
 
 def _kind(opcode: str) -> tuple[str, str, str] | None:
-    """Returns ("mul" or "add", type, modifiers) for an opcode that may be contracted, ("copy" or
+    """Return ("mul" or "add", type, modifiers) for an opcode that may be contracted, ("copy" or
     "neg", type, "") for one between the two; None for any other.
     """
     root, *rest = opcode.split(".")
@@ -93,7 +93,7 @@ class _Contraction:
         self.starts = _starts(body)
 
     def _note(self, number: int, one: Statement) -> None:
-        """Records which registers a statement reads and writes."""
+        """Record which registers a statement reads and writes."""
         operands, read, written = one.operands, self.read, self.written
         if one.guard >= 0:
             read.setdefault(one.guard, []).append(number)
@@ -138,7 +138,7 @@ class _Contraction:
         return found
 
     def _product(self, number: int) -> _Product | None:
-        """Returns a multiplication as a product if every use is an addition that can take it."""
+        """Return a multiplication as a product if every use is an addition that can take it."""
         one, found = self.statements[number], _Product(number)
         if one.guard >= 0 or not _is_plain(one.operands[1:]):
             return None
@@ -153,13 +153,13 @@ class _Contraction:
         return found if found.uses else None
 
     def _is_written(self, register: int, after: int, before: int) -> bool:
-        """Whether a register changes between two statements."""
+        """Return whether a register changes between two statements."""
         rows = self.written.get(register, [])
         at = bisect_right(rows, after - 1)
         return at < len(rows) and rows[at] < before
 
     def _follow(self, number: int, negative: bool, found: _Product) -> bool:
-        """Adds the uses of a statement's result; returns False if a use is no addition."""
+        """Add the uses of a statement's result; returns False if a use is no addition."""
         register = self.statements[number].operands[0]
         if register.__class__ is not int:
             return False
@@ -183,7 +183,7 @@ class _Contraction:
         self, number: int, register: int, product: tuple[str, str, str], negative: bool,
         found: _Product,
     ) -> bool:  # fmt: skip
-        """Whether a statement that reads a product adds it, or passes it on to additions."""
+        """Return whether a statement that reads a product adds it, or pass it on to additions."""
         statement, kind = self.statements[number], self.kinds[number]
         if kind is None or statement.guard == register:
             return False
@@ -205,7 +205,7 @@ class _Contraction:
         return self._follow(number, negative != (name == "neg"), found)
 
     def _fused(self, product: _Product, use: _Use) -> Statement:
-        """Returns the addition with the product's factors."""
+        """Return the addition with the product's factors."""
         one, addition = self.statements[product.statement], self.statements[use.statement]
         root, *modifiers = addition.opcode.split(".")
         negative = use.negative
@@ -225,18 +225,18 @@ class _Contraction:
         return Statement(opcode, operands, addition.place, addition.guard, addition.negated)
 
     def _end(self, number: int) -> int:
-        """Returns the number of the first statement after a statement's block."""
+        """Return the number of the first statement after a statement's block."""
         at = bisect_right(self.starts, number)
         return self.starts[at] if at < len(self.starts) else len(self.statements)
 
 
 def _is_plain(operands: list[Operand]) -> bool:
-    """Whether operands are registers and constants with a sign."""
+    """Return whether operands are registers and constants with a sign."""
     return all(isinstance(one, int) or (isinstance(one, Literal) and one.width) for one in operands)
 
 
 def _negated(operand: Operand) -> Operand:
-    """Returns a plain operand with the other sign."""
+    """Return a plain operand with the other sign."""
     if isinstance(operand, Literal):
         return Literal(operand.bits ^ 1 << (8 * operand.width - 1), operand.width)
     assert isinstance(operand, int)
@@ -244,7 +244,7 @@ def _negated(operand: Operand) -> Operand:
 
 
 def _registers(operand: Operand) -> list[int]:
-    """Returns the registers in an operand of more than one part."""
+    """Return the registers in an operand of more than one part."""
     if operand.__class__ is int:
         return [operand]
     if isinstance(operand, Negated | Part):
@@ -263,7 +263,7 @@ def _registers(operand: Operand) -> list[int]:
 
 
 def _starts(body: Body) -> list[int]:
-    """Returns the first statements of the basic blocks."""
+    """Return the first statements of the basic blocks."""
     found = {0}
     ways: dict[int, int] = {}  # the number of branches to a statement
     ends = []

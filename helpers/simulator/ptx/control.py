@@ -39,24 +39,24 @@ class Flow:
     fatal: set[int]
 
     def block(self, row: int) -> int:
-        """Returns the block that has an instruction."""
+        """Return the block that has an instruction."""
         return bisect_right(self.starts, row) - 1
 
     def joins(self, rows: Sequence[int]) -> list[int]:
-        """Returns for each row (the last one of its block) the instruction where its ways meet
+        """Return for each row (the last one of its block) the instruction where its ways meet
         again, -1 if they do not.
         """
         meeting = post_dominators(self.successors, self.fatal)
         return [self.starts[at] if (at := meeting[self.block(row)]) >= 0 else -1 for row in rows]
 
     def block_of(self, count: int) -> np.ndarray:
-        """Returns the block of each of ``count`` instructions: int64, shape (count,)."""
+        """Return the block of each of ``count`` instructions: int64, shape (count,)."""
         lengths = np.diff(np.array([*self.starts, count]))
         return np.repeat(np.arange(len(self.starts)), lengths)
 
 
 def flow(count: int, jumps: Sequence[Jump]) -> Flow:
-    """Divides ``count`` instructions into blocks.
+    """Divide ``count`` instructions into blocks.
 
     The last instruction must be a jump that does not fall through.
     """
@@ -82,7 +82,7 @@ def flow(count: int, jumps: Sequence[Jump]) -> Flow:
 def post_dominators(
     successors: Sequence[Sequence[int]], fatal: set[int] | frozenset[int] = frozenset()
 ) -> list[int]:
-    """Returns for each block the block where all its ways meet first, -1 if they do not meet, or if
+    """Return for each block the block where all its ways meet first, -1 if they do not meet, or if
     block 0 does not lead to the block.
 
     For a block that leads to the function's last exit, only the ways to that exit count. The other
@@ -115,7 +115,7 @@ def _reached(root: int, ways: Sequence[Sequence[int]], members: set[int] | None)
 
 
 def _postorder(root: int, ways: Sequence[Sequence[int]], members: set[int]) -> list[int]:
-    """Returns the blocks in depth-first postorder along ``ways``; the root is last."""
+    """Return the blocks in depth-first postorder along ``ways``; the root is last."""
     order, seen = [], {root}
     stack = [(root, iter(ways[root]))]
     while stack:
@@ -137,7 +137,7 @@ def _solve(
     successors: Sequence[Sequence[int]],
     meeting: list[int],
 ) -> None:
-    """Runs Cooper, Harvey and Kennedy's algorithm on the reversed edges within a region (in
+    """Run Cooper, Harvey and Kennedy's algorithm on the reversed edges within a region (in
     postorder, its root last).
     """
     rank = {block: index for index, block in enumerate(region)}

@@ -56,7 +56,7 @@ class NotRead(Exception):
 
 
 def accesses(sections: Mapping[str, bytes], symbols: list[str]) -> dict[str, Lines]:
-    """Returns the accesses by section (a kernel, or a function beside the kernels) and line of the
+    """Return the accesses by section (a kernel, or a function beside the kernels) and line of the
     PTX text, counted from 1. They are those that `sass.accesses` reads from a listing, but without
     hints for caches and without the widths of atomics and copies.
 
@@ -76,7 +76,7 @@ def accesses(sections: Mapping[str, bytes], symbols: list[str]) -> dict[str, Lin
 
 
 def _of_code(code: bytes, lines: Mapping[int, int]) -> Lines:
-    """Returns the accesses of a section; lines: the line that begins at each address."""
+    """Return the accesses of a section; lines: the line that begins at each address."""
     found: dict[int, list[Access]] = {}
     line = 0
     for address in range(0, len(code), _INSTRUCTION_BYTES):
@@ -107,7 +107,7 @@ _END, _SET_ADDRESS = 1, 2  # extended operations, which come after a zero and a 
 
 
 def _places(relocations: bytes, symbols: list[str]) -> dict[int, str]:
-    """Returns the symbols (kernels, functions) whose addresses are in the table, by their offset in
+    """Return the symbols (kernels, functions) whose addresses are in the table, by their offset in
     the table.
     """
     return {
@@ -116,7 +116,7 @@ def _places(relocations: bytes, symbols: list[str]) -> dict[int, str]:
 
 
 def _rows(table: bytes, places: Mapping[int, str]) -> Iterator[tuple[str, int, int]]:
-    """Yields (section, address in it, line) of the rows, in the table's order."""
+    """Yield (section, address in it, line) of the rows, in the table's order."""
     at = 0
     while at < len(table):
         size, version, header = struct.unpack_from("<IHI", table, at)

@@ -159,7 +159,7 @@ class Encoding:
         self.program = self._encoded(module, name)
 
     def counted(self, machine_code: sass.Lines | None = None) -> Program:
-        """Returns the program with what the machine counts of each access. machine_code: the
+        """Return the program with what the machine counts of each access. machine_code: the
         accesses of the kernel's machine code, which then decide.
         """
         instructions = self.program.instructions.copy()
@@ -251,7 +251,7 @@ class Encoding:
 
 
 def _lines(code: Code, count: int) -> np.ndarray:
-    """Returns the line of the PTX text of each instruction of a function."""
+    """Return the line of the PTX text of each instruction of a function."""
     statement = np.searchsorted(code.first_rows[: len(code.body.lines)], np.arange(count), "right")
     return np.array([0, *code.body.lines], np.int32)[statement]
 
@@ -299,7 +299,7 @@ class _Shared:
 
 
 def _reachable(context: Context, layout: _Shared, name: str) -> dict[str, Code]:
-    """Lowers the kernel and every function that it may call, after it has placed shared memory in
+    """Lower the kernel and every function that it may call, after it has placed shared memory in
     order of appearance.
     """
     module = context.module
@@ -349,7 +349,7 @@ def _indirect(operands: list) -> bool:
 
 
 def _statics(context: Context) -> tuple[np.ndarray, int]:
-    """Returns the table of statics and the bytes of their slots."""
+    """Return the table of statics and the bytes of their slots."""
     statics, at = np.zeros(len(context.statics.index), STATIC), 0
     for index, (kind, width, value, symbol) in enumerate(context.statics.index):
         align = 64 if width else 4
@@ -370,7 +370,7 @@ def _assemble(
     extra: list[int],
     places: dict[Place, int],
 ) -> tuple[np.ndarray, int]:
-    """Allocates the slots of one function. Returns its instructions and the bytes of its frame.
+    """Allocate the slots of one function. It returns its instructions and the bytes of its frame.
     ``start`` is its first instruction in the program.
     """
     count, operand, row_of, guard = len(rows), rows.operand, rows.row_of, rows.guard
@@ -428,7 +428,7 @@ def _flow(code: Code, count: int) -> tuple[Flow, list[Jump]]:
 def _link(
     code: Code, found: np.ndarray, graph: Flow, jumps: list[Jump], start: int, extra: list[int]
 ) -> None:
-    """Fills in the targets of branches and calls."""
+    """Fill in the targets of branches and calls."""
     branching = [jump for jump in jumps if jump.targets]
     for jump, join in zip(branching, graph.joins([jump.row for jump in branching]), strict=True):
         join += start if join >= 0 else 0
@@ -466,7 +466,7 @@ def _address_taken(context: Context, codes: dict[str, Code]) -> set[str]:
 
 
 def _deepest(codes: dict[str, Code], name: str, taken: set[str]) -> tuple[int, bool]:
-    """Returns the local memory of the deepest chain of calls, and whether a chain may come back to
+    """Return the local memory of the deepest chain of calls, and whether a chain may come back to
     itself.
     """
     depth: dict[str, int] = {}

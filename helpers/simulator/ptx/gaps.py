@@ -45,7 +45,7 @@ class Variable(Protocol):
 
 
 def with_gaps(ptx: str, variables: Iterable[Variable]) -> str:
-    """Returns the PTX with gaps behind the local arrays of its functions; variables: those that the
+    """Return the PTX with gaps behind the local arrays of its functions; variables: those that the
     compiler describes, the arrays of a function in the source's order.
     """
     arrays: dict[str, list[Variable]] = {}
@@ -97,7 +97,7 @@ def _apart(body: str, arrays: list[Variable]) -> str:
 
 
 def _places(arrays: list[Variable]) -> tuple[list[int], int]:
-    """Returns where the arrays start, one after another, and where the last one ends."""
+    """Return where the arrays start, one after another, and where the last one ends."""
     starts, end = [], 0
     for one in arrays:
         width = one.element_bytes or 1

@@ -49,8 +49,9 @@ class Inlined(Module):
         self._open: set[str] = set()
 
     def body(self, name: str) -> Body:
-        """The code of a function. Raises ParseError, and KeyError where there is no code of that
-        name."""
+        """Return the code of a function. Raises ParseError, and KeyError where there is no code of
+        that name.
+        """
         if name not in self._done:
             self._open.add(name)
             try:
@@ -68,7 +69,7 @@ class Inlined(Module):
         return _Joined(self, body, callees).body if callees else body
 
     def _callee(self, statement: Statement) -> Body | None:
-        """Returns the body of a call's function, None for any other statement."""
+        """Return the body of a call's function, None for any other statement."""
         if not statement.opcode.startswith("call") or statement.guard >= 0:
             return None
         name = next((one.name for one in statement.operands if isinstance(one, Symbol)), "")
@@ -194,7 +195,7 @@ class _Joined:
                 self.body.symbols.update(_names(operand))
 
     def append(self, statement: Statement, k: int) -> None:
-        """Appends a statement of the outer body; its labels get their numbers at the end."""
+        """Append a statement of the outer body; its labels get their numbers at the end."""
         self.references += [
             (statement.operands, at)
             for at, one in enumerate(statement.operands)
@@ -236,7 +237,7 @@ class _Joined:
         body.local_bytes = max(body.local_bytes, memory + inner.local_bytes)
 
     def places_in(self, inner: Body, call: Place) -> Sequence[int]:
-        """Returns the numbers of the callee's places, with the call around them."""
+        """Return the numbers of the callee's places, with the call around them."""
         around = ((call.file, call.line), *call.inlined)
         found = []
         for one in inner.places:
@@ -248,7 +249,7 @@ class _Joined:
         return found
 
     def stored(self, k: int, arguments: set[Variable]) -> dict[Variable, tuple[str, Operand]]:
-        """Returns type and value of the arguments that the statements before a call store in one
+        """Return type and value of the arguments that the statements before a call store in one
         piece.
         """
         found: dict[Variable, tuple[str, Operand]] = {}
@@ -273,7 +274,7 @@ class _Joined:
 
 
 def _names(operand: Operand) -> Iterator[str]:
-    """Yields the names from outside the function in an operand."""
+    """Yield the names from outside the function in an operand."""
     if isinstance(operand, Symbol):
         yield operand.name
     elif isinstance(operand, Address):
@@ -284,7 +285,7 @@ def _names(operand: Operand) -> Iterator[str]:
 
 
 def _forwarded(load: Statement, stored: Mapping[Variable, tuple[str, Operand]]) -> Statement:
-    """Returns the load of an argument as a move of its value, if the widths agree."""
+    """Return the load of an argument as a move of its value, if the widths agree."""
     result, address = load.operands
     if not isinstance(address, Address) or not isinstance(address.base, Variable) or address.offset:
         return load

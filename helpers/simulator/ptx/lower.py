@@ -46,7 +46,7 @@ class Lowering(Values):
     """Lowers one function."""
 
     def run(self) -> Code:
-        """Returns the function's rows. Raises Unsupported."""
+        """Return the function's rows. Raises Unsupported."""
         rows, widths, plain = self.rows, self.widths, self.context.plain
         first_rows = self.code.first_rows
         changed = contracted(self.body) if self.context.contract else {}
@@ -112,7 +112,7 @@ class Lowering(Values):
     # ---- instructions
 
     def plain(self, statement: Statement, opcode: Opcode) -> None:
-        """Lowers an instruction without rules of its own: its results, then its sources."""
+        """Lower an instruction without rules of its own: its results, then its sources."""
         operands, types = statement.operands, opcode.types
         if opcode.policy:
             operands = operands[:-1]
@@ -139,7 +139,7 @@ class Lowering(Values):
         self.emit(template, results + self.sources(operands, types, skip))
 
     def with_gaps(self, statement: Statement, opcode: Opcode) -> None:
-        """Lowers shfl, vote, match.all and elect. A missing operand becomes NONE."""
+        """Lower shfl, vote, match.all and elect. A missing operand becomes NONE."""
         operands, types = statement.operands, opcode.types
         first = operands[0]
         results = [first.first, first.second] if isinstance(first, Pair) else [first]
@@ -199,7 +199,7 @@ class Lowering(Values):
             self.plain(statement, opcode)
 
     def to_space(self, statement: Statement, opcode: Opcode) -> None:
-        """Lowers cvta. Addresses of .global and .const memory are generic addresses already."""
+        """Lower cvta. Addresses of .global and .const memory are generic addresses already."""
         result, source = statement.operands
         type = opcode.types[-1]
         operands = [self.result(result, type), self.source(source, type)]
@@ -218,7 +218,7 @@ class Lowering(Values):
         )
 
     def barrier(self, statement: Statement, opcode: Opcode) -> None:
-        """Lowers bar and barrier: [result,] number, count of threads or NONE [, predicate]."""
+        """Lower bar and barrier: [result,] number, count of threads or NONE [, predicate]."""
         operands = list(statement.operands)
         if opcode.name.startswith(("bar.warp", "barrier")):
             self.emit(self.template(opcode, 0, 0, True), self.sources(operands, ("u32",), 0))
@@ -259,7 +259,7 @@ class Lowering(Values):
         self.emit(self.template(opcode, 0, 0, True), [])
 
     def policy(self, statement: Statement, opcode: Opcode) -> None:
-        """Lowers createpolicy to nothing, because the simulator does not model caches."""
+        """Lower createpolicy to nothing, because the simulator does not model caches."""
         written = self.result(statement.operands[0], "b64")
         self.emit(
             self.template(describe("mov.b64"), 0, 1, False),
@@ -299,7 +299,7 @@ class Lowering(Values):
         self.code.branches.append(Branch(row, [], self.guard != 0, name == "trap"))
 
     def leave_early(self) -> None:
-        """Turns a kernel's branch to its end into an exit under the same guard, as ptxas does."""
+        """Turn a kernel's branch to its end into an exit under the same guard, as ptxas does."""
         ways = {one.row: one for one in self.code.branches}
         exit_template = self.template(describe("exit"), 0, 0, True)
         for one in self.code.branches:
@@ -359,7 +359,7 @@ class Lowering(Values):
         return -1 - BUILTINS.index(name)
 
     def passed(self, operand: Operand, argument: bool) -> tuple[int, int]:
-        """Returns offset and bytes of a call's argument. A register or a constant is stored to
+        """Return offset and bytes of a call's argument. A register or a constant is stored to
         memory of its own first.
         """
         if isinstance(operand, Variable) and operand.space == "param":
@@ -376,7 +376,7 @@ class Lowering(Values):
 
 
 def _group(operands: list[Operand]) -> tuple[Operand, ...]:
-    """Takes a list in parentheses from the front, if there is one."""
+    """Take a list in parentheses from the front, if there is one."""
     first = operands[0] if operands else None
     if not isinstance(first, Group):
         return ()

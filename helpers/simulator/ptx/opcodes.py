@@ -127,7 +127,7 @@ class Opcode:
 
 @functools.cache
 def describe(text: str) -> Opcode:
-    """Splits an opcode into its parts: `cvt.rn.f32.s64` is `cvt.f32.s64` with a rounding mode."""
+    """Split an opcode into its parts: `cvt.rn.f32.s64` is `cvt.f32.s64` with a rounding mode."""
     parts = tuple(text.split("."))
     root = parts[0]
     flags, space, elements = 0, GENERIC, 1
@@ -181,7 +181,7 @@ def describe(text: str) -> Opcode:
 
 
 def _name(root: str, kept: list[str], types: list[str]) -> str:
-    """Returns the operation's name, from the parts without a flag."""
+    """Return the operation's name, from the parts without a flag."""
     if root in ("ld", "ldu", "st"):
         return "st" if root == "st" else "ld"
     if root in ("atom", "red"):
@@ -225,7 +225,7 @@ def _name(root: str, kept: list[str], types: list[str]) -> str:
 
 
 def _signature(root: str, parts: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the letters of _SIGNATURES, and the letter of a second result."""
+    """Return the letters of _SIGNATURES, and the letter of a second result."""
     if root in ("mul", "mad") and "wide" in parts:
         return "wttw" if root == "mad" else "wtt", "x"
     if root == "setp":

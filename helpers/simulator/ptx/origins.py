@@ -16,7 +16,7 @@ _ACCESSES = ("ld", "st", "atom", "red")
 
 
 def origins(context: Context, code: Code, instructions: np.ndarray) -> np.ndarray:
-    """Returns an origin for each instruction, int32, shape of `instructions`: the offset of a
+    """Return an origin for each instruction, int32, shape of `instructions`: the offset of a
     pointer among the kernel's parameters, -2 - k for the variable whose address is static k, or
     NOT_KNOWN. Only accesses that may reach global memory have one, and only if it is sure.
     """

@@ -55,8 +55,9 @@ class Function:
 
 
 def _without_comment(match: re.Match) -> str:
-    """What stands for a comment (or a string, which stays): its ends of lines, so that lines keep
-    their numbers."""
+    """Return what stands for a comment (or a string, which stays): its ends of lines, so that lines
+    keep their numbers.
+    """
     return match[0] if match[0][0] == '"' else " " + "\n" * match[0].count("\n")
 
 
@@ -93,7 +94,7 @@ class Module:
         return [one.name for one in self.functions.values() if one.kernel]
 
     def body(self, name: str) -> Body:
-        """The code of a function.
+        """Return the code of a function.
 
         Raises ParseError, or KeyError where there is no code of that name.
         """

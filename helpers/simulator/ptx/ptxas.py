@@ -103,7 +103,7 @@ class Access:
         return self.certain and any(piece.bytes > self.key.width for piece in self.pieces)
 
     def at(self, element: int) -> int:
-        """Returns the distance of an element from the root."""
+        """Return the distance of an element from the root."""
         return self.offset + element * self.key.width
 
 
@@ -115,7 +115,7 @@ def model(
     machine_code: sass.Lines | None = None,
     addresses: Addresses | None = None,
 ) -> list[Access]:
-    """Returns the loads and stores of a function in global, shared and generic memory, with the
+    """Return the loads and stores of a function in global, shared and generic memory, with the
     pieces that count. machine_code: the accesses of the kernel's machine code, if known.
     """
     addresses = addresses or Addresses(context, code, rows, flow)
@@ -136,8 +136,8 @@ def mark(
     flow: Flow,
     machine_code: sass.Lines | None = None,
 ) -> np.ndarray:
-    """Writes into a function's instructions how their accesses count. Returns for each instruction
-    whether the machine code confirms it (bool).
+    """Write into a function's instructions how their accesses count. It returns for each
+    instruction whether the machine code confirms it (bool).
 
     join is the bytes of a piece, and target is added to the address. For two pieces, join has the
     bytes of the second in bits 8 to 15, and its distance from the first from bit 16 on. For an
@@ -174,7 +174,7 @@ def _mark_local(
     lines: _Lines,
     machine_code: sass.Lines,
 ) -> None:
-    """Writes how accesses of local memory count: not at all where ptxas has found registers for an
+    """Write how accesses of local memory count: not at all where ptxas has found registers for an
     array or joined them to another access, and as wide as the machine code's where that is one
     width.
     """
@@ -200,7 +200,7 @@ class _Lines:
         self.first_rows = np.array(code.first_rows[: len(self.lines)])
 
     def of(self, row: int) -> int:
-        """Returns the line of a row, 0 for a row without a statement."""
+        """Return the line of a row, 0 for a row without a statement."""
         statement = int(np.searchsorted(self.first_rows, row, "right")) - 1
         return self.lines[statement] if 0 <= statement < len(self.lines) else 0
 
@@ -272,7 +272,8 @@ class _Rules:
         return bool(self._dominators[other] >> block & 1)
 
     def lasts(self, before: Access, load: Access) -> bool:
-        """Whether nothing on the ways from an access to a load may change the load's value."""
+        """Return whether nothing on the ways from an access to a load may change the load's value.
+        """
         ways: list[list[int]] = [[] for _ in self.flow.starts]
         for block, following in enumerate(self.flow.successors):
             for other in following:
@@ -320,7 +321,7 @@ class _Rules:
         self.drop_repeated()
 
     def goes_on(self, one: Access) -> bool:
-        """Whether a store is in the window of the stores before it."""
+        """Return whether a store is in the window of the stores before it."""
         if not one.plain or one.key != self.stores[0].key:
             return False
         span, lead = self.window(one)
@@ -336,7 +337,7 @@ class _Rules:
         self.stores = []
 
     def window(self, one: Access) -> tuple[int, int]:
-        """Returns the bytes of a window, and a number that turns an offset from the root into one
+        """Return the bytes of a window, and a number that turns an offset from the root into one
         from the start of some window.
         """
         width, root = one.key.width, one.key.root
@@ -368,7 +369,7 @@ class _Rules:
                 owner.parts.append(Piece(at - owner.offset, count * width))
 
     def drop_repeated(self) -> None:
-        """Drops a load of ld.global.nc if a dominating block has loaded from its address."""
+        """Drop a load of ld.global.nc if a dominating block has loaded from its address."""
         seen: dict[tuple[Root, int, int], list[Access]] = {}
         for one in self.all:
             if not one.key.invariant or not one.plain or one.key.root.version >= 0:
@@ -383,7 +384,7 @@ class _Rules:
 
 
 def _reached(block: int, ways: list[list[int]]) -> set[int]:
-    """Returns the blocks that a block leads to."""
+    """Return the blocks that a block leads to."""
     found: set[int] = set()
     waiting = [block]
     while waiting:
@@ -395,14 +396,14 @@ def _reached(block: int, ways: list[list[int]]) -> set[int]:
 
 
 def _meet(load: Key, store: Key) -> bool:
-    """Whether a store may change a load's value."""
+    """Return whether a store may change a load's value."""
     return not load.invariant and (
         load.space == store.space or GENERIC in (load.space, store.space)
     )
 
 
 def _runs(elements: set[int], count: int, store: bool) -> Iterator[tuple[int, int]]:
-    """Yields (first element, number of elements) of the accesses for a window of 1, 2 or 4."""
+    """Yield (first element, number of elements) of the accesses for a window of 1, 2 or 4."""
     if count == 4 and len(elements) >= (4 if store else 3):
         yield 0, 4
         return
@@ -423,7 +424,7 @@ def _follow(
     lines: Mapping[int, tuple[sass.Access, ...]],
     rules: _Rules,
 ) -> None:
-    """Takes over the facts that are certain in the machine code.
+    """Take over the facts that are certain in the machine code.
 
     A line of PTX with one access is certain, and so are instructions of one width. ptxas has
     removed an access without instructions if an earlier one, on every way, has its bytes. If it has
@@ -461,14 +462,14 @@ def _follow(
 
 
 def _agree(pieces: tuple[Piece, ...], widths: list[int]) -> bool:
-    """Whether instructions equal these pieces, once or in several copies."""
+    """Return whether instructions equal these pieces, once or in several copies."""
     expected = sorted(piece.bytes for piece in pieces)
     copies, rest = divmod(len(widths), max(len(expected), 1))
     return bool(expected) and not rest and sorted(widths) == sorted(expected * copies)
 
 
 def _adapt(one: Access, widths: list[int]) -> None:
-    """Changes an access to its instructions, if they are certain."""
+    """Change an access to its instructions, if they are certain."""
     if len(set(widths)) > 1:
         return
     width, size = widths[0], one.key.width
@@ -485,8 +486,9 @@ def _adapt(one: Access, widths: list[int]) -> None:
 
 
 def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
-    """Whether another access of the same space and root may replace this one: it is in the same
-    block, or in a dominating one for a load, and nothing changes memory on the ways between them.
+    """Return whether another access of the same space and root may replace this one: it is in the
+    same block, or in a dominating one for a load, and nothing changes memory on the ways between
+    them.
     """
     if other is one:
         return False
@@ -498,7 +500,7 @@ def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
 
 
 def _covered(one: Access, wide: list[Access]) -> bool:
-    """Whether a wider access has all elements of this one."""
+    """Return whether a wider access has all elements of this one."""
     low, high = one.at(one.elements[0]), one.at(one.elements[-1] + 1)
     for other in wide:
         for piece in other.pieces:
@@ -509,8 +511,8 @@ def _covered(one: Access, wide: list[Access]) -> bool:
 
 
 def _repeated(one: Access, others: list[Access]) -> bool:
-    """Whether other accesses have its bytes: an earlier load or store for a load, a later store for
-    a store.
+    """Return whether other accesses have its bytes: an earlier load or store for a load, a later
+    store for a store.
     """
     return any(
         other.offset <= one.offset

@@ -43,7 +43,7 @@ class Accesses:
 def live_ranges(
     accesses: Accesses, flow: Flow, count: int, registers: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the first and last point of each register: int64, shape (registers,); first > last
+    """Return the first and last point of each register: int64, shape (registers,); first > last
     for a register without any access.
 
     Instruction i reads at 3 i and writes at 3 i + 1. If its results must not share slots with its
@@ -140,7 +140,7 @@ def _bits(value: int) -> list[int]:
 
 
 def allocate(first: np.ndarray, last: np.ndarray, widths: Sequence[int]) -> tuple[np.ndarray, int]:
-    """Allocates a slot for each register. Returns byte offsets in the frame (int64, shape of
+    """Allocate a slot for each register. Returns byte offsets in the frame (int64, shape of
     ``first``) and the frame's bytes.
 
     Registers with overlapping ranges or different widths do not share a slot. A register without

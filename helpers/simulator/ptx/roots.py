@@ -80,7 +80,7 @@ class Roots:
                     self._found[register], changed = now, True
 
     def of(self, operand: Operand) -> Root:
-        """Returns the root of an operand, or of the base of an address."""
+        """Return the root of an operand, or of the base of an address."""
         if isinstance(operand, int):
             return self._found.get(operand)
         if isinstance(operand, Address):
@@ -90,7 +90,7 @@ class Roots:
         return operand if isinstance(operand, Variable) else None
 
     def _root(self, statement: Statement, place: int) -> Root:
-        """Returns the root of result number `place`."""
+        """Return the root of result number `place`."""
         opcode, operands = describe(statement.opcode), statement.operands
         root = opcode.root
         if root in ("mov", "cvta"):
@@ -130,12 +130,14 @@ class Roots:
 
 
 def _names_memory(statement: Statement) -> bool:
-    """Whether a statement moves the address of a variable, which has 32 bits in shared memory."""
+    """Return whether a statement moves the address of a variable, which has 32 bits in shared
+    memory.
+    """
     return statement.opcode == "mov.u32" and isinstance(statement.operands[1], Symbol | Variable)
 
 
 def _sum(first: Root, second: Root) -> Root:
-    """Returns the root of a sum: the root of one operand, if the other is a number."""
+    """Return the root of a sum: the root of one operand, if the other is a number."""
     if first is None or second is None:
         return second if first is None else first
     return UNKNOWN
@@ -148,7 +150,7 @@ def _either(first: Root, second: Root) -> Root:
 
 
 def results(statement: Statement) -> Iterator[int]:
-    """Yields the registers that a statement writes."""
+    """Yield the registers that a statement writes."""
     operands = statement.operands
     if statement.opcode.startswith("call"):
         first = operands[0] if operands else None
@@ -164,7 +166,7 @@ def results(statement: Statement) -> Iterator[int]:
 
 
 def read(statement: Statement) -> Iterator[tuple[int, int]]:
-    """Yields (operand's number, register) of all that a statement reads, also in addresses."""
+    """Yield (operand's number, register) of all that a statement reads, also in addresses."""
     written = 1 if statement.operands and any(True for _ in results(statement)) else 0
     for k, operand in enumerate(statement.operands):
         if k >= written:
@@ -196,7 +198,7 @@ def _registers(operand: Operand) -> Iterator[int]:
 
 
 def constant(operand: Operand) -> int | None:
-    """Returns the signed value of an integer of 64 bits, None for any other operand."""
+    """Return the signed value of an integer of 64 bits, None for any other operand."""
     if not isinstance(operand, Literal) or operand.width:
         return None
     bits = operand.bits & (1 << 64) - 1

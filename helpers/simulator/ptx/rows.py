@@ -90,17 +90,17 @@ class Statics:
     index: dict[tuple[int, int, int, str], int] = field(default_factory=dict)
 
     def constant(self, width: int, bits: int) -> int:
-        """Returns the operand of a constant; ``width`` 0 is a predicate."""
+        """Return the operand of a constant; ``width`` 0 is a predicate."""
         return -2 - self.index.setdefault((0, width, bits, ""), len(self.index))
 
     def special(self, name: str) -> int:
-        """Returns the operand of a special register."""
+        """Return the operand of a special register."""
         return -2 - self.index.setdefault(
             (STATIC_KINDS[name], 8 if name == "gridid" else 4, 0, ""), len(self.index)
         )
 
     def symbol(self, name: str, addend: int) -> int:
-        """Returns the operand of the address of a .global or .const variable, to be relocated."""
+        """Return the operand of the address of a .global or .const variable, to be relocated."""
         return -2 - self.index.setdefault((0, 8, addend, name), len(self.index))
 
 
@@ -118,7 +118,7 @@ class Operations:
         self._beginning: dict[tuple[str, ...], list[int]] = {}
 
     def beginning(self, *starts: str) -> list[int]:
-        """Returns the numbers of the operations whose names begin with one of `starts`."""
+        """Return the numbers of the operations whose names begin with one of `starts`."""
         if starts not in self._beginning:
             numbers = range(len(self.names))
             self._beginning[starts] = [n for n in numbers if self.names[n].startswith(starts)]

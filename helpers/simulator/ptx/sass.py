@@ -7,14 +7,10 @@ atomic became. A line that has none was joined to another one or removed.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)")
-_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
-_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)")
-_BYTES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+from ..listing import sections as read
+
 _LOADS, _STORES = ("LD", "LDG", "LDS"), ("ST", "STG", "STS")
 # Of local memory. ptxas also makes them for values that do not fit into registers, at lines of
 # other instructions.
@@ -52,7 +48,7 @@ RULES = "5"  # raised when `accesses` reads more or otherwise
 
 
 def to_record(sections: dict[str, Lines]) -> dict[str, Any]:
-    """Returns the result of `accesses` as values for JSON."""
+    """Return the result of `accesses` as values for JSON."""
     return {
         section: {str(line): [list(one) for one in found] for line, found in lines.items()}
         for section, lines in sections.items()
@@ -60,7 +56,7 @@ def to_record(sections: dict[str, Lines]) -> dict[str, Any]:
 
 
 def from_record(record: dict[str, Any]) -> dict[str, Lines]:
-    """Returns accesses from the values of `to_record`."""
+    """Return accesses from the values of `to_record`."""
     return {
         section: {int(line): tuple(Access(*one) for one in found) for line, found in lines.items()}
         for section, lines in record.items()
@@ -68,22 +64,22 @@ def from_record(record: dict[str, Any]) -> dict[str, Lines]:
 
 
 def accesses(listing: str) -> dict[str, Lines]:
-    """By section (a kernel, or a function beside the kernels) and line of the PTX text, counted
-    from 1: its accesses. listing: of nvdisasm, with lines of PTX."""
-    sections: dict[str, dict[int, list[Access]]] = {}
-    for section, line, opcode in _instructions(listing):
-        root, *suffixes = opcode.split(".")
-        if root in _ACCESSES:
-            width = next((_BYTES[one] for one in suffixes if one in _BYTES), 4)
-            sections.setdefault(section, {}).setdefault(line, []).append(Access(opcode, width))
-    return {
-        section: {line: tuple(found) for line, found in lines.items()}
-        for section, lines in sections.items()
-    }
+    """Return the accesses by section (a kernel, or a function beside the kernels) and line of the
+    PTX text, counted from 1. listing: of nvdisasm, with lines of PTX.
+    """
+    found: dict[str, Lines] = {}
+    for name, section in read(listing).items():
+        lines: dict[int, list[Access]] = {}
+        for one in section.instructions:
+            if one.line and one.root in _ACCESSES:
+                lines.setdefault(one.line, []).append(Access(one.opcode, one.bytes))
+        if lines:
+            found[name] = {line: tuple(several) for line, several in lines.items()}
+    return found
 
 
 def of_kernel(sections: dict[str, Lines], kernel: str, kernels: list[str]) -> Lines:
-    """Returns the accesses of a kernel and of the functions beside the kernels."""
+    """Return the accesses of a kernel and of the functions beside the kernels."""
     found: Lines = {}
     for section, lines in sections.items():
         if section not in kernels:
@@ -91,15 +87,3 @@ def of_kernel(sections: dict[str, Lines], kernel: str, kernels: list[str]) -> Li
     found.update(sections.get(kernel, {}))
     return found
 
-
-def _instructions(listing: str) -> Iterator[tuple[str, int, str]]:
-    """Yields (section, line of the PTX text, opcode) of each instruction with a known line."""
-    section, line = "", 0
-    for text in listing.splitlines():
-        if match := _INSTRUCTION.match(text):
-            if line:
-                yield section, line, match[1]
-        elif match := _LINE.match(text):
-            line = int(match[1])
-        elif match := _SECTION.match(text):
-            section, line = match[1], 0

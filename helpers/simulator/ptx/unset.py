@@ -54,7 +54,7 @@ class _Code:
 
 
 def with_marks(ptx: str) -> str:
-    """Returns the PTX with marks on the registers that its functions may read unset."""
+    """Return the PTX with marks on the registers that its functions may read unset."""
     return _FUNCTION.sub(lambda one: one[0].replace(one[1], _marked(one[1]), 1), ptx)
 
 
@@ -138,7 +138,7 @@ def _take(code: _Code, text: str, loc: str, types: dict[str, str]) -> None:
 
 
 def _unset(code: _Code) -> set[str]:
-    """Returns the registers that some way through the function reads before it sets them."""
+    """Return the registers that some way through the function reads before it sets them."""
     statements = code.statements
     ways: list[list[int]] = []
     for k, one in enumerate(statements):
@@ -167,7 +167,7 @@ def _unset(code: _Code) -> set[str]:
 
 
 def _first_use(code: _Code, register: str) -> str | None:
-    """Returns the `.loc` of the first instruction that uses a register or a copy of it; None if
+    """Return the `.loc` of the first instruction that uses a register or a copy of it; None if
     there is none, and if the value goes to other lanes.
     """
     copies, size = {register}, 0

@@ -46,12 +46,12 @@ _SLOT_WIDTHS = {name: 2 if width == 1 else width for name, width in WIDTHS.items
 
 
 def slot_width(type: str) -> int:
-    """Returns the bytes of a value in a slot; a value of 8 bits has a slot of 16."""
+    """Return the bytes of a value in a slot; a value of 8 bits has a slot of 16."""
     return _SLOT_WIDTHS[type]
 
 
 def float_bits(value: float, type: str) -> int:
-    """Returns the bits of a float in another type, rounded to nearest even."""
+    """Return the bits of a float in another type, rounded to nearest even."""
     if type == "f64":
         return int.from_bytes(struct.pack("<d", value), "little")
     if type == "f16":
@@ -89,7 +89,8 @@ class Values:
         space: int | None = None,
         name: str | None = None,
     ) -> int:
-        """The index of a template: `opcode`'s, of another space or name where one is given."""
+        """Return the index of a template: `opcode`'s, of another space or name where one is given.
+        """
         key = (opcode.text, start, stop, space, name)
         found = self.context.known.get(key)
         if found is None:
@@ -106,14 +107,14 @@ class Values:
         return found
 
     def emit(self, template: int, operands: list[int], immediate: int = 0, flags: int = 0) -> int:
-        """Appends a row under the statement's guard. Returns its index."""
+        """Append a row under the statement's guard. It returns its index."""
         self.rows.append(
             Row(template, operands, self.guard, self.predicate, immediate, flags, self.place)
         )
         return len(self.rows) - 1
 
     def simple(self, text: str, operands: list[int], guarded: bool = False) -> int:
-        """Appends a row that the statement does not have itself: an opcode with one result, without
+        """Append a row that the statement does not have itself: an opcode with one result, without
         the statement's guard unless asked for.
         """
         template = self.template(describe(text), 0, 1, False)
@@ -126,7 +127,7 @@ class Values:
         return len(self.widths) - 1
 
     def convert(self, result: int, source: int, type: str, guarded: bool = True) -> int:
-        """Moves a value to a register of another width. It keeps the low bits, or extends the
+        """Move a value to a register of another width. It keeps the low bits, or extend the
         value; types s... extend the sign.
         """
         to, of = 8 * self.widths[result], 8 * self.widths[source]
@@ -138,7 +139,7 @@ class Values:
     # ---- operands
 
     def source(self, operand: Operand, type: str) -> int:
-        """Returns the operand of a source of a type ("": a register as it is)."""
+        """Return the operand of a source of a type ("": a register as it is)."""
         if isinstance(operand, int):
             width = self.widths[operand]
             if not type or width == (needed := slot_width(type)):
@@ -165,7 +166,7 @@ class Values:
         raise self.unsupported(f"an operand {operand} here")
 
     def sources(self, operands: list[Operand], types: tuple[str, ...], skip: int) -> list[int]:
-        """Returns the operands of all sources, vectors element by element; the first `skip` types
+        """Return the operands of all sources, vectors element by element; the first `skip` types
         belong to results.
         """
         found: list[int] = []
@@ -180,7 +181,7 @@ class Values:
         return found
 
     def result(self, operand: Operand, type: str) -> int:
-        """Returns the operand of a result. If the register has another width, it is a temporary,
+        """Return the operand of a result. If the register has another width, it is a temporary,
         and a conversion follows the row.
         """
         if isinstance(operand, Nothing):
@@ -232,7 +233,7 @@ class Values:
         return self.simple(f"cvt.u{8 * needed}.u{8 * width}", [self.temporary(needed), found])
 
     def part(self, operand: Part, type: str) -> int:
-        """Returns one byte or half of a register (video instructions)."""
+        """Return one byte or half of a register (video instructions)."""
         start, size = (
             (8 * int(operand.selector[1:]), 8)
             if operand.selector[0] == "b"
@@ -250,7 +251,7 @@ class Values:
     # ---- addresses
 
     def where(self, base: Symbol | Variable, offset: int) -> tuple[int, int, int, str]:
-        """Returns the place of a name: state space, offset, flags, and the symbol that relocation
+        """Return the place of a name: state space, offset, flags, and the symbol that relocation
         adds.
         """
         if isinstance(base, Symbol):
@@ -278,7 +279,7 @@ class Values:
         raise self.unsupported(f"a .{base.space} variable in a function")
 
     def address_value(self, base: Symbol | Variable, width: int = 8, offset: int = 0) -> int:
-        """Returns the address of a name as a value."""
+        """Return the address of a name as a value."""
         if isinstance(base, Symbol):
             name = self.context.module.aliases.get(base.name, base.name)
             if name in self.context.module.functions:
@@ -302,7 +303,7 @@ class Values:
         )
 
     def address(self, address: Address) -> int:
-        """Returns an address plus its displacement, as an operand of 64 bits."""
+        """Return an address plus its displacement, as an operand of 64 bits."""
         base = address.base
         constant = self.context.statics.constant
         if base is None:
@@ -328,7 +329,7 @@ class Values:
         results: int,
         name: str | None = None,
     ) -> None:
-        """Appends a row that accesses memory; the address is its first operand."""
+        """Append a row that accesses memory; the address is its first operand."""
         if not isinstance(address, Address):
             raise self.unsupported(f"the address of {opcode.text}")
         base, at, flags, symbol, space, register = (

@@ -25,7 +25,7 @@ _VALUE = re.compile(r"[^,()]+(?:\((?:[^()]|\([^()]*\))*\)[^,()]*)*")
 
 @functools.lru_cache(maxsize=1 << 14)
 def integer(text: str) -> int:
-    """Returns the value of a PTX integer constant: decimal, 0x, 0b or octal, with U or a sign."""
+    """Return the value of a PTX integer constant: decimal, 0x, 0b or octal, with U or a sign."""
     digits = text.replace(" ", "").rstrip("U")
     if digits[0] in "+-~!":
         value = integer(digits[1:])
@@ -36,7 +36,7 @@ def integer(text: str) -> int:
 
 
 def read_variable(space: str, text: str, linkage: str = "") -> Variable:
-    """Reads a declaration from behind its state space: `.align 4 .b8 name[20] = {...}`."""
+    """Read a declaration from behind its state space: `.align 4 .b8 name[20] = {...}`."""
     match = _VARIABLE.match(text)
     if match is None or match[2] not in (*TYPE_BYTES, "texref", "samplerref", "surfref"):
         raise ParseError(f"variable .{space} {text.strip()[:80]}")
@@ -62,7 +62,7 @@ def read_variable(space: str, text: str, linkage: str = "") -> Variable:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Returns the values of an initialiser without its braces. The compiler writes arrays flat, so
+    """Return the values of an initialiser without its braces. The compiler writes arrays flat, so
     inner braces hold nothing else. Tables may be long, so the loop looks at each character once.
     """
     found = _VALUE.finditer(text.replace("{", " ").replace("}", " "))

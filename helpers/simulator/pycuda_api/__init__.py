@@ -59,16 +59,16 @@ class _Loader(importlib.abc.Loader):
         return importlib.import_module(f"{__name__}.{spec.name.rpartition('.')[2]}")
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Does nothing: create_module has imported the module."""
+        """Do nothing: create_module has imported the module."""
 
 
 def installed() -> bool:
-    """Whether `import pycuda` resolves to the simulator."""
+    """Return whether `import pycuda` resolves to the simulator."""
     return getattr(sys.modules.get("pycuda"), "_halo_simulator", False)
 
 
 def install() -> None:
-    """Makes `import pycuda...` resolve to the simulator; a second call does nothing.
+    """Make `import pycuda...` resolve to the simulator; a second call does nothing.
 
     Raises PyCUDAImportedError if the real PyCUDA is already imported.
     """

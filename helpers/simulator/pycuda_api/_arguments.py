@@ -101,7 +101,7 @@ class Argument:
 def from_call(
     args: Sequence[object], parameters: Sequence
 ) -> tuple[list[Argument], list[ArgumentHandler]]:
-    """Returns the arguments of `function(*args, ...)`. Raises TypeError for a Python number, and
+    """Return the arguments of `function(*args, ...)`. Raises TypeError for a Python number, and
     for a value that is neither a NumPy scalar nor an array.
     """
     arguments = [_from_value(k, value, parameters) for k, value in enumerate(args)]
@@ -193,7 +193,7 @@ def _pointer(given: str, address: int, dtype: np.dtype | None) -> Argument:
 
 
 def format_of(arg_types: Sequence[object]) -> list[str]:
-    """Returns the struct codes for the types of prepare(): NumPy types, dtypes, code letters; any
+    """Return the struct codes for the types of prepare(): NumPy types, dtypes, code letters; any
     other value stands for a pointer.
     """
     codes: list[str] = []
@@ -210,7 +210,7 @@ def format_of(arg_types: Sequence[object]) -> list[str]:
 
 
 def from_prepared(codes: Sequence[str], args: Sequence[object]) -> list[Argument]:
-    """Returns the arguments of a prepared call. Raises struct.error if an argument does not fit its
+    """Return the arguments of a prepared call. Raises struct.error if an argument does not fit its
     code, or if their number is wrong.
     """
     if len(codes) != len(args):
@@ -258,7 +258,7 @@ def _prepared_address(value: object) -> int:
 
 
 def require_fit(kernel, arguments: Sequence[Argument]) -> None:
-    """Raises LogicError for an argument that does not fit its parameter; records a remark for a
+    """Raise LogicError for an argument that does not fit its parameter; records a remark for a
     doubtful one.
     """
     parameters = kernel.parameters
@@ -275,7 +275,7 @@ def require_fit(kernel, arguments: Sequence[Argument]) -> None:
 
 
 def pack(kernel, arguments: Sequence[Argument]) -> bytes:
-    """Returns the arguments as one block of bytes, each at its parameter's offset."""
+    """Return the arguments as one block of bytes, each at its parameter's offset."""
     return pack_arguments(kernel.parameters, [argument.data for argument in arguments])
 
 
@@ -284,7 +284,7 @@ def _refused(detail: str) -> LogicError:
 
 
 def _misfit(parameter, argument: Argument) -> str:
-    """Returns why the argument does not fit the parameter, "" if it does."""
+    """Return why the argument does not fit the parameter, "" if it does."""
     if parameter.is_pointer:
         return _pointer_misfit(parameter, argument)
     if argument.is_pointer:
@@ -329,7 +329,7 @@ def _pointer_misfit(parameter, argument: Argument) -> str:
 
 
 def _reinterpreted(parameter, argument: Argument) -> str:
-    """Returns a remark on a pointer to numbers of the right size but another kind, which may be
+    """Return a remark on a pointer to numbers of the right size but another kind, which may be
     right for a kernel that reads bits.
     """
     wanted = _element(parameter) if parameter.is_pointer and argument.is_pointer else None
@@ -347,7 +347,7 @@ def _reinterpreted(parameter, argument: Argument) -> str:
 
 
 def _element(parameter) -> np.dtype | None:
-    """Returns the dtype that a pointer parameter points to; None for structs, and for bytes,
+    """Return the dtype that a pointer parameter points to; None for structs, and for bytes,
     which may be anything.
     """
     dtype = only_dtype(parameter.layout)

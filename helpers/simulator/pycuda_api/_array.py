@@ -52,7 +52,7 @@ class GPUArray(DeviceArray):
     def set(
         self, ary: np.ndarray, async_: bool = False, stream: Stream | None = None, **deprecated
     ) -> None:
-        """Copies a host array of the same size and dtype to the device; with async_, in a
+        """Copy a host array of the same size and dtype to the device; with async_, in a
         stream.
         """
         async_ = _asynchronous(async_, deprecated)
@@ -72,7 +72,7 @@ class GPUArray(DeviceArray):
             copy_arrays(self, ary, asynchronous=async_, stream=stream)
 
     def set_async(self, ary: np.ndarray, stream: Stream | None = None) -> None:
-        """Copies like `set`, in a stream: a page-locked `ary` must not change before the program
+        """Copy like `set`, in a stream: a page-locked `ary` must not change before the program
         synchronises the stream.
         """
         self.set(ary, async_=True, stream=stream)
@@ -85,7 +85,7 @@ class GPUArray(DeviceArray):
         stream: Stream | None = None,
         **deprecated,
     ) -> np.ndarray:
-        """Returns the array on the host: in `ary`, which has the same size and dtype, or in a new
+        """Return the array on the host: in `ary`, which has the same size and dtype, or in a new
         array whose axes have the same order in memory.
         """
         async_ = _asynchronous(async_, deprecated)
@@ -115,7 +115,7 @@ class GPUArray(DeviceArray):
         return ary
 
     def get_async(self, stream: Stream | None = None, ary: np.ndarray | None = None) -> np.ndarray:
-        """Copies like `get`, in a stream: the host must not read a page-locked `ary` before the
+        """Copy like `get`, in a stream: the host must not read a page-locked `ary` before the
         program synchronises the stream.
         """
         return self.get(ary=ary, async_=True, stream=stream)
@@ -136,7 +136,7 @@ class GPUArray(DeviceArray):
     # -- views --
 
     def __getitem__(self, index) -> GPUArray:
-        """Returns a view; the index has ints, slices, `...` and None, as in NumPy."""
+        """Return a view; the index has ints, slices, `...` and None, as in NumPy."""
         index = index if isinstance(index, tuple) else (index,)
         for axis, entry in enumerate(index):
             if isinstance(entry, bool) or not (
@@ -180,7 +180,7 @@ class GPUArray(DeviceArray):
         )
 
     def reshape(self, *shape, order: str = "C") -> GPUArray:
-        """Returns a view of the same elements in another shape; one extent may be -1."""
+        """Return a view of the same elements in another shape; one extent may be -1."""
         self._need_contiguous()
         wanted = list(shape[0]) if isinstance(shape[0], tuple | list) else list(shape)
         if tuple(wanted) == self.shape and has_order(self, order):
@@ -201,7 +201,7 @@ class GPUArray(DeviceArray):
         return self.reshape(self.size)
 
     def view(self, dtype=None) -> GPUArray:
-        """Returns a view of the same bytes as another dtype; the axis with the smallest stride gets
+        """Return a view of the same bytes as another dtype; the axis with the smallest stride gets
         longer or shorter.
         """
         dtype = self.dtype if dtype is None else np.dtype(dtype)
@@ -219,12 +219,12 @@ class GPUArray(DeviceArray):
         return self._view(shape, strides, dtype=dtype)
 
     def squeeze(self) -> GPUArray:
-        """Returns a view without the axes of extent 1."""
+        """Return a view without the axes of extent 1."""
         kept = [k for k, extent in enumerate(self.shape) if extent != 1]
         return self._view([self.shape[k] for k in kept], [self.strides[k] for k in kept])
 
     def transpose(self, axes: Sequence[int] | None = None) -> GPUArray:
-        """Returns a view with the axes in another order, by default reversed."""
+        """Return a view with the axes in another order, by default reversed."""
         axes = range(self.ndim - 1, -1, -1) if axes is None else axes
         if len(axes) != self.ndim:
             raise ValueError(
@@ -264,13 +264,13 @@ class GPUArray(DeviceArray):
         return GPUArray(self.shape, dtype, self.allocator, strides=strides, order=order)
 
     def _like_me_in_memory(self, dtype) -> GPUArray:
-        """Returns an array of any dtype whose elements have the same order in memory."""
+        """Return an array of any dtype whose elements have the same order in memory."""
         return GPUArray(
             self.shape, dtype, self.allocator, order="C" if self.flags.c_contiguous else "F"
         )
 
     def fill(self, value, stream: Stream | None = None) -> GPUArray:
-        """Sets every element to `value`."""
+        """Set every element to `value`."""
         value = packed_scalar(value, self.dtype, "fill")
         return run("fill", lambda: np.full(self.size, value, self.dtype), (), self, stream)
 
@@ -286,7 +286,7 @@ class GPUArray(DeviceArray):
         return run("astype", lambda x: x.astype(dtype), (self,), result, stream)
 
     def reverse(self, stream: Stream | None = None) -> GPUArray:
-        """Returns the elements in reversed order, as if the array had one dimension."""
+        """Return the elements in reversed order, as if the array had one dimension."""
         return run("reverse", lambda x: x[::-1], (self,), self._new_like_me(), stream)
 
     def mul_add(
@@ -298,7 +298,7 @@ class GPUArray(DeviceArray):
         stream: Stream | None = None,
         out=None,
     ) -> GPUArray:
-        """Returns selffac * self + otherfac * other."""
+        """Return selffac * self + otherfac * other."""
         dtype = common_dtype(self, other)
         out = _result_of(self, other, dtype) if out is None else out
         a, b = (
@@ -314,11 +314,11 @@ class GPUArray(DeviceArray):
         )
 
     def any(self, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
-        """Returns whether any element is not 0, as an array of shape ()."""
+        """Return whether any element is not 0, as an array of shape ()."""
         return reduce_arrays("any", np.any, (self,), np.bool_, stream, allocator)
 
     def all(self, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
-        """Returns whether no element is 0, as an array of shape ()."""
+        """Return whether no element is 0, as an array of shape ()."""
         return reduce_arrays("all", np.all, (self,), np.bool_, stream, allocator)
 
     # -- arithmetic --
@@ -428,7 +428,7 @@ class GPUArray(DeviceArray):
         return run("imag", np.imag, (self,), self._like_me_in_memory(real_dtype(self.dtype)))
 
     def conj(self, out: GPUArray | None = None) -> GPUArray:
-        """Returns the complex conjugate, in `out` if it is given. The conjugate of a real array is
+        """Return the complex conjugate, in `out` if it is given. The conjugate of a real array is
         the array itself.
         """
         if self.dtype.kind != "c":
@@ -456,7 +456,7 @@ def _result_of(one: GPUArray, other: GPUArray, dtype: np.dtype) -> GPUArray:
 
 
 def _arithmetic(symbol: str, function: Callable, one: GPUArray, other, *, neutral=None) -> GPUArray:
-    """Returns function(one, other) in their common dtype; returns a copy of `one` for a scalar that
+    """Return function(one, other) in their common dtype; returns a copy of `one` for a scalar that
     changes nothing.
     """
     if isinstance(other, GPUArray):
@@ -486,7 +486,7 @@ def _in_place(symbol: str, function: Callable, one: GPUArray, other) -> GPUArray
 
 
 def _compare(symbol: str, function: Callable, one: GPUArray, other) -> GPUArray:
-    """Returns 0 and 1 in the arrays' common dtype; beside a scalar, in the array's own dtype."""
+    """Return 0 and 1 in the arrays' common dtype; beside a scalar, in the array's own dtype."""
     if isinstance(other, GPUArray):
         return run(symbol, function, (one, other), _result_of(one, other, common_dtype(one, other)))
     if not np.isscalar(other):
@@ -498,7 +498,7 @@ def _compare(symbol: str, function: Callable, one: GPUArray, other) -> GPUArray:
 
 
 def _times_inverse(one: GPUArray, other) -> GPUArray:
-    """Returns one / other by PyCUDA's rule for a number: one times 1 / other, rounded to the dtype
+    """Return one / other by PyCUDA's rule for a number: one times 1 / other, rounded to the dtype
     of the result.
     """
     out = one._new_like_me(common_dtype(one, other))

@@ -13,7 +13,7 @@ from ._stream import Stream, number_of
 
 
 def copy(target, source, *, asynchronous: bool = False, stream: Stream | None = None) -> None:
-    """Copies between GPUArrays and NumPy arrays of the same shape and dtype; PyCUDA uses Memcpy2D
+    """Copy between GPUArrays and NumPy arrays of the same shape and dtype; PyCUDA uses Memcpy2D
     and Memcpy3D for it.
     """
     for array, role in ((source, "source"), (target, "target")):
@@ -47,14 +47,14 @@ def copy(target, source, *, asynchronous: bool = False, stream: Stream | None = 
 
 
 def _forc(array) -> bool:
-    """Whether an array is contiguous in some order of its axes. PyCUDA accepts only C and Fortran
-    order.
+    """Return whether an array is contiguous in some order of its axes. PyCUDA accepts only C and
+    Fortran order.
     """
     return array.flags.forc
 
 
 def _check_gaps(source, target) -> None:
-    """Raises ValueError for arrays that PyCUDA cannot copy: with other orders of the axes, reversed
+    """Raise ValueError for arrays that PyCUDA cannot copy: with other orders of the axes, reversed
     views, and gaps along more than two axes.
     """
     axes = sorted(
@@ -90,7 +90,7 @@ def _check_gaps(source, target) -> None:
 
 
 def _reach(array) -> tuple[int, int]:
-    """Returns the bytes from the first element down to the lowest one, and the bytes from the
+    """Return the bytes from the first element down to the lowest one, and the bytes from the
     lowest one to the end of the highest.
     """
     steps = [
@@ -101,7 +101,7 @@ def _reach(array) -> tuple[int, int]:
 
 
 def _fetch(source, work: _order.Work, call: str, *, flat: bool, blocking: bool) -> np.ndarray:
-    """Returns the elements of an array, in memory order (flat) or in its shape."""
+    """Return the elements of an array, in memory order (flat) or in its shape."""
     if isinstance(source, DeviceArray):
         address = address_of_array(source, call)
         below, nbytes = _reach(source)
@@ -145,7 +145,7 @@ def _store(target, values: np.ndarray, work: _order.Work, *, flat: bool, blockin
 
 
 def _store_strided(target: DeviceArray, values: np.ndarray, address: int) -> None:
-    """Writes all bytes at once, or runs of neighbouring elements. The bytes between the runs stay
+    """Write all bytes at once, or runs of neighbouring elements. The bytes between the runs stay
     unchanged, also if they are unwritten.
     """
     below, nbytes = _reach(target)
@@ -169,5 +169,5 @@ def _seen_in(raw: np.ndarray, array: DeviceArray, below: int) -> np.ndarray:
 
 
 def _as_it_lies(host: np.ndarray) -> np.ndarray:
-    """Returns the elements of a host array without gaps: a flat view, in memory order."""
+    """Return the elements of a host array without gaps: a flat view, in memory order."""
     return host.reshape(-1) if host.flags.c_contiguous else host.T.reshape(-1)

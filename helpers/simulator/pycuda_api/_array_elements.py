@@ -59,7 +59,7 @@ def _element_steps(array: DeviceArray) -> tuple[int, ...]:
 
 
 def read_flat(array: DeviceArray, work: _order.Work, what: str) -> np.ndarray:
-    """Returns the elements of an array without gaps, in memory order; an array of shape () gives
+    """Return the elements of an array without gaps, in memory order; an array of shape () gives
     one.
     """
     address, call = address_of_array(array, what), f"GPUArray {what}"
@@ -79,7 +79,7 @@ def write_flat(array: DeviceArray, values: np.ndarray, work: _order.Work, what: 
 
 
 def common_dtype(one, other) -> np.dtype:
-    """Returns NumPy's dtype of one + other, for two arrays, or an array and a number."""
+    """Return NumPy's dtype of one + other, for two arrays, or an array and a number."""
     second = np.zeros(1, other.dtype) if isinstance(other, DeviceArray | np.ndarray) else other
     return (np.zeros(1, one.dtype) + second).dtype
 
@@ -89,7 +89,7 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def packed_scalar(value, dtype: np.dtype, what: str):
-    """Returns a number as PyCUDA packs it for its kernels: as `dtype`. A Python float does not fit
+    """Return a number as PyCUDA packs it for its kernels: as `dtype`. A Python float does not fit
     an integer dtype.
     """
     value = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
@@ -106,7 +106,7 @@ def packed_scalar(value, dtype: np.dtype, what: str):
 
 
 def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Divides as C does: integers round towards zero."""
+    """Divide as C does: integers round towards zero."""
     if np.result_type(x, y).kind not in "iu":
         return np.divide(x, y)
     quotient = np.floor_divide(x, y)

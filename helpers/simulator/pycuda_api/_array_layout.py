@@ -38,14 +38,14 @@ def _strides(shape: Sequence[int], itemsize: int, order: str) -> tuple[int, ...]
 
 
 def has_order(array: DeviceArray, order: str) -> bool:
-    """Whether an array is contiguous in this order of its axes, "C" or "F"."""
+    """Return whether an array is contiguous in this order of its axes, "C" or "F"."""
     wanted = _strides(array.shape, array.itemsize, order)
     pairs = zip(array.strides, wanted, array.shape, strict=True)
     return array.size == 0 or all(have == want for have, want, extent in pairs if extent != 1)
 
 
 def packed_strides(array: np.ndarray | DeviceArray) -> tuple[int, ...]:
-    """Returns strides for a contiguous copy of `array` whose axes have the same order in memory."""
+    """Return strides for a contiguous copy of `array` whose axes have the same order in memory."""
     strides, step = [0] * len(array.shape), array.dtype.itemsize
     for axis in sorted(
         range(len(array.shape)), key=lambda k: (array.strides[k], array.shape[k], k)
@@ -69,7 +69,7 @@ def _splay(n: int, multiprocessors: int) -> tuple[tuple[int, int], tuple[int, in
 
 
 def splay(n: int, dev: Device | None = None) -> tuple[tuple[int, int], tuple[int, int, int]]:
-    """Returns PyCUDA's (grid, block) for n elements: at most 32 blocks of 128 threads for each
+    """Return PyCUDA's (grid, block) for n elements: at most 32 blocks of 128 threads for each
     multiprocessor.
     """
     dev = Context.get_device() if dev is None else dev
@@ -148,7 +148,7 @@ class DeviceArray:
 
 
 def order_in_memory(array) -> tuple:
-    """Returns a key that is equal for two arrays of one shape if their elements have the same order
+    """Return a key that is equal for two arrays of one shape if their elements have the same order
     in memory.
     """
     return tuple(

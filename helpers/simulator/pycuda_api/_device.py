@@ -83,7 +83,7 @@ _cache_config = func_cache.PREFER_NONE
 
 
 def init(flags: int = 0) -> None:
-    """Starts the driver; every other call needs it. A second call does nothing."""
+    """Start the driver; every other call needs it. A second call does nothing."""
     global _initialised
     if flags != 0:
         raise LogicError(
@@ -95,12 +95,12 @@ def init(flags: int = 0) -> None:
 
 
 def get_version() -> tuple[int, int, int]:
-    """Returns the CUDA version that the simulator replaces."""
+    """Return the CUDA version that the simulator replaces."""
     return (13, 0, 0)
 
 
 def get_driver_version() -> int:
-    """Returns the driver's version as CUDA numbers it: 1000 * major + 10 * minor."""
+    """Return the driver's version as CUDA numbers it: 1000 * major + 10 * minor."""
     _need_init("cuDriverGetVersion")
     return 13000
 
@@ -112,7 +112,7 @@ def _need_init(call: str) -> None:
 
 
 def need_context(call: str) -> Context:
-    """Returns the current context. Without one it raises LogicError, which names the driver call
+    """Return the current context. Without one it raises LogicError, which names the driver call
     that needs it.
     """
     _need_init(call)
@@ -164,7 +164,7 @@ class Device:
         return PCI_BUS_ID.format(self._number)
 
     def can_access_peer(self, device: Device) -> bool:
-        """Whether kernels here may get access to the other device's memory."""
+        """Return whether kernels here may get access to the other device's memory."""
         if not isinstance(device, Device):
             given = type(device).__name__
             raise TypeError(f"can_access_peer takes a pycuda.driver.Device, got {given}")
@@ -174,11 +174,11 @@ class Device:
         return COMPUTE_CAPABILITY
 
     def total_memory(self) -> int:
-        """Returns the bytes of the device's memory."""
+        """Return the bytes of the device's memory."""
         return memory.total(self._number)
 
     def get_attribute(self, attribute: device_attribute) -> int:
-        """Returns the value of one attribute; raises LogicError for one that needs a clock or a
+        """Return the value of one attribute; raises LogicError for one that needs a clock or a
         memory chip.
         """
         if not isinstance(attribute, device_attribute):
@@ -192,7 +192,7 @@ class Device:
         return compute_mode(value) if attribute == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> dict[device_attribute, int]:
-        """Returns every attribute that the simulated device has."""
+        """Return every attribute that the simulated device has."""
         return {
             member: self.get_attribute(member)
             for member in device_attribute
@@ -212,7 +212,7 @@ class Device:
         return context
 
     def retain_primary_context(self) -> Context:
-        """Returns the device's own context. It is not current yet: push() it."""
+        """Return the device's own context. It is not current yet: push() it."""
         return Context._make(self)
 
     def __eq__(self, other: object) -> bool:
@@ -278,13 +278,13 @@ class Context:
 
     @staticmethod
     def synchronize() -> None:
-        """Waits for all work of all streams of the current context's device."""
+        """Wait for all work of all streams of the current context's device."""
         need_context("cuCtxSynchronize")
         _order.finish_all()
 
     @staticmethod
     def set_limit(which: limit, value: int) -> None:
-        """Stores a limit for get_limit; the simulator's kernels do not run into these limits."""
+        """Store a limit for get_limit; the simulator's kernels do not run into these limits."""
         need_context("cuCtxSetLimit")
         _limits[limit(which)] = value
 
@@ -295,7 +295,7 @@ class Context:
 
     @staticmethod
     def attach(flags: int = 0) -> Context:
-        """Returns the current context, for a library that keeps it."""
+        """Return the current context, for a library that keeps it."""
         return need_context("cuCtxAttach")
 
     @property
@@ -307,7 +307,7 @@ class Context:
 
     @staticmethod
     def set_cache_config(config: func_cache) -> None:
-        """Stores the split between L1 and shared memory for get_cache_config. It has no other
+        """Store the split between L1 and shared memory for get_cache_config. It has no other
         effect, because the simulator has no L1.
         """
         global _cache_config
@@ -321,7 +321,7 @@ class Context:
 
     @staticmethod
     def set_shared_config(config: shared_config) -> None:
-        """Changes nothing: every GPU since 2014 has banks of 4 bytes."""
+        """Change nothing: every GPU since 2014 has banks of 4 bytes."""
         need_context("cuCtxSetSharedMemConfig")
         shared_config(config)
 
@@ -332,7 +332,7 @@ class Context:
 
     @staticmethod
     def enable_peer_access(peer: Context, flags: int = 0) -> None:
-        """Lets kernels of the current context use the memory of the other context's device."""
+        """Let kernels of the current context use the memory of the other context's device."""
         call = "cuCtxEnablePeerAccess"
         other = _peer(peer, call)
         if flags != 0:
@@ -345,7 +345,7 @@ class Context:
 
     @staticmethod
     def disable_peer_access(peer: Context) -> None:
-        """Ends what enable_peer_access began."""
+        """End what enable_peer_access began."""
         call = "cuCtxDisablePeerAccess"
         other = _peer(peer, call)
         if not _devices.has_peer(other):
@@ -355,7 +355,7 @@ class Context:
 
 
 def _peer(peer: Context, call: str) -> int:
-    """Returns the number of another context's device. Raises LogicError for the current device."""
+    """Return the number of another context's device. Raises LogicError for the current device."""
     here = need_context(call)
     if not isinstance(peer, Context):
         raise TypeError(f"{call} takes a pycuda.driver.Context, got {type(peer).__name__}")

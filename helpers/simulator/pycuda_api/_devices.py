@@ -56,7 +56,7 @@ _kept: list[Callable[[], None]] = []
 
 
 def wanted() -> int:
-    """Returns how many devices HALO_DEVICES asks for. Raises ValueError unless it is a whole number
+    """Return how many devices HALO_DEVICES asks for. Raises ValueError unless it is a whole number
     from 1 to MOST.
     """
     text = os.environ.get(VARIABLE, "").strip()
@@ -72,12 +72,12 @@ def wanted() -> int:
 
 
 def count() -> int:
-    """Returns the number of devices."""
+    """Return the number of devices."""
     return _count
 
 
 def set_count(number: int) -> None:
-    """Sets the number of devices."""
+    """Set the number of devices."""
     global _count
     _count = number
 
@@ -110,12 +110,12 @@ def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]
 
 
 def current() -> int:
-    """Returns the number of the device of this thread's current context, 0 without a context."""
+    """Return the number of the device of this thread's current context, 0 without a context."""
     return contexts.stack[-1]._device._number if contexts.stack else 0
 
 
 def several() -> bool:
-    """Whether there are several devices, so that something can be on a wrong one."""
+    """Return whether there are several devices, so that something can be on a wrong one."""
     return _count > 1
 
 
@@ -128,7 +128,7 @@ def disable_peer(peer: int) -> None:
 
 
 def has_peer(peer: int) -> bool:
-    """Whether kernels of the current device may use the memory of another."""
+    """Return whether kernels of the current device may use the memory of another."""
     return (current(), peer) in _peers
 
 
@@ -141,7 +141,7 @@ _PUSH = (
 
 
 def require_here(what: str, owner: int, call: str) -> None:
-    """Raises LogicError, and records a finding, for a stream, an event or a module of another
+    """Raise LogicError, and records a finding, for a stream, an event or a module of another
     device.
     """
     if owner != current():
@@ -152,7 +152,7 @@ def require_here(what: str, owner: int, call: str) -> None:
 
 
 def require_same(what: str, owner: int, other: str, others: int, call: str) -> None:
-    """Raises LogicError, and records a finding, if two things of one call belong to different
+    """Raise LogicError, and records a finding, if two things of one call belong to different
     devices.
     """
     if owner != others:
@@ -171,7 +171,7 @@ def _refuse(call: str, reason: str, message: str, cause: str) -> None:
 
 
 def warn_of_stream(what: str, owner: int, call: str) -> None:
-    """Warns of a copy in a stream of another device than the current one."""
+    """Warn of a copy in a stream of another device than the current one."""
     if owner != current():
         message = (
             f"{call}: {what} belongs to device {owner}, and the current context is of device "
@@ -182,7 +182,7 @@ def warn_of_stream(what: str, owner: int, call: str) -> None:
 
 
 def check_pointer(address: int, call: str, role: str) -> None:
-    """Looks for memory of another device than the current one: refuses a memset, and warns of a
+    """Look for memory of another device than the current one: refuse a memset, and warn of a
     copy.
     """
     owner = memory.device_of(address)
@@ -201,7 +201,7 @@ def check_pointer(address: int, call: str, role: str) -> None:
 
 
 def warn_of_place(address: int, wanted: int, call: str, role: str) -> None:
-    """Warns of memory that is not on the device that a peer copy names."""
+    """Warn of memory that is not on the device that a peer copy names."""
     owner = memory.device_of(address)
     if owner is None or owner in (memory.EVERYWHERE, wanted):
         return
@@ -216,7 +216,7 @@ def warn_of_place(address: int, wanted: int, call: str, role: str) -> None:
 
 
 def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
-    """Returns the finding for a kernel of the current device that gets memory which it cannot
+    """Return the finding for a kernel of the current device that gets memory which it cannot
     reach.
     """
     owner = memory.device_of(address)
@@ -236,7 +236,7 @@ def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
 
 
 def keep(release: Callable[[], None], nbytes: int) -> None:
-    """Keeps memory that is freed in a thread in which PyCUDA cannot free it, and warns of that.
+    """Keep memory that is freed in a thread in which PyCUDA cannot free it, and warn of that.
 
     release: frees it after all, when these devices end.
     """

@@ -18,7 +18,7 @@ _to_dtype: dict[str, np.dtype] = {}
 
 
 def get_or_register_dtype(names: str | Sequence[str], dtype=None) -> np.dtype:
-    """Returns the dtype of C type names, and registers `dtype` under them if it is not None. Raises
+    """Return the dtype of C type names, and registers `dtype` under them if it is not None. Raises
     RuntimeError if a name has another dtype.
     """
     names = [names] if isinstance(names, str) else list(names)
@@ -53,7 +53,7 @@ def register_dtype(dtype, c_names: str | Sequence[str], alias_ok: bool = False) 
 
 
 def dtype_to_ctype(dtype, with_fp_tex_hack: bool = False) -> str:
-    """Returns the C name of a dtype. Raises ValueError if it has none."""
+    """Return the C name of a dtype. Raises ValueError if it has none."""
     if dtype is None:
         raise ValueError("a dtype is needed, None given")
     dtype = np.dtype(dtype)
@@ -78,7 +78,7 @@ class Argument:
         self.name = name
 
     def declarator(self) -> str:
-        """Returns the declaration in C."""
+        """Return the declaration in C."""
         raise NotImplementedError(
             f"{type(self).__name__} must define declarator(): use VectorArg or ScalarArg"
         )
@@ -114,7 +114,7 @@ _DECLARATOR = re.compile(
 
 
 def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
-    """Returns the argument of a C declaration such as "const float *x"; raises ValueError if it
+    """Return the argument of a C declaration such as "const float *x"; raises ValueError if it
     cannot read the declaration.
     """
     text = _QUALIFIERS.sub(" ", c_arg).strip()
@@ -135,12 +135,12 @@ def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
 
 
 def complex_include(*texts: str) -> str:
-    """Returns the #include that a kernel with complex numbers needs, "" for any other kernel."""
+    """Return the #include that a kernel with complex numbers needs, "" for any other kernel."""
     return "#include <pycuda-complex.hpp>\n" if any("complex" in text for text in texts) else ""
 
 
 def get_arg_type(c_arg: str) -> str:
-    """Returns the struct code of a C declaration; a pointer has "P"."""
+    """Return the struct code of a C declaration; a pointer has "P"."""
     return parse_c_arg(c_arg).struct_char
 
 

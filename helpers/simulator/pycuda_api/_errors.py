@@ -89,7 +89,7 @@ for _class in (Error, MemoryError, LogicError, LaunchError, RuntimeError, Compil
 
 
 def message(call: str, reason: str, detail: str = "") -> str:
-    """Returns the text of an error: PyCUDA's "cuMemAlloc failed: invalid argument", then the
+    """Return the text of an error: PyCUDA's "cuMemAlloc failed: invalid argument", then the
     detail.
     """
     return f"{call} failed: {reason}" + (f" - {detail}" if detail else "")

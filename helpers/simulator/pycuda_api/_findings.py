@@ -24,7 +24,7 @@ _remarked: set[tuple[str, str, int]] = set()
 
 
 def findings(*, clear: bool = False) -> tuple[Finding, ...]:
-    """Returns the findings since the program began or since the last `clear`, at most 1,000.
+    """Return the findings since the program began or since the last `clear`, at most 1,000.
 
     They include the findings that stopped a launch, and the warnings of launches, copies and
     accesses by the host. After a `clear`, warnings that appear once for each line appear again.
@@ -37,13 +37,13 @@ def findings(*, clear: bool = False) -> tuple[Finding, ...]:
 
 
 def keep(finding: Finding) -> None:
-    """Records a finding and shows nothing: the caller raises it."""
+    """Record a finding and shows nothing: the caller raises it."""
     _found.append(finding)
     del _found[:-_KEPT]
 
 
 def warn(finding: Finding) -> None:
-    """Records a finding and shows it as a SimulatorWarning at the caller's line;
+    """Record a finding and show it as a SimulatorWarning at the caller's line;
     `warning.finding` is the record.
     """
     keep(finding)
@@ -53,7 +53,7 @@ def warn(finding: Finding) -> None:
 
 
 def remark(text: str) -> None:
-    """Shows a SimulatorWarning that is no finding, once for each line of the program: a doubtful
+    """Show a SimulatorWarning that is no finding, once for each line of the program: a doubtful
     call, or an answer that the simulator does not have.
     """
     key = (text, *call_site())
@@ -71,7 +71,7 @@ def of_call(
     array: str | None = None,
     severity: str = "warning",
 ) -> Finding:
-    """Returns a finding at the program's line that called this package; other: (file, line) of an
+    """Return a finding at the program's line that called this package; other: (file, line) of an
     earlier call.
     """
     file, line = call_site()
@@ -94,7 +94,7 @@ def of_call(
 
 
 def call_site() -> tuple[str, int]:
-    """Returns (file, line) of the innermost frame outside this package and NumPy; ("", 0) if there
+    """Return (file, line) of the innermost frame outside this package and NumPy; ("", 0) if there
     is none.
     """
     frame: FrameType | None = sys._getframe(1)
@@ -108,7 +108,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _depth() -> int:
-    """Returns the stacklevel of the program's line, for a warnings.warn in the caller of this
+    """Return the stacklevel of the program's line, for a warnings.warn in the caller of this
     function.
     """
     depth, frame = 1, sys._getframe(1)

@@ -88,7 +88,7 @@ class HostArray(np.ndarray):
         return super().__array_function__(func, types, args, kwargs)
 
     def __getitem__(self, index):
-        """Returns a view, an element or a copy. Making a view reads nothing; the others read."""
+        """Return a view, an element or a copy. Making a view reads nothing; the others read."""
         result = super().__getitem__(index)
         if not isinstance(result, HostArray) or result.flags.owndata:
             self._part(index)._touch(write=False)
@@ -104,7 +104,7 @@ class HostArray(np.ndarray):
         return super().__iter__()
 
     def _part(self, index) -> HostArray:
-        """Returns the view that a basic index selects; the whole array for other indices."""
+        """Return the view that a basic index selects; the whole array for other indices."""
         entries = index if isinstance(index, tuple) else (index,)
         if not all(
             isinstance(i, int | np.integer | slice) or i is None or i is Ellipsis for i in entries
@@ -130,7 +130,7 @@ class HostArray(np.ndarray):
 
 
 def _extent(array: np.ndarray) -> tuple[int, int]:
-    """Returns the addresses of the first byte and behind the last byte of an array."""
+    """Return the addresses of the first byte and behind the last byte of an array."""
     steps = [
         stride * (extent - 1) for stride, extent in zip(array.strides, array.shape, strict=True)
     ]
@@ -191,7 +191,7 @@ class HostPointer:
         return self._data.__array_interface__
 
     def get_device_pointer(self) -> int:
-        """Returns the address of this memory for kernels. The array must have been made with
+        """Return the address of this memory for kernels. The array must have been made with
         host_alloc_flags.DEVICEMAP.
         """
         if self._mapped is None:
@@ -253,7 +253,7 @@ class RegisteredHostMemory(HostPointer):
     _name = "registered_host_memory"
 
     def map(self) -> None:
-        """Lets kernels read and write the array's memory."""
+        """Let kernels read and write the array's memory."""
         start, nbytes = self._data.ctypes.data, self._data.nbytes
         try:
             memory.adopt(start, nbytes)
@@ -341,7 +341,7 @@ class ManagedAllocation(DeviceAllocation):
         return self._address
 
     def attach(self, mem_flags: int, stream=None) -> None:
-        """Changes nothing; on a GPU it tells the driver which stream will use the memory."""
+        """Change nothing; on a GPU it tells the driver which stream will use the memory."""
 
 
 def _owned(owner: HostPointer | ManagedAllocation) -> np.ndarray:
@@ -349,7 +349,7 @@ def _owned(owner: HostPointer | ManagedAllocation) -> np.ndarray:
 
 
 def shape_of(shape, *, wrong: type[Exception] = TypeError) -> tuple[int, ...]:
-    """Returns the extents of an int or a sequence of ints. Raises `wrong` for any other value, and
+    """Return the extents of an int or a sequence of ints. Raises `wrong` for any other value, and
     ValueError for a negative extent.
     """
     if isinstance(shape, np.ndarray) and shape.ndim == 0:
@@ -367,7 +367,7 @@ def shape_of(shape, *, wrong: type[Exception] = TypeError) -> tuple[int, ...]:
 
 
 def pagelocked_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.ndarray:
-    """Returns a host array for fast and asynchronous copies; its `.base` owns the memory.
+    """Return a host array for fast and asynchronous copies; its `.base` owns the memory.
 
     mem_flags: flags of host_alloc_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address
     for kernels.
@@ -388,7 +388,7 @@ def pagelocked_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np
 
 
 def aligned_empty(shape, dtype, order: Order = "C", alignment: int = 4096) -> np.ndarray:
-    """Returns a host array that starts at a multiple of `alignment` bytes, a power of two."""
+    """Return a host array that starts at a multiple of `alignment` bytes, a power of two."""
     need_context("aligned_malloc")
     if alignment <= 0 or alignment & (alignment - 1):
         detail = f"alignment is {alignment}: give a power of two, such as 4096"
@@ -403,7 +403,7 @@ def aligned_empty(shape, dtype, order: Order = "C", alignment: int = 4096) -> np
 
 
 def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.ndarray:
-    """Returns an array that host and kernels share; the host must synchronise before it reads a
+    """Return an array that host and kernels share; the host must synchronise before it reads a
     kernel's results.
 
     mem_flags: mem_attach_flags.GLOBAL or mem_attach_flags.HOST.
@@ -445,7 +445,7 @@ def _order_of(array: np.ndarray) -> str:
 
 
 def _zeroed(empty: Callable) -> Callable:
-    """Returns a function that makes the arrays of `empty`, filled with zeros."""
+    """Return a function that makes the arrays of `empty`, filled with zeros."""
 
     @functools.wraps(empty)
     def zeros(*args, **kwargs):
@@ -459,7 +459,7 @@ def _zeroed(empty: Callable) -> Callable:
 
 
 def _like(make: Callable) -> Callable:
-    """Returns a function that calls `make` with the shape, dtype and order of an array."""
+    """Return a function that calls `make` with the shape, dtype and order of an array."""
 
     def like(array: np.ndarray, *args, **kwargs) -> np.ndarray:
         return make(array.shape, array.dtype, _order_of(array), *args, **kwargs)

@@ -51,7 +51,7 @@ class Function:
         time_kernel: bool = False,
         **extra,
     ) -> float | None:
-        """Runs the kernel; with time_kernel=True it returns NaN (there is no clock), else None.
+        """Run the kernel; with time_kernel=True it returns NaN (there is no clock), else None.
 
         Raises TypeError for a Python number, LogicError for arguments, blocks and grids that do not
         fit, LaunchError for an access out of bounds and for anything else that stops a kernel.
@@ -94,17 +94,17 @@ class Function:
         return self
 
     def prepared_call(self, grid, block, *args, shared_size: int = 0) -> None:
-        """Launches with arguments of the prepared types, which may be Python numbers."""
+        """Launch with arguments of the prepared types, which may be Python numbers."""
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, None)
 
     def prepared_async_call(
         self, grid, block, stream: Stream | None, *args, shared_size: int = 0
     ) -> None:
-        """Launches like prepared_call, on a stream."""
+        """Launch like prepared_call, on a stream."""
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, stream)
 
     def prepared_timed_call(self, grid, block, *args, shared_size: int = 0) -> Callable[[], float]:
-        """Launches like prepared_call. Returns a function that gives NaN in place of the seconds,
+        """Launch like prepared_call. It returns a function that gives NaN in place of the seconds,
         because the simulator has no clock.
         """
         self._launch(self._prepared(args), *_dimensions(grid, block), shared_size, None)
@@ -149,7 +149,7 @@ class Function:
             _findings.warn(finding)
 
     def _check_device(self, arguments: list[Argument]) -> None:
-        """Refuses a module of another device, and memory that this device cannot reach."""
+        """Refuse a module of another device, and memory that this device cannot reach."""
         name = self._kernel.name
         module = f"the module of kernel {name}"
         _devices.require_here(module, self._module._device, "cuFuncSetBlockShape")
@@ -160,7 +160,7 @@ class Function:
                     raise _stopped(finding)
 
     def _note_order(self, arguments: list[Argument], stream: int) -> None:
-        """Records the memory that the kernel may access, see _order.py."""
+        """Record the memory that the kernel may access, see _order.py."""
         work = _order.begin(stream, f"kernel {self._kernel.name}")
         for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
             if parameter.is_pointer and (address := int.from_bytes(argument.data, "little")):
@@ -188,7 +188,7 @@ class Function:
             )
 
     def get_attribute(self, attribute: function_attribute) -> int | None:
-        """Returns an attribute of the kernel as NVIDIA's compiler reports it; None if only hardware
+        """Return an attribute of the kernel as NVIDIA's compiler reports it; None if only hardware
         knows it, or if the assembler is not installed.
         """
         attribute = function_attribute(attribute)
@@ -209,7 +209,7 @@ class Function:
         return known.get(attribute)
 
     def _max_threads(self) -> int:
-        """Returns the threads of the largest block that has enough registers, in whole warps.
+        """Return the threads of the largest block that has enough registers, in whole warps.
         __launch_bounds__ may allow fewer.
         """
         unit, resources = architecture.REGISTER_UNIT, self._kernel.resources
@@ -221,7 +221,7 @@ class Function:
         return min(most, self._kernel.max_threads or most)
 
     def set_attribute(self, attribute: function_attribute, value: int) -> None:
-        """Raises the limit of dynamic shared memory; the other attributes steer hardware and change
+        """Raise the limit of dynamic shared memory; the other attributes steer hardware and change
         nothing here.
         """
         if attribute != function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES:
@@ -238,12 +238,12 @@ class Function:
         self._dynamic_shared_limit = value
 
     def set_cache_config(self, config: func_cache) -> None:
-        """Changes nothing: the split between L1 and shared memory is a hint, and the simulator has
+        """Change nothing: the split between L1 and shared memory is a hint, and the simulator has
         no L1.
         """
 
     def set_shared_config(self, config: object) -> None:
-        """Changes nothing: every GPU since 2014 has banks of 4 bytes."""
+        """Change nothing: every GPU since 2014 has banks of 4 bytes."""
 
     def param_set_texref(self, texref: object) -> None:
         raise LogicError(
@@ -259,7 +259,7 @@ class Function:
 
 
 def _stopped(finding: Finding) -> LaunchError:
-    """Keeps the finding that ended a launch, and returns the launch's error."""
+    """Keep the finding that ended a launch, and return the launch's error."""
     _findings.keep(finding)
     error = LaunchError(str(finding))
     error.finding = finding
@@ -267,7 +267,7 @@ def _stopped(finding: Finding) -> LaunchError:
 
 
 def _dimensions(grid: object, block: object) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Returns grid and block as three ints each; raises the errors of PyCUDA and the driver."""
+    """Return grid and block as three ints each; raises the errors of PyCUDA and the driver."""
     block = _triple(block, "block", need_three=True)
     grid = _triple(grid, "grid", need_three=False)
     threads = block[0] * block[1] * block[2]
@@ -330,7 +330,7 @@ class Module:
         }
 
     def get_function(self, name: str) -> Function:
-        """Returns the kernel whose name, as the linker knows it, is `name`.
+        """Return the kernel whose name, as the linker knows it, is `name`.
 
         Raises LogicError, which lists the kernels of the source, for any other name, and
         CompileError for a kernel that the simulator cannot run.
@@ -350,7 +350,7 @@ class Module:
         return Function(kernel, self)
 
     def get_global(self, name: str) -> tuple[int, int]:
-        """Returns (address, bytes) of a `__constant__` or `__device__` variable."""
+        """Return (address, bytes) of a `__constant__` or `__device__` variable."""
         variables = self._loaded.globals
         if name not in variables:
             raise _not_found("cuModuleGetGlobal", name, "variable", list(variables))
@@ -389,7 +389,7 @@ def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
 
 @contextlib.contextmanager
 def _refused_source(file: str):
-    """Turns the compiler's refusal of a source into PyCUDA's CompileError, with file and line in
+    """Turn the compiler's refusal of a source into PyCUDA's CompileError, with file and line in
     its stderr.
     """
     try:
@@ -401,7 +401,7 @@ def _refused_source(file: str):
 
 
 def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "kernel.cu") -> Module:
-    """Compiles `source`. Raises CompileError, with file and line in its stderr, if the compiler
+    """Compile `source`. Raises CompileError, with file and line in its stderr, if the compiler
     refuses it.
     """
     need_context("cuModuleLoadDataEx")
@@ -410,7 +410,7 @@ def load(source: str, options: Sequence[str], *, extern_c: bool, file: str = "ke
 
 
 def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:
-    """Returns the image that compiler.compile returns in place of a cubin; module_from_buffer can
+    """Return the image that compiler.compile returns in place of a cubin; module_from_buffer can
     load it.
     """
     return json.dumps(
@@ -419,7 +419,7 @@ def image_of(source: str, options: Sequence[str], *, extern_c: bool) -> bytes:
 
 
 def module_from_file(filename: str) -> Module:
-    """Loads a file with an image that pycuda.compiler.compile returned in this simulator. A cubin
+    """Load a file with an image that pycuda.compiler.compile returned in this simulator. A cubin
     needs a GPU.
     """
     try:
@@ -432,7 +432,7 @@ def module_from_file(filename: str) -> Module:
 def module_from_buffer(
     buffer: bytes, options: Sequence = (), message_handler: object = None
 ) -> Module:
-    """Loads an image that pycuda.compiler.compile returned in this simulator."""
+    """Load an image that pycuda.compiler.compile returned in this simulator."""
     try:
         image = json.loads(bytes(buffer))
         is_ours = image["format"] == _IMAGE

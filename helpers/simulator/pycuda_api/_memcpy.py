@@ -26,7 +26,7 @@ from ._stream import number_of
 
 
 def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
-    """Returns the bytes of a host array or buffer in memory order, as a view: uint8, shape
+    """Return the bytes of a host array or buffer in memory order, as a view: uint8, shape
     (nbytes,).
 
     Raises ValueError for an array with gaps, and for a read-only one that the caller writes to.
@@ -62,7 +62,7 @@ def _buffer_bytes(host: Any, call: str, role: str, writable: bool) -> np.ndarray
 
 
 def layout(array: np.ndarray) -> str:
-    """Returns what is unusual about an array's layout in memory, and what to do about it."""
+    """Return what is unusual about an array's layout in memory, and what to do about it."""
     if array.flags.f_contiguous:
         return (
             f"is in Fortran order (shape {array.shape}): its bytes are copied as they lie, so that "
@@ -76,7 +76,7 @@ def layout(array: np.ndarray) -> str:
 
 @contextlib.contextmanager
 def refused(call: str):
-    """Turns the engine's refusal of an address or a size into PyCUDA's LogicError."""
+    """Turn the engine's refusal of an address or a size into PyCUDA's LogicError."""
     try:
         yield
     except faults.MemoryFault as fault:
@@ -86,7 +86,7 @@ def refused(call: str):
 def note_host_side(
     work: _order.Work, start: int, nbytes: int, *, write: bool, blocking: bool
 ) -> None:
-    """Notes the host's side of a copy. The host waits for the copy if it is `blocking`, or if it
+    """Note the host's side of a copy. The host waits for the copy if it is `blocking`, or if it
     writes to pageable host memory.
     """
     locked = _order.is_locked(start, start + nbytes)
@@ -148,45 +148,45 @@ def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
 
 
 def memcpy_htod(dest: DeviceAllocation | int, src: np.ndarray | bytes) -> None:
-    """Copies all bytes of `src` to the device. Raises LogicError if they do not fit into the
+    """Copy all bytes of `src` to the device. Raises LogicError if they do not fit into the
     allocation.
     """
     _htod(dest, src, "cuMemcpyHtoD", _order.NULL, blocking=True)
 
 
 def memcpy_htod_async(dest: DeviceAllocation | int, src: np.ndarray | bytes, stream=None) -> None:
-    """Copies like memcpy_htod, in a stream: page-locked memory must not change before the program
+    """Copy like memcpy_htod, in a stream: page-locked memory must not change before the program
     synchronises the stream.
     """
     _htod(dest, src, "cuMemcpyHtoDAsync", number_of(stream, "cuMemcpyHtoDAsync"), blocking=False)
 
 
 def memcpy_dtoh(dest: np.ndarray, src: DeviceAllocation | int) -> None:
-    """Fills all bytes of `dest` from the device. Raises LogicError if the allocation has fewer."""
+    """Fill all bytes of `dest` from the device. Raises LogicError if the allocation has fewer."""
     _dtoh(dest, src, "cuMemcpyDtoH", _order.NULL, blocking=True)
 
 
 def memcpy_dtoh_async(dest: np.ndarray, src: DeviceAllocation | int, stream=None) -> None:
-    """Copies like memcpy_dtoh, in a stream: the host must not access page-locked memory before the
+    """Copy like memcpy_dtoh, in a stream: the host must not access page-locked memory before the
     program synchronises the stream.
     """
     _dtoh(dest, src, "cuMemcpyDtoHAsync", number_of(stream, "cuMemcpyDtoHAsync"), blocking=False)
 
 
 def memcpy_dtod(dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int) -> None:
-    """Copies `size` bytes within the device."""
+    """Copy `size` bytes within the device."""
     _dtod(dest, src, size, "cuMemcpyDtoD", _order.NULL)
 
 
 def memcpy_dtod_async(
     dest: DeviceAllocation | int, src: DeviceAllocation | int, size: int, stream=None
 ) -> None:
-    """Copies like memcpy_dtod, in a stream."""
+    """Copy like memcpy_dtod, in a stream."""
     _dtod(dest, src, size, "cuMemcpyDtoDAsync", number_of(stream, "cuMemcpyDtoDAsync"))
 
 
 def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> None:
-    """Copies `size` bytes from one context's memory to another's.
+    """Copy `size` bytes from one context's memory to another's.
 
     Both contexts must be given. The copy runs after all earlier work of both devices, and before
     all later work.
@@ -197,13 +197,13 @@ def memcpy_peer(dest, src, size: int, dest_context=None, src_context=None) -> No
 def memcpy_peer_async(
     dest, src, size: int, dest_context=None, src_context=None, stream=None
 ) -> None:
-    """Copies like memcpy_peer, in a stream of either device; it waits for that stream only."""
+    """Copy like memcpy_peer, in a stream of either device; it waits for that stream only."""
     number = number_of(stream, "cuMemcpyPeerAsync")
     _peer(dest, src, size, dest_context, src_context, "cuMemcpyPeerAsync", number)
 
 
 def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: int | None) -> None:
-    """Copies between contexts. stream: its number; None for a copy that waits for both devices."""
+    """Copy between contexts. stream: its number; None for a copy that waits for both devices."""
     target, source = plain_address_of(dest, call, "dest"), plain_address_of(src, call, "src")
     nbytes = whole_number(size, f"{call}: size")
     devices = []
@@ -230,7 +230,7 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
 
 
 def pattern_of(data: int, width: int, call: str) -> bytes:
-    """Returns `data` as the bytes of a memset."""
+    """Return `data` as the bytes of a memset."""
     value = whole_number(data, f"{call}: data")
     if value >= 1 << 8 * width:
         raise OverflowError(f"{call}: data must fit into {8 * width} bits, got {value}")
@@ -238,7 +238,7 @@ def pattern_of(data: int, width: int, call: str) -> bytes:
 
 
 def check_aligned(address: int, width: int, call: str) -> None:
-    """Raises LogicError for an address that is not a multiple of a memset's width."""
+    """Raise LogicError for an address that is not a multiple of a memset's width."""
     if address % width:
         detail = f"the address {address:#x} is not a multiple of {width}"
         raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
@@ -259,37 +259,37 @@ def _memset(
 
 
 def memset_d8(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Sets `size` bytes to `data`."""
+    """Set `size` bytes to `data`."""
     _memset(dest, data, size, 1, "cuMemsetD8")
 
 
 def memset_d16(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Sets `size` 16-bit words to `data`."""
+    """Set `size` 16-bit words to `data`."""
     _memset(dest, data, size, 2, "cuMemsetD16")
 
 
 def memset_d32(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Sets `size` 32-bit words to `data`."""
+    """Set `size` 32-bit words to `data`."""
     _memset(dest, data, size, 4, "cuMemsetD32")
 
 
 def memset_d8_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """Sets bytes like memset_d8, in a stream."""
+    """Set bytes like memset_d8, in a stream."""
     _memset(dest, data, size, 1, "cuMemsetD8Async", number_of(stream, "cuMemsetD8Async"))
 
 
 def memset_d16_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """Sets words like memset_d16, in a stream."""
+    """Set words like memset_d16, in a stream."""
     _memset(dest, data, size, 2, "cuMemsetD16Async", number_of(stream, "cuMemsetD16Async"))
 
 
 def memset_d32_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """Sets words like memset_d32, in a stream."""
+    """Set words like memset_d32, in a stream."""
     _memset(dest, data, size, 4, "cuMemsetD32Async", number_of(stream, "cuMemsetD32Async"))
 
 
 def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
-    """Returns a new allocation with the bytes of `bf_obj`, in C order."""
+    """Return a new allocation with the bytes of `bf_obj`, in C order."""
     bf_obj = np.ascontiguousarray(bf_obj) if isinstance(bf_obj, np.ndarray) else bf_obj
     data = host_bytes(bf_obj, "to_device", "bf_obj", writable=False)
     allocation = mem_alloc(data.nbytes)
@@ -298,14 +298,14 @@ def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
 
 
 def from_device(devptr: DeviceAllocation | int, shape, dtype, order: Order = "C") -> np.ndarray:
-    """Reads a new array of this shape and dtype from the device."""
+    """Read a new array of this shape and dtype from the device."""
     result = np.empty(shape, dtype, order)
     memcpy_dtoh(result if order == "C" else result.T, devptr)
     return result
 
 
 def from_device_like(devptr: DeviceAllocation | int, other_ary: np.ndarray) -> np.ndarray:
-    """Reads a new array like `other_ary` from the device."""
+    """Read a new array like `other_ary` from the device."""
     result = np.empty_like(other_ary, subok=False)
     memcpy_dtoh(result if result.flags.c_contiguous else result.T, devptr)
     return result

@@ -101,7 +101,7 @@ class _Rows:
             _order.finished(work)
 
     def _store(self, planes: np.ndarray, target: _Block, address: int) -> None:
-        """Writes the rows; if there are gaps between them, one by one, so that the gaps stay
+        """Write the rows; if there are gaps between them, one by one, so that the gaps stay
         unchanged.
         """
         steps = target.view.strides
@@ -235,17 +235,17 @@ def _memset_2d(
 
 
 def memset_d2d8(dest, pitch: int, data: int, width: int, height: int) -> None:
-    """Sets `height` rows of `width` bytes to `data`; rows are `pitch` bytes apart."""
+    """Set `height` rows of `width` bytes to `data`; rows are `pitch` bytes apart."""
     _memset_2d(dest, pitch, data, width, height, 1, "cuMemsetD2D8")
 
 
 def memset_d2d16(dest, pitch: int, data: int, width: int, height: int) -> None:
-    """Sets `height` rows of `width` 16-bit words to `data`; rows are `pitch` bytes apart."""
+    """Set `height` rows of `width` 16-bit words to `data`; rows are `pitch` bytes apart."""
     _memset_2d(dest, pitch, data, width, height, 2, "cuMemsetD2D16")
 
 
 def memset_d2d32(dest, pitch: int, data: int, width: int, height: int) -> None:
-    """Sets `height` rows of `width` 32-bit words to `data`; rows are `pitch` bytes apart."""
+    """Set `height` rows of `width` 32-bit words to `data`; rows are `pitch` bytes apart."""
     _memset_2d(dest, pitch, data, width, height, 4, "cuMemsetD2D32")
 
 

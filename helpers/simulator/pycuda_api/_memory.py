@@ -22,7 +22,7 @@ Order = Literal["C", "F"]
 
 
 def whole_number(value: object, what: str) -> int:
-    """Returns `value` if it is a Python int that is not negative. PyCUDA's C++ side refuses
+    """Return `value` if it is a Python int that is not negative. PyCUDA's C++ side refuses
     np.int64, too.
     """
     if not isinstance(value, int):
@@ -48,7 +48,7 @@ class DevicePointer:
     __index__ = __int__
 
     def as_buffer(self, size: int, offset: int = 0) -> memoryview:
-        """Returns the bytes as a buffer, for libraries that copy to and from device memory through
+        """Return the bytes as a buffer, for libraries that copy to and from device memory through
         Python's buffers.
         """
         address = address_of(self, "as_buffer", "the allocation") + offset
@@ -92,7 +92,7 @@ class DeviceAllocation(DevicePointer):
             release(self._address, self._nbytes)
 
     def _is_out_of_reach(self) -> bool:
-        """Whether PyCUDA could not make the memory's context current to free it."""
+        """Return whether PyCUDA could not make the memory's context current to free it."""
         made_here = self._context._thread == threading.get_ident()
         return not made_here and Context.get_current() is not self._context
 
@@ -117,7 +117,7 @@ class PointerHolderBase:
 
 
 def allocate(nbytes: int) -> int:
-    """Returns the address of new memory on the current device. Raises PyCUDA's MemoryError."""
+    """Return the address of new memory on the current device. Raises PyCUDA's MemoryError."""
     try:
         return memory.allocate(nbytes, _devices.current())
     except faults.OutOfMemory as error:
@@ -127,7 +127,7 @@ def allocate(nbytes: int) -> int:
 
 
 def release(address: int, nbytes: int) -> None:
-    """Frees an allocation, and forgets which streams use it."""
+    """Free an allocation, and forgets which streams use it."""
     _order.forget(address, address + nbytes)
     memory.free(address)
 
@@ -144,7 +144,7 @@ def release_later(address: int, nbytes: int) -> None:
 
 
 def mem_alloc(bytes: int) -> DeviceAllocation:
-    """Returns device memory of `bytes` bytes, which is poisoned, not zeroed. Raises MemoryError if
+    """Return device memory of `bytes` bytes, which is poisoned, not zeroed. Raises MemoryError if
     the device has not enough free memory.
     """
     nbytes = whole_number(bytes, "mem_alloc: the size")
@@ -159,12 +159,12 @@ def mem_alloc(bytes: int) -> DeviceAllocation:
 
 
 def mem_alloc_like(ary: np.ndarray) -> DeviceAllocation:
-    """Returns device memory for as many bytes as `ary` has."""
+    """Return device memory for as many bytes as `ary` has."""
     return mem_alloc(ary.nbytes)
 
 
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
-    """Returns (memory, pitch) for `height` rows of `width` bytes; each row begins at a multiple of
+    """Return (memory, pitch) for `height` rows of `width` bytes; each row begins at a multiple of
     512 bytes.
 
     access_size: bytes that a thread reads at once: 4, 8 or 16.
@@ -177,14 +177,14 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
 
 
 def mem_get_info() -> tuple[int, int]:
-    """Returns (free, total) bytes of device memory."""
+    """Return (free, total) bytes of device memory."""
     need_context("cuMemGetInfo")
     device = _devices.current()
     return memory.total(device) - memory.used(device), memory.total(device)
 
 
 def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
-    """Returns (start, bytes) of the allocation that `ptr` points into."""
+    """Return (start, bytes) of the allocation that `ptr` points into."""
     found = memory.allocation(address_of(ptr, "cuMemGetAddressRange", "ptr"))
     if found is None:
         detail = "this address is in no live allocation"
@@ -193,7 +193,7 @@ def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
 
 
 def address_of(pointer: object, call: str, role: str) -> int:
-    """Returns the address of a device pointer of PyCUDA.
+    """Return the address of a device pointer of PyCUDA.
 
     That is a live allocation, a PointerHolderBase or a Python int. For memory of another device
     than the current one, a copy gets a warning and a memset an error; the launch checks a kernel's
@@ -206,7 +206,7 @@ def address_of(pointer: object, call: str, role: str) -> int:
 
 
 def plain_address_of(pointer: object, call: str, role: str) -> int:
-    """Returns the address of a device pointer, whichever device has its memory."""
+    """Return the address of a device pointer, whichever device has its memory."""
     need_context(call)
     if isinstance(pointer, DevicePointer):
         if pointer._freed:

@@ -112,7 +112,7 @@ _door = threading.RLock()
 
 
 def _alone(function: Callable[..., _Given]) -> Callable[..., _Given]:
-    """Returns the function in a form that one thread at a time runs."""
+    """Return the function in a form that one thread at a time runs."""
 
     @functools.wraps(function)
     def run(*args, **kwargs):
@@ -124,7 +124,7 @@ def _alone(function: Callable[..., _Given]) -> Callable[..., _Given]:
 
 @_alone
 def new_stream(flags: int) -> int:
-    """Returns the number of a new stream of the current device, from 1 on."""
+    """Return the number of a new stream of the current device, from 1 on."""
     _drop_released()
     _state.streams += 1
     number = _state.streams
@@ -144,7 +144,7 @@ def release(stream: int) -> None:
 
 
 def _drop_released() -> None:
-    """Drops the released streams whose work the host knows to be done.
+    """Drop the released streams whose work the host knows to be done.
 
     Each clock has a number for each stream: in a program that creates streams in a loop, clocks
     would grow without end, and each piece of work would copy them.
@@ -161,12 +161,12 @@ def _drop_released() -> None:
 
 
 def device_of(stream: int) -> int:
-    """Returns the device of a stream."""
+    """Return the device of a stream."""
     return -stream if stream <= NULL else _state.devices[stream]
 
 
 def _known(stream: int) -> int:
-    """Returns a stream's number; for NULL, that of the current device's null stream."""
+    """Return a stream's number; for NULL, that of the current device's null stream."""
     if stream != NULL:
         return stream
     device = _devices.current()
@@ -224,8 +224,8 @@ def _join(clock: dict[int, int], other: dict[int, int]) -> None:
 
 
 def _watching() -> bool:
-    """Whether anything but the null stream can access device memory; if not, every access is in
-    order.
+    """Return whether anything but the null stream can access device memory; if not, every access is
+    in order.
     """
     return _state.streams > 0 or len(_state.counts) > 1 or bool(_state.shared)
 
@@ -290,8 +290,8 @@ def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
 
 
 def _overlaps_host(old: _Access, start: int, end: int) -> bool:
-    """A kernel's pointer into memory that it shares with the host may reach all of it, and so may
-    the host's view.
+    """Return a kernel's pointer into memory that it shares with the host may reach all of it, and
+    so may the host's view.
     """
     last = (
         old.end
@@ -321,7 +321,7 @@ def _report(old: _Access, what: str, write: bool) -> None:
 
 @_alone
 def forget(start: int, end: int) -> None:
-    """Forgets memory that is freed."""
+    """Forget memory that is freed."""
     for accesses in (_state.device, _state.pinned):
         accesses[:] = [old for old in accesses if not start <= old.start < end]
     _state.shared.pop(start, None)
@@ -340,15 +340,15 @@ def unlock(start: int) -> None:
 
 @_alone
 def is_locked(start: int, end: int) -> bool:
-    """Whether host memory is page-locked, so that asynchronous copies use it after their call has
-    returned.
+    """Return whether host memory is page-locked, so that asynchronous copies use it after their
+    call has returned.
     """
     return any(first <= start and end <= last for first, last in _state.locked.items())
 
 
 @_alone
 def share(start: int, nbytes: int) -> None:
-    """Records device memory that the host reads and writes in place."""
+    """Record device memory that the host reads and writes in place."""
     _state.shared[start] = start + nbytes
 
 
@@ -376,7 +376,7 @@ def finish_all() -> None:
 
 @_alone
 def snapshot(stream: int) -> dict[int, int]:
-    """Returns an event's clock: the work that is done when a stream comes to this point."""
+    """Return an event's clock: the work that is done when a stream comes to this point."""
     stream = _known(stream)
     device = device_of(stream)
     clock = dict(_state.clocks[stream])

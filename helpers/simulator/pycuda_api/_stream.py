@@ -15,7 +15,7 @@ _DISABLE_TIMING = 2
 
 
 def no_time(what: str) -> float:
-    """Returns NaN, the answer to every question about a duration, with a warning that says why."""
+    """Return NaN, the answer to every question about a duration, with a warning that says why."""
     _findings.remark(
         f"{what} is nan: the simulator does not model time; durations need a GPU, or a recorded "
         "measurement (helpers.bench.results)"
@@ -45,12 +45,12 @@ class Stream:
         return self._number
 
     def synchronize(self) -> None:
-        """Waits for all work in this stream."""
+        """Wait for all work in this stream."""
         need_context("cuStreamSynchronize")
         _order.finish_stream(self._number)
 
     def is_done(self) -> bool:
-        """Returns True, because the simulator has done the work. The host knows it then, as after
+        """Return True, because the simulator has done the work. The host knows it then, as after
         synchronize().
         """
         need_context("cuStreamQuery")
@@ -58,7 +58,7 @@ class Stream:
         return True
 
     def wait_for_event(self, evt: Event) -> None:
-        """Orders all later work of this stream after the work that `evt` marks."""
+        """Order all later work of this stream after the work that `evt` marks."""
         if not isinstance(evt, Event):
             raise TypeError(f"wait_for_event takes a pycuda.driver.Event, got {type(evt).__name__}")
         need_context("cuStreamWaitEvent")
@@ -73,7 +73,7 @@ _COPIES = ("cuMemcpy", "cuMemset", "record")  # calls that take a stream of any 
 
 
 def number_of(stream: object, call: str) -> int:
-    """Returns the number of a stream, 0 (the null stream) for None; else TypeError.
+    """Return the number of a stream, 0 (the null stream) for None; else TypeError.
 
     A stream of another device is an error for kernels and a warning for copies; peer copies may use
     a stream of any device.
@@ -106,7 +106,7 @@ class Event:
         self._device = _devices.current()
 
     def record(self, stream: Stream | None = None) -> Event:
-        """Marks the work that is in the stream (None: the null stream) so far."""
+        """Mark the work that is in the stream (None: the null stream) so far."""
         number = number_of(stream, "record")
         need_context("cuEventRecord")
         name = "the null stream" if stream is None else stream._name()
@@ -116,14 +116,14 @@ class Event:
         return self
 
     def synchronize(self) -> Event:
-        """Waits for the recorded work. Returns at once, as CUDA does, if nothing is recorded."""
+        """Wait for the recorded work. It returns at once, as CUDA does, if nothing is recorded."""
         need_context("cuEventSynchronize")
         self._warn_unrecorded("synchronize")
         _order.host_waits(self._clock or {})
         return self
 
     def query(self) -> bool:
-        """Returns True, because the simulator has done the work. The host knows it then, as after
+        """Return True, because the simulator has done the work. The host knows it then, as after
         synchronize().
         """
         need_context("cuEventQuery")
@@ -131,13 +131,13 @@ class Event:
         return True
 
     def time_since(self, event: Event) -> float:
-        """Returns NaN, because there is no clock. Raises LogicError if one of the two is not
+        """Return NaN, because there is no clock. Raises LogicError if one of the two is not
         recorded or has no timing.
         """
         return self._elapsed(event, self)
 
     def time_till(self, event: Event) -> float:
-        """Returns the duration of time_since with the other sign."""
+        """Return the duration of time_since with the other sign."""
         return self._elapsed(event, event)
 
     def ipc_handle(self) -> bytearray:

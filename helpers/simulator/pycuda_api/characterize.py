@@ -26,7 +26,7 @@ def has_double_support() -> bool:
 
 @context_dependent_memoize
 def sizeof(type_name: str, preamble: str = "") -> int:
-    """Returns the bytes of a C type; `preamble` may define the type."""
+    """Return the bytes of a C type; `preamble` may define the type."""
     from .compiler import SourceModule
     from .gpuarray import GPUArray
 

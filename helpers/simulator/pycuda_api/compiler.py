@@ -23,7 +23,7 @@ _TARGETS = ("cubin", "ptx", "fatbin")
 
 @cache
 def _options_for_headers() -> tuple[str, ...]:
-    """Returns the options for PyCUDA's headers: their folder and their content, so that a change in
+    """Return the options for PyCUDA's headers: their folder and their content, so that a change in
     them compiles a program again.
     """
     content = zlib.crc32(b"".join(path.read_bytes() for path in sorted(_INCLUDE.iterdir())))
@@ -45,7 +45,7 @@ def _all_options(
 
 
 def _check_architecture(arch: str | None) -> None:
-    """Warns as PyCUDA does: a GPU does not run code for a newer GPU."""
+    """Warn as PyCUDA does: a GPU does not run code for a newer GPU."""
     digits = "".join(c for c in (arch or "").partition("_")[2] if c.isdigit())
     if digits and int(digits) > _ARCHITECTURE:
         warnings.warn(
@@ -65,7 +65,7 @@ def compile(
     include_dirs: Sequence[str] | None = None,
     target: str = "cubin",
 ) -> bytes:
-    """Compiles `source`, and returns an image that pycuda.driver.module_from_buffer loads.
+    """Compile `source`, and return an image that pycuda.driver.module_from_buffer loads.
 
     nvcc, keep, arch, code and cache_dir steer nvcc and are not used. Raises CompileError with file
     and line.
@@ -85,7 +85,7 @@ def compile_plain(
     cache_dir: str | None,
     target: str = "cubin",
 ) -> bytes:
-    """Compiles `source` as it is, without extern "C" around it, as `compile` does. PyCUDA's
+    """Compile `source` as it is, without extern "C" around it, as `compile` does. PyCUDA's
     `compile` calls it.
     """
     return compile(source, nvcc, list(options), keep, no_extern_c=True, target=target)

@@ -77,13 +77,13 @@ def _need_float32(name: str, *arrays: GPUArray) -> None:
 
 
 def fmod(arg: GPUArray, mod: GPUArray, stream=None) -> GPUArray:
-    """Returns the remainder of arg / mod, with the sign of arg; float32."""
+    """Return the remainder of arg / mod, with the sign of arg; float32."""
     _need_float32("fmod", arg, mod)
     return run("fmod", np.fmod, (arg, mod), GPUArray(arg.shape, arg.dtype), stream)
 
 
 def frexp(arg: GPUArray, stream=None) -> tuple[GPUArray, GPUArray]:
-    """Returns (significands, exponents), both float32, with arg == significand * 2**exponent."""
+    """Return (significands, exponents), both float32, with arg == significand * 2**exponent."""
     _need_float32("frexp", arg)
     significands, exponents = GPUArray(arg.shape, arg.dtype), GPUArray(arg.shape, arg.dtype)
     run("frexp", lambda x: np.frexp(x)[0], (arg,), significands, stream)
@@ -91,7 +91,7 @@ def frexp(arg: GPUArray, stream=None) -> tuple[GPUArray, GPUArray]:
 
 
 def ldexp(significand: GPUArray, exponent: GPUArray, stream=None) -> GPUArray:
-    """Returns significand * 2**exponent; float32. The exponents lose their fractions."""
+    """Return significand * 2**exponent; float32. The exponents lose their fractions."""
     _need_float32("ldexp", significand, exponent)
     result = GPUArray(significand.shape, significand.dtype)
     return run(
@@ -104,7 +104,7 @@ def ldexp(significand: GPUArray, exponent: GPUArray, stream=None) -> GPUArray:
 
 
 def modf(arg: GPUArray, stream=None) -> tuple[GPUArray, GPUArray]:
-    """Returns (fractional parts, integer parts), both float32."""
+    """Return (fractional parts, integer parts), both float32."""
     _need_float32("modf", arg)
     fractions, integers = GPUArray(arg.shape, arg.dtype), GPUArray(arg.shape, arg.dtype)
     run("modf", lambda x: np.modf(x)[0], (arg,), fractions, stream)

@@ -33,7 +33,7 @@ _SUBSEQUENCE = 2**67  # numbers, in XORWOW
 
 
 def rand(shape, dtype=np.float32, stream=None) -> GPUArray:
-    """Returns a new array of random numbers: from [0, 1) for float32 and float64, all 32 bits for
+    """Return a new array of random numbers: from [0, 1) for float32 and float64, all 32 bits for
     int32 and uint32.
     """
     dtype = np.dtype(dtype)
@@ -54,16 +54,16 @@ def _draw(generator: np.random.Generator, size: int, dtype: np.dtype) -> np.ndar
 
 
 def get_curand_version() -> None:
-    """Returns None, because the cuRAND library is not there."""
+    """Return None, because the cuRAND library is not there."""
 
 
 def seed_getter_uniform(n: int) -> GPUArray:
-    """Returns one random int32 n times, as the seeds of a generator; shape (n,)."""
+    """Return one random int32 n times, as the seeds of a generator; shape (n,)."""
     return to_gpu(np.full(n, np.random.randint(2**31 - 1), np.int32))
 
 
 def seed_getter_unique(n: int) -> GPUArray:
-    """Returns n random int32 as the seeds of a generator; shape (n,)."""
+    """Return n random int32 as the seeds of a generator; shape (n,)."""
     return to_gpu(np.random.randint(-(2**31), 2**31 - 1, n, np.int32))
 
 
@@ -92,7 +92,7 @@ class _Generator:
     # ---- distributions ----
 
     def fill_uniform(self, data: GPUArray, stream=None) -> None:
-        """Fills an array: float32 and float64 from (0, 1], int32 and uint32 with 32 random bits."""
+        """Fill an array: float32 and float64 from (0, 1], int32 and uint32 with 32 random bits."""
         self._require(data, "fill_uniform", "f4", "f8", "i4", "u4")
 
         def draw() -> np.ndarray:
@@ -102,19 +102,19 @@ class _Generator:
         run("fill_uniform", draw, (), data, stream)
 
     def fill_normal(self, data: GPUArray, stream=None) -> None:
-        """Fills an array of float32 or float64 from the standard normal distribution."""
+        """Fill an array of float32 or float64 from the standard normal distribution."""
         self._require(data, "fill_normal", "f4", "f8")
         draw = self._random.standard_normal
         run("fill_normal", lambda: draw(data.size, data.dtype), (), data, stream)
 
     def fill_log_normal(self, data: GPUArray, mean: float, stddev: float, stream=None) -> None:
-        """Fills an array of float32 or float64 with exp of normally distributed numbers."""
+        """Fill an array of float32 or float64 with exp of normally distributed numbers."""
         self._require(data, "fill_log_normal", "f4", "f8")
         draw = self._random.lognormal
         run("fill_log_normal", lambda: draw(mean, stddev, data.size), (), data, stream)
 
     def fill_poisson(self, data: GPUArray, lambda_value: float | None = None, stream=None) -> None:
-        """Fills an array of uint32 from Poisson's distribution. Without `lambda_value`, each
+        """Fill an array of uint32 from Poisson's distribution. Without `lambda_value`, each
         element of `data` (uint32, float32 or float64) is the mean of its new value.
         """
         draw = self._random.poisson
@@ -140,11 +140,11 @@ class _Generator:
     # ---- places in the sequence ----
 
     def call_skip_ahead(self, i: int, stream=None) -> None:
-        """Skips i numbers."""
+        """Skip i numbers."""
         self._bits.advance(int(i))
 
     def call_skip_ahead_array(self, i: GPUArray, stream=None) -> None:
-        """Skips as many numbers as the array says for each generator."""
+        """Skip as many numbers as the array says for each generator."""
         self.call_skip_ahead(int(np.asarray(i.get(), np.int64).sum()))
 
     @staticmethod
@@ -155,7 +155,7 @@ class _Generator:
 
     @staticmethod
     def _require(data: GPUArray, what: str, *codes: str) -> None:
-        """Raises NotImplementedError for an array of another dtype."""
+        """Raise NotImplementedError for an array of another dtype."""
         dtypes = [np.dtype(code) for code in codes]
         if data.dtype not in dtypes:
             names = ", ".join(dtype.name for dtype in dtypes)
@@ -166,7 +166,7 @@ class XORWOWRandomNumberGenerator(_Generator):
     """Stands in for cuRAND's XORWOW; see _Generator."""
 
     def call_skip_ahead_sequence(self, i: int, stream=None) -> None:
-        """Skips i subsequences of 2^67 numbers."""
+        """Skip i subsequences of 2^67 numbers."""
         self._bits.advance(int(i) * _SUBSEQUENCE)
 
     def call_skip_ahead_sequence_array(self, i: GPUArray, stream=None) -> None:
@@ -177,7 +177,7 @@ class MRG32k3aRandomNumberGenerator(_Generator):
     """Stands in for cuRAND's MRG32k3a; see _Generator."""
 
     def call_skip_ahead_subsequence(self, i: int, stream=None) -> None:
-        """Skips i subsequences of 2^67 numbers."""
+        """Skip i subsequences of 2^67 numbers."""
         self._bits.advance(int(i) * _SUBSEQUENCE)
 
     def call_skip_ahead_subsequence_array(self, i: GPUArray, stream=None) -> None:

@@ -120,17 +120,17 @@ CUDA_DEBUGGING = False
 
 
 def set_debugging(flag: bool = True) -> None:
-    """Changes nothing: the simulator always knows the lines."""
+    """Change nothing: the simulator always knows the lines."""
     global CUDA_DEBUGGING
     CUDA_DEBUGGING = flag
 
 
 def start_profiler() -> None:
-    """Does nothing; helpers.simulator.profile has the counters of a launch."""
+    """Do nothing; helpers.simulator.profile has the counters of a launch."""
 
 
 def stop_profiler() -> None:
-    """Does nothing."""
+    """Do nothing."""
 
 
 def have_gl_ext() -> bool:

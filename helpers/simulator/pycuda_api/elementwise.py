@@ -53,7 +53,7 @@ extern "C" __global__ void {name}({arguments})
 
 
 def _maker(loop: str, name: str, doc: str) -> Callable[..., SourceModule]:
-    """A function that makes the module of an element by element kernel with that loop."""
+    """Return a function that makes the module of an element by element kernel with that loop."""
 
     def make(
         arguments: Sequence[Argument],
@@ -106,7 +106,7 @@ def get_elwise_kernel_and_types(
     use_range: bool = False,
     **kwargs,
 ) -> tuple[SourceModule, Function, list[Argument]]:
-    """Returns (module, prepared kernel, its arguments). The last arguments are n, or start, stop
+    """Return (module, prepared kernel, its arguments). The last arguments are n, or start, stop
     and step.
     """
     arguments = (
@@ -133,14 +133,14 @@ def get_elwise_kernel(
     options: list[str] | None = None,
     **kwargs,
 ) -> Function:
-    """Returns the prepared kernel, for prepared_call(grid, block, *arguments, n)."""
+    """Return the prepared kernel, for prepared_call(grid, block, *arguments, n)."""
     return get_elwise_kernel_and_types(arguments, operation, name, keep, options, **kwargs)[1]
 
 
 def get_linear_combination_kernel(
     summand_descriptors: Sequence[tuple[bool, Any, Any]], dtype_z
 ) -> tuple[Function, list]:
-    """Returns the prepared kernel of z = a0 x0 + a1 x1 + ..., and an empty list of textures.
+    """Return the prepared kernel of z = a0 x0 + a1 x1 + ..., and an empty list of textures.
 
     summand_descriptors: for each product, whether its factor lies on the GPU, the factor's dtype
     and the array's. The arguments of the kernel are each factor and array, z and its size.
@@ -201,7 +201,7 @@ class ElementwiseKernel:
         return module, function, arguments
 
     def generate_stride_kernel_and_types(self, use_range: bool):
-        """Returns (module, function, arguments); the first use compiles them."""
+        """Return (module, function, arguments); the first use compiles them."""
         return self._kernels(bool(use_range))
 
     def get_texref(self, name: str, use_range: bool = False) -> None:
@@ -227,7 +227,7 @@ class ElementwiseKernel:
 
 
 def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tuple[list, list]:
-    """Returns (values for the launch, the arrays among them). Raises LogicError, RuntimeError or
+    """Return (values for the launch, the arrays among them). Raises LogicError, RuntimeError or
     TypeError for values that do not fit.
     """
     if len(given) != len(arguments):

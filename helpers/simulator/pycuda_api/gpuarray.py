@@ -117,7 +117,7 @@ empty = GPUArray
 
 
 def to_gpu(ary: np.ndarray, allocator: Allocator = mem_alloc) -> GPUArray:
-    """Returns a copy of a host array on the device, with its axes in the same order in memory."""
+    """Return a copy of a host array on the device, with its axes in the same order in memory."""
     result = GPUArray(ary.shape, ary.dtype, allocator, strides=packed_strides(ary))
     result.set(ary)
     return result
@@ -126,7 +126,7 @@ def to_gpu(ary: np.ndarray, allocator: Allocator = mem_alloc) -> GPUArray:
 def to_gpu_async(
     ary: np.ndarray, allocator: Allocator = mem_alloc, stream: Stream | None = None
 ) -> GPUArray:
-    """Copies as to_gpu does, in a stream: a page-locked `ary` must not change before the stream is
+    """Copy as to_gpu does, in a stream: a page-locked `ary` must not change before the stream is
     synchronised.
     """
     result = GPUArray(ary.shape, ary.dtype, allocator, strides=packed_strides(ary))
@@ -135,17 +135,17 @@ def to_gpu_async(
 
 
 def zeros(shape, dtype=np.float64, allocator: Allocator = mem_alloc, order: str = "C") -> GPUArray:
-    """Returns a new array of zeros."""
+    """Return a new array of zeros."""
     return GPUArray(shape, dtype, allocator, order=order).fill(np.zeros((), dtype))
 
 
 def ones(shape, dtype=np.float64, allocator: Allocator = mem_alloc, order: str = "C") -> GPUArray:
-    """Returns a new array of ones."""
+    """Return a new array of ones."""
     return GPUArray(shape, dtype, allocator, order=order).fill(np.ones((), dtype))
 
 
 def empty_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
-    """Returns a new array of the shape of `other_ary`, with its dtype and order unless they are
+    """Return a new array of the shape of `other_ary`, with its dtype and order unless they are
     given.
     """
     if order not in ("C", "F", "A", "K"):
@@ -183,19 +183,19 @@ def empty_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
 
 
 def zeros_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
-    """Returns an array as empty_like does, filled with zeros."""
+    """Return an array as empty_like does, filled with zeros."""
     result = empty_like(other_ary, dtype, order)
     return result.fill(np.zeros((), result.dtype))
 
 
 def ones_like(other_ary: GPUArray, dtype=None, order: str = "K") -> GPUArray:
-    """Returns an array as empty_like does, filled with ones."""
+    """Return an array as empty_like does, filled with ones."""
     result = empty_like(other_ary, dtype, order)
     return result.fill(np.ones((), result.dtype))
 
 
 def arange(*args, dtype=None, stream: Stream | None = None, **named) -> GPUArray:
-    """Returns arange([start,] stop[, step]) as NumPy does. Give the dtype; a guessed one makes a
+    """Return arange([start,] stop[, step]) as NumPy does. Give the dtype; a guessed one makes a
     warning.
     """
     if args and isinstance(args[-1], np.dtype):
@@ -277,7 +277,7 @@ def _gather(
 def take(
     a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Stream | None = None
 ) -> GPUArray:
-    """Returns the elements of `a`, in memory order, at `indices` (1D)."""
+    """Return the elements of `a`, in memory order, at `indices` (1D)."""
     _need_indices(indices, "indices")
     _warn_of_textures("take")
     out = GPUArray(indices.shape, a.dtype, a.allocator) if out is None else out
@@ -286,7 +286,7 @@ def take(
 
 
 def multi_take(arrays, indices: GPUArray, out=None, stream: Stream | None = None) -> list[GPUArray]:
-    """Returns the results of `take` for several arrays."""
+    """Return the results of `take` for several arrays."""
     if out is not None and len(out) != len(arrays):
         raise ValueError("out needs one entry for each of the arrays")
     return [take(a, indices, out[k] if out else None, stream) for k, a in enumerate(arrays)]
@@ -319,7 +319,7 @@ def _scatter(
 def multi_put(
     arrays, dest_indices: GPUArray, dest_shape=None, out=None, stream: Stream | None = None
 ) -> list[GPUArray]:
-    """Puts element k of each array at place dest_indices[k] of its output; other elements stay as
+    """Put element k of each array at place dest_indices[k] of its output; other elements stay as
     they are.
     """
     if not len(arrays):
@@ -344,7 +344,7 @@ def multi_take_put(
     stream: Stream | None = None,
     src_offsets: Sequence[int] | None = None,
 ) -> list[GPUArray]:
-    """Puts elements src_indices[k] (+ an offset for each array) of each array at places
+    """Put elements src_indices[k] (+ an offset for each array) of each array at places
     dest_indices[k] of its output.
     """
     if not len(arrays):
@@ -378,7 +378,7 @@ def multi_take_put(
 def concatenate(
     arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Joins the arrays along one of their axes."""
+    """Join the arrays along one of their axes."""
     first = arrays[0]
     for k, array in enumerate(arrays):
         if array.ndim != first.ndim:
@@ -408,7 +408,7 @@ def concatenate(
 def stack(
     arrays: Sequence[GPUArray], axis: int = 0, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Joins arrays of one shape along a new axis."""
+    """Join arrays of one shape along a new axis."""
     if not arrays:
         raise ValueError("stack got no array")
     shape = arrays[0].shape
@@ -442,7 +442,7 @@ def reshape(a: GPUArray, *shape, order: str = "C") -> GPUArray:
 def if_positive(
     criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None
 ) -> GPUArray:
-    """Returns the elements of then_ at which the criterion is > 0, and of else_ at the other
+    """Return the elements of then_ at which the criterion is > 0, and of else_ at the other
     places.
     """
     if not criterion.shape == then_.shape == else_.shape:
@@ -462,7 +462,7 @@ def if_positive(
 def where(
     criterion: GPUArray, then_: GPUArray, else_: GPUArray, out=None, stream: Stream | None = None
 ) -> GPUArray:
-    """Returns the elements of then_ at which the criterion is not 0, and of else_ at the other
+    """Return the elements of then_ at which the criterion is not 0, and of else_ at the other
     places.
     """
     if not criterion.shape == then_.shape == else_.shape:
@@ -487,14 +487,14 @@ def _extremum(what: str, function: Callable, a, b, out, stream: Stream | None) -
 
 
 def minimum(a, b, out: GPUArray | None = None, stream: Stream | None = None) -> GPUArray:
-    """Returns the smaller elements of two arrays, or of an array and a number; a NaN loses, as in
+    """Return the smaller elements of two arrays, or of an array and a number; a NaN loses, as in
     C's fmin.
     """
     return _extremum("minimum", np.fmin, a, b, out, stream)
 
 
 def maximum(a, b, out: GPUArray | None = None, stream: Stream | None = None) -> GPUArray:
-    """Returns the larger elements of two arrays, or of an array and a number; a NaN loses, as in
+    """Return the larger elements of two arrays, or of an array and a number; a NaN loses, as in
     C's fmax.
     """
     return _extremum("maximum", np.fmax, a, b, out, stream)
@@ -511,30 +511,30 @@ def _need_elements(array: GPUArray, what: str) -> None:
 def sum(
     a: GPUArray, dtype=None, stream: Stream | None = None, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Returns the sum of all elements in `dtype`, by default the array's; integers wrap around."""
+    """Return the sum of all elements in `dtype`, by default the array's; integers wrap around."""
     _need_elements(a, "sum")
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     return reduce_arrays("sum", lambda x: np.sum(x, dtype=dtype), (a,), dtype, stream, allocator)
 
 
 def any(a: GPUArray, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
-    """Whether any element is not 0."""
+    """Return whether any element is not 0."""
     return reduce_arrays("any", np.any, (a,), np.bool_, stream, allocator)
 
 
 def all(a: GPUArray, stream: Stream | None = None, allocator: Allocator | None = None) -> GPUArray:
-    """Whether no element is 0."""
+    """Return whether no element is 0."""
     return reduce_arrays("all", np.all, (a,), np.bool_, stream, allocator)
 
 
 def min(a: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """Returns the smallest element; NaNs lose, as in C's fmin."""
+    """Return the smallest element; NaNs lose, as in C's fmin."""
     _need_elements(a, "min")
     return reduce_arrays("min", np.fmin.reduce, (a,), a.dtype, stream, None)
 
 
 def max(a: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """Returns the largest element; NaNs lose, as in C's fmax."""
+    """Return the largest element; NaNs lose, as in C's fmax."""
     _need_elements(a, "max")
     return reduce_arrays("max", np.fmax.reduce, (a,), a.dtype, stream, None)
 
@@ -546,7 +546,7 @@ def dot(
     stream: Stream | None = None,
     allocator: Allocator | None = None,
 ) -> GPUArray:
-    """Returns the sum of a * b over all elements, by default in their common dtype."""
+    """Return the sum of a * b over all elements, by default in their common dtype."""
     _need_elements(a, "dot")
     dtype = common_dtype(a, b) if dtype is None else np.dtype(dtype)
     if b.size < a.size:
@@ -566,7 +566,7 @@ def _dot(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def subset_sum(
     subset: GPUArray, a: GPUArray, dtype=None, stream=None, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Returns the sum of a[subset]."""
+    """Return the sum of a[subset]."""
     dtype = a.dtype if dtype is None else np.dtype(dtype)
 
     def picked(s, x):
@@ -583,7 +583,7 @@ def subset_dot(
     stream=None,
     allocator: Allocator | None = None,
 ) -> GPUArray:
-    """Returns the sum of a[subset] * b[subset]."""
+    """Return the sum of a[subset] * b[subset]."""
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     return reduce_arrays(
         "subset_dot",
@@ -596,7 +596,7 @@ def subset_dot(
 
 
 def subset_min(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """Returns the smallest element of a[subset]."""
+    """Return the smallest element of a[subset]."""
     _need_elements(subset, "subset_min")
     return reduce_arrays(
         "subset_min",
@@ -609,7 +609,7 @@ def subset_min(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> G
 
 
 def subset_max(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> GPUArray:
-    """Returns the largest element of a[subset]."""
+    """Return the largest element of a[subset]."""
     _need_elements(subset, "subset_max")
     return reduce_arrays(
         "subset_max",
@@ -648,19 +648,19 @@ def _logical(what: str, function: Callable, x1, x2, out, allocator) -> GPUArray:
 def logical_and(
     x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Returns whether both elements are not 0, as bool."""
+    """Return whether both elements are not 0, as bool."""
     return _logical("logical_and", np.logical_and, x1, x2, out, allocator)
 
 
 def logical_or(
     x1, x2, /, out: GPUArray | None = None, *, allocator: Allocator | None = None
 ) -> GPUArray:
-    """Returns whether one of the two elements is not 0, as bool."""
+    """Return whether one of the two elements is not 0, as bool."""
     return _logical("logical_or", np.logical_or, x1, x2, out, allocator)
 
 
 def logical_not(x, /, out: GPUArray | None = None, *, allocator: Allocator = mem_alloc) -> GPUArray:
-    """Returns whether an element is 0, as bool."""
+    """Return whether an element is 0, as bool."""
     if np.isscalar(x):
         out = GPUArray((), np.bool_, allocator) if out is None else out
         return run("logical_not", lambda: np.logical_not(x), (), out)

@@ -155,13 +155,13 @@ class ReductionKernel:
 
 @context_dependent_memoize
 def get_sum_kernel(dtype_out, dtype_in) -> ReductionKernel:
-    """Returns a kernel for the sum of an array `in`."""
+    """Return a kernel for the sum of an array `in`."""
     return _over_one(dtype_out, dtype_in, "0", "a+b")
 
 
 @context_dependent_memoize
 def get_dot_kernel(dtype_out, dtype_a=None, dtype_b=None) -> ReductionKernel:
-    """Returns a kernel for the sum of a[i] * b[i]."""
+    """Return a kernel for the sum of a[i] * b[i]."""
     a, b = (dtype_to_ctype(dtype_out if dtype is None else dtype) for dtype in (dtype_a, dtype_b))
     return ReductionKernel(dtype_out, "0", "a+b", "a[i]*b[i]", f"const {a} *a, const {b} *b")
 
@@ -174,19 +174,19 @@ def _over_one(dtype_out, dtype_in, neutral: str, reduce_expr: str) -> ReductionK
 
 @context_dependent_memoize
 def get_any_kernel(dtype_out, dtype_in) -> ReductionKernel:
-    """Returns a kernel for whether any element of an array `in` is not 0."""
+    """Return a kernel for whether any element of an array `in` is not 0."""
     return _over_one(dtype_out, dtype_in, "0", "(a != 0) || (b != 0)")
 
 
 @context_dependent_memoize
 def get_all_kernel(dtype_out, dtype_in) -> ReductionKernel:
-    """Returns a kernel for whether no element of an array `in` is 0."""
+    """Return a kernel for whether no element of an array `in` is 0."""
     return _over_one(dtype_out, dtype_in, "1", "(a != 0) && (b != 0)")
 
 
 @context_dependent_memoize
 def get_subset_sum_kernel(dtype_out, dtype_subset, dtype_in) -> ReductionKernel:
-    """Returns a kernel for the sum of in[lookup_tbl[i]]; its arrays are lookup_tbl and in."""
+    """Return a kernel for the sum of in[lookup_tbl[i]]; its arrays are lookup_tbl and in."""
     dtype_out = dtype_in if dtype_out is None else dtype_out
     table, values = dtype_to_ctype(dtype_subset), dtype_to_ctype(dtype_in)
     arguments = f"const {table} *lookup_tbl, const {values} *in"
@@ -195,7 +195,7 @@ def get_subset_sum_kernel(dtype_out, dtype_subset, dtype_in) -> ReductionKernel:
 
 @context_dependent_memoize
 def get_subset_dot_kernel(dtype_out, dtype_subset, dtype_a=None, dtype_b=None) -> ReductionKernel:
-    """Returns a kernel for the sum of a[j] * b[j] with j = lookup_tbl[i]; its arrays are
+    """Return a kernel for the sum of a[j] * b[j] with j = lookup_tbl[i]; its arrays are
     lookup_tbl, a and b.
     """
     dtypes = [dtype for dtype in (dtype_a, dtype_out, dtype_b) if dtype is not None]
@@ -211,7 +211,7 @@ def get_subset_dot_kernel(dtype_out, dtype_subset, dtype_a=None, dtype_b=None) -
 
 @context_dependent_memoize
 def get_minmax_kernel(what: str, dtype) -> ReductionKernel:
-    """Returns a kernel for the smallest or largest element of an array `in`. what: "min" or "max".
+    """Return a kernel for the smallest or largest element of an array `in`. what: "min" or "max".
     Raises ValueError for another word, and TypeError for a dtype without an order.
     """
     neutral, smaller = _extremum(what, np.dtype(dtype))
@@ -221,7 +221,7 @@ def get_minmax_kernel(what: str, dtype) -> ReductionKernel:
 
 @context_dependent_memoize
 def get_subset_minmax_kernel(what: str, dtype, dtype_subset) -> ReductionKernel:
-    """Returns a kernel for the smallest or largest in[lookup_tbl[i]]; its arrays are lookup_tbl and
+    """Return a kernel for the smallest or largest in[lookup_tbl[i]]; its arrays are lookup_tbl and
     in.
     """
     neutral, smaller = _extremum(what, np.dtype(dtype))
@@ -231,7 +231,7 @@ def get_subset_minmax_kernel(what: str, dtype, dtype_subset) -> ReductionKernel:
 
 
 def _extremum(what: str, dtype: np.dtype) -> tuple[str, str]:
-    """Returns the neutral element and the expression of a minimum or maximum, in C."""
+    """Return the neutral element and the expression of a minimum or maximum, in C."""
     if what not in ("min", "max"):
         raise ValueError(f'what must be "min" or "max", got {what!r}')
     if dtype in (np.float32, np.float64):

@@ -60,7 +60,7 @@ __all__ = [
 
 
 def bitlog2(value: int) -> int:
-    """Returns the largest k with 2**k <= value; 0 for 0."""
+    """Return the largest k with 2**k <= value; 0 for 0."""
     return max(0, int(value).bit_length() - 1)
 
 
@@ -87,27 +87,27 @@ class _Pool:
         return sum(map(len, self._bins.values()))
 
     def bin_number(self, size: int) -> int:
-        """Returns the bin for blocks of `size` bytes."""
+        """Return the bin for blocks of `size` bytes."""
         exponent = bitlog2(size)
         shift = exponent - _MANTISSA_BITS
         leading = size >> shift if shift >= 0 else size << -shift
         return exponent << _MANTISSA_BITS | leading & (1 << _MANTISSA_BITS) - 1
 
     def alloc_size(self, bin_nr: int) -> int:
-        """Returns the bytes of every block of a bin: the largest size that belongs there."""
+        """Return the bytes of every block of a bin: the largest size that belongs there."""
         exponent, mantissa = divmod(bin_nr, 1 << _MANTISSA_BITS)
         shift = exponent - _MANTISSA_BITS
         leading = 1 << _MANTISSA_BITS | mantissa
         return (leading + 1 << shift) - 1 if shift >= 0 else leading >> -shift
 
     def free_held(self) -> None:
-        """Frees the memory of the free blocks."""
+        """Free the memory of the free blocks."""
         for bin_nr, blocks in self._bins.items():
             self.managed_bytes -= len(blocks) * self.alloc_size(bin_nr)
             blocks.clear()
 
     def stop_holding(self) -> None:
-        """Frees the pool's free blocks, and from now on each block that the program gives back."""
+        """Free the pool's free blocks, and from now on each block that the program gives back."""
         self._holding = False
         self.free_held()
 
@@ -178,7 +178,7 @@ class DeviceMemoryPool(_Pool):
     """Device memory for use again instead of being freed; `allocate` can replace any allocator."""
 
     def allocate(self, size: int) -> PooledDeviceAllocation:
-        """Returns `size` bytes. Values that an earlier user left in them count as written."""
+        """Return `size` bytes. Values that an earlier user left in them count as written."""
         return PooledDeviceAllocation(
             self, _memory.whole_number(size, "DeviceMemoryPool.allocate: the size")
         )
@@ -222,7 +222,7 @@ class PageLockedMemoryPool(_Pool):
         self._allocator = allocator or PageLockedAllocator()
 
     def allocate(self, shape, dtype, order: str = "C") -> np.ndarray:
-        """Returns an array, as pagelocked_empty does."""
+        """Return an array, as pagelocked_empty does."""
         need_context("cuMemHostAlloc")
         shape, dtype = shape_of(shape), np.dtype(dtype)
         size = math.prod(shape) * dtype.itemsize
@@ -238,12 +238,12 @@ class PageLockedMemoryPool(_Pool):
 
 
 def get_default_device(default: int = 0) -> Device:
-    """Returns the device that CUDA_DEVICE names, else `default`."""
+    """Return the device that CUDA_DEVICE names, else `default`."""
     return Device(int(os.environ.get("CUDA_DEVICE", default)))
 
 
 def make_default_context(ctx_maker: Callable[[Device], Context] | None = None) -> Context:
-    """Returns a context on the device that CUDA_DEVICE names (else number 0), made by `ctx_maker`,
+    """Return a context on the device that CUDA_DEVICE names (else number 0), made by `ctx_maker`,
     by default Device.make_context.
     """
     device = get_default_device()
@@ -254,7 +254,7 @@ _caches: weakref.WeakSet = weakref.WeakSet()
 
 
 def context_dependent_memoize(func: Callable) -> Callable:
-    """Keeps a function's results by its arguments, for each context separately."""
+    """Keep a function's results by its arguments, for each context separately."""
     results: dict = {}
 
     @functools.wraps(func)
@@ -270,7 +270,7 @@ def context_dependent_memoize(func: Callable) -> Callable:
 
 
 def clear_context_caches() -> None:
-    """Drops the results that context_dependent_memoize keeps."""
+    """Drop the results that context_dependent_memoize keeps."""
     for wrapper in _caches:
         vars(wrapper)["_forget"]()
 
@@ -282,7 +282,7 @@ def _check_context(context: Context) -> None:
 
 
 def mark_cuda_test(inner: Callable) -> Callable:
-    """Runs a test in a context of its own."""
+    """Run a test in a context of its own."""
 
     def test(*args, **kwargs):
         fixture = init_cuda_context_fixture()
@@ -297,7 +297,7 @@ def mark_cuda_test(inner: Callable) -> Callable:
 
 
 def init_cuda_context_fixture() -> Iterator[None]:
-    """The body of a pytest fixture: a context for the time of a test."""
+    """Yield the body of a pytest fixture: a context for the time of a test."""
     init()
     context = make_default_context()
     _check_context(context)
@@ -333,24 +333,24 @@ class DeviceData:
         self.register_allocation_unit = "warp"
 
     def align_bytes(self, word_size: int = 4) -> int:
-        """Returns the bytes to which a row should be padded, for words of 4, 8 or 16 bytes."""
+        """Return the bytes to which a row should be padded, for words of 4, 8 or 16 bytes."""
         if word_size not in (4, 8, 16):
             raise ValueError(f"no alignment is possible for words of {word_size} bytes: 4, 8 or 16")
         return 64 if word_size == 4 else 128
 
     def align(self, bytes: int, word_size: int = 4) -> int:
-        """Returns `bytes`, rounded up to align_bytes."""
+        """Return `bytes`, rounded up to align_bytes."""
         return _round_up(bytes, self.align_bytes(word_size))
 
     def align_words(self, word_size: int) -> int:
         return self.align_bytes(word_size) // word_size
 
     def align_dtype(self, elements: int, dtype_size: int) -> int:
-        """Returns `elements`, rounded up so that a row of them is padded to align_bytes."""
+        """Return `elements`, rounded up so that a row of them is padded to align_bytes."""
         return _round_up(elements, self.align_words(dtype_size))
 
     def coalesce(self, thread_count: int) -> int:
-        """Returns `thread_count`, rounded up to half a warp."""
+        """Return `thread_count`, rounded up to half a warp."""
         return _round_up(thread_count, 16)
 
     @staticmethod

@@ -7,11 +7,12 @@ from tests.exercises.answers import right, wrong
 RIGHT = (
     right("a tile and the weights of four maps"),
     right("eight maps", "solution.cu", ("-DMAPS=4", "-DMAPS=8")),
+    right("by rows, the weights of a place side by side", "right_rows.cu"),
 )
 
 
 WRONG = (
-    wrong("the stub", "load sectors per output", file="stub.cu", status="not_begun"),
+    wrong("the stub", "all sums are 0", file="stub.cu", status="not_begun"),
     wrong(
         "one map a block, no weights staged",
         "load sectors per output",

@@ -27,7 +27,7 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "error is that of halves", file="stub.cu", status="not_begun"),
+    wrong("the stub", "errors have one sign", file="stub.cu", status="not_begun"),
     wrong("one long sum", "errors have one sign", ("SHORT = 4", "SHORT = 1000")),
     wrong("sums of 256 terms", "errors have one sign", ("SHORT = 4", "SHORT = 16")),
     wrong("sums of 16 terms", "every fourth step", ("SHORT = 4", "SHORT = 1"), status="budget"),
@@ -66,6 +66,6 @@ WRONG = (
     wrong(
         "nothing is written",
         "nothing is written",
-        ("i < 4; ++i) {\n        D[", "i < 0; ++i) {\n        D["),
+        ("        D[8 *", "        if (i < 0) D[8 *"),
     ),
 )

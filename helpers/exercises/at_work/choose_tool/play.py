@@ -1,0 +1,18 @@
+"""In a grader's box: choices of tools, asked table by table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helpers.exercises.at_work import choose_tool
+from helpers.exercises.at_work.choose_tool import EXERCISE
+from helpers.exercises.player import Player
+
+
+def made(back: Any, seed: int) -> Any:
+    return [str(value)[:200] for value in back]
+
+
+PLAYER = Player(
+    EXERCISE, "values", lambda seed: [list(case) for case in choose_tool.cases(seed)], made
+)

@@ -1,0 +1,122 @@
+"""Each tile of 256 cells is turned around, the next one copied by cp.async meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.background import FINDINGS, LAB, OVERLAP
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    executed,
+    none_of,
+    per_output,
+    unwritten,
+    whole_numbers,
+)
+
+TILE, THREADS = 256, 64
+# (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more; enough
+# blocks to see that they share the work.
+SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4), (280, 4))
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Tiles of random cells, shared out among some blocks."""
+    for tiles, blocks in SIZES:
+        n = TILE * tiles
+        yield Case(
+            f"n = {n:,}, {blocks} block{'s' if blocks > 1 else ''}",
+            {"P": unwritten(n), "N": whole_numbers(rng, n, 1000)},
+            ("P",),
+            (Step((blocks,), (THREADS,), ("P", "N", np.int32(n))),),
+            {"size": (tiles, blocks)},
+            {"tiles of a block": ceil_div(tiles, blocks)},
+            budgeted=tiles < 280,
+        )
+
+
+def turned(case: Case) -> np.ndarray:
+    """N, each tile turned around."""
+    return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
+
+
+EXERCISE = Exercise(
+    name="turned_tiles",
+    place=3,
+    lab=LAB,
+    title="The next tile copied in the background",
+    folder=Path(__file__).parent,
+    cases=cases,
+    reference=turned,
+    budgets=(
+        Budget(
+            "cp.async of warps for a tile",
+            executed(
+                *("cp.async.shared", "cp.async.ca", "cp.async.cg"),
+                per=lambda case: case.count / TILE,
+            ),
+            2,
+            "Copy each tile by cp.async, 16 bytes a thread: two warps copy 64 x 16 bytes.",
+            least=2,
+        ),
+        none_of(
+            "shared",
+            "store",
+            what="stores to shared memory",
+            hint="cp.async writes to shared memory by itself; no thread stores there.",
+        ),
+        OVERLAP,
+        Budget(
+            "sectors of N per output",
+            per_output("global", "load", "N", "sectors"),
+            1 / 8,
+            "Each cell of N is copied once; outputs are read from the tile.",
+        ),
+        ONE_STORE,
+        *NO_DETOURS,
+    ),
+    mistakes=(
+        Mistake(
+            "The tiles are copied, but not turned around: cell 255 - o of the tile goes to "
+            "output o.",
+            gives=lambda case: case["N"],
+        ),
+        Mistake(
+            "Whole N is turned around: only the cells within each tile change places.",
+            gives=lambda case: case["N"][::-1] if case.count > TILE else None,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "The copy is still under way when a cell is read. Wait for this tile's group "
+            "(wait_group) first, then for the other threads (__syncthreads()), in this order; and "
+            "commit a group in every turn, behind the last tile, too.",
+            when=lambda found: "asynchronous copy" in found.message,
+        ),
+        *FINDINGS,
+        FindingHint(
+            "misaligned",
+            "cp.async of 16 bytes takes addresses that are multiples of 16 on both sides.",
+        ),
+    ),
+    hints=(
+        "Two buffers, tiles[2][64]. Before the loop, start the copy of the block's first tile and "
+        "commit it. Which buffer does the next tile go to?",
+        "In each turn: start the next tile's copy (if there is one), commit, wait_group 1, "
+        "__syncthreads(), compute on this tile, __syncthreads().",
+        "cp.async takes the address in shared memory as a number of 32 bits: "
+        '(unsigned)__cvta_generic_to_shared(tiles[0] + t), as "r"; the global pointer as "l".',
+    ),
+)

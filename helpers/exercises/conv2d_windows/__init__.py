@@ -1,0 +1,241 @@
+"""The convolution layer on tensor cores: windows of an image are fragments of B as they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    all_of,
+    ceil_div,
+    elsewhere,
+    executed,
+    unwritten,
+    whole_numbers,
+)
+from helpers.limits import ConvShape
+from helpers.problems import conv2d
+
+WARPS = 4
+RECORD = conv2d.mma_pairs()  # whose fragments of A the answer takes
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Layers with a full and with a spare tile, fewer maps than rows of A, and three widths."""
+    yield layer(rng, ConvShape(1, 2, 16, 10, 14, 7))
+    yield layer(rng, ConvShape(3, 4, 16, 12, 16 + 2 * int(rng.integers(0, 6)), 7))
+    yield layer(rng, ConvShape(2, 2, 11, 14, 20, 5))
+    yield layer(rng, ConvShape(2, 4, 16, 6, 12, 3))
+
+
+def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> Case:
+    """A layer whose cells need two halves, and whose sums are exact in float32."""
+    x = whole_numbers(rng, shape.x_shape, 9) + rng.integers(1, 8, shape.x_shape) / np.float32(4096)
+    filter = whole_numbers(rng, shape.filter_shape)
+    arrays = {"y": unwritten(shape.y_shape), "x": x.astype(np.float32)}
+    sizes = {
+        "CHANNELS": shape.C,
+        "OUTPUT_MAPS": shape.M,
+        "HEIGHT": shape.H,
+        "WIDTH": shape.W,
+        "FILTER_WIDTH": shape.K,
+        "WARPS": warps,
+    }
+    step = Step(
+        (min(2, shape.B),),
+        (32 * warps,),
+        ("y", "x", np.int32(shape.B)),
+        {"filter": RECORD.arrange(filter)},
+    )
+    return Case(
+        layers.words(shape),
+        arrays,
+        ("y",),
+        (step,),
+        {"layer": shape, "filter width": shape.K},
+        {"shape": shape, "filter": filter},
+        options=tuple(f"-D{name}={value}" for name, value in sizes.items()),
+    )
+
+
+def large(rng: np.random.Generator) -> Case:
+    """What a GPU times."""
+    return layer(rng, ConvShape(500, 4, 16, 40, 40, 7), 12)
+
+
+def products(case: Case) -> int:
+    """How many `mma` a launch cannot do without."""
+    shape = case["shape"]
+    tiles = ceil_div(shape.out_h // 2 * (shape.out_w // 2), 8)
+    return shape.B * tiles * (shape.C * shape.K // 2) * 2 * 2 * 3
+
+
+def _where(
+    rows: Callable[[np.ndarray], np.ndarray],
+) -> Callable[[Case], np.ndarray]:
+    """What comes out of another order of the filter's rows, of shape (maps, channels * K, K)."""
+
+    def made(case: Case) -> np.ndarray:
+        flat = case["filter"].reshape(case["shape"].M, -1, case["shape"].K)
+        changed = rows(flat).reshape(case["filter"].shape)
+        return layers.conv2d(case["x"], np.ascontiguousarray(changed))
+
+    return made
+
+
+def _exchanged(flat: np.ndarray) -> np.ndarray:
+    return flat.reshape(flat.shape[0], -1, 2, flat.shape[2])[:, :, ::-1].reshape(flat.shape)
+
+
+def _same_for_both_rows(case: Case) -> np.ndarray:
+    """Rows h + 1 hold what belongs to the rows h."""
+    y = layers.convolved(case).copy()
+    y[:, :, 1::2] = y[:, :, ::2]
+    return y
+
+
+def _first_channels(case: Case) -> np.ndarray:
+    """All channels' weights with the cells of the first one."""
+    x = np.repeat(case["x"][:, :1], case["shape"].C, axis=1)
+    return layers.conv2d(x, case["filter"])
+
+
+def _maps_exchanged(case: Case) -> np.ndarray | None:
+    """Registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
+    if case["shape"].M != 16:
+        return None
+    y = layers.convolved(case)
+    return np.concatenate([y[:, 8:], y[:, :8]], axis=1)
+
+
+
+
+def _next_row(case: Case) -> np.ndarray:
+    """Windows that begin in row column / ACROSS: pairs of rows that overlap."""
+    y, rows = layers.convolved(case), case["shape"].out_h // 2
+    return np.stack([y[:, :, :rows], y[:, :, 1 : rows + 1]], axis=3).reshape(y.shape)
+
+
+def _one_pair(case: Case) -> np.ndarray:
+    """All lanes of a column take its first Pair: even and odd columns of the filter are added."""
+    even, odd = (case["filter"][..., k::2].sum(axis=-1) for k in (0, 1))
+    first, second = np.zeros_like(case["filter"]), np.zeros_like(case["filter"])
+    first[..., 0], first[..., 1] = even, odd
+    second[..., 0], second[..., 1] = odd, even
+    y = layers.conv2d(case["x"], first)
+    y[..., 1::2] = layers.conv2d(case["x"], second)[..., ::2]
+    return y
+
+
+EXERCISE = Exercise(
+    name="conv2d_windows",
+    lab="305_fastest_layer",
+    title="Windows of an image as fragments of B",
+    folder=Path(__file__).parent,
+    points=5,
+    place=1,
+    cases=cases,
+    reference=layers.convolved,
+    rtol=1e-6,
+    atol=2e-3,
+    counts=layers.COUNTS,
+    budgets=(
+        Budget(
+            "products by tensor cores (mma), over those of the layer",
+            lambda case, one: executed("mma.", per="launch")(case, one) / products(case),
+            1,
+            "A warp multiplies each tile once.",
+            least=1,
+        ),
+        Budget(
+            "loads of x, in floats over its cells",
+            lambda case, one: (
+                one.total("bytes_used", "global", "load", "x") / 4 / case["x"].size
+            ),
+            1,
+            "Each cell is loaded and split once; fragments come from hi and lo.",
+        ),
+        Budget(
+            "sectors of x for a request",
+            lambda case, one: (
+                all_of("sectors", "global", "load", "x")(case, one)
+                / all_of("requests", "global", "load", "x")(case, one)
+            ),
+            9,
+            quiet=True,
+        ),
+        ONE_STORE,
+        *elsewhere(10**6),
+        *NO_DETOURS,
+    ),
+    mistakes=(
+        Mistake(
+            "Windows begin one row of x apart: a column of B serves two rows of outputs, so the "
+            "next row of columns begins 2 * ROW Pairs further on.",
+            gives=_next_row,
+        ),
+        Mistake(
+            "All four lanes of a group take the same Pair: lane 4 g + q is q Pairs further on.",
+            gives=_one_pair,
+        ),
+        Mistake(
+            "Both rows of outputs are the same: for `row` = 1 the window begins one row lower.",
+            gives=_same_for_both_rows,
+        ),
+        Mistake(
+            "All channels take the cells of the first one: filter row n belongs to channel n / K, "
+            "which begins n / K * PLANE Pairs further on.",
+            gives=_first_channels,
+        ),
+        Mistake(
+            "low and high are exchanged: b_low holds the first of the two filter rows.",
+            gives=_where(_exchanged),
+        ),
+        Mistake(
+            "The maps are exchanged: registers 0 and 1 belong to row g of A, registers 2 and 3 to "
+            "row g + 8.",
+            gives=_maps_exchanged,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "Several lanes store the same output. A lane loads column g of B, but it gets the sums "
+            "of columns 2 q and 2 q + 1, of the rows g and g + 8 of A.",
+            when=lambda found: found.array == "y",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "A window leaves the image: a column of B is a pair of outputs in two rows, so it "
+            "begins in row column / ACROSS * 2 and Pair column % ACROSS. Within a channel the "
+            "filter's rows are n % K.",
+            when=lambda found: found.array in ("hi", "lo"),
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "An output lies outside y: there are 16 maps, g and g + 8 for a lane.",
+            when=lambda found: found.array == "y",
+        ),
+    ),
+    hints=(
+        "Gap 1: the windows of columns 0 to ACROSS - 1 begin in row 0 of x, the next ones in row "
+        "2. Neighbouring columns begin one Pair apart: column / ACROSS * 2 * ROW + column % ACROSS "
+        "+ q.",
+        "Gap 2: with n = 2 * step, low is window + n / K * PLANE + (n % K + row) * ROW, and high "
+        "the same of n + 1: it may belong to the next channel.",
+        "Gap 3: the lane gets columns 2 q and 2 q + 1 of the tile: pair = first + 2 * q + i % 2. "
+        "Registers 2 and 3 belong to row g + 8 of A, which is that map.",
+    ),
+    timed=large,
+)

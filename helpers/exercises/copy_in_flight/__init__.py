@@ -1,0 +1,180 @@
+"""A copy in which a thread starts several loads before it waits for the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import outcome
+from helpers.exercises.kit import (
+    MANY,
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Outcome,
+    Step,
+    ceil_div,
+    cells,
+    none_of,
+    per_output,
+    unwritten,
+)
+
+THREADS, LOADS = 64, 4
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Whole rounds, ragged ones, one cell; other numbers of loads, and other blocks."""
+    for blocks, n, loads, threads in (
+        (2, 3 * 2 * 256, 4, 64),
+        (2, 1, 4, 64),
+        (3, int(rng.integers(1_000, 2_000)), 4, 64),
+        (1, 255, 4, 64),
+        (2, int(rng.integers(3_000, 4_000)), 8, 64),
+        (2, 1_000, 1, 32),
+        (5, 2_999, 2, 128),
+    ):
+        yield array(rng, n, blocks, loads, threads)
+    yield array(rng, MANY, 6, budgeted=False)
+
+
+def array(
+    rng: np.random.Generator,
+    n: int = 2**25,
+    blocks: int = 132 * 8,
+    loads: int = LOADS,
+    threads: int = THREADS,
+    budgeted: bool = True,
+) -> Case:
+    """An array, by default a large one that eight blocks on each multiprocessor of an H200 copy."""
+    arrays = {"out": unwritten(n), "in": cells(rng, n)}
+    step = Step((blocks,), (threads,), ("out", "in", np.int32(n)))
+    return Case(
+        f"n = {n:,}, {blocks} x {threads} threads, {loads} loads",
+        arrays,
+        ("out",),
+        (step,),
+        {"size": n, "loads": loads},
+        {"blocks": blocks, "loads": loads, "threads": threads},
+        budgeted,
+        options=(f"-DTHREADS={threads}", f"-DLOADS={loads}"),
+    )
+
+
+def rounds(case: Case) -> int:
+    """The rounds of block 0."""
+    return ceil_div(case.count, case["blocks"] * case["threads"] * case["loads"])
+
+
+def turns(case: Case, one: Outcome) -> float:
+    """How often the first warp begins to load, for each round."""
+    return one.executed(outcome.TURNS_TO_LOADS) / rounds(case)
+
+
+def first_only(case: Case) -> np.ndarray | None:
+    """What comes out if only the first of each thread's cells is copied, and the others are 0."""
+    place = np.arange(case.count) // case["threads"] % case["loads"]
+    return np.where(place == 0, case["in"], 0) if case["loads"] > 1 else None
+
+
+def last_for_all(case: Case) -> np.ndarray | None:
+    """What comes out if a thread stores the last cell that it loads to all its places."""
+    cell = np.arange(case.count)
+    place = cell // case["threads"] % case["loads"]
+    last = cell + (case["loads"] - 1 - place) * case["threads"]
+    padded = np.append(case["in"], np.float32(0))
+    return padded[np.minimum(last, case.count)] if case["loads"] > 1 else None
+
+
+EXERCISE = Exercise(
+    name="copy_in_flight",
+    lab="106_hiding_latency",
+    title="Several loads in flight in each thread",
+    folder=Path(__file__).parent,
+    points=5,
+    timed=array,
+    cases=cases,
+    reference=lambda case: case["in"],
+    counts={"size": "sizes", "loads": "numbers of loads"},
+    budgets=(
+        Budget(
+            "waits of a warp in each round",
+            turns,
+            1,
+            "A thread must have the value that it stores, so it waits at its first store. Start "
+            "all LOADS loads before that. (This is the order of your lines; the compiler may move "
+            "a load up only where it knows that the arrays do not overlap.)",
+            least=0.5,
+        ),
+        Budget(
+            "loads per output",
+            per_output("global", "load"),
+            1,
+            "Load each cell once.",
+            least=1,
+        ),
+        Budget(
+            "sectors of loads per output",
+            per_output("global", "load", counter="sectors"),
+            lambda case: (ceil_div(case.count, 8) + 1) / case.count,
+            "Neighbouring lanes should load neighbouring cells: the cells of one thread lie "
+            "THREADS apart.",
+        ),
+        ONE_STORE,
+        none_of("shared"),
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: rounds(case) * case["threads"] * case["loads"],
+    mistakes=(
+        Mistake(
+            "Only the first cell of each thread is copied: store value[k] for each k.",
+            gives=first_only,
+        ),
+        Mistake(
+            "A thread stores the last cell that it loads to all its places: is there one value for "
+            "all loads? Each needs a register of its own, value[k].",
+            gives=last_for_all,
+        ),
+        Mistake(
+            "Zeros are stored: does each load put its cell into value[k]?",
+            when=lambda case, got, want: not got.any(),
+        ),
+        Mistake(
+            "The right values stand in wrong places: store value[k] to the cell from which it "
+            "was loaded, first + k * THREADS.",
+            when=lambda case, got, want: bool(np.isin(got, want).all()),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "The last round goes past the end: load only if i < n, and put 0 into the register "
+            "otherwise.",
+            when=lambda found: found.array == "in",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "The last round goes past the end: store only if i < n.",
+            when=lambda found: found.array == "out",
+        ),
+        FindingHint(
+            "race",
+            "Two threads store to the same cell: the cells of one thread lie THREADS apart, "
+            "first + k * THREADS.",
+        ),
+    ),
+    hints=(
+        "Which line is the first that cannot go on without a loaded value? Everything that stands "
+        "above it in the round is under way at the same time.",
+        "Two loops over k, one behind the other. The first one only loads, into value[k]; the "
+        "second one only stores.",
+        "In the last round some cells do not exist. The guard belongs to the load (else 0.0f) and "
+        "to the store; a thread must not leave the loop early.",
+    ),
+)

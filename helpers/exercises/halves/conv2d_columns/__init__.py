@@ -1,0 +1,182 @@
+"""Pairs of columns in half precision: one multiply-add for two outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises.halves import LAB
+from helpers.exercises.kit import (
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Outcome,
+    Step,
+    ceil_div,
+    none_of,
+    per_output,
+    shuffles,
+    unwritten,
+    warps,
+)
+
+MAPS, WIDE = 4, 8
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Even and odd widths. Whole numbers: a row's sum stays below 2,048, which half holds exactly,
+    and the sum of all rows does not.
+    """
+    for H, W in (
+        (22, 38),
+        (20, int(2 * rng.integers(11, 17) + 1)),
+        (7, 7),
+        (int(rng.integers(8, 16)), 8),
+    ):
+        yield image(rng, H, W)
+    yield image(rng, 140, 138)
+
+
+def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
+    """An image, by default a large one; a block has 16 rows of 16 pairs."""
+    x = rng.integers(1, 37, (1, 1, H, W)).astype(np.float16)
+    filter = rng.integers(1, 8, (MAPS, 1, 7, 7)).astype(np.float16)
+    arrays = {"y": unwritten((1, MAPS, H - 6, W - 6)), "x": x, "filter": filter}
+    grid = (ceil_div(W - 6, 2 * WIDE), ceil_div(H - 6, WIDE), MAPS)
+    step = Step(grid, (WIDE, WIDE), ("y", "x", "filter", np.int32(H), np.int32(W)))
+    budgeted = (H, W) == (22, 38)
+    return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, budgeted=budgeted)
+
+
+def convolved(case: Case) -> np.ndarray:
+    """The layer in float64."""
+    return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
+
+
+def exchanged(case: Case) -> np.ndarray | None:
+    """What comes out if the two outputs of each pair stand in each other's place."""
+    y = convolved(case)
+    if y.shape[3] % 2:
+        return None
+    return y.reshape(*y.shape[:3], -1, 2)[..., ::-1].reshape(y.shape)
+
+
+def rounded(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether a result is near, and has the last bits of half precision only."""
+    return bool(np.isfinite(got).all() and np.abs(got / want - 1).max() < 5e-3)
+
+
+def multiplications(*types: str):
+    """A function of a case and its outcome: multiplications and multiply-adds of these types, of
+    all warps, per warp and tap.
+    """
+    names = [f"{what}.{one}" for what in ("fma", "mul", "mad") for one in types]
+
+    def amount(case: Case, one: Outcome) -> float:
+        done = sum(
+            n for launch in one.counts for name, n in launch.instructions.items() if name in names
+        )
+        return done / (warps(case) * 49)
+
+    return amount
+
+
+EXERCISE = Exercise(
+    name="conv2d_columns",
+    place=3,
+    lab=LAB,
+    title="Two columns in one instruction",
+    folder=Path(__file__).parent,
+    timed=image,
+    cases=cases,
+    reference=convolved,
+    counts={"size": "sizes"},
+    budgets=(
+        Budget(
+            "global loads per output",
+            per_output("global", "load"),
+            53,
+            "The two outputs share six of the eight cells of a row, and all weights: load each "
+            "once for both.",
+        ),
+        Budget(
+            "single multiplications per warp and tap",
+            multiplications("f32", "f16", "f64"),
+            0.2,
+            "Each tap should be one __hfma2 for both columns. (Multiplications are counted as "
+            "they are executed: a name in a comment, "
+            "or one __hfma2 beside the sums, makes no difference.)",
+        ),
+        Budget(
+            "double multiplications per warp and tap", multiplications("f16x2"), 1.2, quiet=True
+        ),
+        ONE_STORE,
+        none_of("shared"),
+        none_of(
+            "local",
+            what="accesses to local memory",
+            hint="An array whose index the compiler does not know cannot live in registers.",
+        ),
+        none_of("global", "atomic", what="atomics"),
+        shuffles(),
+    ),
+    most_of_a_block=lambda case: 2 * WIDE * WIDE,
+    mistakes=(
+        Mistake(
+            "Both sums are 0: nothing was added to them.",
+            when=lambda case, got, want: not got.any(),
+        ),
+        Mistake(
+            "The two outputs of a pair are exchanged: the low half is column w, the high half "
+            "column w + 1.",
+            gives=exchanged,
+        ),
+        Mistake(
+            "The filter is turned by half a turn.",
+            gives=lambda c: reference.conv2d(
+                c["x"].astype(np.float32),
+                np.ascontiguousarray(c["filter"][..., ::-1, ::-1], np.float32),
+            ),
+        ),
+        Mistake(
+            "Right to three digits: half adds up one row exactly, and not all seven. Add the "
+            "rows in float.",
+            when=rounded,
+        ),
+        Mistake(
+            "Odd columns are wrong: the second cell of a pair is the next one, w + q + 1.",
+            when=lambda case, got, want: bool(
+                (got[..., 0::2] == want[..., 0::2]).all() and np.isfinite(got).all()
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "An odd width has a last column without a partner: what is "
+            "stored behind it is the next row's first output.",
+            when=lambda found: found.array == "y",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "An odd width has a last column without a partner: cells from W on count as 0, and "
+            "nothing is stored there.",
+            when=lambda found: found.array in ("x", "y"),
+        ),
+    ),
+    hints=(
+        "Outputs w and w + 1 read cells w to w + 6 and w + 1 to w + 7 of a row. How many cells "
+        "are that together?",
+        "Load the eight cells of a row into an array. For tap q, the pair is (cell[q], cell[q + "
+        "1]), and both have the weight tap[q].",
+        "part = __hfma2(__halves2half2(cell[q], cell[q + 1]), __half2half2(tap[q]), part), and "
+        "after each row both halves of part are "
+        "added to float sums.",
+    ),
+)

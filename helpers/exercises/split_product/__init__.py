@@ -1,0 +1,123 @@
+"""Products of FP32 matrices on tensor cores: split each number in two halves, multiply thrice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    Mistake,
+    Step,
+    elsewhere,
+    executed,
+    unwritten,
+)
+
+ROWS, COLUMNS, TERMS = 16, 8, 16  # of D, and terms that one instruction adds up
+SIZES = ((1, 1), (3, 2), (2, 5))  # products of a batch, and steps of each
+# With 25 seeds the error is at most 1.2e-6. Without the small products of A or of B it is 1e-4.
+RTOL = 4e-6
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Factors between 1 and 2: the sums are large, and every missing residual shows."""
+    for batch, steps in SIZES:
+        A = rng.uniform(1, 2, (ROWS, TERMS * steps)).astype(np.float32)
+        B = rng.uniform(1, 2, (batch, TERMS * steps, COLUMNS)).astype(np.float32)
+        arrays = {"D": unwritten((batch, ROWS, COLUMNS)), "A": A, "B": B}
+        step = Step((batch,), (32,), ("D", "A", "B", np.int32(steps)))
+        title = f"{batch} x {TERMS * steps} terms"
+        yield Case(title, arrays, ("D",), (step,), {"size": (batch, steps)}, {"steps": steps})
+
+
+def halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The two halves of each number, in float64."""
+    high = x.astype(np.float16).astype(np.float32)
+    return high.astype(float), (x - high).astype(np.float16).astype(float)
+
+
+def product(case: Case) -> np.ndarray:
+    """A B, in float64."""
+    return case["A"].astype(float) @ case["B"].astype(float)
+
+
+HH, HL, LH = ("h", "h"), ("h", "l"), ("l", "h")  # halves of A and B whose products are added
+
+
+def _of(*pairs: tuple[str, str]) -> Callable[[Case, np.ndarray, np.ndarray], bool]:
+    """Whether the sums are those of these products alone, such as HH and HL."""
+
+    def are(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+        a, b = (dict(zip(HL, halves(case[name]), strict=True)) for name in "AB")
+        made = np.zeros(want.shape)
+        for first, second in pairs:
+            made += a[first] @ b[second]
+        return bool(np.abs(got - made).max() <= RTOL * np.abs(want).max())
+
+    return are
+
+
+EXERCISE = Exercise(
+    name="split_product",
+    lab="304_split_products",
+    title="Three products of halves for one of floats",
+    folder=Path(__file__).parent,
+    points=4,
+    place=1,
+    cases=cases,
+    reference=product,
+    rtol=RTOL,
+    budgets=(
+        Budget(
+            "products by tensor cores (mma) per step",
+            lambda case, one: (
+                executed("mma.", "wmma.mma", per="launch")(case, one)
+                / (case["steps"] * case["B"].shape[0])
+            ),
+            3,
+            "a_lo b_lo is below what float32 rounds away: three products are enough.",
+            least=3,
+        ),
+        Budget(
+            "multiply-adds of the FP32 units",
+            executed("fma", "mul.f32", "mad.f32", per="launch"),
+            0,
+            "The tensor cores should make all products.",
+        ),
+        ONE_STORE,
+        *elsewhere(1000),
+        *NO_DETOURS,
+    ),
+    mistakes=(
+        Mistake("All sums are 0: gap 2 has no product yet.",
+                when=lambda case, got, want: not got.any()),
+        Mistake(
+            "The sums are those of the rounded numbers alone. Is `rest` what rounding took off, "
+            "computed in float, and do a_lo b_hi and a_hi b_lo count, too?",
+            when=_of(HH),
+        ),
+        Mistake("a_lo b_hi is missing.", when=_of(HH, HL)),
+        Mistake("a_hi b_lo is missing.", when=_of(HH, LH)),
+        Mistake("The large product, a_hi b_hi, is missing.", when=_of(HL, LH)),
+        Mistake("a_hi b_hi is added twice.", when=_of(HH, HH, HL, LH)),
+        Mistake(
+            "A residual is wrong: `first - kept.x` belongs to the first number, "
+            "`second - kept.y` to the second, with this sign.",
+            when=lambda case, got, want: np.abs(got / want - 1).max() < 1e-2,
+        ),
+    ),
+    hints=(
+        "In halves, first - rounded would be 0: go back to floats. const float2 kept = "
+        "__half22float2(rounded);",
+        "rest = __floats2half2_rn(first - kept.x, second - kept.y). Each number loses what "
+        "belongs to it.",
+        "multiply(sum, a_lo, b_hi), then a_hi with b_lo, then a_hi with b_hi.",
+    ),
+)  # fmt: skip

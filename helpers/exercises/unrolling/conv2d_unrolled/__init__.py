@@ -1,0 +1,39 @@
+"""The window of a filter whose width the compiler knows, unrolled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helpers.exercises import layers, unrolling
+from helpers.exercises.kit import NO_DETOURS, ONE_STORE, Exercise, none_of
+
+EXERCISE = Exercise(
+    name="conv2d_unrolled",
+    lab=unrolling.LAB,
+    place=1,
+    title="Write the window with a known width, unrolled",
+    folder=Path(__file__).parent,
+    points=3,
+    timed=unrolling.layer,
+    cases=unrolling.cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        unrolling.LOADS,
+        unrolling.BRANCHES,
+        ONE_STORE,
+        none_of("shared"),
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: unrolling.TILE**2,
+    mistakes=unrolling.MISTAKES,
+    findings=unrolling.FINDINGS,
+    hints=(
+        "Two loops, one in the other: p and q from 0, as long as they are below FILTER_WIDTH. Put "
+        "#pragma unroll into a line of its own above each of them.",
+        "`tap` points to weight (0, 0), and the rows of weights follow each other: weight (p, q) "
+        "is tap[p * FILTER_WIDTH + q].",
+        "`cell` points to the cell under weight (0, 0). The next row of the image begins W cells "
+        "later: sum += cell[p * W + q] * tap[p * FILTER_WIDTH + q].",
+    ),
+)

@@ -1,0 +1,42 @@
+"""A sum in global memory, which a promise about the arrays keeps in a register."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helpers.exercises import layers, unrolling
+from helpers.exercises.kit import NO_DETOURS, Budget, Exercise, none_of, per_output
+
+EXERCISE = Exercise(
+    name="sum_in_y",
+    lab=unrolling.LAB,
+    place=2,
+    title="Promise that the arrays do not overlap",
+    folder=Path(__file__).parent,
+    points=3,
+    timed=unrolling.layer,
+    cases=unrolling.cases,
+    reference=layers.convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        unrolling.LOADS,
+        Budget(
+            "stores per output",
+            per_output("global", "store"),
+            2,
+            "Without the promise the compiler must store after each product, because y might be "
+            "x. Write __restrict__ between the * and the name of each array.",
+        ),
+        none_of("shared"),
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: 2 * unrolling.TILE**2,  # a zero, and the sum
+    mistakes=unrolling.MISTAKES,
+    findings=unrolling.FINDINGS,
+    hints=(
+        "The second gap is the line of step 2, with *sum in place of sum.",
+        "The promise is one word, __restrict__. It stands in the list of parameters, between the * "
+        "of a pointer and its name.",
+        "float* __restrict__ y, and likewise for x and filter, which stay const.",
+    ),
+)

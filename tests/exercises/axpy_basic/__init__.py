@@ -1,0 +1,38 @@
+"""Answers to axpy_basic, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+INDEX = "blockIdx.x * blockDim.x + threadIdx.x"
+
+RIGHT = (
+    right("the index and a guard"),
+    right(
+        "threads without an element leave at once",
+        "solution.cu",
+        ("    if (i < n) {\n", "    if (i >= n) return;\n    {\n"),
+    ),
+    right(
+        "the sum in another order",
+        "solution.cu",
+        (INDEX, "threadIdx.x + blockDim.x * blockIdx.x"),
+    ),
+)
+
+
+WRONG = (
+    wrong("the stub", "the same i", file="stub.cu", status="not_begun"),
+    wrong("the number in the block", "the same i", (INDEX, "threadIdx.x"), status="finding"),
+    wrong("no guard", "gap 2", ("i < n", "true"), status="finding"),
+    wrong("one thread too many", "gap 2", ("i < n", "i <= n"), status="finding"),
+    wrong("n - 1", "last element", ("i < n", "i < n - 1")),
+    wrong("the first block alone", "no thread writes them", ("i < n", "i < n && i < 256")),
+    wrong(
+        "the block's width is written down",
+        "blockDim.x",
+        (INDEX, "blockIdx.x * 256 + threadIdx.x"),
+    ),
+    wrong("a is written down", "argument a", ("a * x[i]", "2.0f * x[i]")),
+    wrong("nothing is done", "unchanged", ("y[i] = a * x[i] + y[i]", "(void)i")),
+)

@@ -1,0 +1,73 @@
+"""Answers to conv2d_unrolled, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+ROWS = """            #pragma unroll
+            for (int p = 0; p < FILTER_WIDTH; ++p) {
+"""
+COLUMNS = """                #pragma unroll
+                for (int q = 0; q < FILTER_WIDTH; ++q)
+"""
+SUM = "sum += cell[p * W + q] * tap[p * FILTER_WIDTH + q];"
+
+RIGHT = (
+    right("two loops, unrolled"),
+    right("pointers that move, and one loop over all taps", "right_one_loop.cu"),
+    right("constants, without the pragmas", "right_no_pragma.cu"),
+)
+
+WRONG = (
+    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong(
+        "rows that stay a loop",
+        "#pragma unroll above each",
+        (ROWS, ROWS.replace("unroll", "unroll 1")),
+        status="budget",
+    ),
+    wrong(
+        "columns that stay a loop",
+        "#pragma unroll above each",
+        (COLUMNS, COLUMNS.replace("unroll", "unroll 1")),
+        status="budget",
+    ),
+    wrong(
+        "rows as far apart as weights",
+        "lie W apart",
+        (SUM, SUM.replace("W + q]", "FILTER_WIDTH + q]", 1)),
+    ),
+    wrong(
+        "a row too many",
+        "0 to FILTER_WIDTH - 1",
+        (ROWS, ROWS.replace("p < F", "p <= F")),
+        status="finding",
+    ),
+    wrong("a row too few", "last row", (ROWS, ROWS.replace("p < F", "p + 1 < F"))),
+    wrong("a column too few", "last column", (COLUMNS, COLUMNS.replace("q < F", "q + 1 < F"))),
+    wrong(
+        "the filter turned",
+        "half a turn",
+        (
+            SUM,
+            SUM.replace(
+                "tap[p * FILTER_WIDTH + q]",
+                "tap[(FILTER_WIDTH - 1 - p) * FILTER_WIDTH + FILTER_WIDTH - 1 - q]",
+            ),
+        ),
+    ),
+    wrong(
+        "weights of channel 0",
+        "Each channel has weights",
+        ("filter + (m * C + c)", "filter + (m * C)"),
+    ),
+    wrong(
+        "a cell twice",
+        "a cell and a weight",
+        (
+            SUM,
+            SUM.replace("+= ", "+= 0.0f * ((volatile const float*)cell)[0] + "),
+        ),
+        status="budget",
+    ),
+)

@@ -1,0 +1,41 @@
+"""Answers to conv2d_windows, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+WINDOW = "column / ACROSS * 2 * ROW + column % ACROSS + q;"
+LOW, HIGH = "n / K * PLANE + (n % K + row) * ROW;", "(n + 1) / K * PLANE + ((n + 1) % K + row)"
+PAIR, MAP = "first + 2 * q + i % 2;", "g + i / 2 * 8;"
+
+RIGHT = (
+    right("ours"),
+    right(
+        "row and column named",
+        "solution.cu",
+        (f"const int window = {WINDOW}",
+         "const int r = column / ACROSS, c = column - r * ACROSS, window = (2 * r) * ROW + c + q;"),
+        ("const int n = 2 * step;", "const int n = step + step, c = n / K;"),
+        (LOW, "c * PLANE + (n - c * K + row) * ROW;"),
+    ),
+    right("registers by shifts", "solution.cu", (PAIR, "first + (q << 1 | i & 1);"),
+          (MAP, "g | (i & 2) << 2;")),
+)  # fmt: skip
+
+WRONG = (
+    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong("one row of outputs", "2 * ROW Pairs", (WINDOW, WINDOW.replace(" * 2 * ROW", " * ROW"))),
+    wrong("without q", "q Pairs further", (WINDOW, "column / ACROSS * 2 * ROW + column % ACROSS;")),
+    wrong("both rows alike", "one row lower", (LOW, LOW.replace(" + row", "")),
+          (HIGH, HIGH.replace(" + row", ""))),
+    wrong("the first channel", "n / K * PLANE", (LOW, LOW.replace("n / K * PLANE + ", "")),
+          (HIGH, HIGH.replace("(n + 1) / K * PLANE + ", ""))),
+    wrong("low and high exchanged", "are exchanged: b_low", ("const int low", "const int other"),
+          ("const int high", "const int low"), ("const int other", "const int high")),
+    wrong("rows not by channel", "leaves the image", (LOW, LOW.replace("n % K", "n")),
+          (HIGH, HIGH.replace("(n + 1) % K", "n + 1")), status="finding"),
+    wrong("the column of the load", "Several lanes store", (PAIR, "first + g;"), status="finding"),
+    wrong("maps exchanged", "maps are exchanged", (MAP, "g + (1 - i / 2) * 8;")),
+    wrong("plain halves", "FP16 where FP32",
+          ("multiply(sum[row][shift], a[0], lo[low], lo[high]);", "")),
+)  # fmt: skip

@@ -1,0 +1,38 @@
+"""Answers to split_product, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+LAST = "        multiply(sum, a_hi, b_hi);\n"
+LOW_A, LOW_B = "multiply(sum, a_lo, b_hi);", "multiply(sum, a_hi, b_lo);"
+REST = "__floats2half2_rn(first - kept.x, second - kept.y)"
+
+RIGHT = (
+    right("ours"),
+    right("the small products in another order", "solution.cu", (LOW_A, "@"), (LOW_B, LOW_A),
+          ("@", LOW_B)),
+    right(
+        "one number after the other",
+        "solution.cu",
+        ("    const float2 kept = __half22float2(rounded);\n", ""),
+        (REST, "__floats2half2_rn(first - __low2float(rounded), second - __high2float(rounded))"),
+    ),
+)  # fmt: skip
+
+WRONG = (
+    wrong("the stub", "no product yet", file="stub.cu", status="not_begun"),
+    wrong("no residual", "rounded numbers alone", (REST, "__floats2half2_rn(0.0f, 0.0f)")),
+    wrong("a residual made in half", "rounded numbers alone", (REST, "__hsub2(rounded, rounded)")),
+    wrong("one product", "rounded numbers alone", (LOW_A, ""), (LOW_B, "")),
+    wrong("without the residuals of A", "a_lo b_hi is missing", (LOW_A, "")),
+    wrong("without the residuals of B", "a_hi b_lo is missing", (LOW_B, "")),
+    wrong("without the large product", "large product", (LAST, "")),
+    wrong("the large one twice", "added twice", (LAST, 2 * LAST)),
+    wrong("residuals exchanged", "belongs to the first",
+          ("first - kept.x, second - kept.y", "second - kept.y, first - kept.x")),
+    wrong("residuals of the other sign", "with this sign",
+          ("first - kept.x, second - kept.y", "kept.x - first, kept.y - second")),
+    wrong("all four", "three products are enough",
+          (LOW_A, f"multiply(sum, a_lo, b_lo); {LOW_A}"), status="budget"),
+)  # fmt: skip

@@ -1,0 +1,42 @@
+"""Answers to sum_in_y, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+PARAMETERS = (
+    "    float* __restrict__ y, const float* __restrict__ x, const float* __restrict__ filter,\n"
+)
+SUM = "*sum += cell[p * W + q] * tap[p * FILTER_WIDTH + q];"
+
+RIGHT = (
+    right("a promise for each array"),
+    right("a sum in a register, and no promise", "right_register.cu"),
+    right(
+        "a promise for what is written",
+        "solution.cu",
+        (PARAMETERS, "    float* __restrict__ y, const float* x, const float* filter,\n"),
+    ),
+)
+
+WRONG = (
+    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong(
+        "no promise",
+        "__restrict__ between",
+        (PARAMETERS, "    float* y, const float* x, const float* filter,\n"),
+        status="budget",
+    ),
+    wrong("a promise and no sum", "All sums are 0", (SUM, "*sum += 0.0f;")),
+    wrong(
+        "rows as far apart as weights",
+        "lie W apart",
+        (SUM, SUM.replace("W + q]", "FILTER_WIDTH + q]", 1)),
+    ),
+    wrong("not begun with 0", "NaN", ("        *sum = 0.0f;\n", "")),
+    wrong(
+        "the weights of channel 0",
+        "Each channel has weights",
+        ("filter + (m * C + c)", "filter + (m * C)"),
+    ),
+)

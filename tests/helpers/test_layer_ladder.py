@@ -1,0 +1,179 @@
+"""The ladder of lab 500: all kernels of the layer, their shares of a floor, and counters."""
+
+import dataclasses
+
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from helpers import bench, exercises, kernels
+from helpers.bench import results
+from helpers.exercises.stored import exercises_of
+from helpers.experiments import layer_ladder as ladder
+from helpers.kernel_cells import parse
+
+LAYERS = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
+TAKEN = {name: ladder.rungs(layer) for name, layer in LAYERS.items()}
+
+
+@pytest.fixture(scope="module", name="times")
+def recorded():
+    return {
+        name: layer.sweep(*TAKEN[name], record="500_ladder") for name, layer in LAYERS.items()
+    }
+
+
+def rows_changed(times, change):
+    """The times of a record whose median times went through `change(series, ms)`."""
+    record = times.record
+    new = []
+    for one in record.measurements:
+        ms = change(one.series, one.timing.median)
+        factor = ms / one.timing.median
+        samples = tuple(factor * sample for sample in one.timing.samples)
+        new.append(
+            dataclasses.replace(
+                one,
+                timing=dataclasses.replace(
+                    one.timing, samples=samples, median=ms,
+                    low=factor * one.timing.low, high=factor * one.timing.high,
+                ),
+            )
+        )  # fmt: skip
+    other = dataclasses.replace(record, measurements=tuple(new))
+    return bench.Times.read(other, times.problem, [one.kernel for one in times])
+
+
+def test_every_kernel_of_the_layer_is_a_rung():
+    there = {name for name in kernels.names() if name.startswith("conv2d_")} | {"im2col_gemm"}
+    assert {name.partition(",")[0] for name in ladder.BUILDS_ON} == there
+    on_a_layer = {kernel.name for taken in TAKEN.values() for kernel in taken}
+    assert there - on_a_layer == {"conv2d_implicit_wgmma"}  # takes 16 channels and more
+
+
+def test_each_rung_was_made_from_another_one():
+    roots = [name for name, (before, _) in ladder.BUILDS_ON.items() if not before]
+    assert roots == ["conv2d_uncoalesced"]
+    assert all(before in {"", *ladder.BUILDS_ON} for before, _ in ladder.BUILDS_ON.values())
+    lines = ladder.tree(["conv2d_uncoalesced", "conv2d_constant", "conv2d_tiled_maps"]).split("\n")
+    assert [line.index("conv2d") for line in lines] == [0, 4, 8]  # basic and tiled are left out
+
+
+def test_the_fourier_kernel_is_right_as_a_rung():
+    assert LAYERS["layer 2"].check("conv2d_fft_tiles")
+
+
+def test_a_share_follows_from_a_time(times):
+    one = times["layer 1"]
+    best = ladder.best_by_kind(one)[ladder.UNITS]
+    assert best.kernel.label == ladder.BEST_FORM
+    slower = rows_changed(one, lambda series, ms: 2 * ms)
+    again = ladder.best_by_kind(slower)[ladder.UNITS]
+    assert ladder.share(slower, again) == pytest.approx(ladder.share(one, best) / 2)
+    assert len(ladder.below_floor(slower)) < len(ladder.below_floor(one))
+    assert f"{50 * ladder.share(one, best):.0f} %" in ladder.share_table({"layer 1": slower})
+
+
+def test_tensor_cores_stand_beside_the_floor_of_the_bytes(times):
+    best = ladder.best_by_kind(times["layer 2"])
+    floors = ladder.floors_ms(times["layer 2"])
+    of_bytes = floors[0] / best[ladder.SPLIT].ms
+    assert ladder.share(times["layer 2"], best[ladder.SPLIT]) == pytest.approx(of_bytes)
+    assert floors[0] < floors[1]
+
+
+def test_steps_turn_where_a_time_does(times):
+    assert ladder.turned(times) == ["im2col_gemm"]
+    slow = rows_changed(
+        times["layer 2"], lambda series, ms: 30 * ms if series == "im2col_gemm" else ms
+    )
+    assert ladder.turned({"layer 1": times["layer 1"], "layer 2": slow}) != ["im2col_gemm"]
+    assert ladder.steps(slow)["im2col_gemm"] > 1 > ladder.steps(times["layer 2"])["im2col_gemm"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [(0.5, "2.00 x as fast"), (1.04, "about the same"), (1.5, "1.50 x the time")],
+)
+def test_a_step_in_words(ratio, words):
+    assert ladder.verdict(ratio) == words
+
+
+def test_the_estimate_of_cost_orders_most_pairs_as_their_times(times):
+    counted = {
+        name: layer.count(*(k for k in TAKEN[name] if ladder.kind(k) == ladder.UNITS))
+        for name, layer in LAYERS.items()
+    }
+    for name, one in times.items():
+        same, every = ladder.ordered(one, counted[name], "all of it (cost)")
+        assert same >= 0.95 * every and every > 90
+    upside_down = rows_changed(times["layer 1"], lambda series, ms: 1 / ms)
+    same, every = ladder.ordered(upside_down, counted["layer 1"], "all of it (cost)")
+    assert same <= 0.05 * every
+
+
+def test_the_figure_names_every_kernel_and_draws_both_floors(times):
+    figure = ladder.figure(times)
+    for ax, (name, one) in zip(figure.axes, times.items(), strict=True):
+        shown = [label.get_text() for label in ax.get_yticklabels()]
+        assert len(shown) == len(one) == len(TAKEN[name])
+        dots = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
+        assert len(dots) == sum(each.ms is not None for each in one)
+        assert ax.get_xscale() == "log"
+    plt.close(figure)
+
+
+def test_a_readers_rung_is_launched_as_its_options_say():
+    rung = parse(exercises.find("rung").stub)
+    kernel = ladder.entered(LAYERS["layer 2"], rung)
+    assert kernel.spec.tile == (16, 16, 4) and kernel.yours and not kernel.is_missing
+    assert ladder.entered(LAYERS["layer 2"], rung, maps=8).spec.tile == (16, 16, 8)
+    none = dataclasses.replace(rung, options=("-DMAPS=0",))
+    assert ladder.entered(LAYERS["layer 2"], none).is_missing
+    assert [one.label for one in ladder.of_maps(LAYERS["layer 1"], rung, (1, 2))] == [
+        "yours: my_rung, 1 maps", "yours: my_rung, 2 maps"
+    ]  # fmt: skip
+
+
+def test_floors_of_a_reader_are_right_within_two_percent():
+    layer = LAYERS["layer 1"]
+    right = ladder.floors_beside(1e3 * layer.work.flops / 67e12, 1.0, layer)
+    assert "compute again" in right.splitlines()[2] and "compute" not in right.splitlines()[1]
+    assert ladder.floors_beside(None, None, layer).count("yours: not yet") == 2
+
+
+# --------------------------------------------------------------------------------------------------
+# kernels of earlier labs
+
+
+def saved(folder, output):
+    """The notebook of lab 111 with one kernel and its check."""
+    cells = [new_code_cell(exercises.find("conv2d_tiled").stub)]
+    check = new_code_cell('exercise = exercises.find("conv2d_tiled")\nexercise.check(conv2d_tiled)')
+    check.outputs = [new_output("stream", name="stdout", text=output)]
+    path = folder / f"{exercises.find('conv2d_tiled').lab}.ipynb"
+    nbformat.write(new_notebook(cells=[*cells, check]), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("output", "names"),
+    [("PASS conv2d_tiled: all\n", ["conv2d_tiled"]), ("FAIL conv2d_tiled: race\n", []), ("", [])],
+)
+def test_kernels_that_passed_in_the_notebook_beside_this_one(tmp_path, monkeypatch, output, names):
+    monkeypatch.chdir(tmp_path)
+    path = saved(tmp_path, output)
+    assert exercises_of(path.read_text())["conv2d_tiled"]
+    assert [cell.name for cell in exercises.earlier("conv2d_tiled", "conv2d_maps")] == names
+
+
+def test_no_notebook_beside_this_one_is_no_error(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert exercises.earlier(*ladder.EARLIER) == []
+    (tmp_path / f"{exercises.find('conv2d_tiled').lab}.ipynb").write_text("{")
+    assert exercises.earlier("conv2d_tiled") == []
+
+
+def test_the_record_has_the_sources_of_its_kernels():
+    assert results.load(results.MEASURED / "500_ladder.json").changed_sources() == ()
