@@ -92,7 +92,8 @@ def across(
 
     by: the size in which the problems differ, such as "filter_width"; sizes of more than a factor
     of 100 get a logarithmic axis, and so do ratios below LEAST_LINEAR. floor: whether to draw the
-    least time that the record's device needs. Raises ValueError for times without a baseline, or where the problems have no such size.
+    least time that the record's device needs. Raises ValueError for times without a baseline, or
+    where the problems have no such size.
     """
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, NullLocator
