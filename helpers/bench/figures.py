@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Data = Times | Mapping[str, Times]
+LEAST_LINEAR = 0.1  # a ratio below it cannot be read on an axis that begins at 0
 
 
 def bars(
@@ -90,10 +91,12 @@ def across(
     """Draw each kernel's time over the baseline's from problem to problem.
 
     by: the size in which the problems differ, such as "filter_width"; sizes of more than a factor
-    of 100 get a logarithmic axis. floor: whether to draw the least time that the record's device
-    needs. Raises ValueError for times without a baseline, or where the problems have no such size.
+    of 100 get a logarithmic axis, and so do ratios below LEAST_LINEAR. floor: whether to draw the
+    least time that the record's device needs. Raises ValueError for times without a baseline, or
+    where the problems have no such size.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import FuncFormatter, NullLocator
 
     from helpers import plotting
     from helpers.plotting import styles
@@ -128,9 +131,15 @@ def across(
     ax.axhline(1, color=styles.INK, linestyle=":")
     if max(sizes) > 100 * min(sizes):
         ax.set_xscale("log")
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.xaxis.set_minor_locator(NullLocator())
+    if min((one.value for each in times for one in each.ratios), default=1) < LEAST_LINEAR:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
+    else:
+        ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     ax.set_xlabel(xlabel or by.replace("_", " "))
     ax.set_ylabel(f"time over that of\n{over.title}")
-    ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     ax.legend(frameon=False)
     plotting.style(ax, title)
     plotting.caption(ax, times[0].record)

@@ -1,20 +1,20 @@
-"""The sum over channels, split over threads: what it adds, what it takes, and whether bits repeat.
+"""The sum over channels, split over threads: its launches for a small image, and its last bits.
 
-`measure` times the plain loop and the three kernels that split it on both layers of the network,
-and on one small image with 1 to 256 channels (record "401_channels"). `repeats` counts the outputs
-whose bits differ between runs. `counter_table` and `access_figure` count in the simulator.
+`small` and `fitted_to` state the experiment on one small image. `measure` times both layers and
+counts the outputs whose bits differ between runs (record "401_deeper").
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, kernels, plotting, simulator, tables
+from helpers import plotting, tables
 from helpers.bench import layers, results
+from helpers.bench.sources import Kernel
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.simulator import Profile
 
 Row = Mapping[str, Any]
 
@@ -34,8 +33,7 @@ ATOMICS, TREE, SHUFFLE = SPLIT = (
 )
 KERNELS = (PLAIN, *SPLIT)
 LAYERS = ("layer 1", "layer 2")
-COUNTS = (100, 1_000, 10_000)  # images of the two layers
-BATCH = COUNTS[-1]
+BATCH = 10_000  # images of the two layers
 CHANNELS = (1, 2, 4, 16, 64, 256)  # of the small image
 SIDE, MAPS, WIDTH = 11, 24, 7  # of the small image: its rows and columns, output maps, filter
 OUT = SIDE - WIDTH + 1  # its rows and columns of outputs
@@ -70,59 +68,19 @@ def fitted(name: str, C: int) -> conv2d.Conv2d:
     return conv2d.conv2d_named(name).with_tile(OUT)
 
 
+def small(C: int) -> layers.Layer:
+    """Return the small image with C channels, as a problem of the bench."""
+    return layers.layer(shape=small_shape(C), images=1)
+
+
+def fitted_to(problem: layers.Layer, kernel: Any) -> Kernel:
+    """Return a kernel with the launch of `fitted` for a small image; a student's cell, too."""
+    one = problem.kernel(kernel)
+    return dataclasses.replace(one, spec=fitted(one.name, problem.shape.C))
+
+
 # --------------------------------------------------------------------------------------------------
 # Counting
-
-
-@cache
-def profile(name: str, layer: str, images: int = 1) -> tuple[Profile, ConvShape]:
-    """Run images of a layer in the simulator; return the profile and the shape."""
-    x, filter = conv2d.inputs(layer, images)
-    _, (seen,) = conv2d.simulate(name, x, filter, checks=False)
-    return seen, conv2d.shape_for(x, filter)
-
-
-def idle_share(name: str, layer: str) -> float:
-    """Return the share of launched threads that have no product to compute."""
-    seen, shape = profile(name, layer)
-    spec = conv2d.conv2d_named(name)
-    for_channels = {TREE: spec.block[-1], SHUFFLE: spec.block[1], ATOMICS: shape.C}.get(name, 1)
-    launched = seen.blocks * int(np.prod(spec.threads(shape)))
-    return 1 - shape.outputs * min(for_channels, shape.C) / launched
-
-
-def tree_steps(threads: int) -> list[int]:
-    """Return how many threads add in each step of a tree over `threads`, a power of two."""
-    steps = []
-    while threads > 1:
-        threads //= 2
-        steps.append(threads)
-    return steps
-
-
-def counter_table(layer: str) -> str:
-    """Return the counters of the four kernels on one image of a layer, per 32 outputs.
-
-    The stores of the atomics contain the zeros that have to be in y before the launch.
-    """
-    head = (
-        f"{layer}, per 32 outputs", "load\nrequests", "load\nsectors", "stores and\natomics",
-        "shared\nwavefronts", "barriers", "idle\nthreads",
-    )  # fmt: skip
-    rows = []
-    for name in KERNELS:
-        seen, shape = profile(name, layer)
-        zeros = shape.outputs / 32 if conv2d.conv2d_named(name).zeroed else 0
-        counts = (
-            seen.global_load_requests,
-            seen.global_load_sectors,
-            seen.global_store_requests + seen.global_atomic_requests + zeros,
-            seen.shared_load_wavefronts + seen.shared_store_wavefronts,
-            seen.barriers,
-        )
-        cells = (f"{32 * count / shape.outputs:.1f}" for count in counts)
-        rows.append((name, *cells, f"{idle_share(name, layer):.0%}"))
-    return tables.text(head, rows)
 
 
 def access_figure(lanes: Sequence[int] = (4, 32)) -> Figure:
@@ -141,23 +99,6 @@ def access_figure(lanes: Sequence[int] = (4, 32)) -> Figure:
         )
         plotting.access_map(ax, seen, array="x", first=1, title=title)
     return figure
-
-
-def broken(name: str, old: str, new: str, layer: tuple[np.ndarray, np.ndarray]) -> str:
-    """Return what the simulator finds in a kernel with `old` replaced, and its check's verdict.
-
-    layer: images and filter. Raises ValueError if the kernel does not contain `old`.
-    """
-    source = kernels.source(name)
-    if old not in source:
-        raise ValueError(f"{name}.cu has no {old!r} to replace: it has changed since")
-    changed = {name: (name, source.replace(old, new, 1))}
-    y, (findings,) = conv2d.simulate(name, *layer, entry=simulator.check, instead=changed)
-    try:
-        verdict = str(conv2d.check(y, *layer, name="its outputs"))
-    except checking.CheckError as error:
-        verdict = str(error).splitlines()[0]
-    return "\n".join([*map(str, findings), verdict])
 
 
 def repeats(name: str, images: int, runs: int) -> dict[str, Any]:
@@ -191,30 +132,14 @@ def _time_layer(layer: str, batch: int) -> Iterator[Row]:
             yield {"series": name, "layer": layer, "batch": batch, "timing": timed}
 
 
-def _time_channels(C: int) -> Iterator[Row]:
-    with layers.layer(shape=small_shape(C), images=1).on_device() as there:
-        plain = there.ready(fitted(PLAIN, C))
-        yield {"series": PLAIN, "channels": C, "timing": plain.time(0.2, cache="hot")}
-        for name in SPLIT:
-            pair = there.ready(fitted(name, C)).beside(plain, 0.4, cache="hot")
-            yield {"series": name, "channels": C, "timing": pair.a}
-            ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
-            where = {"series": f"{name} over {PLAIN}", "kernel": name, "channels": C}
-            yield {**where, **ratio, "timing": None}
-
-
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "401_channels", measured on the selected GPU.
+    """Yield the rows of the record "401_deeper", measured on the selected GPU.
 
-    Series by kernel: op times by layer and batch (cold), or by channels of the small image (warm
-    caches). "KERNEL over conv2d_basic": ratio, low, high by channels. "differ": the
-    outputs whose bits differ between runs, by kernel.
+    Series by kernel: op times by layer. "differ": the outputs whose bits differ between runs, by
+    kernel.
     """
     for layer in LAYERS:
-        for batch in COUNTS:
-            yield from _time_layer(layer, batch)
-    for C in CHANNELS:
-        yield from _time_channels(C)
+        yield from _time_layer(layer, BATCH)
     for name in KERNELS:
         repeated = repeats(name, REPEATED_IMAGES, RUNS)
         yield {"series": "differ", "kernel": name, **repeated, "timing": None}
@@ -234,69 +159,6 @@ def speed(record: Record, layer: str, name: str) -> float:
     """Return a kernel's speed on a layer over that of the plain loop."""
     rows = layer_times(record, layer)
     return rows[PLAIN]["median_ms"] / rows[name]["median_ms"]
-
-
-def fastest(record: Record, layer: str) -> str:
-    """Return the fastest of the three kernels that split the channels."""
-    return max(SPLIT, key=lambda name: speed(record, layer, name))
-
-
-def ratio_rows(record: Record) -> dict[tuple[int, str], Row]:
-    """Return the ratios of time to the plain loop's, by channels of the small image and kernel."""
-    rows = (row for row in record.rows() if "ratio" in row)
-    return {(row["channels"], row["kernel"]): row for row in rows}
-
-
-def wins_from(record: Record) -> int | None:
-    """Return from how many channels on all three kernels beat the loop on the small image.
-
-    None if they do not with the most channels. With one channel nothing is split.
-    """
-    ratios = ratio_rows(record)
-    first = None
-    for C in sorted({C for C, _ in ratios if C > 1}, reverse=True):
-        if any(ratios[C, name]["high"] >= 1 for name in SPLIT):
-            break
-        first = C
-    return first
-
-
-def wins_in_words(record: Record) -> str:
-    """Return `wins_from` in words."""
-    first = wins_from(record)
-    most = max(C for C, _ in ratio_rows(record))
-    return (
-        f"for no number of channels up to {most}" if first is None else f"from {first} channels on"
-    )
-
-
-def per_channel(record: Record) -> tuple[float, float]:
-    """Return the us of the loop for each further channel, and the us that it takes besides."""
-    loop = {C: 1000 * row["median_ms"] for (C, name), row in _small_times(record) if name == PLAIN}
-    *_, before, most = sorted(loop)
-    each = (loop[most] - loop[before]) / (most - before)
-    return each, loop[1] - each
-
-
-def _small_times(record: Record) -> Iterator[tuple[tuple[int, str], Row]]:
-    for row in record.rows():
-        if row.get("channels") and "median_ms" in row:
-            yield (row["channels"], row["series"]), row
-
-
-def channels_table(record: Record) -> str:
-    """Return the speeds over the plain loop on the small image, by the number of channels."""
-    ratios = ratio_rows(record)
-    rows = []
-    for C in sorted({C for C, _ in ratios}):
-        cells = []
-        for name in SPLIT:
-            row = ratios[C, name]
-            same = row["low"] <= 1 <= row["high"]
-            cells.append("no difference" if same else f"{1 / row['ratio']:.2f}")
-        rows.append((str(C), *cells))
-    head = ("channels", *(name.removeprefix("conv2d_channels_") for name in SPLIT))
-    return tables.text(head, rows, left=())
 
 
 def repeats_table(record: Record) -> str:
@@ -334,47 +196,6 @@ def reported_table(record: Record) -> str:
         ratios = (f"{1 / speed(record, layer, name):.2f}" for layer in LAYERS)
         rows.append((f"ours, {name} over {PLAIN}", *ratios))
     return tables.text(("time with channels split over time without", *LAYERS), rows)
-
-
-# --------------------------------------------------------------------------------------------------
-# Figures
-
-
-def layers_figure(record: Record) -> Figure:
-    """Draw the speeds over the plain loop on both layers."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 1, figsize=(9, 6), layout="constrained")
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        rows = layer_times(record, layer)
-        C = conv2d.shape_of(layer, 1).C
-        best = fastest(record, layer)
-        title = (
-            f"{layer}, {C} channel{'s' * (C > 1)}, {BATCH:,} images: the best of the three has "
-            f"{speed(record, layer, best):.3g} times the loop's speed"
-        )
-        plotting.speedup(ax, list(rows.values()), baseline=PLAIN, title=title)
-    plotting.caption(axes[1], record)
-    return figure
-
-
-def channels_figure(record: Record) -> Figure:
-    """Draw the times on the small image over the number of channels."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import NullLocator
-
-    rows = [row for _, row in _small_times(record)]
-    shown = sorted({row["channels"] for row in rows})
-    figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
-    title = (
-        f"One image of {SIDE} x {SIDE}, {MAPS} output maps: all three ways to split the channels "
-        f"win {wins_in_words(record)}"
-    )
-    plotting.scaling(ax, rows, x="channels", xlabel="input channels", title=title)
-    ax.set_xticks(shown, [str(C) for C in shown])
-    ax.xaxis.set_minor_locator(NullLocator())
-    plotting.caption(ax, record)
-    return figure
 
 
 def places_table() -> str:

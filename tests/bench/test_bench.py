@@ -638,5 +638,18 @@ def test_times_from_problem_to_problem():
     assert ax.get_ylim()[0] == 0 and ax.get_title(loc="left") == "Wide filters gain"
     ratios = [one.ratio("conv1d_fft_overlap_add").value for one in times]
     assert ax.containers[0].lines[0].get_ydata().tolist() == ratios
-    with pytest.raises(ValueError, match="differ in 'batch'"):
-        bench.across(times, "batch")
+    with pytest.raises(ValueError, match="differ in 'mass'"):
+        bench.across(times, "mass")
+
+
+def test_sizes_and_ratios_far_apart_get_logarithmic_axes():
+    shapes = [ConvShape(1, C, 24, 11, 11, 7) for C in (1, 4, 256)]
+    times = [
+        bench.layer(shape=shape, images=1).compare(
+            "conv2d_basic", "conv2d_channels_tree", record="401_channels"
+        )
+        for shape in shapes
+    ]
+    (ax,) = bench.across(times, "channels").axes
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "4", "256"]

@@ -23,6 +23,7 @@ from helpers.exercises.kit import (
     per_output,
     without_budgets,
 )
+from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
 
 OUTPUTS = 8  # of a block: one a warp
@@ -69,7 +70,8 @@ def even_lanes(case: Case) -> np.ndarray | None:
 
 EXERCISE = Exercise(
     name="taps_split",
-    lab="401_conv2d_channel_reduction",
+    lab=LAB,
+    place=2,
     title="Add up a warp's sums by shuffles",
     folder=Path(__file__).parent,
     timed=layer,
@@ -154,12 +156,12 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "How many channels, rows and columns come before tap t? Divide by K * K and by K. And "
-        "where does output i stand, if a row has out_w outputs?",
+        "Tap t belongs to channel t / (K * K), row t / K % K and column t % K of the filter. "
+        "Output i stands in row i / out_w and column i % out_w.",
         "After the loop each lane has a part of the sum. __shfl_down_sync(0xffffffff, sum, 16) "
         "gives lane l the sum of lane l + 16. If each lane adds what it got, whose sums are whole "
         "pairs, and how far apart are the next two to add?",
-        "Each step halves the distance: 16, 8, 4, 2, 1. Which lane has the whole sum after the "
-        "last step, and why may only that lane store?",
+        "Halve the distance in each step: 16, 8, 4, 2, 1, in all lanes. Then lane 0 has the whole "
+        "sum, and the others have parts: if (lane == 0), store.",
     ),
 )

@@ -1,0 +1,77 @@
+"""Answers to conv2d_channels_tree, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+BARRIER = "        __syncthreads();\n"
+STEP = f"        if (z < half) partial[z][mine] += partial[z + half][mine];\n{BARRIER}"
+
+RIGHT = (
+    right("both loops"),
+    right(
+        "the sum stays in a register",
+        "solution.cu",
+        (
+            "if (z < half) partial[z][mine] += partial[z + half][mine];",
+            "if (z < half) partial[z][mine] = sum += partial[z + half][mine];",
+        ),
+    ),
+    right(
+        "neighbours first",
+        "solution.cu",
+        (
+            "for (int half = CHANNEL_THREADS / 2; half > 0; half /= 2) {",
+            "for (int half = 1; half < CHANNEL_THREADS; half *= 2) {",
+        ),
+        ("if (z < half)", "if (z % (2 * half) == 0)"),
+    ),
+)
+
+
+WRONG = (
+    wrong("the stub", "all threads store", file="stub.cu", status="not_begun"),
+    wrong(
+        "every thread adds all channels",
+        "four times",
+        ("int c = z; inside && c < C; c += CHANNEL_THREADS", "int c = 0; inside && c < C; ++c"),
+    ),
+    wrong(
+        "a thread adds one channel",
+        "from 4 on",
+        ("inside && c < C; c += CHANNEL_THREADS", "inside && c < C; c += C"),
+    ),
+    wrong("the last step is missing", "half = 1", ("half > 0;", "half > 1;")),
+    wrong("the first step is missing", "half = 2", ("CHANNEL_THREADS / 2; half", "1; half")),
+    wrong("no tree", "z = 0", (STEP, "")),
+    wrong(
+        "no barrier before the tree",
+        "before the tree",
+        ("sum;\n    __syncthreads();", "sum;"),
+        status="finding",
+    ),
+    wrong(
+        "no barrier in the tree",
+        "after each step",
+        (STEP, STEP.replace(BARRIER, "")),
+        status="finding",
+    ),
+    wrong(
+        "threads outside read cells",
+        "must not read cells",
+        ("inside && c < C", "c < C"),
+        status="finding",
+    ),
+    wrong(
+        "only threads inside store",
+        "all threads store",
+        ("    partial[z][mine] = sum;", "    if (inside) partial[z][mine] = sum;"),
+        status="finding",
+    ),
+    wrong(
+        "two barriers a step",
+        "waits at barriers",
+        (STEP, STEP + BARRIER),
+        status="budget",
+    ),
+)
