@@ -90,6 +90,14 @@ __device__ __forceinline__ Descriptor descriptor(unsigned address, int other_hal
     return (Descriptor)(address / 16) | (Descriptor)other_half << 16 | (Descriptor)next_eight << 32;
 }
 
+// PLAIN_PRODUCTS = 1, by -D: by plain code, which the simulator runs.
+#ifndef PLAIN_PRODUCTS
+#define PLAIN_PRODUCTS 0
+#endif
+#if PLAIN_PRODUCTS
+#include "plain_products.cuh"
+#else
+
 // The order of calls, by a whole warpgroup: begin_products, products, end_products; then
 // wait_for_products, and only then the sums are there.
 __device__ __forceinline__ void begin_products()
@@ -165,3 +173,4 @@ __device__ __forceinline__ void wait_for_products()
             : "l"(a), "l"(b), "r"(keep));                                                          \
     }
 #define DEFINE_START_PRODUCT_FOR(COLUMNS) DEFINE_START_PRODUCT(COLUMNS)
+#endif

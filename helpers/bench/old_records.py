@@ -80,6 +80,14 @@ def _reported(row: Row) -> Row:
     return row | {"series": row["variant"] or row["kernel"]} if "variant" in row else row
 
 
+def _ranked(row: Row) -> Row:
+    """The best configurations of a sweep by rank, over the sizes that the labs take (rank 0)."""
+    if not row.pop("rank", 0):
+        return row
+    del row["tuner_ms"]
+    return row | {"series": row.pop("configuration"), "over": row["series"]}
+
+
 def _wmma(row: Row) -> Row:
     """Variants of conv2d_wmma by words, and ratios over the variant "half"."""
     variant = row.pop("variant", None)
@@ -90,6 +98,15 @@ def _wmma(row: Row) -> Row:
     series = {"float32": "conv2d_register_tiled", "half": "conv2d_wmma"}.get(variant, variant)
     over = {"over": "conv2d_wmma"} if row["series"] == "ratio" else {}
     return row | over | {"series": series}
+
+
+def _half(row: Row) -> Row:
+    """A part of a kernel, such as its conversion, is a series of its own."""
+    part = row.pop("part", None)
+    if part in (None, "whole"):
+        return row
+    own = "kernel" if row["series"] == "ratio" else "series"
+    return row | {own: f"{row[own]}, {part}"}
 
 
 def _im2col(row: Row) -> Row:
@@ -115,6 +132,8 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "111_reported": _reported,
     "200_im2col_gemm": _im2col,
     "202_fusion": _im2col,
+    "203_tiles": _ranked,
+    "300_half": _half,
     "303_deeper": _wmma,
     "303_wmma": _wmma,
 }

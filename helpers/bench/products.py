@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, limits
-from helpers.bench.problem import Problem
+from helpers.bench.problem import OnDevice, Problem
 from helpers.bench.sources import Kernel, chosen, sized
+from helpers.checking import device_counter, diagnosis
 from helpers.launch import Array, Plan
 from helpers.problems import conv1d as kernels_1d
 from helpers.problems import copies as kernels_of_copies
@@ -204,53 +205,68 @@ class Mma(Problem):
         return limits.Work(bytes=2 * cells + 4 * self.outputs, flops=flops)
 
 
-def copies(n: int = 10**8, filter_width: int = 31, blocks: int = 1_056) -> Copies:
+def copies(
+    n: int = 10**8, filter_width: int = 31, blocks: int = 4, *, tile: int = 1024
+) -> Copies:
     """Return a 1D convolution whose kernels copy their tiles to shared memory in different ways.
 
-    Its kernels are copy_plain, copy_async and copy_bulk. n: cells, a multiple of 4. blocks: of a
-    launch; each takes tile after tile.
+    Its kernels are copy_plain, copy_async and copy_bulk. n: cells, a multiple of 4. blocks: for
+    each multiprocessor; a block takes tile after tile. tile: outputs of one.
     """
-    return Copies(n, filter_width, blocks)
+    return Copies(n, filter_width, blocks, tile)
 
 
 @dataclass(frozen=True)
 class Copies(Problem):
-    """A 1D convolution of the cells that need none outside. "P" of "N" and "filter"."""
+    """A 1D convolution of the cells that need none outside. "P" of "N" and "filter".
+
+    launched: blocks of a launch, in place of `blocks` for each multiprocessor.
+    """
 
     n: int
     filter_width: int
     blocks: int
+    tile: int = 1024
+    launched: int = 0
 
     @property
     def title(self) -> str:
-        return f"n = {self.n:,}, filter of {self.filter_width}"
+        if self.launched:
+            return f"n = {self.n:,}, filter of {self.filter_width}"
+        each = f"{self.blocks} block{'s' if self.blocks > 1 else ''} a multiprocessor"
+        return f"tiles of {self.tile:,}, filter of {self.filter_width}, {each}"
 
     @property
     def where(self) -> Mapping[str, Any]:
-        return {"n": self.n, "filter_width": self.filter_width, "blocks": self.blocks}
+        names = ("n", "filter_width", "blocks", "tile")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def few(self) -> Copies:
-        return dataclasses.replace(self, n=min(10_004, self.n), blocks=min(2, self.blocks))
+        return dataclasses.replace(self, n=min(10_004, self.n), launched=2)
 
     @property
     def one(self) -> Copies:
-        return dataclasses.replace(self, n=min(92_160, self.n), blocks=min(4, self.blocks))
+        return dataclasses.replace(self, n=min(92_160, self.n), launched=4)
+
+    @property
+    def filter(self) -> np.ndarray:
+        """The weights, float32, shape (filter_width,)."""
+        rng = np.random.default_rng(SEED)
+        return rng.uniform(0.1, 1, self.filter_width).astype(np.float32)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        rng = np.random.default_rng(SEED)
-        filter = rng.uniform(0.1, 1, self.filter_width).astype(np.float32)
         N = kernels_1d.PeriodicData(self.n).cells(0, self.n)
         P = np.full(self.outputs, np.nan, np.float32)
-        return {"P": P, "N": N, "filter": filter}
+        return {"P": P, "N": N, "filter": self.filter}
 
     def named(self, name: str) -> Any:
-        rows = {one: kernels_of_copies.Copies(one) for one in kernels_of_copies.NAMES}
+        rows = {one: kernels_of_copies.Copies(one, self.tile) for one in kernels_of_copies.NAMES}
         return chosen(rows, name, "copying")
 
     def sized(self, spec: Any, constants: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Return the record with other sizes: TILE_WIDTH and THREADS."""
-        return sized(spec, constants, {"TILE_WIDTH": "tile", "THREADS": "threads"})
+        """Return the record with other sizes: THREADS. The tile is the problem's."""
+        return sized(spec, constants, {"THREADS": "threads"})
 
     def macros(self, spec: Any) -> frozenset[str]:
         return frozenset(("FILTER_WIDTH", "TILE_WIDTH", "THREADS"))
@@ -258,9 +274,8 @@ class Copies(Problem):
     def plan(self, kernel: Kernel) -> Plan:
         P, N = Array("P", (self.outputs,)), Array("N", (self.n,))
         values = {"P": P, "N": N, "n": np.int32(self.n)}
-        return kernel.rewritten(
-            kernel.spec.plan(self.n, self.filter_width, self.blocks), values
-        )
+        blocks = self.launched or self.blocks * _multiprocessors()
+        return kernel.rewritten(kernel.spec.plan(self.n, self.filter_width, blocks), values)
 
     def verdict(
         self, arrays: Mapping[str, np.ndarray], kernel: Kernel, name: str
@@ -281,3 +296,72 @@ class Copies(Problem):
     @property
     def work(self) -> limits.Work:
         return limits.conv1d(self.n, self.filter_width)
+
+    def on_device(self) -> CopiesOnDevice:
+        return CopiesOnDevice(self)
+
+
+def _multiprocessors() -> int:
+    import pycuda.driver as cuda
+
+    return int(cuda.Context.get_device().multiprocessor_count)
+
+
+class CopiesOnDevice(OnDevice):
+    """`Copies` on the GPU: all outputs against those of the plainest kernel, both ends by oracle.
+
+    Output i of a kernel without ghost cells is output i + radius of one that has them.
+    """
+
+    problem: Copies
+
+    def __init__(self, problem: Copies):
+        super().__init__(problem)
+        import pycuda.driver as cuda
+
+        self._cuda = cuda
+        self._data = kernels_1d.PeriodicData(problem.n)
+        self._memory = [cuda.mem_alloc(4 * problem.n) for _ in range(3)]
+        source, self._output, self._want = map(int, self._memory)
+        self._data.upload(cuda, source)
+        self._filter = cuda.to_device(problem.filter)
+        self._arrays = {"P": self._output, "N": source, "filter": self._filter}
+        plainest = kernels_1d.conv1d_named(kernels_1d.PLAINEST)
+        launch = kernels_1d.conv1d_launch(
+            plainest, problem.n, source, self._want, problem.filter
+        )
+        launch(None)
+
+    @property
+    def arrays(self) -> Mapping[str, Any]:
+        return self._arrays
+
+    def poison(self) -> None:
+        device_counter.DeviceCounter().poison(self._output, self.problem.n)
+
+    def verdict(self, kernel: Kernel) -> checking.Verdict:
+        filter, outputs = self.problem.filter, self.problem.outputs
+        radius = filter.size // 2
+        atol = kernels_1d.conv1d_atol(self._data.period, filter)
+        want = self._want + 4 * radius
+        wrong = device_counter.DeviceCounter().wrong(self._output, want, 2 * atol, outputs)
+        if wrong:
+            text = f"{wrong:,} of {outputs:,} outputs differ from {kernels_1d.PLAINEST} or are NaN"
+            kind = diagnosis.Diagnosis("outside the windows", text)
+            raise checking.CheckError(
+                f"FAIL {kernel.title}: {text}", name=kernel.title, wrong=wrong, diagnosis=kind
+            )
+        count = min(kernels_1d.WINDOW, outputs)
+        firsts = (0, outputs - count)
+        got = np.empty((2, count), np.float32)
+        for row, first in zip(got, firsts, strict=True):
+            self._cuda.memcpy_dtoh(row, self._output + 4 * first)
+        expected = [
+            self._data.outputs(first + radius, first + radius + count, filter) for first in firsts
+        ]
+        return checking.check(got, np.array(expected), rtol=0.0, atol=atol, name=kernel.title)
+
+    def free(self) -> None:
+        super().free()
+        for array in (*self._memory, self._filter):
+            array.free()

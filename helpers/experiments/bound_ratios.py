@@ -214,7 +214,7 @@ def _layer(record: str, rows: list[dict]) -> Iterator[Timed]:
 def _half(record: str, rows: list[dict]) -> Iterator[Timed]:
     for row in rows:
         spec = conv2d.conv2d_named(row["series"])
-        shape, part = conv2d.shape_of(row["layer"], row["batch"]), row["part"]
+        shape, part = conv2d.shape_of(row["layer"], row["batch"]), row.get("part", "whole")
         parts = {"conversion": ("to_half",), "convolution": (spec.name,)}.get(part, ())
         more = "" if part == "whole" else f", {part}"
         # A convolution that is timed alone finds in L2 what the conversion has left there.
@@ -238,23 +238,26 @@ def _wmma(record: str, rows: list[dict]) -> Iterator[Timed]:
 
 
 def _fastest(record: str, rows: list[dict]) -> Iterator[Timed]:
-    tiled = conv2d.conv2d_named("conv2d_register_tiled")
-    pairs, halves = conv2d.mma_pairs(), conv2d.mma_halves
-    quads = conv2d.mma_quads
-    ways = {
-        ("split halves", "layer 1"): quads(), ("split halves", "layer 2"): pairs,
-        ("halves", "layer 1"): quads(1), ("halves", "layer 2"): halves(),
-        ("FP16 in and out", "layer 1"): quads(1, True),
-        ("FP16 in and out", "layer 2"): halves(True),
-    }  # fmt: skip
+    units, quads = conv2d.conv2d_named("conv2d_register_tiled"), conv2d.mma_quads
+    ways: dict[str, dict[str, conv2d.Conv2d]] = {
+        "FP32 units": {"layer 1": units, "layer 2": units},
+        "split halves": {"layer 1": quads(), "layer 2": conv2d.mma_pairs()},
+        "halves": {"layer 1": quads(1), "layer 2": conv2d.mma_halves()},
+        "FP16 in and out": {"layer 1": quads(1, True), "layer 2": conv2d.mma_halves(True)},
+    }
+    # A row of the bench has no way: its series says it.
+    usual = {"conv2d_register_tiled": "FP32 units", "conv2d_mma_halves": "halves"}
     for row in rows:
-        spec: conv2d.Conv2d | None = ways.get((row.get("way", ""), row["layer"]))
-        if row.get("way") == "FP32 units":
-            form = {key: row[key] for key in ("resident", "weights_shared")}
-            spec = dataclasses.replace(tiled, **form)
-        if spec is not None and spec.name == row["series"]:
-            shape = conv2d.shape_of(row["layer"], row["batch"])
-            yield _of_layer(record, spec, shape, row, f", {row['way']}")
+        way = row.get("way") or usual.get(row["series"], "split halves")
+        spec = ways.get(way, {}).get(row["layer"])
+        if spec is None or spec.name != row["series"] or row.get("median_ms") is None:
+            continue
+        if spec is units:
+            form = conv2d.OCCUPANCY[row["layer"]]
+            form = {key: row.get(key, value) for key, value in form.items()}
+            spec = dataclasses.replace(units, **form)
+        shape = conv2d.shape_of(row["layer"], row["batch"])
+        yield _of_layer(record, spec, shape, row, f", {way}")
 
 
 def _fft(record: str, rows: list[dict]) -> Iterator[Timed]:

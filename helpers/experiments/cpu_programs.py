@@ -1,9 +1,10 @@
 """CPU programs of lab 400: convolutions and a small network, timed, and pictures of the times.
 
     record = cpu_programs.convolutions(gpu, lab)     # on a GPU host, or the recorded run
-    print(cpu_programs.here_table())                 # the same programs on this machine, now
+    here = cpu_programs.here()                       # the same programs on this machine, now
+    print(cpu_programs.here_table(here, record))
 
-The records are "400_conv1d_baselines", "400_filter_width" and "400_mlp". The functions with `here`
+The records are "400_conv1d_baselines", "400_filter_width" and "400_mlp". Functions with `here`
 in their names always measure this machine.
 """
 
@@ -11,20 +12,22 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import plotting, tables
+from helpers import checking, kernels, plotting, reference, tables
 from helpers.bench import results, timing
+from helpers.bench.counts import NOT_YET
 from helpers.device import Device
 from helpers.experiments import mlp
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, LINES, MARKERS, Look
 from helpers.problems import baselines, two_classes
+from helpers.simulator import toolchain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,16 +101,66 @@ def by_key(data: Record) -> dict[str, float]:
     return {row["key"]: row["median_ms"] for row in data.rows()}
 
 
-def here_table(data: Record, budget_s: float = 0.3) -> str:
-    """Time all programs on this machine, and return a table beside the record `data`."""
-    rows = {row["key"]: row for row in measure_convolutions(budget_s)}
-    here = {key: row["timing"].median for key, row in rows.items()}
-    there, body = by_key(data), []
-    for key, ms in here.items():
-        numbers = (f"{ms:.2f}", f"{here[PLAIN] / ms:.2f}", f"{there[PLAIN] / there[key]:.2f}")
-        body.append((rows[key]["series"], *numbers))
-    head = ("", "this machine,\nnow (ms)", f"speedup over\n{PLAIN}", "in the figure\nabove")
-    return tables.text(head, body)
+def yours(text: str, flags: tuple[str, ...] = ()) -> baselines.Baseline | None:
+    """Return the program of a C++ text; None where it does not compile, or is not right yet."""
+    cells, weights = arrays(5_000)
+    try:
+        program = baselines.conv1d_from_cpp(text, flags=flags)
+        checking.check(program.call(cells, weights), reference.conv1d(cells, weights), rtol=1e-5)
+    except (toolchain.CompileFailed, LookupError, checking.CheckError):
+        return None
+    return program
+
+
+@dataclass(frozen=True)
+class Here:
+    """The median time in ms of a program on this machine, and the sha256 of its source.
+
+    ms is None for a student's program that is not right yet, source "" for NumPy.
+    """
+
+    name: str
+    ms: float | None
+    source: str = ""
+
+
+def here(more: Mapping[str, str] | None = None, budget_s: float = 0.3) -> dict[str, Here]:
+    """Time all programs on this machine, by key. more: C++ texts of a student, by name."""
+    source = kernels.code_sha256(baselines.cpu_source("conv1d"))
+    timed = {
+        row["key"]: Here(row["series"], row["timing"].median, source if "flags" in row else "")
+        for row in measure_convolutions(budget_s)
+    }
+    cells, weights = arrays()
+    out = np.empty_like(cells)
+    for name, text in (more or {}).items():
+        program, ms = yours(text, baselines.openmp_flags()), None
+        if program is not None:
+            call = partial(program.call, cells, weights, out)
+            ms = timing.time_cpu(call, name=name, budget_s=budget_s).median
+        timed[name] = Here(name, ms, kernels.code_sha256(text))
+    return timed
+
+
+def here_table(timed: Mapping[str, Here], data: Record) -> str:
+    """Return a table of `here`, beside the record `data`, with compilers and flags below it."""
+    there, body, plain = by_key(data), [], timed[PLAIN].ms
+    for key, one in timed.items():
+        old = f"{there[PLAIN] / there[key]:.2f}" if key in there else "-"
+        if one.ms is None or plain is None:
+            body.append((NOT_YET, "-", "-", old, "-"))
+        else:
+            numbers = (f"{one.ms:.2f}", f"{plain / one.ms:.2f}", old, one.source[:8] or "-")
+            body.append((one.name, *numbers))
+    head = ("", "this machine,\nnow (ms)", f"speedup over\n{PLAIN}", "in the\nrecord", "source")
+    made = baselines.provenance("conv1d", baselines.openmp_flags())
+    return "\n".join(
+        [
+            tables.text(head, body),
+            f"This machine: {made['compiler']}, {made['flags']}",
+            f"The record: {cpu_of(data)}; source {data.sources['conv1d.cpp'][:8]}",
+        ]
+    )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -1,11 +1,10 @@
-"""Lab 305: the layer on tensor cores, what its steps are worth, and what the records say.
+"""Lab 305: the layer on tensor cores, where its weights lie, what its steps are worth, its range.
 
-    record = fastest_layer.record(gpu, lab)         # on the GPU, or the recorded run
-    fastest_layer.layers_figure(record)
-    fastest_layer.batches_figure(fastest_layer.benchmark())
+    fastest_layer.window_figure(lane=13)      # the fragment of a lane, in the image
+    fastest_layer.end_figure(times)           # times by layer, from bench, beside cuDNN's
+    fastest_layer.range_table()
 
-`record` times the kernels of `WAYS`, cuDNN and copies for layers 1 and 2, and the kernels of
-`TAKEN_BACK`, in each of which one step is undone. `IN_TURN` is not among them: the compiler undoes
+In each kernel of `TAKEN_BACK` one step is undone. `IN_TURN` is not among them: the compiler undoes
 its change, as `distances` reads off the machine code. `benchmark` is the record of
 tensor_benchmark: all layers and batches, with the kernels for an H100 or H200.
 """
@@ -15,63 +14,39 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import (
-    checking,
-    device,
-    kernels,
-    launch,
-    limits,
-    plotting,
-    reference,
-    simulator,
-    tables,
-)
-from helpers.bench import cudnn, lenet_times, results, timing
+from helpers import kernels, limits, plotting, reference, tables
+from helpers.bench import cudnn, results
+from helpers.bench.counts import NOT_YET
 from helpers.experiments import bound_ratios, loop_code, tensor_benchmark
 from helpers.plotting import styles
-from helpers.problems import conv2d, datasets, tensor_product
-from helpers.problems.lenet import trained_weights
+from helpers.problems import conv2d, tensor_product
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from helpers.bench.counts import Count
     from helpers.bench.results import Record
-    from helpers.device import Device
+    from helpers.bench.times import Times
     from helpers.simulator.bounds import Bounds
 
 NAME = "305_fastest"
 LAYERS = ("layer 1", "layer 2")
-BATCHES = (100, 1_000, 10_000)
-LARGE = BATCHES[-1]
-BUDGET_S = 0.1  # of one timing
-UNITS = "FP32 units"
-SPLIT, HALVES, HALF_IO = "split halves", "halves", "FP16 in and out"
-QUADS, PAIRS, WGMMA = "conv2d_mma_quads", "conv2d_mma_pairs", "conv2d_wgmma"
+LARGE = 10_000
+SPLIT, HALVES = "split halves", "halves"
+QUADS, PAIRS = "conv2d_mma_quads", "conv2d_mma_pairs"
 PORTABLE = "conv2d_register_tiled"
-COPY = tensor_benchmark.COPY[False]
-TAKEN = "taken back"
 # Way -> layer -> the kernel that every GPU of compute capability 8.0 or later can run.
 WAYS: dict[str, dict[str, conv2d.TensorLayer]] = {
     SPLIT: {"layer 1": conv2d.mma_quads(), "layer 2": conv2d.mma_pairs()},
     HALVES: {"layer 1": conv2d.mma_quads(1), "layer 2": conv2d.mma_halves()},
-    HALF_IO: {"layer 1": conv2d.mma_quads(1, True), "layer 2": conv2d.mma_halves(True)},
 }
-# The same of layer 2 by warpgroups, on compute capability 9.0 only.
-WARPGROUPS = {
-    f"{SPLIT}, warpgroups": conv2d.mma_wgmma(),
-    f"{HALVES}, warpgroups": conv2d.mma_wgmma(1),
-    f"{HALF_IO}, warpgroups": conv2d.mma_wgmma(1, True),
-}
-
-Row = dict[str, Any]
-Rows = Mapping[tuple[str, str, int], Row]  # by (way, layer, batch)
-
 
 # --------------------------------------------------------------------------------------------------
 # One step undone
@@ -106,7 +81,7 @@ def _products_in_turn() -> str:
 
 
 # The sums leave the registers for y itself, and no bulk store follows.
-_AT_ONCE = (
+AT_ONCE = (
     ("        store_bulk<", "        if (B < 0) store_bulk<"),
     (
         "store_pairs<OUT_H, OUT_W>(outputs",
@@ -115,9 +90,9 @@ _AT_ONCE = (
 )
 # 4 Pairs more in front of the outputs: they begin 16 bytes further on, and so in another place of
 # their sectors than in y.
-_OFF = ("PARTS * PART + SPARE);", "PARTS * PART + SPARE + 4);")
+OFF = ("PARTS * PART + SPARE);", "PARTS * PART + SPARE + 4);")
 # The tensor cores add up all channels, and no FP32 unit takes their sums back.
-_LONG = (
+LONG = (
     """                PairSums sum[TILES] = {};
                 multiply_two_channels<K, ROW, PLANE, PART, 32>(sum, fragments, windows);
                 add(total, sum);
@@ -126,11 +101,11 @@ _LONG = (
 )
 TAKEN_BACK = {
     "layer 2": TakenBack("layer 2", SPLIT, kernels.source(PAIRS)),
-    "sums stored at once": TakenBack("layer 2", SPLIT, kernels.changed(PAIRS, *_AT_ONCE)),
+    "sums stored at once": TakenBack("layer 2", SPLIT, kernels.changed(PAIRS, *AT_ONCE)),
     "layer 1": TakenBack("layer 1", HALVES, kernels.source(QUADS)),
-    "pieces 16 bytes off": TakenBack("layer 1", HALVES, kernels.changed(QUADS, _OFF)),
+    "pieces 16 bytes off": TakenBack("layer 1", HALVES, kernels.changed(QUADS, OFF)),
 }
-LONG_SUMS = TakenBack("layer 2", SPLIT, kernels.changed(PAIRS, _LONG))
+LONG_SUMS = TakenBack("layer 2", SPLIT, kernels.changed(PAIRS, LONG))
 IN_TURN = TakenBack(
     "layer 2", SPLIT, kernels.changed(PAIRS, ('#include "mma.cuh"\n', _products_in_turn()))
 )
@@ -169,55 +144,6 @@ def distances_table() -> str:
         lines.append([order, f"{shortest}", f"{often}", f"{max(found)}"])
     head = ["order in the source", "shortest", "most often", "longest"]
     return tables.text(head, lines)
-
-
-def _titled(what: str, one: TakenBack) -> str:
-    """Return the name of a step, and of a kernel as it is with what it multiplies."""
-    return f"{what}, {one.way}" if what == one.layer else what
-
-
-def stores_table(data: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> tuple[str, float]:
-    """Count the stores of the kernels of TAKEN_BACK on one image; return them as a table.
-
-    data: (x, filter) by layer. The second value: how often each sector of y is written where the
-    sums are stored at once. Raises checking.CheckError for a wrong output.
-    """
-    lines, often = [], 0.0
-    for what, one in TAKEN_BACK.items():
-        x, filter = data[one.layer]
-        y, (seen,) = conv2d.simulate(one.spec, x[:1], filter, instead=one.instead)
-        conv2d.check(y, x[:1], filter, what, precision=one.spec.precision)
-        times = seen.global_store_sectors / (y.nbytes / 32)
-        often = max(often, times)
-        counts = seen.global_store_requests, seen.global_store_sectors
-        lines.append([_titled(what, one), *(f"{n:,}" for n in counts), f"{times:.1f}"])
-    head = ["one image", "store requests", "sectors", "times each sector of y"]
-    return tables.text(head, lines), often
-
-
-class Broken:
-    """Run conv2d_mma_pairs with a piece of its source exchanged, on a small layer in the simulator.
-
-    broken("One", old, new) returns what the simulator finds, or what the check of the values says.
-    """
-
-    def __init__(self, x: np.ndarray, filter: np.ndarray):
-        self._x, self._filter = x, filter
-        self._spec = replace(conv2d.mma_pairs(), warps=2)
-
-    def __call__(self, name: str, old: str, new: str) -> str:
-        instead = {PAIRS: (PAIRS, kernels.changed(PAIRS, (old, new)))}
-        y, (findings,) = conv2d.simulate(
-            self._spec, self._x, self._filter, entry=simulator.check, instead=instead
-        )
-        if findings:
-            return f"--- {name}\n{findings[0].brief()}\n"
-        try:
-            conv2d.check(y, self._x, self._filter, name)
-        except checking.CheckError as error:
-            kind = error.diagnosis.kind if error.diagnosis else "wrong"
-            return f"--- {name}: no finding; the check of the values says: {kind}\n"
-        return f"--- {name}: no finding, and the values are right\n"
 
 
 def errors(
@@ -294,77 +220,7 @@ def row_of_a(spec: conv2d.TensorLayer, step: int, row: int, shift: int = 0) -> l
 
 
 # --------------------------------------------------------------------------------------------------
-# Measuring
-
-
-def measure() -> Iterator[Row]:
-    """Yield the rows of the record: times with their errors, steps taken back, right answers."""
-    bench = tensor_benchmark.TensorBenchmark(budget_s=BUDGET_S)
-    for name in LAYERS:
-        for batch in BATCHES:
-            yield from _layer(bench, name, batch)
-    images, weights = datasets.images_at_hand(LARGE), trained_weights.lenet_weights()
-    for way in (SPLIT, HALVES):
-        layers = tuple(WAYS[way].values())
-        yield from lenet_times.right_answers(weights, images, way, layers, BATCHES, NAME)
-
-
-def _layer(bench: tensor_benchmark.TensorBenchmark, name: str, batch: int) -> Iterator[Row]:
-    shape, (x, filter) = conv2d.shape_of(name, batch), conv2d.inputs(name, batch)
-    told = {"layer": name, "batch": batch}
-    with conv2d.Problem(shape, x, filter) as problem:
-        for way, spec in specs(name, device.select()).items():
-            ours = bench.contender(way, spec, problem, x)
-            yield bench.timed(ours) | told
-            ours.free()
-        copy = bench.copy(shape, False)
-        yield bench.timed(copy) | told
-        copy.free()
-        if batch < LARGE:
-            return
-        for what, one in TAKEN_BACK.items():
-            if one.layer == name:
-                yield _taken_back(problem, what, one) | told
-        for mode in cudnn.MODES if not cudnn.why_not() else ():
-            found = cudnn.measure(
-                shape, problem.x, problem.filter, problem.want, problem.atol, mode=mode,
-                budget_s=BUDGET_S,
-            )  # fmt: skip
-            yield from (row | told | {"way": mode} for row in found)
-
-
-def units(layer: str) -> conv2d.Conv2d:
-    """Return the fastest form of PORTABLE for 10,000 images of a layer, by the benchmark."""
-    return replace(conv2d.conv2d_named(PORTABLE), **conv2d.OCCUPANCY[layer])
-
-
-def specs(layer: str, gpu: Device) -> dict[str, conv2d.Conv2d]:
-    """Return the kernels of a layer that this GPU can run, by way."""
-    found: dict[str, conv2d.Conv2d] = {UNITS: units(layer)}
-    found |= {way: by_layer[layer] for way, by_layer in WAYS.items()}
-    if layer == "layer 2" and gpu.kind == "gpu" and gpu.compute_capability == (9, 0):
-        found |= WARPGROUPS
-    return found
-
-
-def _taken_back(problem: conv2d.Problem, what: str, one: TakenBack) -> Row:
-    plan = launch.replaced(one.spec.plan(problem.shape), one.instead)
-    run = conv2d.compile(one.spec, problem.shape, plan)
-
-    def start(stream: Any = None) -> None:
-        run.launch(problem.y, problem.x, problem.filter, stream)
-
-    problem.poison()
-    start()
-    verdict = problem.check(what, one.spec.precision)
-    timed = timing.time_gpu(start, verdict=verdict, name=what, budget_s=BUDGET_S)
-    run.free()
-    return {"series": TAKEN, "step": what, "timing": timed}
-
-
-def record(gpu: Device, lab: str) -> Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(NAME, measure, device=gpu, lab=lab)
+# What the records say
 
 
 def benchmark() -> Record:
@@ -372,57 +228,44 @@ def benchmark() -> Record:
     return results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json")
 
 
-# --------------------------------------------------------------------------------------------------
-# What the records say
-
-
-def times(data: Record) -> dict[tuple[str, str, int], Row]:
-    """Return the timed rows by (way, layer, batch): "cuDNN, FP32" and so on, of its layouts the
-    faster; COPY for the copies."""
-    found: dict[tuple[str, str, int], Row] = {}
-    for row in data.rows():
-        if row["series"] == COPY or "way" in row:
-            way = row.get("way", COPY)
-            key = f"cuDNN, {way}" if way in cudnn.MODES else way, row["layer"], row["batch"]
-            found[key] = min(row, found.get(key, row), key=lambda r: r["median_ms"])
+def fastest(layer: str, batch: int = LARGE) -> dict[tuple[str, str], float]:
+    """Return the shortest time (ms) of each (series, way) of the benchmark; cuDNN has way ""."""
+    found: dict[tuple[str, str], float] = {}
+    for row in benchmark().rows():
+        if (row["layer"], row["batch"]) == (layer, batch) and row.get("median_ms") is not None:
+            key = row["series"], row.get("way", "")
+            found[key] = min(found.get(key, np.inf), row["median_ms"])
     return found
 
 
-def times_table(data: Record) -> str:
-    """Return the times (ms) of all ways, and below them the largest errors, as two tables."""
-    rows = times(data)
-    ways = list(dict.fromkeys(way for way, _, _ in rows))
-    lines, errors = [], []
-    for way in ways:
-        cells = [rows.get((way, name, batch)) for name in LAYERS for batch in BATCHES]
-        lines.append([way, *("-" if row is None else f"{row['median_ms']:.4f}" for row in cells)])
-        of_way = [rows.get((way, name, LARGE), {}).get("relative_error") for name in LAYERS]
-        if any(error is not None for error in of_way):
-            errors.append([way, *("-" if error is None else f"{error:.1e}" for error in of_way)])
-    head = ["ms", *(f"{name},\n{batch:,}" for name in LAYERS for batch in BATCHES)]
-    relative = ["largest error /\nlargest output", *(f"\n{name}" for name in LAYERS)]
-    return f"{tables.text(head, lines)}\n\n{tables.text(relative, errors)}"
+def vendor(layer: str, batch: int = LARGE) -> dict[str, float]:
+    """Return the shortest time (ms) of each mode of cuDNN, the fastest first, by the benchmark."""
+    found = fastest(layer, batch)
+    modes = {mode: found[name, ""] for mode, name in cudnn.NAMES.items() if (name, "") in found}
+    return dict(sorted(modes.items(), key=lambda one: one[1]))
 
 
-def taken_back(data: Record) -> dict[str, float]:
-    """Return the time of each kernel of TAKEN_BACK over that of the kernel as it is."""
-    ms = {row["step"]: row["median_ms"] for row in data.rows() if row["series"] == TAKEN}
-    return {what: ms[what] / ms[one.layer] for what, one in TAKEN_BACK.items()}
+def units(layer: str) -> conv2d.Conv2d:
+    """Return the fastest form of PORTABLE for 10,000 images of a layer, by the benchmark."""
+    return replace(conv2d.conv2d_named(PORTABLE), **conv2d.OCCUPANCY[layer])
 
 
-def taken_back_table(data: Record) -> str:
-    """Return `taken_back` and the times as a table."""
-    ratios = taken_back(data)
-    ms = {row["step"]: row["median_ms"] for row in data.rows() if row["series"] == TAKEN}
-    lines = [
-        [_titled(what, TAKEN_BACK[what]), f"{ms[what]:.3f}", f"{ratio:.2f}"]
-        for what, ratio in ratios.items()
-    ]
-    return tables.text(["10,000 images", "ms", "times the kernel as it is"], lines)
+def gain(times: Times) -> float:
+    """Return how many times as fast split halves are as our best kernel on the FP32 units.
+
+    The best of these times and of the benchmark; times: of a layer.
+    """
+    layer = times.problem.title
+    found = fastest(layer).items()
+    best = [ms for (series, way), ms in found if way == tensor_benchmark.UNITS]
+    return min(times.ms(PORTABLE), *best) / times.ms(WAYS[SPLIT][layer].name)
 
 
-def reports_table(rows: Rows, reported: Iterable[Mapping[str, Any]]) -> str:
-    """Return the reports' fastest kernels of both layers beside ours, 10,000 images, as a table."""
+def reports_table(ours: Mapping[str, float], reported: Iterable[Mapping[str, Any]]) -> str:
+    """Return the reports' fastest kernels of both layers beside ours, 10,000 images, as a table.
+
+    ours: the ms of both layers by name.
+    """
     lines = []
     rows_of = [r for r in reported if r["batch"] == LARGE and r["optimization"] != "streams"]
     for report in "ABC":
@@ -430,9 +273,7 @@ def reports_table(rows: Rows, reported: Iterable[Mapping[str, Any]]) -> str:
         best = min(of_report, key=lambda row: row["op1_ms"] + row["op2_ms"])
         total = best["op1_ms"] + best["op2_ms"]
         lines.append([f"report {report}, its fastest: {best['optimization']}", f"{total:.1f}"])
-    for way in (UNITS, *WAYS):
-        total = sum(rows[way, name, LARGE]["median_ms"] for name in LAYERS)
-        lines.append([f"ours, {way} (another GPU)", f"{total:.2f}"])
+    lines += [[f"ours, {name} (another GPU)", f"{total:.2f}"] for name, total in ours.items()]
     return tables.text(["10,000 images", "op times of both layers, ms"], lines)
 
 
@@ -449,34 +290,110 @@ def useful_flops(layer: str) -> float:
     return limits.conv2d(conv2d.shape_of(layer, 1)).flops
 
 
-WARPGROUP_COLUMNS = 3 * 72 + 88  # of B, of an image: three tasks of 4 pairs of rows, and one of 5
+def useful(seen: Count, products: int = 3) -> float:
+    """Return which part of a kernel's `mma` the formula needs. products: of halves for one."""
+    counted = seen.profile.instructions.items()
+    made = sum(count for name, count in counted if name.startswith("mma"))
+    flops = 2 * tensor_product.ROWS * tensor_product.COLUMNS * tensor_product.DEPTH * made
+    return products * useful_flops(seen.problem) / flops
 
 
-def warpgroup_flops(parts: int) -> float:
-    """Return the operations of conv2d_wgmma's products for an image of layer 2.
+# --------------------------------------------------------------------------------------------------
+# By hand
 
-    A has 64 rows. A sum has 16 terms in each of four steps for each of four channels.
+
+def pairs_table(make: Callable[[np.ndarray, np.ndarray], tuple[Any, Any]]) -> str:
+    """Return the product of the two matrices that a student's function makes of a row of cells.
+
+    make: of the cells and the weights, (A, B). Until they are right, the answer says what is not.
     """
-    products = 3 if parts == 2 else 1
-    return 2.0 * 64 * (16 * 4 * 4) * WARPGROUP_COLUMNS * products
+    x, weights = np.array([1, 2, 0, 3, 1, 4]), np.array([1, 10, 100])
+    made = make(x, weights)
+    if any(one is None or one is ... for one in made):
+        return NOT_YET
+    A, B = (np.asarray(one) for one in made)
+    right = np.array([[*weights, 0], [0, *weights]]), np.array([x[:4], x[2:6]]).T
+    for name, got, want in (("A", A, right[0]), ("B", B, right[1])):
+        if got.shape != want.shape:
+            return f"not yet: {name} has the shape {got.shape}, and must have {want.shape}"
+    for column in range(2):
+        if not np.array_equal(B[:, column], right[1][:, column]):
+            return (
+                f"not yet: column {column} of B holds {B[:, column]}. Pair {column} is outputs "
+                f"{2 * column} and {2 * column + 1}: which four cells do they need together?"
+            )
+    if not np.array_equal(A, right[0]):
+        return f"not yet: A B = {(A @ B).tolist()}, and the outputs are 21, 302, 130, 413"
+    rows = [["as they are", *map(str, (A @ B)[0])], ["shifted", *map(str, (A @ B)[1])]]
+    return tables.text(["A B", "pair 0", "pair 1"], rows)
 
 
 # --------------------------------------------------------------------------------------------------
 # Figures
 
 
-def resources_figure() -> Figure:
-    """Draw the resources that split halves keep busy in both layers, and the recorded times.
+def window_figure(lane: int = 13) -> Figure:
+    """Draw the cells of one column of B in the image, and in B, with the lanes that load them.
 
-    Bounds are of an H200, so the times are those of the record, whatever GPU is here.
+    Layer 2: the first tile of columns 32 to 39, step 0, rows h of outputs.
     """
     import matplotlib.pyplot as plt
 
-    data = results.load(results.MEASURED / f"{NAME}.json")
-    rows = times(data)
+    g, column, across = lane // 4, 32 + lane // 4, 17
+    top, left = column // across * 2, column % across * 2
+    figure, (image, matrix) = plt.subplots(
+        1, 2, figsize=(12, 5.2), width_ratios=(14, 8), layout="constrained"
+    )
+    for row in range(5):
+        for cell in range(12):
+            inside = row in (0, 1) and left <= cell < left + 8
+            holder = 4 * g + (cell - left) // 2
+            fill = "white" if not inside else styles.LIGHT[1] if holder == lane else styles.PALE
+            _box(image, row, cell, str(holder) if inside else "", fill)
+    image.set_xticks([0.5 + one for one in range(0, 12, 2)], [str(one) for one in range(0, 12, 2)])
+    image.set_yticks([0.5 + row for row in range(5)], [str(top + row) for row in range(5)])
+    image.set(xlim=(0, 12), ylim=(5, 0), aspect="equal", xlabel="column of x", ylabel="row of x")
+    image.set_title(f"The window of column {column} of B, step 0", loc="left", fontsize="medium")
+    for row in range(tensor_product.DEPTH):
+        for other in range(tensor_product.COLUMNS):
+            holder = 4 * other + row % 8 // 2
+            mine = holder == lane
+            fill = styles.LIGHT[1] if mine else styles.PALE if other == g else "white"
+            _box(matrix, row, other, str(holder), fill)
+    matrix.set(xlim=(0, 8), ylim=(16, 0), aspect="equal", xlabel="column of B, from 32 on")
+    matrix.set_xticks([0.5 + one for one in range(8)], [str(one) for one in range(8)])
+    matrix.set_yticks([4, 12], ["filter row 0", "filter row 1"])
+    matrix.axhline(8, color=styles.INK, linewidth=2)
+    matrix.set_title("B: the lane of each cell", loc="left", fontsize="medium")
+    for ax in (image, matrix):
+        ax.tick_params(length=0)
+    figure.suptitle(
+        f"Lane {lane} loads two Pairs, one of each row: they lie in the image as B wants them",
+        x=0.01, ha="left", fontsize="medium",
+    )  # fmt: skip
+    return figure
+
+
+def _box(ax: Axes, row: int, column: int, text: str, fill: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    ax.add_patch(
+        Rectangle((column, row), 1, 1, facecolor=fill, edgecolor=styles.INK, linewidth=0.4)
+    )
+    ax.text(column + 0.5, row + 0.53, text, ha="center", va="center", fontsize="x-small")
+
+
+def resources_figure(times: Mapping[str, Times]) -> Figure:
+    """Draw the resources that split halves keep busy in both layers, and the recorded times.
+
+    Bounds are of an H200, so the times are those of its record, whatever GPU is here. times: of a
+    record, by layer.
+    """
+    import matplotlib.pyplot as plt
+
     figure, axes = plt.subplots(2, 1, figsize=(9.5, 6.4), layout="constrained")
-    for ax, name in zip(axes, LAYERS, strict=True):
-        found, ms = bounds(name, SPLIT), rows[SPLIT, name, LARGE]["median_ms"]
+    for ax, (name, measured) in zip(axes, times.items(), strict=True):
+        found, ms = bounds(name, SPLIT), measured.ms(WAYS[SPLIT][name].name)
         title = (
             f"{name}: {found.largest.title} would be busy for "
             f"{100 * found.microseconds / (1e3 * ms):.0f} % of the time that {found.kernel} takes"
@@ -488,160 +405,50 @@ def resources_figure() -> Figure:
             ha="right", va="center", fontsize="small",
         )  # fmt: skip
         ax.set_xlim(0, 1.15e3 * ms)
-    plotting.caption(axes[-1], data)
+        plotting.caption(ax, measured.record)
     return figure
 
 
-_NAMED = {"cuDNN, FP32": "cuDNN in FP32", UNITS: "the FP32 units"}
-
-
-def layers_figure(data: Record) -> Figure:
-    """Draw the time of each way for 10,000 images as dots, with the floors of the FP32 units."""
+def end_figure(times: Mapping[str, Times]) -> Figure:
+    """Draw the times of kernels by layer, cuDNN's from the benchmark, and both floors."""
     import matplotlib.pyplot as plt
 
-    rows = times(data)
-    figure, axes = plt.subplots(2, 1, figsize=(11, 7.4), layout="constrained")
-    for ax, name in zip(axes, LAYERS, strict=True):
-        ways = [way for way, layer, batch in rows if (layer, batch) == (name, LARGE)]
-        shown = [rows[way, name, LARGE] | {"series": way} for way in ways]
-        ours = [way for way in ways if way.startswith(SPLIT)]
-        best = min(ours, key=lambda way: rows[way, name, LARGE]["median_ms"])
-        # PyTorch, and with it cuDNN, may be missing.
-        other = next((way for way in ways if way == "cuDNN, FP32"), UNITS)
-        ms, beside = (rows[way, name, LARGE]["median_ms"] for way in (best, other))
-        title = f"{name}: {best} are {beside / ms:.1f} times as fast as {_NAMED[other]}"
-        plotting.times(ax, shown, emphasize=ours, title=title)
-        floor = limits.floor(limits.conv2d(conv2d.shape_of(name, LARGE)), data.device)
-        for seconds, line, label in (
-            (floor.memory_s, ":", "DRAM floor, FP32 in and out"),
-            (floor.compute_s, "--", "floor of the FP32 units, direct sums"),
-        ):
-            text = f"{label}: {1e3 * seconds:.2f} ms"
-            ax.axvline(1e3 * seconds, color=styles.INK, linestyle=line, zorder=0.5, label=text)
-        styles.legend_beside(ax)
-        medians = [1e3 * floor.memory_s, *(row["median_ms"] for row in shown)]
-        low, high = 0.6 * min(medians), 2.5 * max(medians)
-        ax.set_xlim(low, high)
-        ax.set_xticks([digit * 10.0**k for k in range(-4, 4) for digit in (1, 2, 5)
-                       if low <= digit * 10.0**k <= high])  # fmt: skip
-        ax.set_xlabel("op time of 10,000 images (ms; a logarithmic axis)")
-    plotting.caption(axes[-1], data)
-    return figure
-
-
-# Of the benchmark's layer 2: name -> (series, way), each with a look that is readable in grey.
-_SHOWN = {
-    "FP32 units": (PORTABLE, tensor_benchmark.UNITS, "s--"),
-    "split halves, mma": (PAIRS, tensor_benchmark.SPLIT, "^-"),
-    "split halves, wgmma": (WGMMA, tensor_benchmark.SPLIT, "o-"),
-    "cuDNN, FP32": (cudnn.NAMES["FP32"], "", "x:"),
-    "cuDNN, TF32": (cudnn.NAMES["TF32"], "", "D:"),
-    "cuDNN, FP16": (cudnn.NAMES["FP16"], "", "v:"),
-}
-
-
-def _fastest(rows: Sequence[Row], layer: str, batch: int) -> dict[tuple[str, str], float]:
-    """Return the shortest time (ms) of each (series, way) of the benchmark."""
-    found: dict[tuple[str, str], float] = {}
-    for row in rows:
-        if (row["layer"], row["batch"]) == (layer, batch) and row.get("median_ms") is not None:
-            key = row["series"], row.get("way", "")
-            found[key] = min(found.get(key, np.inf), row["median_ms"])
-    return found
-
-
-def batches_figure(data: Record) -> Figure:
-    """Draw layer 2 over the images: times as multiples of the time of a copy of its bytes."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    rows = data.rows()
-    by_batch = {batch: _fastest(rows, "layer 2", batch) for batch in BATCHES}
-    _, ax = plt.subplots(figsize=(9.5, 4.8), layout="constrained")
-    for number, (label, (series, way, look)) in enumerate(_SHOWN.items()):
-        shares = [found[series, way] / found[COPY, ""] for found in by_batch.values()]
-        colour = "#4a4a4a" if label.startswith("cuDNN") else styles.COLOURS[number]
-        ax.plot(BATCHES, shares, look, color=colour, label=label, markersize=7)
-    gain = wgmma_gain(data)
-    title = f"Layer 2, 10,000 images, split halves: wgmma is {gain:.2f} times as fast as mma"
-    plotting.style(ax, title)
-    ax.set(xscale="log", yscale="log", ylabel="time / time of a copy of its bytes")
-    ax.set_xlabel("images (both axes logarithmic)")
-    ax.set_xticks(BATCHES, [f"{batch:,}" for batch in BATCHES])
-    ax.set_yticks((1, 2, 5, 10, 20))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(FuncFormatter(styles.tick_text))
-    ax.set_ylim(0.9, 30)
-    styles.legend_beside(ax)
-    return styles.figure_of(plotting.caption(ax, data))
-
-
-def wgmma_ms(data: Record) -> float:
-    """Return the benchmark's time (ms) of conv2d_wgmma with FP32 accuracy, 10,000 images."""
-    return _fastest(data.rows(), "layer 2", LARGE)[WGMMA, tensor_benchmark.SPLIT]
-
-
-def wgmma_gain(data: Record) -> float:
-    """Return how many times as fast conv2d_wgmma is as conv2d_mma_pairs in the benchmark."""
-    pairs = _fastest(data.rows(), "layer 2", LARGE)[PAIRS, tensor_benchmark.SPLIT]
-    return pairs / wgmma_ms(data)
-
-
-def winners_table(data: Record) -> str:
-    """Return for each layer and batch our fastest kernel of FP32 accuracy, and its yardsticks.
-
-    The kernels on FP32 units count, too. The last columns: the time of cuDNN's fastest mode, FP16
-    included, and of the copy, over ours.
-    """
-    rows, lines = data.rows(), []
-    for layer in conv2d.LAYERS:
-        for batch in BATCHES:
-            found = _fastest(rows, layer, batch)
-            exact = {
-                series: ms for (series, way), ms in found.items()
-                if way in (tensor_benchmark.UNITS, tensor_benchmark.SPLIT)
-            }  # fmt: skip
-            best = min(exact, key=lambda series: exact[series])
-            vendor = {
-                mode: found[name, ""] for mode, name in cudnn.NAMES.items() if (name, "") in found
-            }
-            mode = min(vendor, key=lambda one: vendor[one])
-            over = [vendor[mode] / exact[best], found[COPY, ""] / exact[best]]
-            ms = [exact[best], vendor[mode]]
-            lines.append(
-                [layer, f"{batch:,}", best, f"{ms[0]:.4f}", mode, f"{ms[1]:.4f}",
-                 *(f"{value:.2f}" for value in over)]
+    longest = max(map(len, times.values())) + 2
+    figure, axes = plt.subplots(
+        len(times), 1, figsize=(10, len(times) * (0.42 * longest + 1.5)), layout="constrained"
+    )
+    for ax, (name, measured) in zip(np.ravel(axes), times.items(), strict=True):
+        bars = [(one.kernel.label, one.ms, one.state) for one in measured]
+        modes = vendor(name)
+        mode = next(iter(modes))
+        bars.append(("cuDNN, FP32", modes["FP32"], ""))
+        bars.append((f"cuDNN, {mode}: its fastest", modes[mode], ""))
+        for place, (label, ms, state) in enumerate(bars):
+            colour = styles.COLOURS[0] if not label.startswith("cuDNN") else "#9a9a9a"
+            if ms is None:
+                ax.text(0, place, f"  {state}", va="center", fontsize="small")
+                continue
+            ax.barh(place, ms, height=0.6, color=colour)
+            white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            ax.annotate(
+                f"{ms:.2f}", (ms, place), (5, 0), textcoords="offset points", va="center",
+                fontsize="small", bbox=white,
             )  # fmt: skip
-    head = ["layer", "images", "fastest of FP32 accuracy", "ms", "cuDNN's\nfastest", "\nms",
-            "cuDNN\n/ ours", "copy\n/ ours"]  # fmt: skip
-    return tables.text(head, lines, left=(0, 2, 4))
-
-
-def roles_figure() -> Figure:
-    """Draw what the three warpgroups of conv2d_wgmma do at the same time; nothing is measured."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9.5, 2.9), layout="constrained")
-    kinds = {
-        "fills a slot": (styles.PALE, ""),
-        "its products on the tensor cores": (styles.COLOURS[0], ""),
-        "stores its outputs": (styles.LIGHT[1], "////"),
-    }
-    fill, multiply, store = kinds
-    boxes = [(0, first, 4, fill) for first in range(0, 36, 5)]
-    for row, first in ((1, 4), (2, 10)):
-        for start in range(first, 36, 12):
-            boxes += [(row, start, 6, multiply), (row, start + 6, 4, store)]
-    for row, first, width, kind in boxes:
-        colour, hatch = kinds[kind]
-        ax.barh(row, width, left=first, height=0.6, color=colour, hatch=hatch, edgecolor=styles.INK)
-    handles = [plt.Rectangle((0, 0), 1, 1, facecolor=colour, hatch=hatch, edgecolor=styles.INK)
-               for colour, hatch in kinds.values()]  # fmt: skip
-    below: styles.Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16)}
-    ax.legend(handles, list(kinds), frameon=False, ncols=3, **below)
-    ax.set_yticks(range(3), ["producer", "consumer 0", "consumer 1"])
-    ax.set(ylim=(2.5, -0.5), xlim=(0, 38), xticks=[], xlabel="time (a drawing, not a measurement)")
-    ax.tick_params(axis="y", length=0)
-    plotting.style(ax, "While one consumer stores, the other one's products use the tensor cores")
+        labels = [NOT_YET if state == NOT_YET else label for label, _, state in bars]
+        ax.set_yticks(range(len(bars)), labels)
+        ax.invert_yaxis()
+        floor = limits.floor(limits.conv2d(conv2d.shape_of(name, LARGE)), measured.record.device)
+        for seconds, line, words in (
+            (floor.memory_s, ":", "DRAM, FP32 in and out"),
+            (floor.compute_s, "--", "FP32 units, direct sums"),
+        ):
+            label = f"floor of {words}: {1e3 * seconds:.2f} ms"
+            ax.axvline(1e3 * seconds, color=styles.INK, linestyle=line, label=label)
+        ours = WAYS[SPLIT][name].name
+        factor = gain(measured)
+        plotting.style(ax, f"{name}: {ours} is {factor:.2f} times as fast as the best FP32 kernel")
+        ax.set_xlabel("time of 10,000 images (ms)")
+        ax.set_xlim(0, 1.12 * max(ms for _, ms, _ in bars if ms is not None))
+        styles.legend_beside(ax)
+        plotting.caption(ax, measured.record)
     return figure

@@ -1,38 +1,33 @@
 """Half precision in the convolution layer: promises, loads, times, accuracies.
 
-`measure` yields the rows of the record "300_half". `half_instructions` counts what a warp executes
-for one row of a filter, and `half_errors` how far the sums of each kernel are from exact ones.
+`measure` yields the rows of the record "300_deeper". `half_instructions` counts what a warp
+executes for one row of a filter, and `half_errors` how far the sums of each kernel are from exact
+ones.
 """
 
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, kernels, plotting, simulator, tables
+from helpers import checking, tables
 from helpers.bench import layers, results
 from helpers.bench.problem import Ready
-from helpers.bench.ratios import Ratio
-from helpers.bench.sources import changed
 from helpers.experiments import layer_counters
-from helpers.plotting import styles
 from helpers.problems import conv2d, datasets, precision, resizing
 from helpers.problems.lenet import network, trained_weights
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
     from helpers.problems.precision import Precision
     from helpers.simulator import Profile
 
-RECORD = "300_half"
+RECORD = "300_deeper"
 LAYERS = ("layer 1", "layer 2")
 BATCH = 10_000
 COUNTS = (100, 1_000, BATCH)  # images that a network classifies
@@ -118,28 +113,6 @@ def load_table(layer: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Broken kernels
-
-
-def broken(kernel: str, *changes: tuple[str, str]) -> str:
-    """Return the check's verdict on a kernel whose source is changed, and the findings' number.
-
-    changes: pairs of old and new text. Raises ValueError if the source lacks an old one.
-    """
-    source = changed(kernels.source(kernel), *changes)
-    x, filter = conv2d.inputs("layer 2", 1)
-    instead = {kernel: (kernel, source)}
-    y, found = conv2d.simulate(kernel, x, filter, entry=simulator.check, instead=instead)
-    findings = f"findings: {sum(map(len, found))}"
-    try:
-        conv2d.check(y, x, filter, kernel, precision=conv2d.conv2d_named(kernel).precision)
-    except checking.CheckError as error:
-        first = str(error).splitlines()[0]
-        return "\n".join((first, textwrap.fill(error.diagnosis.text, 96), findings))
-    return f"PASS {kernel}\n{findings}"
-
-
-# --------------------------------------------------------------------------------------------------
 # Measuring
 
 
@@ -152,7 +125,7 @@ def _parts(kernel: str, one: Ready) -> dict[str, Ready]:
 
 
 def measure() -> Iterator[Row]:
-    """Yield the rows of the record "300_half", measured on the selected GPU.
+    """Yield the rows of the record "300_deeper", measured on the selected GPU.
 
     Times: series (the kernel), part ("whole", "conversion", "convolution"), layer, batch and
     relative_error. Series "ratio": a kernel's part over the float32 kernel of the same form.
@@ -230,53 +203,6 @@ def time_table(record: Record) -> str:
     return tables.text(head, lines)
 
 
-def both_layers(record: Record, kernel: str) -> float:
-    """Return a kernel's time for both layers in ms, with its conversion."""
-    rows = time_rows(record)
-    return sum(rows[kernel, layer, "whole"]["median_ms"] for layer in LAYERS)
-
-
-def time_figure(record: Record) -> Figure:
-    """Draw the times of both layers, with the conversion before as a part of its own."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 1, figsize=(10, 6.8), layout="constrained")
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        _draw_times(ax, record, layer)
-    axes[0].legend(frameon=False, loc="lower right")
-    plotting.caption(axes[1], record)
-    return figure
-
-
-def _draw_times(ax: Axes, record: Record, layer: str) -> None:
-    rows = time_rows(record)
-    for place, kernel in enumerate(KERNELS):
-        whole = rows[kernel, layer, "whole"]["median_ms"]
-        nothing = {"median_ms": 0.0}
-        before = rows.get((kernel, layer, "conversion"), nothing)["median_ms"]
-        ax.barh(
-            place, before, 0.6, color=styles.INK, edgecolor=styles.INK,
-            label="conversion before" if kernel == HALF else None,
-        )  # fmt: skip
-        in_half = kernel not in (BASIC, PATCH)
-        look: styles.Look = (
-            {"color": styles.LIGHT[0], "hatch": "////"} if in_half else {"color": "white"}
-        )
-        ax.barh(
-            place, whole - before, 0.6, left=before, edgecolor=styles.INK,
-            label={BASIC: "convolution, float32", INSIDE: "convolution, halves"}.get(kernel),
-            **look,
-        )  # fmt: skip
-        styles.beside(ax, whole, place, f"{whole:.2f}")
-    styles.name_bars(ax, KERNELS)
-    ax.set_xlabel(f"op time (ms), cold caches, {BATCH:,} images")
-    words = [
-        f"{what} {Ratio.of_row(ratio_row(record, kernel, 'whole', layer)).words()}"
-        for what, kernel in (("converting inside", INSIDE), ("before", HALF), ("pairs", PAIRS))
-    ]
-    plotting.style(ax, f"{layer}, beside float32: {'; '.join(words)}")
-
-
 def accuracy_table(record: Record) -> str:
     """Return report A's accuracies, and those of the networks in a record."""
     reported = {
@@ -326,19 +252,6 @@ def moved_outputs(weights: trained_weights.Weights, count: int = 300) -> tuple[f
     plain = network.logits(images, weights, conv=network.conv2d)
     moved = network.logits(images, weights, conv=rounded)
     return float(np.abs(moved - plain).max()), float(np.median(network.margins(plain)))
-
-
-def right_answers(record: Record, kernel: str, count: int = BATCH) -> tuple[int, str]:
-    """Return the right answers of `count` images and the network's name, the last one recorded."""
-    rows = [
-        row for row in record.rows()
-        if row["series"] == "accuracy" and (row["with"], row["images"]) == (kernel, count)
-    ]  # fmt: skip
-    if not rows:
-        raise ValueError(
-            f"the record {record.name} has no accuracy of {kernel} on {count:,} images"
-        )
-    return rows[-1]["right"], rows[-1]["network"]
 
 
 def busy_table() -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers import checking, plotting
+from helpers.bench.counts import NOT_YET
 from helpers.problems import conv2d, streams
 
 if TYPE_CHECKING:
@@ -90,6 +91,17 @@ def simulated_order(
     return Order(spans, tuple(pipe.words(finding) for finding in sim.findings), verdict)
 
 
+def tried(issue: Issue) -> Order | None:
+    """Return a student's order with a buffer for each of three streams.
+
+    None where it is not there yet: it enqueues nothing, or its outputs are wrong.
+    """
+    try:
+        return simulated_order(issue)
+    except (ValueError, checking.CheckError):
+        return None
+
+
 def schedule_figure(stages: Sequence[float], pieces: int) -> Figure:
     """Draw `schedule`: the boxes of a stage never overlap, and each piece goes from row to row."""
     import matplotlib.pyplot as plt
@@ -112,15 +124,22 @@ def _rename_streams(ax: Axes, names: Sequence[str]) -> None:
         text.set_text(name)
 
 
-def order_figure(cases: Mapping[str, Order]) -> Figure:
-    """Draw the orders of work of several runs, one below the other, with the same axis."""
+def order_figure(cases: Mapping[str, Order | None]) -> Figure:
+    """Draw the orders of work of several runs, one below the other, with the same axis.
+
+    A student's run that is not there yet, None, has empty axes that say so.
+    """
     import matplotlib.pyplot as plt
 
     figure, column = plt.subplots(
         len(cases), 1, figsize=(10, 2.3 * len(cases)), layout="constrained", squeeze=False
     )
-    longest = max(order.steps for order in cases.values())
+    longest = max(order.steps for order in cases.values() if order is not None)
     for ax, (name, order) in zip(column[:, 0], cases.items(), strict=True):
+        if order is None:
+            plotting.style(ax, NOT_YET)
+            ax.set(xticks=[], yticks=[])
+            continue
         spans = [span.to_dict() for span in order.spans]
         title = f"{name}: {order.steps} steps for {len(spans)} pieces of work"
         plotting.timeline(ax, spans, order=True, title=title)

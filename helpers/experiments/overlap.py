@@ -14,6 +14,8 @@ import numpy as np
 
 from helpers import checking, device, plotting, tables
 from helpers.bench import results, timing
+from helpers.bench.counts import NOT_YET
+from helpers.bench.times import NOT_HERE
 from helpers.experiments.issue_orders import KERNEL, LAYERS, Issue
 from helpers.limits import ConvShape
 from helpers.plotting import styles
@@ -138,6 +140,38 @@ def _end_to_end(
         )
     where = {"kernel": KERNEL, "images": images, "buffers": buffers}
     return {"series": name, **where, "timing": timed}, verdict
+
+
+def time_order(issue: Issue) -> Row:
+    """Return the row of a student's order that has passed: layer 1, on the selected GPU.
+
+    It has pinned memory, pieces of PIECE images and as many buffers as `by_engine` in the record.
+    """
+    import pycuda.driver as cuda
+
+    shape = conv2d.shape_of(LAYERS[0], BATCH)
+    x, filter = conv2d.inputs(LAYERS[0], BATCH)
+    y_there, x_there = (
+        cuda.pagelocked_empty(size, np.float32) for size in (shape.y_shape, shape.x_shape)
+    )
+    x_there[:] = x
+    launch = streams.launcher(KERNEL, shape, filter)
+    with conv2d.Problem(shape, x, filter) as problem:
+        row, _ = _end_to_end(problem, launch, y_there, x_there, issue, PIECE, BUFFERS)
+    for array in (y_there, x_there):
+        array.base.free()
+    timed = row["timing"]
+    return {**row, "median_ms": timed.median, "low_ms": timed.low, "high_ms": timed.high}
+
+
+def yours(issue: Issue, exercise: Any) -> Row | str:
+    """Return the row of a student's order on a GPU, else why there is none.
+
+    exercise: the one that the order must have passed.
+    """
+    if not (exercise.latest and exercise.latest.passed):
+        return NOT_YET
+    return time_order(issue) if device.select().kind == "gpu" else f"yours: {NOT_HERE}"
 
 
 def _timeline(
@@ -438,13 +472,21 @@ def _draw_sweep(
     ax.legend(frameon=False, fontsize="small", loc="lower right")
 
 
-def end_to_end_figure(record: Record) -> Figure:
-    """Draw bars from zero: both layers, host memory to host memory, beside the copies alone."""
+def end_to_end_figure(
+    record: Record, own: Row | str | None = None, layers: Sequence[str] = LAYERS
+) -> Figure:
+    """Draw bars from zero: layers, host memory to host memory, beside the copies alone.
+
+    own: what `yours` returned of a student's order, drawn with the first layer.
+    """
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, 1, figsize=(10, 5.6), layout="constrained")
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        ways = {
+    figure, column = plt.subplots(
+        len(layers), 1, figsize=(10, 2.8 * len(layers)), layout="constrained", squeeze=False
+    )
+    axes = column[:, 0]
+    for ax, layer in zip(axes, layers, strict=True):
+        ways: dict[str, Row | str] = {
             "one_after_another, pageable": end_to_end(
                 record, "one_after_another", "pageable", layer
             )[0],
@@ -452,13 +494,20 @@ def end_to_end_figure(record: Record) -> Figure:
             "by_engine, pinned": end_to_end(record, "by_engine", layer=layer)[0],
             **{f"{way} alone, pinned": copy_row(record, way, layer=layer) for way in WAYS},
         }
-        plain, best = (_median(ways[name]) for name in list(ways)[:3:2])
+        plain, best = (
+            _median(end_to_end(record, name, memory, layer)[0])
+            for name, memory in (("one_after_another", "pageable"), ("by_engine", "pinned"))
+        )
         ratio = best / _median(bound(record, layer))
         title = (
             f"{layer}: pinned and overlapped, {plain / best:.1f} times as fast as neither; "
             f"{ratio:.2f} times the slower copy"
         )
+        if layer == layers[0] and own is not None:
+            ways[own if isinstance(own, str) else "yours"] = own
         for y, (name, row) in enumerate(ways.items()):
+            if isinstance(row, str):
+                continue  # a name and no bar
             chosen = name == "by_engine, pinned"
             look: styles.Look = (
                 {"color": styles.COLOURS[0]} if chosen else {"color": "white", "hatch": "////"}
@@ -470,7 +519,8 @@ def end_to_end_figure(record: Record) -> Figure:
             styles.beside(ax, row["high_ms"], y, text, fontweight="bold" if chosen else "normal")
         plotting.style(ax, title)
         styles.name_bars(ax, list(ways))
+        ax.set_ylim(len(ways) - 0.5, -0.5)
         ax.set_xlim(left=0)
         ax.set_xlabel("time (ms)")
-    plotting.caption(axes[1], record)
+    plotting.caption(axes[-1], record)
     return figure

@@ -198,7 +198,7 @@ def crossing(rows: Sequence[Mapping[str, Any]], signs: str = "one sign") -> int 
 
 
 def figure(data: results.Record, mine: Sequence[Mapping[str, Any]] = ()) -> Figure:
-    """Draw `picture` for both kinds of signs; the title says what it shows. mine: of `of_kernel`."""
+    """Draw `picture` for both kinds of signs; the title says so. mine: of `of_kernel`."""
     import matplotlib.pyplot as plt
 
     drawing, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", sharey=True)

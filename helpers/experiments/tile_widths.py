@@ -1,21 +1,21 @@
 """Which size is best: widths of conv2d_tiled's tiles, and the best configurations of the sweep.
 
-`measure` makes the record "203_tiles". `lanes` counts what a width takes before anything runs, and
-`counters` what the simulator sees. The sweep itself is in `sweep`.
+The widths are timed by the bench, and a student's models are shown beside. The search of Kernel
+Tuner is in `sweep`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers import limits, plotting, reference, tables
-from helpers.bench import results, timing
-from helpers.bench.ratios import Ratio
+from helpers import plotting, tables
+from helpers.bench import results
+from helpers.exercises import cost as cost_model
 from helpers.experiments import sweep, sweep_replay
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -24,164 +24,71 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.checking import Verdict
-    from helpers.simulator import Profile
+    from helpers.bench.times import Times
 
 TILED, BEST, IMAGES = "conv2d_tiled", "conv2d_register_tiled", "conv2d_register_images"
-LAYERS = ("layer 1", "layer 2")
-WIDTHS = (8, 10, 12, 14, 16, 17, 18, 20, 24, 28, 32)  # of tiles and blocks of conv2d_tiled
-BATCH, TOP = 10_000, 3
+LAYERS, SMALL = ("layer 1", "layer 2"), ("layer E1", "layer E2")
+WIDTHS = cost_model.WIDTHS  # of tiles and blocks of conv2d_tiled
+BATCH = 10_000
 SEEDS, TRIES = range(20), 40  # of the replayed searches
 NEAR = 1.05  # a time that is near enough to the best
-WARP = limits.WARP
 
 
-# --------------------------------------------------------------------------------------------------
-# By hand
+Lanes = Callable[[int, int, int], float]  # of an output map's rows and columns, and a width
 
 
-def lanes(out_h: int, out_w: int, width: int) -> int:
-    """Return the lanes of all warps that square tiles of `width` take for one output map.
-
-    A thread computes one output; a block is a tile.
-    """
-    tiles = math.ceil(out_h / width) * math.ceil(out_w / width)
-    return tiles * WARP * math.ceil(width * width / WARP)
-
-
-def lanes_per_output(layer: str, width: int) -> float:
+def lanes_per_output(lanes: Lanes, layer: str, width: int) -> float:
     """Return the lanes that tiles of `width` take for each output of a layer."""
     shape = conv2d.shape_of(layer, 1)
     return lanes(shape.out_h, shape.out_w, width) / (shape.out_h * shape.out_w)
 
 
-def layer_by_tiles(x: np.ndarray, filter: np.ndarray, width: int) -> np.ndarray:
-    """Return y of a layer, computed tile by tile with the reference."""
-    K = filter.shape[2]
-    out_h, out_w = x.shape[2] - K + 1, x.shape[3] - K + 1
-    y = np.full((x.shape[0], filter.shape[0], out_h, out_w), np.nan)
-    for top in range(0, out_h, width):
-        for left in range(0, out_w, width):
-            cells = x[:, :, top : top + width + K - 1, left : left + width + K - 1]
-            y[:, :, top : top + width, left : left + width] = reference.conv2d(cells, filter)
-    return y
-
-
-def lanes_table() -> str:
-    """Return lanes for each output, and tiles of a map, by layer and width."""
+def lanes_table(lanes: Lanes) -> str:
+    """Return tiles of a map, and lanes for each output, by layer and width."""
     rows = []
     for layer in LAYERS:
         shape = conv2d.shape_of(layer, 1)
         tiles = [math.ceil(shape.out_h / w) * math.ceil(shape.out_w / w) for w in WIDTHS]
         rows.append((f"{layer}: tiles of a map", *map(str, tiles)))
-        each = [f"{lanes_per_output(layer, width):.2f}" for width in WIDTHS]
+        each = [f"{lanes_per_output(lanes, layer, width):.2f}" for width in WIDTHS]
         rows.append((f"{layer}: lanes for each output", *each))
     return tables.text(("width of the tiles", *map(str, WIDTHS)), rows)
 
 
-# --------------------------------------------------------------------------------------------------
-# Counting
-
-
-@cache
-def profile(layer: str, width: int) -> Profile:
-    """Run conv2d_tiled with tiles of `width` on one image in the simulator."""
-    spec = conv2d.conv2d_named(TILED).with_tile(width)
-    _, (seen,) = conv2d.simulate(spec, *conv2d.inputs(layer, 1), checks=False)
-    return seen
-
-
-def counters_table() -> str:
-    """Return counters of conv2d_tiled for 32 outputs, by layer and width."""
-    columns = (
-        ("loads of cells from x", "global_load_requests"),
-        ("loads from the tile", "shared_load_requests"),
-        ("wavefronts of these", "shared_load_wavefronts"),
-        ("barriers", "barriers"),
-    )
+def choices_table(cost: Callable[..., float], lanes: Lanes, times: Mapping[str, Times]) -> str:
+    """Return the width that each of two models chooses, and what it loses against the fastest."""
     rows = []
-    for layer in LAYERS:
-        warps = conv2d.shape_of(layer, 1).outputs / WARP
-        for name, counter in columns:
-            counts = (getattr(profile(layer, width), counter) / warps for width in WIDTHS)
-            rows.append((f"{layer}: {name}", *(f"{count:.1f}" for count in counts)))
-    return tables.text(("for 32 outputs; width:", *map(str, WIDTHS)), rows)
+    for layer, timed in times.items():
+        shape, ms = conv2d.shape_of(layer, 1), by_width(timed)
+        fastest = min(ms, key=ms.__getitem__)
+        chosen = {
+            "fewest lanes": min(ms, key=lambda w: lanes(shape.out_h, shape.out_w, w)),
+            "least cost": chosen_width(cost, layer),
+            "fastest": fastest,
+        }
+        for how, width in chosen.items():
+            lost = f"{ms[width] / ms[fastest] - 1:.0%}"
+            rows.append((f"{layer}: {how}", str(width), f"{ms[width]:.3f}", lost))
+    return tables.text(("", "width", "ms", "lost"), rows)
 
 
-# --------------------------------------------------------------------------------------------------
-# Measuring
-
-Timed = tuple[dict[str, Any], Callable[..., None], "Verdict"]
-
-
-def _timed(problem: conv2d.Problem, spec: conv2d.Conv2d, where: Mapping[str, Any]) -> Timed:
-    """Check a kernel and time it; return its row, its launch and its verdict."""
-    run, verdict = sweep.checked(problem, spec, spec.name)
-
-    def launch(stream: Any = None) -> None:
-        run.launch(problem.y, problem.x, problem.filter, stream)
-
-    timed = timing.time_gpu(launch, verdict=verdict, name=spec.name, budget_s=0.15)
-    return {**where, "timing": timed}, launch, verdict
+def chosen_width(cost: Callable[..., float], layer: str) -> int:
+    """Return the width of least cost on a layer."""
+    shape, seen = conv2d.shape_of(layer, 1), cost_model.counted()
+    return min(WIDTHS, key=lambda width: cost(shape, width, seen[layer, width]))
 
 
-def measure() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "203_tiles", measured on the selected GPU.
-
-    For each layer: the kernel that the labs take (rank 0), the sweep's best TOP with their ratio to
-    it, and, for LAYERS, conv2d_tiled by tile_width.
-    """
-    for layer in sweep.SIZES:
-        shape, chosen = conv2d.shape_of(layer, BATCH), conv2d.conv2d_named(BEST)
-        top = best(layer)[:TOP]
-        specs = [sweep.spec_of(one) for one, _ in top]
-        tiled = conv2d.conv2d_named(TILED)
-        tiles = [tiled.with_tile(width) for width in WIDTHS if layer in LAYERS]
-        sweep.build((spec, shape) for spec in (chosen, *specs, *tiles))
-        with conv2d.Problem(shape, *conv2d.inputs(layer, BATCH)) as problem:
-            where: dict[str, Any] = {"series": BEST, "layer": layer}
-            row, fitted, right = _timed(problem, chosen, where | {"rank": 0})
-            yield row
-            for rank, (spec, (one, ms)) in enumerate(zip(specs, top, strict=True), 1):
-                noted = {"rank": rank, "configuration": sweep.label(one), "tuner_ms": ms}
-                row, launch, verdict = _timed(problem, spec, where | noted)
-                pair = timing.compare(
-                    launch,
-                    fitted,
-                    verdicts=(verdict, right),
-                    names=(f"rank {rank}", "chosen"),
-                    budget_s=0.3,
-                )
-                yield {**row, "ratio": pair.ratio, "low": pair.low, "high": pair.high}
-            for width_spec in tiles:
-                where = {"series": TILED, "layer": layer, "tile_width": width_spec.tile[0]}
-                yield _timed(problem, width_spec, where)[0]
+def by_width(times: Times) -> dict[int, float]:
+    """Return the ms of conv2d_tiled by the width of its tiles."""
+    return {dict(one.kernel.settings)["tile_width"]: one.ms for one in times if one.ms}
 
 
 # --------------------------------------------------------------------------------------------------
 # Reading the records
 
 
-def width_times(record: Record) -> dict[tuple[str, int], Mapping[str, Any]]:
-    """Return the rows of conv2d_tiled by layer and width."""
-    rows = (row for row in record.rows() if row["series"] == TILED)
-    return {(row["layer"], row["tile_width"]): row for row in rows}
-
-
-def fastest_width(record: Record, layer: str) -> int:
-    """Return the width that is fastest on a layer."""
-    timed = width_times(record)
-    return min(WIDTHS, key=lambda width: timed[layer, width]["median_ms"])
-
-
-def width_ratio(record: Record, layer: str, width: int, over: int) -> float:
-    """Return the time of one width over that of another."""
-    timed = width_times(record)
-    return timed[layer, width]["median_ms"] / timed[layer, over]["median_ms"]
-
-
-def reported_table(record: Record) -> str:
-    """Return the time with tiles of 20 over that with 16: report C's and ours."""
+def reported_table(times: Mapping[str, Times]) -> str:
+    """Return the time with tiles of 20 over that with 16: report C's and ours, by layer."""
     rows = {
         row["optimization"]: row
         for row in results.reported("course_reports")
@@ -189,8 +96,10 @@ def reported_table(record: Record) -> str:
     }
     swept, plain = rows["sweep (tile 20)"], rows["tiled shared memory"]
     theirs = [f"{swept[key] / plain[key]:.2f}" for key in ("op1_ms", "op2_ms")]
-    ours = [f"{width_ratio(record, layer, 20, 16):.2f}" for layer in LAYERS]
-    lines = [("report C", *theirs), (f"ours, {record.device.name}", *ours)]
+    timed = [by_width(times[layer]) for layer in LAYERS]
+    ours = [f"{ms[20] / ms[16]:.2f}" for ms in timed]
+    gpu = times[LAYERS[0]].record.device.name
+    lines = [("report C", *theirs), (f"ours, {gpu}", *ours)]
     return tables.text(("time of tiles of 20 over tiles of 16", *LAYERS), lines)
 
 
@@ -235,16 +144,6 @@ def space_table() -> str:
             )
         )
     return f"{tables.text(head, rows)}\n{sweep.recorded(LAYERS[0]).caption()}"
-
-
-def sizes_in_space(layer: str) -> str:
-    """Return the values of each size of a layer that has more than one, before restrictions."""
-    words = (
-        f"{name} {', '.join(map(str, values))}"
-        for name, values in zip(sweep.PARAMETERS, sweep.SIZES[layer], strict=False)
-        if len(values) > 1
-    )
-    return f"{layer}: " + "; ".join(words)
 
 
 def expected_tries(layer: str) -> float:
@@ -295,47 +194,36 @@ def searches_table() -> str:
     return tables.text(head, rows)
 
 
-def top_table(record: Record) -> str:
-    """Return the sweep's best configurations, timed again beside the kernel that the labs take.
+def _small_images() -> tuple[Record, dict[tuple[str, str, int], float]]:
+    """The record of the layers of small images, and its ms by kernel, layer and images."""
+    record = results.load(results.MEASURED / "benchmark_tensor.json")
+    return record, {
+        (row["series"], row["layer"], row["batch"]): row["median_ms"]
+        for row in record.rows()
+        if row["series"] in (BEST, IMAGES) and row.get("median_ms")
+    }
 
-    The configurations are those of the record, because a later sweep may have another order.
-    """
-    ranked = {(row["layer"], row["rank"]): row for row in record.rows() if row["series"] == BEST}
-    noted = all("configuration" in row for (_, rank), row in ranked.items() if rank)
-    rows = []
-    for layer in sweep.SIZES:
-        chosen = f"{ranked[layer, 0]['median_ms']:.4f}"
-        rows.append((f"{layer}, the labs' choice", chosen, "", *[""] * (2 * noted)))
-        for rank in range(1, TOP + 1):
-            row = ranked[layer, rank]
-            cells = [f"{row['median_ms']:.4f}", Ratio.of_row(row).words()]
-            cells += [f"{row['tuner_ms']:.4f}", row["configuration"]] if noted else []
-            rows.append((f"{layer}, rank {rank}", *cells))
-    head = (f"{BATCH:,} images, ms", "timed again,\ncold", "beside the labs' choice")
-    if noted:
-        return tables.text((*head, "Kernel Tuner,\nwarm", "configuration"), rows, left=(0, 2, 4))
-    return (
-        f"{tables.text(head, rows, left=(0, 2))}\n"
-        "This record does not note the configurations, nor Kernel Tuner's times of them."
-    )
+
+def images_win() -> str:
+    """Return on which layers conv2d_register_images is the faster one, with BATCH images."""
+    _, ms = _small_images()
+    won = [layer for layer in SMALL if ms[IMAGES, layer, BATCH] < ms[BEST, layer, BATCH]]
+    if len(won) == 1:
+        return f"{won[0]} only"
+    return "both" if won else "neither"
 
 
 def images_table() -> str:
     """Return the recorded times and the blocks of two kernels on the layers of small images."""
-    record = results.load(results.MEASURED / "benchmark_tensor.json")
-    timed = {
-        (row["series"], row["layer"], row["batch"]): row
-        for row in record.rows()
-        if row["series"] in (BEST, IMAGES) and row.get("median_ms")
-    }
+    record, ms = _small_images()
     rows = []
-    for layer in ("layer E1", "layer E2"):
+    for layer in SMALL:
         for batch in (100, 1_000, 10_000):
             shape = conv2d.shape_of(layer, batch)
             cells = []
             for kernel in (BEST, IMAGES):
                 blocks = math.prod(conv2d.conv2d_named(kernel).fitted(shape).grid(shape))
-                cells += [f"{blocks:,}", f"{timed[kernel, layer, batch]['median_ms']:.4f}"]
+                cells += [f"{blocks:,}", f"{ms[kernel, layer, batch]:.4f}"]
             rows.append((layer, f"{batch:,}", *cells))
     head = ("", "images", f"{BEST}:\nblocks", "ms", f"{IMAGES}:\nblocks", "ms")
     return f"{tables.text(head, rows)}\n{record.caption()}"
@@ -374,30 +262,32 @@ def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -
     return figure
 
 
-def widths_figure(record: Record) -> Figure:
-    """Draw conv2d_tiled's time by width, beside what it would be if only lanes counted."""
+def widths_figure(times: Mapping[str, Times], lanes: Lanes) -> Figure:
+    """Draw conv2d_tiled's time by width, beside what it would be if only lanes counted.
+
+    times: of a sweep over WIDTHS, by layer.
+    """
     import matplotlib.pyplot as plt
 
-    timed, places = width_times(record), range(len(WIDTHS))
+    places = range(len(WIDTHS))
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
     for ax, layer in zip(axes, LAYERS, strict=True):
-        rows = [timed[layer, width] for width in WIDTHS]
+        rows, ms = times[layer].rows(), by_width(times[layer])
         middle = np.array([row["median_ms"] for row in rows])
         low, high = (np.array([row[key] for row in rows]) for key in ("low_ms", "high_ms"))
         look: styles.Look = {"color": styles.COLOURS[0], "marker": "o", "capsize": 3}
         ax.errorbar(places, middle, [middle - low, high - middle], label="measured", **look)
-        waste = np.array([lanes_per_output(layer, width) for width in WIDTHS])
+        waste = np.array([lanes_per_output(lanes, layer, width) for width in WIDTHS])
         at = WIDTHS.index(16)
         look = {"color": styles.COLOURS[1], "marker": "s", "markerfacecolor": "white"}
-        label = "if only lanes counted (equal at 16)"
+        label = "if only your lanes counted (equal at 16)"
         ax.plot(places, waste * middle[at] / waste[at], linestyle=":", label=label, **look)
-        ratio = width_ratio(record, layer, 20, 16)
-        first = fastest_width(record, layer)
+        first, ratio = min(ms, key=ms.__getitem__), ms[20] / ms[16]
         plotting.style(ax, f"{layer}: {first} is fastest; 20 takes {ratio:.2f} times as long as 16")
         ax.set(xlabel="width of tile and block", ylabel=f"{TILED} (ms)", ylim=(0, None))
         ax.set_xticks(places, list(map(str, WIDTHS)))
     axes[0].legend(frameon=False, loc="lower right")
-    plotting.caption(axes[0], record)
+    plotting.caption(axes[0], times[LAYERS[0]].record)
     return figure
 
 

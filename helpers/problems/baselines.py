@@ -343,16 +343,18 @@ def built_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> Path:
     return toolchain.shared_library(name, text, _flags(flags))
 
 
-def conv1d_from_cpp(text: str, *, function: str = "conv1d", guarded: bool = False) -> Baseline:
+def conv1d_from_cpp(
+    text: str, *, function: str = "conv1d", guarded: bool = False, flags: tuple[str, ...] = ()
+) -> Baseline:
     """Return a `Baseline` of your own C++, without a comparison with the oracle.
 
     text: defines `extern "C" void conv1d(float* P, const float* N, const float* filter, long long
     n, long long width)`. guarded: N and filter get 64 cells of NaN on both sides, so that a read
     outside them shows in P, and a write outside P raises IndexError. This costs copies: do not use
-    it for timing. Raises toolchain.CompileFailed, and LookupError if `text` does not define
-    `function`.
+    it for timing. flags: those of `load_cpp`. Raises toolchain.CompileFailed, and LookupError if
+    `text` does not define `function`.
     """
-    library = load_cpp("yours", text)
+    library = load_cpp("yours", text, flags)
     if not hasattr(library, function):
         raise LookupError(
             f'the C++ text defines no function {function!r}; expected '

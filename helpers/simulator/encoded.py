@@ -45,6 +45,11 @@ from .toolchain import CompileFailed
 _NOTES = "notes"
 _SHARED_SPACE = 2  # StateSpace in machine/program.h
 _ASSERTFAIL = -1 - BUILTINS.index("__assertfail")  # target of a call of it
+# Functions of the runtime, as a source calls them: by the targets of their calls.
+_RUNTIME = {
+    -1 - BUILTINS.index(name): words
+    for name, words in (("vprintf", "printf"), ("malloc", "malloc or new"), ("free", "free"))
+}
 # Features of a source that the machine does not have: a part of their names in PTX, their names in
 # the source, and what to do instead.
 _MEANINGS = (
@@ -289,3 +294,14 @@ def sees_the_order_of_blocks(program: Program) -> bool:
     system = (target < 0) & (target != np.iinfo(np.int32).min) & (target != _ASSERTFAIL)
     calls = (operation == ids.get("call", -1)) & system
     return bool(fences.any() or calls.any())
+
+
+def calls_of_the_runtime(program: Program) -> dict[int, str]:
+    """Returns the calls of functions that move data of their own, such as printf: the index of the
+    instruction, and the name of the function.
+    """
+    is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)
+    targets = program.instructions["target"].tolist()
+    return {
+        int(pc): _RUNTIME[targets[pc]] for pc in np.flatnonzero(is_call) if targets[pc] in _RUNTIME
+    }

@@ -33,6 +33,7 @@ MACHINE = Path(__file__).parent / "machine"
 _FLAGS = (
     "-O3",
     "-Wall",
+    "-Wno-psabi",
     "-fno-strict-aliasing",
     "-ffp-contract=off",
     "-fno-math-errno",

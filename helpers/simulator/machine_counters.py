@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from . import instructions
+from . import encoded, instructions
 from .bounds import Counts
 from .launch import LaunchReport
 from .library import Site
@@ -65,7 +65,7 @@ def profile_of(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
         report.blocks, lines,
         _requests(report.watched, reader), report.seconds, control,
-        operations,
+        operations, runtime_calls=_runtime_calls(report, reader),
     )  # fmt: skip
     if not len(report.executed) or not report.completed:
         return profile
@@ -115,6 +115,17 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
         LineControl(line, reader.text(line), kind, *row)
         for (line, kind), row in sorted(rows.items())
     )
+
+
+def _runtime_calls(report: LaunchReport, reader: _Reader) -> dict[str, tuple[int, ...]]:
+    """Returns the lines of the calls that the launch has executed, by the function's name."""
+    lines: dict[str, set[int]] = {}
+    if not len(report.executed):  # the rehearsal stopped the launch
+        return {}
+    for pc, name in encoded.calls_of_the_runtime(reader.kernel.counted).items():
+        if report.executed[pc]:
+            lines.setdefault(name, set()).add(reader.line(pc))
+    return {name: tuple(sorted(found)) for name, found in lines.items()}
 
 
 def _requests(watched: np.ndarray, reader: _Reader) -> Requests:

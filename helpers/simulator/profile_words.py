@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .architecture import SECTOR_BYTES
 from .traffic import LineControl, LineTraffic, by_array, total_of
@@ -29,8 +29,12 @@ def _of_local_memory(lines: Sequence[LineTraffic]) -> Iterable[str]:
         )
 
 
-def sentences(lines: Sequence[LineTraffic], control: Sequence[LineControl]) -> Iterable[str]:
-    """Yield the sentences on a launch with these rows of counters."""
+def sentences(
+    lines: Sequence[LineTraffic],
+    control: Sequence[LineControl],
+    runtime_calls: Mapping[str, Sequence[int]],
+) -> Iterable[str]:
+    """Yield sentences on a launch with these rows of counters. runtime_calls: as in Profile."""
     for access in ("load", "store", "atomic"):
         rows = [row for row in lines if row.space == "global" and row.access == access]
         if total := total_of(rows, "sectors"):
@@ -58,6 +62,7 @@ def sentences(lines: Sequence[LineTraffic], control: Sequence[LineControl]) -> I
             "are equal, so this is no race"
         )
     yield from _of_control(control)
+    yield from _of_the_runtime(runtime_calls)
 
 
 def _busiest_line(rows: list[LineTraffic], counter: str) -> list[LineTraffic]:
@@ -100,6 +105,15 @@ def _of_control(control: Sequence[LineControl]) -> Iterable[str]:
         yield (
             f"line {worst.line} parts the lanes of a warp {worst.count:,} times; "
             f"{worst.lanes / worst.count:.3g} wait each time"
+        )
+
+
+def _of_the_runtime(calls: Mapping[str, Sequence[int]]) -> Iterable[str]:
+    if calls:
+        where = " and ".join(f"{name} ({_listed(lines)})" for name, lines in calls.items())
+        yield (
+            f"the kernel calls {where}: what CUDA's runtime loads and stores for these calls is "
+            "not counted here, but Nsight Compute counts it"
         )
 
 

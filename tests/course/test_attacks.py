@@ -321,14 +321,14 @@ def test_a_patched_checker_patches_itself_only(level, machine):
         "def cost(*a): return 0\n"
     )
     benches = Benches(level, machine, LIMITS)
-    result = judge.grade("tile_width_cost", text, 11, benches)
+    result = judge.grade("cost", text, 11, benches)
     assert (result["status"], result["points"]) in (("crash", 0.0), ("wrong", 0.0))
 
 
 def test_an_answer_of_numbers_that_are_none(level, machine):
     benches = Benches(level, machine, LIMITS)
     for value in ("float('nan')", "float('inf')", "a[1] * float('nan')"):
-        result = judge.grade("tile_width_cost", f"def cost(*a): return {value}", 11, benches)
+        result = judge.grade("cost", f"def cost(*a): return {value}", 11, benches)
         assert result["status"] == "wrong", value
 
 

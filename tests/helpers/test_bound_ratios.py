@@ -20,7 +20,7 @@ AGAIN = (
     ("benchmark_conv1d", "conv1d_vector", "n = 1,000,000,000, width 31"),
     ("benchmark_conv2d", "conv2d_register_tiled", "layer 2, 10,000 images"),
     ("303_wmma", "conv2d_wmma", "layer 2, 10,000 images, half"),
-    ("305_fastest", "conv2d_mma_quads", "layer 1, 10,000 images, halves"),
+    ("305_fastest", "conv2d_mma_quads", "layer 1, 10,000 images, split halves"),
     ("501_lenet", "lenet_pool", "pool 1, 10,000 images, apart"),
 )
 

@@ -1,7 +1,5 @@
 """The measurements of the lab on CPU baselines: what their records say, and their figures."""
 
-import dataclasses
-
 import pytest
 
 from helpers import device
@@ -16,25 +14,34 @@ def network():
     return results.load(results.MEASURED / "400_mlp.json")
 
 
+RIGHT = """
+using Index = long long;
+extern "C" void conv1d(float* P, const float* N, const float* filter, Index n, Index width) {
+    for (Index i = 0; i < n; ++i) {
+        P[i] = 0;
+        for (long long j = 0; j < width; ++j) {
+            const long long cell = i + j - width / 2;
+            if (0 <= cell && cell < n) P[i] += N[cell] * filter[j];
+        }
+    }
+}
+"""
+
+
 def test_every_program_is_measured_here_and_stands_beside_the_record():
     record = results.load(results.MEASURED / "400_conv1d_baselines.json")
-    lines = cpu_programs.here_table(record, budget_s=0.01).splitlines()
-    assert len(lines) == 2 + len(baselines.conv1d())
-    for line in lines[2:]:
-        here, speedup, there = map(float, line.split()[-3:])
-        assert here > 0
-        assert speedup > 0
-        assert there > 0
-
-
-def test_the_table_names_the_programs_of_this_machine_not_those_of_the_record():
-    record = results.load(results.MEASURED / "400_conv1d_baselines.json")
-    elsewhere = tuple(
-        dataclasses.replace(m, series="C++, 999 cores (OpenMP)") for m in record.measurements
-    )
-    table = cpu_programs.here_table(dataclasses.replace(record, measurements=elsewhere), 0.01)
-    assert "999" not in table
-    assert baselines.conv1d()["all_cores"].name in table
+    mine = {"right": RIGHT, "wrong": RIGHT.replace("width / 2", "width"), "no C++": "float"}
+    here = cpu_programs.here(mine, budget_s=0.01)
+    programs = baselines.conv1d()
+    assert list(here) == [*programs, *mine]
+    assert [here[name].ms is None for name in mine] == [False, True, True]
+    lines = cpu_programs.here_table(here, record).splitlines()
+    assert len(lines) == 2 + len(here) + 2
+    assert [line.split()[-1] for line in lines[2:4]] == ["-", record.sources["conv1d.cpp"][:8]]
+    assert lines[-4].startswith("yours: not yet") and "-O3" in lines[-2] and "-O3" in lines[-1]
+    for line, one in zip(lines[2:], programs.values(), strict=False):
+        assert line.startswith(one.name)
+        assert all(float(number) > 0 for number in line.split()[-4:-1])
 
 
 def test_a_row_names_source_compiler_and_flags():

@@ -264,5 +264,5 @@ def test_a_text_that_is_put_together_does_not_pass_unseen(shell):
 
 
 def test_the_stub_of_python_is_not_begun(shell):
-    one = exercises.find("tile_width_cost")
-    assert python_check(shell, "tile_width_cost", one.stub).status == "not_begun"
+    one = exercises.find("cost")
+    assert python_check(shell, "cost", one.stub).status == "not_begun"

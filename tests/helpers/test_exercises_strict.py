@@ -53,6 +53,7 @@ def test_a_kernel_for_small_sizes_alone_does_not_pass(one):
     assert one.judge(with_first_line(one, f"if ({blocks} * {threads} < 1u) return;")).passed
     guard = {
         "turned_tiles": "if (n > 32767) return;",  # four blocks, whatever n is
+        "copy_in_flight": "if (n > 32767) return;",  # six blocks
         "conv2d_patch": "if (4 * (H - 6) * (W - 6) > 32767) return;",  # eight outputs a thread
         "conv2d_register_2d": "if ((HEIGHT - 6) * (WIDTH - 6) > 32767) return;",  # eight a thread
         "conv2d_tensor": "if (gridDim.z * OUTPUT_MAPS * OUTPUTS > 32767u) return;",  # 256 threads

@@ -29,7 +29,7 @@ def test_the_record_has_every_launch(record):
 def test_issue_slots_account_for_the_time_of_the_pairs(record, layer):
     (measured,) = (
         row["ratio"]
-        for row in results.load(results.MEASURED / "300_half.json").rows()
+        for row in results.load(results.MEASURED / "300_deeper.json").rows()
         if row["series"] == "ratio"
         and (row["kernel"], row["layer"]) == (half_counters.PAIRS, layer)
         and row["part"] == "convolution"

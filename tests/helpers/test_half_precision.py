@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
-from helpers.bench import results
+from helpers.bench import old_records, results
 from helpers.experiments import half_instructions, half_precision, loop_code
-from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PAIRS, PATCH
+from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PATCH
 from helpers.problems import conv2d, precision
 from helpers.simulator.bounds import machine_code
 from helpers.simulator.listing import Instruction
@@ -44,7 +42,7 @@ def multiplies(one: Instruction) -> bool:
 
 @pytest.fixture(scope="module")
 def times() -> results.Record:
-    return results.load(results.MEASURED / "300_half.json")
+    return results.load(results.MEASURED / "300_deeper.json")
 
 
 def test_a_turn_skips_blocks_with_more_products_than_it_executes():
@@ -109,47 +107,16 @@ def test_each_kernel_passes_its_own_check_and_none_of_a_higher_precision():
     assert not half_precision.keeps(np.zeros_like(y), x, filter, promises[-1])
 
 
-def test_a_broken_kernel_is_told_and_a_right_one_passes():
-    assert half_precision.broken(HALF).startswith("PASS conv2d_half")
-    wrong = half_precision.broken(PAIRS, ("m % 2 ? two.y : two.x", "m % 2 ? two.x : two.y"))
-    assert wrong.startswith("FAIL conv2d_half2")
-    assert wrong.endswith("findings: 0")
-    with pytest.raises(ValueError, match="no 'sum -= '"):
-        half_precision.broken(HALF, ("sum -= ", "sum += "))
-
-
-def test_titles_follow_the_record(times):
-    around_one = {"low": 0.9, "ratio": 1.0, "high": 1.1}
-    changed = dataclasses.replace(
-        times,
-        measurements=tuple(
-            dataclasses.replace(one, parameters=one.parameters | around_one)
-            if one.parameters.get("kernel") == INSIDE else one
-            for one in times.measurements
-        ),
-    )  # fmt: skip
-    assert "no measurable difference" in _titles(changed)[0]
-    assert "no measurable difference" not in _titles(times)[0]
-
-
-def _titles(record: results.Record) -> list[str]:
-    from matplotlib import pyplot as plt
-
-    figure = half_precision.time_figure(record)
-    titles = [ax.get_title(loc="left") for ax in figure.axes]
-    plt.close(figure)
-    return titles
-
-
-def test_a_comparison_or_a_count_that_is_not_recorded_is_refused(times):
+def test_a_comparison_that_is_not_recorded_is_refused(times):
     with pytest.raises(ValueError, match="does not compare"):
         half_precision.ratio_row(times, HALF, "conversion", "layer 1")
-    with pytest.raises(ValueError, match="no accuracy"):
-        half_precision.right_answers(times, BASIC, 77)
 
 
-def test_right_answers_are_those_of_the_last_network(times):
-    right, name = half_precision.right_answers(times, BASIC)
-    rows = [row for row in times.rows() if row["series"] == "accuracy" and row["with"] == BASIC]
-    assert (right, name) == (rows[-1]["right"], rows[-1]["network"])
-    assert f"{right / half_precision.BATCH:.4f}" in half_precision.accuracy_table(times)
+def test_an_earlier_row_of_a_part_is_a_series_of_its_own():
+    row = {"series": "ratio", "kernel": HALF, "over": BASIC, "ratio": 1.1}
+    whole = old_records.comparable("300_half", row | {"part": "whole"})
+    assert (whole["series"], whole["over"]) == (HALF, BASIC) and "part" not in whole
+    alone = old_records.comparable("300_half", row | {"part": "convolution"})
+    assert alone["series"] == f"{HALF}, convolution"
+    time = {"series": HALF, "part": "conversion"}
+    assert old_records.comparable("300_half", time)["series"] == f"{HALF}, conversion"

@@ -4,10 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels
+from helpers import bench, checking, device, kernels
 from helpers.bench import results, sampling, timing
 from helpers.experiments import copies, split_error
-from helpers.problems import copies as problem_copies
 from helpers.problems.tensor_product import Split
 
 
@@ -49,76 +48,47 @@ def record_of(rows: list[dict], name: str) -> results.Record:
     )
 
 
-def test_a_wrong_copy_is_not_timed(clock, monkeypatch):
-    right = kernels.source
-    wrong = {"copy_bulk": right("copy_bulk").replace("cells[o + j]", "cells[o]")}
-    monkeypatch.setattr(kernels, "source", lambda name: wrong.get(name) or right(name))
-    with pytest.raises(checking.CheckError, match="copy_bulk"):
-        list(copies.measure((3,), (64,), (1,), n=4000))
-
-
-def test_what_a_ratio_says():
-    assert copies.verdict({"low": 0.9, "high": 0.99}) == "faster"
-    assert copies.verdict({"low": 1.01, "high": 1.2}) == "slower"
-    assert copies.verdict({"low": 0.99, "high": 1.01}) == "no measurable difference"
-
-
-def test_copies_are_checked_and_timed_and_figures_say_what_they_show(clock):
-    rows = list(copies.measure((3, 5), (64,), (1, 2), n=4000))
-    series = ["copy_async", "copy_plain", "ratio", "copy_bulk", "ratio", copies.FIRST, "ratio"]
-    assert [row["series"] for row in rows] == 4 * series
-    data = record_of(rows, copies.NAME)
-    assert copies.ratios(data, "copy_bulk", 64, 2)[5]["ratio"] == 2.0
-    assert copies.flights(data, "copy_async", 3) == [(256, 16_000 / 2e-3), (512, 16_000 / 2e-3)]
-    panels = copies.figure(data, 64)
-    assert "200 to 200 % of the plain copy's time with 1 block" in panels.get_suptitle()
-    assert len(panels.axes) == 2 and len(panels.axes[0].lines) == 3
-    waits = results.load(results.MEASURED / "106_waiting.json")
-    (ax,) = copies.flight_figure(data, waits).axes
-    assert "One to two tiles of 0 KiB" in ax.get_title(loc="left")
+def test_copies_are_checked_on_the_device_and_drawn_by_their_bytes_in_flight(clock):
+    line = bench.copies(4000, 3, 2, tile=64)
+    with line.on_device() as there:
+        assert there.ready("copy_async").registers > 0
+        wrong = line.kernel("copy_bulk").changed("cells[o + j]", "cells[o]", label="wrong")
+        with pytest.raises(bench.NotReadyError):
+            there.ready(wrong)
+        there.poison()
+        with pytest.raises(checking.CheckError, match="or are NaN"):
+            there.verdict(line.kernel("copy_plain"))
+    data, waits = results.recall("302_copies"), results.recall("106_waiting")
+    (drawn,) = copies.flight_figure(data, waits).axes
+    assert "One to two tiles of 4 KiB" in drawn.get_title(loc="left")
     # A block asks for its next tile before it waits for this one: one or two are under way.
-    drawn = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
-    drawn = [ends for ends in drawn if ends[0] > 0]
+    ends = [line.get_xdata() for line in drawn.lines if len(line.get_xdata()) == 2]
+    ends = [pair for pair in ends if pair[0] > 0]
     sizes = [size / 1024 for name in copies.NAMES[1:] for size, _ in copies.flights(data, name, 3)]
-    assert [tuple(ends) for ends in drawn] == [(size, 2 * size) for size in sizes]
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels[1:] == [f"one to two tiles of {name}" for name in copies.NAMES[1:]]
+    assert len(sizes) > 4 and [tuple(pair) for pair in ends] == [(s, 2 * s) for s in sizes]
     in_turns, at_once = copies.turns_figure().axes
     assert len(in_turns.patches) == len(at_once.patches) == 8
     plt.close("all")
 
 
 def test_loads_first_changes_the_source_and_stays_right():
-    N = np.random.default_rng(1).random(2048, dtype=np.float32)
-    filter = np.float32([1, 2, 3])
-    spec = problem_copies.Copies("copy_plain", tile=512, threads=64)
-    changed = copies.instead(copies.FIRST)
-    assert changed["copy_plain"][1] != kernels.source("copy_plain")
-    assert copies.instead("copy_plain") is None
-    P, *_ = problem_copies.simulate(spec, N, filter, 2, instead=changed)
-    np.testing.assert_allclose(P, problem_copies.reference(N, filter), rtol=1e-6)
+    line = bench.copies(4000, 3, tile=512)
+    first = line.kernel("copy_plain").changed(copies.LOADS_FIRST, label="loads first")
+    assert first.source != kernels.source("copy_plain") and line.check(first)
 
 
-def test_the_table_of_ratios_has_both_tiles_and_says_what_an_interval_says():
-    def row(name: str, tile: int, blocks: int, ratio: float) -> dict:
-        common = {"n": 100, "filter_width": 15, "tile": tile, "blocks": blocks, "kernel": name}
-        interval = {"ratio": ratio, "low": ratio - 0.01, "high": ratio + 0.01}
-        return {"series": "ratio", **common, **interval, "timing": None}
-
-    rows = [
-        row("copy_async", 1024, 1, 0.5), row("copy_bulk", 4096, 4, 1.005),
-        row(copies.FIRST, 1024, 1, 0.8), row("copy_bulk", 4096, 2, 0.7),
-    ]  # fmt: skip
-    lines = copies.ratio_table(record_of(rows, copies.NAME)).splitlines()[2:]
-    assert [line.split()[0] for line in lines] == ["copy_async", "copy_bulk", "copy_plain,"]
-    assert lines[0].endswith("faster") and lines[1].endswith("no measurable difference")
-    assert "80.0 %" in lines[2]
-
-
-def test_configurations_fit_a_multiprocessor():
-    cases = list(copies.configurations((3,), (1024, 4096), (1, 2, 4, 8, 16)))
-    assert (3, 1024, 8) in cases and (3, 4096, 4) in cases
-    assert not [case for case in cases if case[1:] in ((1024, 16), (4096, 8))]
+def test_the_times_of_copies_are_those_of_their_tile_and_blocks():
+    ratios = {
+        (tile, blocks): bench.copies(10**8, 15, blocks, tile=tile)
+        .compare("copy_plain", "copy_bulk", record="302_copies")
+        .ratio("copy_bulk")
+        .value
+        for tile in (1024, 4096)
+        for blocks in (1, 4)
+    }
+    rows = results.recall("302_copies").select(series="copy_bulk", filter_width=15)
+    recorded = {(row["tile"], row["blocks"]): row["ratio"] for row in rows if row.get("ratio")}
+    assert len(set(ratios.values())) == 4 and ratios.items() <= recorded.items()
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import dataclasses
 import matplotlib.pyplot as plt
 import pytest
 
+from helpers import exercises
 from helpers.bench import results
 from helpers.bench.results import Measurement, Record
 from helpers.experiments import issue_orders, overlap
@@ -113,3 +114,30 @@ def test_bars_begin_at_zero(record, close_figures):
     for ax in overlap.end_to_end_figure(record).axes:
         assert ax.get_xscale() == "linear"
         assert ax.get_xlim()[0] == 0
+
+
+def test_an_order_that_enqueues_nothing_is_not_there_yet(close_figures):
+    cases = {
+        "ours": issue_orders.tried(streams.depth_first),
+        "yours": issue_orders.tried(lambda pipe: pipe.streams(2)),
+    }
+    assert cases["ours"].steps == 8 and cases["yours"] is None
+    ours, yours = issue_orders.order_figure(cases).axes
+    assert "ours: 8 steps" in ours.get_title(loc="left")
+    assert yours.get_title(loc="left") == "yours: not yet" and not yours.patches
+
+
+def test_an_order_of_a_student_has_a_name_and_no_bar_before_it_is_timed(record, close_figures):
+    exercise = exercises.find("in_turn")
+    assert overlap.yours(streams.depth_first, exercise) == "yours: not yet"
+    exercise.check(streams.depth_first)
+    assert overlap.yours(streams.depth_first, exercise) == "yours: not timed here"
+    (ax,) = overlap.end_to_end_figure(record, "yours: not yet", layers=("layer 1",)).axes
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names[-1] == "yours: not yet" and len(ax.patches) == len(names) - 1
+
+
+def test_the_bar_of_a_student_is_the_time_of_the_order(record, close_figures):
+    row = {"median_ms": 33.0, "low_ms": 32.0, "high_ms": 34.0}
+    (ax,) = overlap.end_to_end_figure(record, row, layers=("layer 1",)).axes
+    assert ax.patches[-1].get_width() == 33

@@ -1,23 +1,26 @@
-"""Widths of tiles: lanes, counters, searches, and what is read off the records."""
+"""Widths of tiles: lanes, models, searches, and what is read off the records."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
+import itertools
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import reference
-from helpers.bench import results
+from helpers import bench, exercises
+from helpers.bench.times import Times
+from helpers.exercises import fits as fits_exercise
 from helpers.experiments import sweep, sweep_replay, tile_widths
 from helpers.experiments.tile_widths import BEST, LAYERS, TILED, WIDTHS
 
 
 @pytest.fixture(scope="module")
-def times() -> results.Record:
-    return results.load(results.MEASURED / "203_tiles.json")
+def times() -> dict[str, Times]:
+    return {
+        name: bench.layer(name, images=10_000).sweep(TILED, TILE_WIDTH=WIDTHS, record="203_tiles")
+        for name in LAYERS
+    }
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,52 +33,45 @@ def few_searches():
     tile_widths.searches.cache_clear()
 
 
-def with_rows(record: results.Record, change) -> results.Record:
-    """The record with the parameters of each measurement changed by a function."""
-    changed = tuple(
-        dataclasses.replace(one, parameters={**one.parameters, **change(one)})
-        for one in record.measurements
-    )
-    return dataclasses.replace(record, measurements=changed)
-
-
-@pytest.mark.parametrize(("width", "lanes"), [(2, 288), (3, 128), (4, 128), (5, 32)])
-def test_lanes_are_those_of_whole_warps(width, lanes):
-    assert tile_widths.lanes(5, 5, width) == lanes
+def lanes(out_h: int, out_w: int, width: int) -> int:
+    return exercises.find("lanes").bound(exercises.find("lanes").solution)(out_h, out_w, width)
 
 
 def test_lanes_for_an_output_are_1_where_tiles_divide_the_map():
-    assert tile_widths.lanes_per_output("layer 1", 16) == 1
-    assert tile_widths.lanes_per_output("layer 2", 16) == 48 * 48 / 34**2
-    assert tile_widths.lanes_per_output("layer 2", 17) == 4 * 320 / 34**2
+    assert tile_widths.lanes_per_output(lanes, "layer 1", 16) == 1
+    assert tile_widths.lanes_per_output(lanes, "layer 2", 16) == 48 * 48 / 34**2
+    assert tile_widths.lanes_per_output(lanes, "layer 2", 17) == 4 * 320 / 34**2
+    table = tile_widths.lanes_table(lanes)
+    assert table.splitlines()[-1].split()[-6:] == ["1.11", "1.22", "1.44", "1.99", "2.77", "3.54"]
 
 
-@pytest.mark.parametrize("width", [1, 3, 4, 7])
-def test_a_layer_is_the_same_tile_by_tile(width):
-    rng = np.random.default_rng(14)
-    x = rng.integers(-9, 10, (2, 3, 8, 11)).astype(float)
-    weights = rng.integers(-9, 10, (2, 3, 3, 3)).astype(float)
-    by_tiles = tile_widths.layer_by_tiles(x, weights, width)
-    assert (by_tiles == reference.conv2d(x, weights)).all()
+def test_a_models_choice_and_its_loss_are_shown(times):
+    def wide(shape, width, seen):
+        return -width
+
+    assert tile_widths.chosen_width(wide, "layer 1") == 32
+    ms = tile_widths.by_width(times["layer 2"])
+    lines = tile_widths.choices_table(wide, lanes, times).splitlines()
+    assert lines[4].split()[-3:] == ["17", f"{ms[17]:.3f}", "0%"]
+    assert lines[5].split()[-3:] == ["32", f"{ms[32]:.3f}", f"{ms[32] / min(ms.values()) - 1:.0%}"]
+    assert tile_widths.reported_table(times).split()[-1] == f"{ms[20] / ms[16]:.2f}"
 
 
-def test_idle_warps_make_no_loads_from_the_tile(monkeypatch):
-    monkeypatch.setattr(tile_widths, "WIDTHS", (16, 17))
-    shape_outputs = 16 * 34 * 34
-    each = tile_widths.profile("layer 2", 16).shared_load_requests / (shape_outputs / 32)
-    assert each < 4 * 49 * tile_widths.lanes_per_output("layer 2", 16)
-    table = tile_widths.counters_table()
-    assert f"{each:.1f}" in table and table.count("barriers") == len(LAYERS)
+def test_the_tuners_best_are_kernels_of_the_bench_in_an_earlier_record():
+    layer = bench.layer("layer 2", images=10_000)
+    one, _ = tile_widths.best("layer 2")[0]
+    kernel = layer.kernel(sweep.spec_of(one), label=sweep.label(one))
+    times = layer.compare(BEST, kernel, record="203_tiles")
+    assert times.ratio(sweep.label(one)).words() == "no measurable difference"
 
 
-def test_the_fastest_width_is_read_from_the_record(times):
-    first = tile_widths.fastest_width(times, "layer 2")
-    rows = tile_widths.width_times(times)
-    assert all(
-        rows["layer 2", first]["median_ms"] <= rows["layer 2", w]["median_ms"] for w in WIDTHS
-    )
-    ratio = tile_widths.width_ratio(times, "layer 2", 20, 16)
-    assert f"{ratio:.2f}" in tile_widths.reported_table(times)
+def test_the_rules_of_the_exercise_are_those_of_the_sweep():
+    one = exercises.find("fits")
+    fits = one.bound(one.solution)
+    for name, layer in fits_exercise.LAYERS.items():
+        products = itertools.product(*sweep.SIZES[name])
+        kept = {sizes for sizes in products if fits(*sizes[:5], *layer)}
+        assert kept == {one[:8] for one in sweep.space(name)}
 
 
 def test_a_random_search_needs_as_many_tries_as_a_shuffle():
@@ -97,57 +93,22 @@ def test_searches_are_counted_where_they_arrive():
         assert f"{arrived} of {len(tries)}" in tile_widths.searches_table()
 
 
-def test_configurations_are_those_of_the_record_and_of_no_later_sweep(times):
-    ranked = with_rows(
-        times,
-        lambda one: {"configuration": "patch 1x1x1", "tuner_ms": 9.5} if one.series == BEST else {},
-    )
-    table = tile_widths.top_table(ranked)
-    assert table.count("patch 1x1x1") == table.count("9.5000") == 4 * tile_widths.TOP
-    without = dataclasses.replace(
-        times,
-        measurements=tuple(
-            dataclasses.replace(
-                one,
-                parameters={
-                    key: value
-                    for key, value in one.parameters.items()
-                    if key not in ("configuration", "tuner_ms")
-                },
-            )
-            for one in times.measurements
-        ),
-    )
-    table = tile_widths.top_table(without)
-    assert "does not note the configurations" in table and "Kernel Tuner,\n" not in table
-    assert table.count("rank ") == 4 * tile_widths.TOP
-
-
 def test_tables_have_a_row_for_each_layer():
     assert all(f"\n{layer} " in tile_widths.space_table() for layer in sweep.SIZES)
-    assert "unroll 1, 7" in tile_widths.sizes_in_space("layer 1")
-    products = math.prod(
-        words.count(",") + 1 for words in tile_widths.sizes_in_space("layer 2").split(";")
-    )
-    assert f" {products} " in next(
-        line for line in tile_widths.space_table().splitlines() if line.startswith("layer 2")
-    )
     lines = [line for line in tile_widths.images_table().splitlines() if "layer E" in line]
     assert len(lines) == 6
     blocks = {(line.split()[1], line.split()[2]): line.split()[3] for line in lines}
     assert blocks["E2", "100"] == "17"  # six images share a block
 
 
+def test_small_images_have_a_kernel_that_wins_where_the_record_says():
+    assert tile_widths.images_win() == "layer E2 only"
+
+
 def test_figures_say_what_the_records_hold(times):
-    figure = tile_widths.widths_figure(times)
+    figure = tile_widths.widths_figure(times, lanes)
     title = figure.axes[1].get_title(loc="left")
-    assert title.startswith(f"layer 2: {tile_widths.fastest_width(times, 'layer 2')} is fastest")
-    is_17 = [
-        one.series == TILED and one.parameters["tile_width"] == 17 for one in times.measurements
-    ]
-    some = tuple(one for one, out in zip(times.measurements, is_17, strict=True) if not out)
-    with pytest.raises(KeyError):
-        tile_widths.widths_figure(dataclasses.replace(times, measurements=some))
+    assert title.startswith("layer 2: 17 is fastest")
     assert "28%" in tile_widths.cover_figure().axes[2].get_title(loc="left")
     assert "as long as" in tile_widths.sums_figure().axes[0].get_title(loc="left")
     assert "(random)" in tile_widths.searches_figure().axes[0].get_title(loc="left")

@@ -216,9 +216,9 @@ def test_the_cell_of_an_exercise_is_known_by_its_text(name):
 def test_the_page_gets_what_it_asks_for():
     sent = []
     comm = SimpleNamespace(send=sent.append, close=lambda: sent.append("closed"))
-    asked = ["squares", "none_of_ours", "103", "squares", "102"]
+    asked = ["squares", "none_of_ours", "103", "squares", "conv1d_edge"]
     gaps._answer(comm, {"content": {"data": {"asked": asked}}})
-    titles = [exercises.find(name).title for name in ("squares", "102")]
+    titles = [exercises.find(name).title for name in ("squares", "conv1d_edge")]
     assert [gap["title"] for gap in sent[0]["gaps"]] == titles and sent[1:] == ["closed"]
     gaps._answer(comm, {"content": {"data": {}}})
     assert sent[2] == {"gaps": []}

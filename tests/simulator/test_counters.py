@@ -767,6 +767,32 @@ def test_a_sample_is_said_in_text_and_html_and_dictionary():
     assert not profile("y[threadIdx.x] = 1;").sampled
 
 
+RUNTIME_CALLS = {
+    'y[threadIdx.x] = x[threadIdx.x];\nprintf("%f", x[0]);': "printf (line 5)",
+    "int* p = new int[2];\np[0] = 1;\ny[threadIdx.x] = p[0];\ndelete[] p;": (
+        "malloc or new (line 4) and free (line 7)"
+    ),
+}
+
+
+@pytest.mark.parametrize("body", RUNTIME_CALLS)
+def test_traffic_of_the_runtime_is_said_not_to_be_counted(body):
+    (said,) = (one for one in profile(body).sentences() if "runtime" in one)
+    assert RUNTIME_CALLS[body] in said and "not counted" in said
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y[threadIdx.x] = x[threadIdx.x];",
+        'y[threadIdx.x] = x[threadIdx.x];\nif (x[0] < -1e9f) printf("never");',
+        "assert(x[0] < 1e9f);\ny[threadIdx.x] = x[threadIdx.x];",
+    ],
+)
+def test_nothing_is_said_of_a_runtime_that_the_launch_does_not_call(body):
+    assert not any("runtime" in one for one in profile(body).sentences())
+
+
 RACE = "__shared__ float cells[32];\ncells[threadIdx.x] = x[threadIdx.x + AT];\n"
 RACE += "y[threadIdx.x] = cells[threadIdx.x ^ 1];"
 

@@ -72,6 +72,7 @@ def with_weights(*factors: float):
 EXERCISE = Exercise(
     name="conv1d_symmetric",
     lab="102_conv1d_constant_memory",
+    place=2,
     title="One weight for two cells of a symmetric filter",
     folder=Path(__file__).parent,
     cases=cases,

@@ -7,14 +7,12 @@ Capability").
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from helpers import limits
-from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.exercises import numbers
 
 MOST_WARPS, MOST_BLOCKS, QUARTERS = 64, 32, 4
 REGISTER_UNIT = 8  # registers of a thread are rounded up to a multiple of this
@@ -46,7 +44,7 @@ def reference(threads: int, registers: int, shared_bytes: int) -> int:
     return warps * min(MOST_BLOCKS, MOST_WARPS // warps, by_registers // warps, by_shared)
 
 
-def cases(seed: int) -> list[tuple[int, int, int]]:
+def cases(seed: int) -> list[numbers.Case]:
     """The fixed rows, and drawn ones."""
     rng = np.random.default_rng(seed)
     drawn = [
@@ -60,13 +58,7 @@ def cases(seed: int) -> list[tuple[int, int, int]]:
     return [*FIXED, *drawn]
 
 
-def made(resident_warps: Callable[[int, int, int], Any], seed: int) -> list[Any]:
-    """What the answer says for each case; text where it is no whole number."""
-    values = [resident_warps(*case) for case in cases(seed)]
-    return [int(v) if isinstance(v, int | np.integer) else repr(v) for v in values]
-
-
-def _hint(case: tuple[int, int, int], value: int, want: int) -> str:
+def _hint(case: numbers.Case, value: int, want: int) -> str:
     threads, registers, shared_bytes = case
     warps = -(-threads // limits.WARP)
     if want == 0:
@@ -87,38 +79,24 @@ def _hint(case: tuple[int, int, int], value: int, want: int) -> str:
     return "The smallest of the limits decides. Is one of them counted twice, or per thread?"
 
 
-def judged(values: list[Any], seed: int) -> Found:
-    """Whether each number is the reference's."""
-    rows = cases(seed)
-    if len(values) != len(rows):
-        return Found("wrong", f"{len(values)} answers for {len(rows)} kernels", "Return a number.")
-    for case, value in zip(rows, values, strict=True):
-        if not isinstance(value, int):
-            text = f"for {_words(case)} it returns {value}; return a whole number of warps"
-            return Found("wrong", text, "Use // for divisions, and return the result.")
-        want = reference(*case)
-        if value != want:
-            text = f"for {_words(case)} it returns {value} warps; the multiprocessor holds {want}"
-            return Found("wrong", text, _hint(case, value, want))
-    return Found("pass", f"{len(rows)} kernels", checked=f"{len(rows)} kernels")
-
-
-def _words(case: tuple[int, int, int]) -> str:
+def _words(case: numbers.Case) -> str:
     threads, registers, shared_bytes = case
     return (
         f"{threads} threads a block, {registers} registers a thread, {shared_bytes:,} shared bytes"
     )
 
 
-EXERCISE = PythonExercise(
+EXERCISE = numbers.exercise(
     name="resident_warps",
+    reference=reference,
+    cases=cases,
+    words=_words,
+    hint=_hint,
+    counted="kernels",
     lab="106_hiding_latency",
     title="How many warps of a kernel a multiprocessor holds",
     place=2,
     folder=Path(__file__).parent,
-    answer="resident_warps",
-    made=made,
-    judged=judged,
     hints=(
         "Count blocks first: how many does each resource allow? The smallest number decides. Only "
         "then count their warps.",

@@ -48,11 +48,14 @@ def product(case: Case) -> np.ndarray:
     return case["A"].astype(float) @ case["B"].astype(float)
 
 
-def _of(*pairs: str) -> Callable[[Case, np.ndarray, np.ndarray], bool]:
-    """Whether the sums are those of these products alone, such as "hh" and "hl"."""
+HH, HL, LH = ("h", "h"), ("h", "l"), ("l", "h")  # halves of A and B whose products are added
+
+
+def _of(*pairs: tuple[str, str]) -> Callable[[Case, np.ndarray, np.ndarray], bool]:
+    """Whether the sums are those of these products alone, such as HH and HL."""
 
     def are(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-        a, b = (dict(zip("hl", halves(case[name]), strict=True)) for name in "AB")
+        a, b = (dict(zip(HL, halves(case[name]), strict=True)) for name in "AB")
         made = np.zeros(want.shape)
         for first, second in pairs:
             made += a[first] @ b[second]
@@ -98,12 +101,12 @@ EXERCISE = Exercise(
         Mistake(
             "The sums are those of the rounded numbers alone. Is `rest` what rounding took off, "
             "computed in float, and do a_lo b_hi and a_hi b_lo count, too?",
-            when=_of("hh"),
+            when=_of(HH),
         ),
-        Mistake("a_lo b_hi is missing.", when=_of("hh", "hl")),
-        Mistake("a_hi b_lo is missing.", when=_of("hh", "lh")),
-        Mistake("The large product, a_hi b_hi, is missing.", when=_of("hl", "lh")),
-        Mistake("a_hi b_hi is added twice.", when=_of("hh", "hh", "hl", "lh")),
+        Mistake("a_lo b_hi is missing.", when=_of(HH, HL)),
+        Mistake("a_hi b_lo is missing.", when=_of(HH, LH)),
+        Mistake("The large product, a_hi b_hi, is missing.", when=_of(HL, LH)),
+        Mistake("a_hi b_hi is added twice.", when=_of(HH, HH, HL, LH)),
         Mistake(
             "A residual is wrong: `first - kept.x` belongs to the first number, "
             "`second - kept.y` to the second, with this sign.",

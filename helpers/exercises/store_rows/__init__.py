@@ -47,6 +47,7 @@ EXERCISE = Exercise(
     lab="305_fastest_layer",
     title="Store whole sectors from a staged tile",
     folder=Path(__file__).parent,
+    place=2,
     cases=cases,
     reference=rows,
     counts={"set of sums": "sets of sums"},

@@ -4,7 +4,7 @@ stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from helpers.limits import ConvShape
 from helpers.problems import streams
 from helpers.reference import conv2d
 
+LAB = "113_streams"
 BUFFERS = (3, 2, 1)
 SHAPE = ConvShape(1, 1, 4, 20, 22, 7)  # of one image
 
@@ -52,8 +53,38 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
     return results
 
 
-def judged(results: list[dict[str, Any]], seed: int) -> Found:
-    """Whether all three runs are ordered, right, and as short as they can be."""
+def _hint(findings: list[str], buffers: int) -> str:
+    text = findings[0]
+    if "HtoD" in text and "kernel" in text:
+        return (
+            f"With {buffers} buffers piece k + {buffers} is copied over what piece k's kernel "
+            f"may still read: let the copy's stream wait "
+            "for the event behind that kernel."
+        )
+    if "DtoH" in text and "kernel" in text:
+        return (
+            f"With {buffers} buffers the kernel of piece k + {buffers} overwrites an output that "
+            f"is still being copied out: let its stream "
+            "wait for the event behind that copy. And a copy out must wait for its own kernel."
+        )
+    return (
+        "An event orders two streams: the one that goes on waits for the event that the other "
+        "one has recorded."
+    )
+
+
+def judged(
+    results: list[dict[str, Any]],
+    seed: int,
+    *,
+    overlapped: Sequence[int] = (3, 2),
+    hint_of: Callable[[list[str], int], str] = _hint,
+) -> Found:
+    """Whether all three runs are ordered, right, and as short as they can be.
+
+    overlapped: the numbers of buffers with which all overlap must stay. hint_of: the hint for the
+    findings of a run with so many buffers.
+    """
     x, filter = inputs(seed)
     want, pieces = conv2d(x, filter), len(x)
     for buffers, one in zip(BUFFERS, results, strict=True):
@@ -72,7 +103,7 @@ def judged(results: list[dict[str, Any]], seed: int) -> Found:
                 hint,
             )
         if one["findings"]:
-            return of_findings(words, one["findings"], _hint(one["findings"], buffers))
+            return of_findings(words, one["findings"], hint_of(one["findings"], buffers))
         if not np.array_equal(one["y"], want):
             bad = [k for k in range(pieces) if not np.array_equal(one["y"][k], want[k])]
             return Found(
@@ -80,7 +111,7 @@ def judged(results: list[dict[str, Any]], seed: int) -> Found:
                 f"{words}: piece {bad[0]} is wrong ({len(bad)} of {pieces} are)",
                 "Do all three works of a piece use that piece?",
             )
-        if buffers > 1 and one["steps"] > pieces + 2:
+        if buffers in overlapped and one["steps"] > pieces + 2:
             hint = (
                 "Everything is in order, and works wait that need not: a copy in, a kernel and a "
                 "copy out of three pieces can run at "
@@ -102,29 +133,10 @@ def judged(results: list[dict[str, Any]], seed: int) -> Found:
     )
 
 
-def _hint(findings: list[str], buffers: int) -> str:
-    text = findings[0]
-    if "HtoD" in text and "kernel" in text:
-        return (
-            f"With {buffers} buffers piece k + {buffers} is copied over what piece k's kernel "
-            f"may still read: let the copy's stream wait "
-            "for the event behind that kernel."
-        )
-    if "DtoH" in text and "kernel" in text:
-        return (
-            f"With {buffers} buffers the kernel of piece k + {buffers} overwrites an output that "
-            f"is still being copied out: let its stream "
-            "wait for the event behind that copy. And a copy out must wait for its own kernel."
-        )
-    return (
-        "An event orders two streams: the one that goes on waits for the event that the other "
-        "one has recorded."
-    )
-
-
 EXERCISE = PythonExercise(
-    name="mend",
-    lab="113_streams",
+    name="stream_order",
+    lab=LAB,
+    place=2,
     title="The waits that two buffers need",
     folder=Path(__file__).parent,
     answer="mend",

@@ -19,6 +19,17 @@ void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* reg
     w.end_launch(finding);
 }
 
+Region* origin_of(const Worker& w, std::int32_t pc) {
+    const std::int32_t origin = w.launch.program.origins[pc];
+    std::uint64_t address = 0;
+    if (origin <= -2) address = w.launch.program.statics[-2 - origin].value;
+    else if (origin >= 0 &&
+             static_cast<std::uint32_t>(origin) + sizeof address <= w.launch.parameter_bytes)
+        std::memcpy(&address, static_cast<const char*>(w.launch.parameters) + origin,
+                    sizeof address);
+    return address != 0 ? memory.find(address) : nullptr;
+}
+
 namespace {
 
 constexpr std::uint64_t null_page = 1 << 16;    // addresses below come from null pointers
@@ -115,19 +126,6 @@ void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::u
     refuse_access(w, warp, lane, OUT_OF_BOUNDS, meant, address, size, pc, access);
 }
 
-// Returns the array that the pointer of an instruction leads to; null if the encoder does not know
-// the pointer, or if the pointer leads to no array.
-Region* origin_of(const Worker& w, std::int32_t pc) {
-    const std::int32_t origin = w.launch.program.origins[pc];
-    std::uint64_t address = 0;
-    if (origin <= -2) address = w.launch.program.statics[-2 - origin].value;
-    else if (origin >= 0 &&
-             static_cast<std::uint32_t>(origin) + sizeof address <= w.launch.parameter_bytes)
-        std::memcpy(&address, static_cast<const char*>(w.launch.parameters) + origin,
-                    sizeof address);
-    return address != 0 ? memory.find(address) : nullptr;
-}
-
 // Finds the array of each lane, if not all lanes access the array that the instruction accessed
 // last. `one` is the array of all lanes, null if they access several.
 bool find_arrays(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
@@ -183,12 +181,12 @@ void watch_initialisation(Worker& w, Warp& warp, Region& region, std::uint32_t l
                           const std::uint64_t* addresses, std::uint32_t size, std::int32_t pc,
                           const Shapes& shapes) {
     const auto place = static_cast<std::uint32_t>(pc) + 1;
-    if (shapes.warp == CONTIGUOUS && access == STORE)
+    if (shapes.warp() == CONTIGUOUS && access == STORE)
         return Initialisation::written(region, addresses[0], size * WARP_SIZE, place);
     for (int h = 0; h < 2; ++h) {
-        if (shapes.half[h] == GENERAL || access == ATOMIC) continue;
+        if (shapes.half(h) == GENERAL || access == ATOMIC) continue;
         const std::uint64_t first = addresses[half_warp * h];
-        const std::uint32_t bytes = shapes.half[h] == CONTIGUOUS ? size * half_warp : size;
+        const std::uint32_t bytes = shapes.half(h) == CONTIGUOUS ? size * half_warp : size;
         if (access == STORE) Initialisation::written(region, first, bytes, place);
         else if (Initialisation::is_read_of_nothing(region, first, bytes)) continue;
         lanes &= ~(first_half << (half_warp * h));
@@ -216,7 +214,7 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
                    const std::uint64_t* addresses, std::uint32_t size, bool must_align,
                    const Shapes& shapes) {
     if (must_align) {
-        if (UNLIKELY((bits_of_any(addresses, lanes) & (size - 1)) != 0))
+        if (UNLIKELY((bits_of_any(addresses, lanes, shapes) & (size - 1)) != 0))
             for (std::uint32_t left = lanes; left != 0; left &= left - 1)
                 if (int lane = __builtin_ctz(left); addresses[lane] & (size - 1)) {
                     refuse_access(w, warp, lane, MISALIGNED, &region, addresses[lane], size, pc,
@@ -233,7 +231,7 @@ bool observe_array(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::
     if (access != LOAD && UNLIKELY(w.launch.undo != NEVER) && !w.one_of_many &&
         !region.is_shared() && !region.fleeting) {
         if (region.saved == nullptr) region.saved = &w.saved.emplace_back(region);
-        region.saved->keep(addresses, lanes, size, shapes.warp == CONTIGUOUS);
+        region.saved->keep(addresses, lanes, size, shapes.warp() == CONTIGUOUS);
     }
     if (UNLIKELY(w.async.in_flight != 0) && region.is_shared())
         watch_copies_in_flight(w, warp, lanes, addresses, size, pc, access);
@@ -252,7 +250,10 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
     Region* regions[WARP_SIZE];
     std::uint64_t outside = recent.bytes < size;
     const std::uint64_t start = recent.start, limit = recent.bytes - size;
-    if (lanes == ALL_LANES)
+    if (shapes.known() && lanes == ALL_LANES)
+        for (int lane : {0, half_warp - 1, half_warp, WARP_SIZE - 1})
+            outside |= addresses[lane] - start > limit;
+    else if (lanes == ALL_LANES)
         for (int lane = 0; lane < WARP_SIZE; ++lane) outside |= addresses[lane] - start > limit;
     else
         for (std::uint32_t left = lanes; left != 0; left &= left - 1)
@@ -275,43 +276,48 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
             left &= ~here;
         }
     }
-    if (!(w.observe & TRAFFIC) || !count) return true;
-    Region* first = one != nullptr ? one : regions[__builtin_ctz(lanes)];
-    if (counted == 0) {    // another access moves these bytes, too
-        w.traffic.joined(static_cast<std::uint32_t>(pc), access, first, size, lanes);
-        return true;
+    if ((w.observe & TRAFFIC) && count) {
+        Region* const first = one != nullptr ? one : regions[__builtin_ctz(lanes)];
+        count_access(w, warp, {addresses, lanes, static_cast<std::uint32_t>(pc), size, size, access,
+                               first, one != nullptr ? nullptr : regions,
+                               one != nullptr ? shapes : Shapes()},
+                     counted, shift);
     }
-    Request request{addresses, lanes, static_cast<std::uint32_t>(pc),    size, size,
-                    access,    first, one != nullptr ? nullptr : regions};
-    bool watched = w.traffic.watches(w.block_linear, warp.number);
-    if (watched) w.traffic.in_flight = static_cast<std::uint32_t>(w.async.in_flight);
-    if (counted == UINT32_MAX || counted == size) {
-        w.traffic.request(request, watched);
-        return true;
-    }
-    // ptxas has replaced the access by one of another size, or by two.
-    const std::uint32_t second = counted >> 8 & 255;
-    std::uint64_t moved[WARP_SIZE];
-    request.addresses = moved, request.size = counted & 255;
-    if (second != 0) request.asked = request.size;
-    for (int lane = 0; lane < WARP_SIZE; ++lane)
-        moved[lane] = addresses[lane] + static_cast<std::int64_t>(shift);
-    // No vector starts between two others: ptxas has unrolled the loop, and the vector of an earlier
-    // turn has these bytes.
-    if (second == 0 && request.size > size &&
-        (moved[__builtin_ctz(lanes)] & (request.size - 1)) != 0) {
-        w.traffic.joined(static_cast<std::uint32_t>(pc), access, first, size, lanes);
-        return true;
-    }
-    w.traffic.request(request, watched);
-    if (second == 0) return true;
-    for (std::uint64_t& address : moved) address += counted >> 16;
-    request.size = request.asked = second;
-    w.traffic.request(request, watched);
     return true;
 }
 
 }    // namespace
+
+void count_access(Worker& w, const Warp& warp, Request request, std::uint32_t counted,
+                  std::int32_t shift) {
+    const std::uint32_t size = request.size;
+    const auto joined = [&] {    // another access moves these bytes, too
+        w.traffic.joined(request.pc, request.access, request.region, size, request.lanes);
+    };
+    if (counted == 0) return joined();
+    const bool watched = w.traffic.watches(w.block_linear, warp.number);
+    if (watched) w.traffic.in_flight = static_cast<std::uint32_t>(w.async.in_flight);
+    if (counted == UINT32_MAX || counted == size) return w.traffic.request(request, watched);
+    // ptxas has replaced the access by one of another size, or by two.
+    const std::uint32_t second = counted >> 8 & 255;
+    std::uint64_t moved[WARP_SIZE];
+    for (int lane = 0; lane < WARP_SIZE; ++lane)
+        moved[lane] = request.addresses[lane] + static_cast<std::int64_t>(shift);
+    request.addresses = moved, request.size = counted & 255;
+    if (second != 0) request.asked = request.size;
+    for (int h = 0; h < 2; ++h)    // lanes of one place keep it, those of several may overlap now
+        if (request.shapes.half(h) == CONTIGUOUS) request.shapes = Shapes();
+    // No vector starts between two others: ptxas has unrolled the loop, and the vector of an earlier
+    // turn has these bytes.
+    if (second == 0 && request.size > size &&
+        (moved[__builtin_ctz(request.lanes)] & (request.size - 1)) != 0)
+        return joined();
+    w.traffic.request(request, watched);
+    if (second == 0) return;
+    for (std::uint64_t& address : moved) address += counted >> 16;
+    request.size = request.asked = second;
+    w.traffic.request(request, watched);
+}
 
 bool observe_access(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
                     const std::uint64_t* addresses, std::uint32_t size, Access access,

@@ -178,6 +178,16 @@ std::vector<std::string> machine_names() {
 
 bool decode_division(const std::string& name, Operation run, Decoded& decoded);    // divisions.cpp
 
+// Whether an operation that accesses memory leaves global memory as it is.
+bool is_known_to_read(const std::string& name) {
+    if (name == "ld" || name == "ldu") return true;
+    for (const char* start : {"ldmatrix", "stmatrix", "wmma.load", "cvta.", "isspacep.", "row.",
+                              "mbarrier.", "cp.async.shared.global", "cp.async.commit_group",
+                              "cp.async.wait_"})
+        if (name.rfind(start, 0) == 0) return true;
+    return false;
+}
+
 Decoded decode(const std::string& name, Operation run) {
     Decoded decoded;
     if (run != nullptr && decode_division(name, run, decoded)) return decoded;
@@ -218,5 +228,7 @@ Decoded decode(const std::string& name, Operation run) {
         decoded.control = MEET, decoded.meeting = operation;
     if (MachineOperation operation = other_operation(name))
         decoded.control = MACHINE, decoded.machine = operation;
+    decoded.writes = (decoded.control == MACHINE || decoded.control == ATOMIC_UPDATE) &&
+                     !is_known_to_read(name);
     return decoded;
 }

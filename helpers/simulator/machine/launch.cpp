@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "access.h"
 #include "schedule.h"
 
 Memory memory;
@@ -135,6 +136,27 @@ void decode_all(Worker& w) {
     }
 }
 
+// Finds the arrays that no instruction of the launch can write to. An instruction with an origin
+// writes to the array of that origin or ends the launch; any other one may write to every array.
+void find_inputs(const Worker& w) {
+    const Program& program = w.launch.program;
+    std::vector<const Region*> outputs;
+    bool all = false;
+    for (std::uint32_t k = 0; k < program.instruction_count && !all; ++k) {
+        const Instruction& i = program.instructions[k];
+        const Decoded& decoded = w.decoded[k];
+        if (!decoded.writes) continue;
+        if ((i.space == SHARED_SPACE || i.space == LOCAL_SPACE) &&
+            (decoded.control == ATOMIC_UPDATE || decoded.machine == run_store))
+            continue;
+        outputs.push_back(origin_of(w, static_cast<std::int32_t>(k)));
+        all = outputs.back() == nullptr;
+    }
+    for (const auto& region : memory.regions())
+        region->is_input = !all && !region->is_shared() &&
+                           std::find(outputs.begin(), outputs.end(), region.get()) == outputs.end();
+}
+
 void map_shared(Worker& w) {
     const LaunchRequest& launch = w.launch;
     const std::size_t bytes = (std::size_t(launch.shared_bytes) + 4096 + 1023) / 1024 * 1024;
@@ -248,7 +270,8 @@ bool run_together(const LaunchRequest& launch) {
     for (std::uint32_t k = 0; k + 1 < launch.workers; ++k) team.push_back(&helpers[k]);
     std::deque<Saved> saved;
     for (const auto& region : memory.regions()) {
-        if (region->shadowed && region->races.cells == nullptr) region->refine(region->grain);
+        if (region->shadowed && !region->is_input && region->races.cells == nullptr)
+            region->refine(region->grain);
         if (region->shadowed && region->writable) saved.emplace_back(*region).keep_all();
     }
     memory.begin_launch(first_block);
@@ -296,6 +319,8 @@ bool run_together(const LaunchRequest& launch) {
 
 void run_launch() {
     const LaunchRequest launch = worker.launch;
+    decode_all(worker);
+    find_inputs(worker);
     map_shared(worker);
     if (launch.local_bytes > 0) {    // only a name for findings; each worker has the memory itself
         static char nowhere[16];

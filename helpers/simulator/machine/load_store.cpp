@@ -212,11 +212,11 @@ void gather(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::ui
             const int first = half_warp * h;
             if ((lanes >> first & first_half) != first_half) continue;
             rest &= ~(first_half << first);
-            if (shapes.half[h] == UNIFORM) {
+            if (shapes.half(h) == UNIFORM) {
                 T value;
                 std::memcpy(&value, from(first), sizeof(T));
                 std::fill_n(to + first, half_warp, value);
-            } else if (shapes.half[h] == CONTIGUOUS && i.elements == 1) {
+            } else if (shapes.half(h) == CONTIGUOUS && i.elements == 1) {
                 std::memcpy(to + first, from(first), half_warp * sizeof(T));
             } else {
                 for (int lane = first; lane < first + half_warp; ++lane)
@@ -236,7 +236,7 @@ void scatter(Warp& warp, const Instruction& i, std::uint32_t lanes, const std::u
         std::int32_t slot = warp.operand(i, 1 + k);
         if (slot < 0) continue;
         const T* from = warp.at<T>(slot);
-        if (shapes.warp == CONTIGUOUS && i.elements == 1) {
+        if (shapes.warp() == CONTIGUOUS && i.elements == 1) {
             std::memcpy(reinterpret_cast<char*>(addresses[0]), from, WARP_SIZE * sizeof(T));
             continue;
         }
@@ -367,6 +367,42 @@ inline __attribute__((always_inline)) void note_marks(Worker& w, Warp& warp, con
         mark_loaded(w, warp, i, pc, lanes, w.unwritten, addresses);
 }
 
+enum Outcome { OTHERWISE, DONE, OVER };
+
+// Runs a load of all lanes in which each half of the warp reads one place, or places one after
+// another, of the array that the instruction read last: few addresses say what all lanes do.
+// OTHERWISE: it is another load, and nothing has happened.
+inline __attribute__((always_inline)) Outcome
+run_load_of_halves(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
+                   const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes) {
+    constexpr std::uint32_t special = VOLATILE | RELAXED | ACQUIRE | RELEASE;
+    const Recent& recent = w.recent[pc];
+    if (!shapes.known() || (i.flags & special) || recent.bytes < size) return OTHERWISE;
+    const std::uint64_t start = recent.start, limit = recent.bytes - size;
+    std::uint64_t outside = (addresses[0] | addresses[half_warp]) & (size - 1);
+    for (int lane : {0, half_warp - 1, half_warp, WARP_SIZE - 1})
+        outside |= addresses[lane] - start > limit;
+    Region& region = *recent.region;
+    if (outside != 0 || !warp.marks.empty() || (region.is_shared() && w.async.in_flight != 0))
+        return OTHERWISE;
+    if (!region.complete && (w.observe & INITIALISATION))
+        for (int h = 0; h < 2; ++h)
+            if (Initialisation::is_read_of_nothing(region, addresses[half_warp * h],
+                                                   shapes.bytes(h, size)))
+                return OTHERWISE;
+    if ((w.observe & RACES) && !region.is_input && region.space != CONSTANT &&
+        !watch_for_races<LOAD>(w, warp, region, pc, ALL_LANES, addresses, size, shapes))
+        return OVER;
+    if (w.observe & TRAFFIC)
+        count_access(w, warp,
+                     {addresses, ALL_LANES, static_cast<std::uint32_t>(pc), size, size, LOAD,
+                      &region, nullptr, shapes},
+                     counted_size(i), i.target);
+    if (i.bytes == 4) gather<std::uint32_t>(warp, i, ALL_LANES, addresses, shapes);
+    else move_in(warp, i, ALL_LANES, addresses, shapes);
+    return DONE;
+}
+
 }    // namespace
 
 bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
@@ -395,6 +431,8 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         return true;
     }
     const Shapes shapes = shapes_of(addresses, lanes, size);
+    const Outcome outcome = run_load_of_halves(w, warp, i, pc, addresses, size, shapes);
+    if (outcome != OTHERWISE) return outcome == DONE;
     std::uint32_t rest = lanes;
     if (i.space == GENERIC) {
         const std::uint32_t own = local_lanes(w, warp, lanes, addresses);

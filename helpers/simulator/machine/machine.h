@@ -166,6 +166,7 @@ struct Decoded {
     Control control = COMPUTE;
     std::uint8_t detail =
         0;    // of an atomic or a reduction at a barrier: which; of a load: it polls
+    bool writes = false;    // it may write to an array
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
     PassingRule passing;    // COMPUTE

@@ -142,6 +142,7 @@ struct Region {
     bool opened = false;    // it was complete before this launch marked a byte (poison.h)
     std::vector<std::uint8_t> layout;    // of an element with gaps: the bits of its members
     std::uintptr_t layout_start = 0;
+    bool is_input = false;    // no instruction of this launch can write to it: nothing races
     bool writable = false;    // shadowed, and saved before the workers start
     Saved* saved = nullptr;    // the pages that a launch has saved, to be undone
     std::uint32_t updated_by = 0;    // several workers update it by atomics of this kind alone; 0:

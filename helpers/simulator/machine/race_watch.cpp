@@ -338,9 +338,9 @@ std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, Region& region, 
     for (int h = 0; h < 2; ++h) {
         const int lane = half_warp * h;
         const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
-        if (shapes.half[h] == GENERAL || !same_clocks(&warp.clock[lane])) continue;
+        if (shapes.half(h) == GENERAL || !same_clocks(&warp.clock[lane])) continue;
         bool quiet = false;
-        if (shapes.half[h] == CONTIGUOUS)
+        if (shapes.half(h) == CONTIGUOUS)
             quiet = touch_stretches<access == STORE>(w, region, addresses[lane], size, when, who);
         else if (access == LOAD) quiet = read_by_half(w, region, addresses[lane], size, when, who);
         if (quiet) lanes &= ~(first_half << lane);
@@ -376,9 +376,10 @@ void settle_guess(Worker& w, Warp& warp, int lane, bool good) {
 template <Access access>
 bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std::uint32_t lanes,
                      const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes) {
+    if (region.is_input) return true;
     if (UNLIKELY(w.one_of_many) && !region.is_shared()) {
         for (int lane : {0, half_warp}) {
-            const Shape shape = shapes.half[lane / half_warp];
+            const Shape shape = shapes.half(lane / half_warp);
             if (shape == GENERAL || !same_clocks(&warp.clock[lane])) continue;
             const std::uint32_t half = first_half << lane;
             if (shape == UNIFORM && access == LOAD)
@@ -396,11 +397,11 @@ bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std
     }
     const std::uint64_t low =
         size | region.start |
-        bits_of_any(addresses, lanes);    // arrays start at multiples of their cells
+        bits_of_any(addresses, lanes, shapes);    // arrays start at multiples of their cells
     if (UNLIKELY((low & ((std::uint64_t(1) << region.grain) - 1)) != 0 ||
                  region.races.cells == nullptr))
         refine(region, low, size);
-    if (shapes.warp == UNIFORM && access == LOAD &&
+    if (shapes.warp() == UNIFORM && access == LOAD &&
         read_by_all(w, warp, region, addresses[0], size, pc))
         return true;
     const Instruction& i = w.instruction(pc);

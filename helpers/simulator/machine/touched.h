@@ -11,6 +11,7 @@
 // run the blocks one after another.
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -21,7 +22,10 @@ class Touched {
 public:
     using Batch = std::uint16_t;
 
-    void clear() { arrays_.clear(), last_ = nullptr, read_ = 0, written_ = 0, noting_ = false; }
+    void clear() {
+        arrays_.clear(), recent_.fill({});
+        read_ = 0, written_ = 0, noting_ = false;
+    }
     std::uint64_t read() const { return read_; }
     std::uint64_t written() const { return written_; }
 
@@ -49,7 +53,8 @@ public:
             auto [at, is_new] = arrays_.try_emplace(id, theirs);
             if (!is_new) join(at->second, theirs);
         }
-        last_ = nullptr, read_ = 0, written_ = 0;
+        recent_.fill({});
+        read_ = 0, written_ = 0;
         for (const auto& [id, one] : arrays_)
             for (std::size_t k = 0; k < one.read.size(); ++k)
                 read_ += __builtin_popcountll(one.read[k]),
@@ -65,14 +70,18 @@ private:
     };
 
     std::unordered_map<std::uint32_t, Sectors> arrays_;
-    Sectors* last_ = nullptr;
-    std::uint32_t last_id_ = 0;
+    struct Recent {
+        Sectors* sectors = nullptr;
+        std::uint32_t id = 0;
+    };
+    std::array<Recent, 8> recent_{};    // by number of the array: a launch has few
     std::uint64_t read_ = 0, written_ = 0;
     bool noting_ = false;
     Batch batch_ = 0;
 
     Sectors& of(const Region& region) {
-        if (last_ != nullptr && last_id_ == region.id) return *last_;
+        Recent& recent = recent_[region.id % recent_.size()];
+        if (recent.sectors != nullptr && recent.id == region.id) return *recent.sectors;
         Sectors& found = arrays_[region.id];
         if (found.read.empty()) {
             found.first = region.start / SECTOR;
@@ -80,11 +89,12 @@ private:
             found.read.resize(words), found.written.resize(words);
             if (noting_) found.batch.resize(64 * words);
         }
-        last_ = &found, last_id_ = region.id;
+        recent = {&found, region.id};
         return found;
     }
     void add_to_word(Sectors& all, std::uint64_t word, std::uint64_t sectors, bool writes) {
         const std::uint64_t fresh = sectors & ~(all.read[word] | all.written[word]);
+        if (fresh == 0 && !writes) return;
         if (noting_)
             for (std::uint64_t left = fresh; left != 0; left &= left - 1)
                 all.batch[64 * word + static_cast<std::uint64_t>(__builtin_ctzll(left))] = batch_;

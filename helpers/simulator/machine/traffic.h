@@ -52,6 +52,7 @@
 #include "findings.h"
 #include "memory.h"
 #include "operations.h"
+#include "shapes.h"
 #include "touched.h"
 
 // What a site may hold beside findings.h's Access.
@@ -95,6 +96,7 @@ struct Request {
     std::uint8_t access;
     Region* region;    // of the first lane
     Region* const* regions;    // by lane where they stand in several arrays, else null
+    Shapes shapes{};    // of the addresses, where all lanes stand in one array
 
     Region* of(int lane) const { return regions != nullptr ? regions[lane] : region; }
 };
@@ -460,11 +462,7 @@ private:
     }
     // Different 32-byte sectors among the lanes.
     void add_sectors(const Request& r, Site& site) {
-        if (r.lanes == ALL_LANES && r.regions == nullptr && ascending_without_gap(r)) {
-            site.sectors += ((r.addresses[31] + r.size - 1) >> 5) - (r.addresses[0] >> 5) + 1;
-            touched.add(*r.region, r.addresses[0], 32u * r.size, r.access == STORE);
-            return;
-        }
+        if (r.shapes.known() && r.lanes == ALL_LANES) return add_sectors_of_halves(r, site);
         tally_.clear();
         std::uint64_t last = UINT64_MAX;
         for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
@@ -480,16 +478,42 @@ private:
             }
         }
     }
-    static bool ascending_without_gap(const Request& r) {
-        std::uint64_t differ = 0;
-        for (int lane = 1; lane < WARP_SIZE; ++lane)
-            differ |= r.addresses[lane] ^ (r.addresses[0] + std::uint64_t(lane) * r.size);
-        return differ == 0;
+    // The same where each half warp accesses one place, or places one after another.
+    void add_sectors_of_halves(const Request& r, Site& site) {
+        std::uint64_t first[2], last[2];
+        for (int h = 0; h < 2; ++h) {
+            const std::uint64_t address = r.addresses[half_warp * h];
+            first[h] = address >> 5, last[h] = (address + r.shapes.bytes(h, r.size) - 1) >> 5;
+        }
+        const bool writes = r.access == STORE;
+        const int low = first[0] <= first[1] ? 0 : 1, high = 1 - low;
+        if (first[high] <= last[low] + 1) {    // they meet: one stretch
+            const std::uint64_t sectors = std::max(last[0], last[1]) - first[low] + 1;
+            site.sectors += sectors;
+            return touched.add(*r.region, first[low] << 5, sectors << 5, writes);
+        }
+        for (int h : {low, high}) {
+            const std::uint64_t sectors = last[h] - first[h] + 1;
+            site.sectors += sectors;
+            touched.add(*r.region, first[h] << 5, sectors << 5, writes);
+        }
     }
     void add_wavefronts(const Request& r, Site& site) {
         if (r.size <= 4) {
-            unsigned deepest = depth_of_words(r, r.lanes);
+            const bool in_halves = r.size == 4 && r.shapes.known() && r.lanes == ALL_LANES;
+            unsigned deepest = in_halves ? depth_of_halves(r) : depth_of_words(r, r.lanes);
             site.wavefronts += deepest, site.conflicts += deepest - 1u;
+            return;
+        }
+        if (r.shapes.known() && r.lanes == ALL_LANES && r.size <= 16) {
+            const bool in_pairs = r.access == LOAD && r.shapes.half(0) == UNIFORM &&
+                                  r.shapes.half(1) == UNIFORM;
+            if (in_pairs && r.size == 8) {
+                const unsigned deepest = depth_of_halves(r);
+                site.wavefronts += deepest, site.conflicts += deepest - 1u;
+            } else {    // each part has one place, or 128 bytes one after another
+                site.wavefronts += (in_pairs ? 1 : 2) * r.size / 8;
+            }
             return;
         }
         int whole = r.size <= 8 ? 32 : 16;
@@ -522,6 +546,16 @@ private:
         }
         return 1;
     }
+    // The same where each half warp accesses whole words one after another. Words share a bank if
+    // a multiple of 32 words lies between them.
+    static unsigned depth_of_halves(const Request& r) {
+        const auto count = [&](int h) { return r.shapes.bytes(h, r.size) / 4; };
+        const std::int64_t before = std::int64_t(count(1)) - 1;
+        const auto apart = (static_cast<std::int64_t>(r.addresses[half_warp]) >> 2) -
+                           (static_cast<std::int64_t>(r.addresses[0]) >> 2);
+        const std::int64_t nearest = ((apart + before) & 31) - before;
+        return nearest < std::int64_t(count(0)) && nearest != apart ? 2 : 1;
+    }
     unsigned depth(const Request& r, std::uint32_t lanes) {
         std::array<std::uint8_t, 32> in_bank{};
         std::uint8_t deepest = 0;
@@ -543,6 +577,7 @@ private:
         return near || far;
     }
     void add_replays(const Request& r, Site& site) {
+        if (r.shapes.warp() == UNIFORM) return;
         tally_.clear();
         std::uint64_t words = 0;
         for (std::uint32_t left = r.lanes; left != 0; left &= left - 1)

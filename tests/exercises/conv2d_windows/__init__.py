@@ -36,5 +36,6 @@ WRONG = (
           (HIGH, HIGH.replace("(n + 1) % K", "n + 1")), status="finding"),
     wrong("the column of the load", "Several lanes store", (PAIR, "first + g;"), status="finding"),
     wrong("maps exchanged", "maps are exchanged", (MAP, "g + (1 - i / 2) * 8;")),
-    wrong("plain halves", "FP16 where FP32", ("multiply(sum[row][shift], a[0], lo[low], lo[high]);", "")),
+    wrong("plain halves", "FP16 where FP32",
+          ("multiply(sum[row][shift], a[0], lo[low], lo[high]);", "")),
 )  # fmt: skip

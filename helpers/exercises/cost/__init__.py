@@ -239,6 +239,7 @@ EXERCISE = PythonExercise(
     name="cost",
     lab="203_conv2d_sweep",
     title="A model of costs that chooses the tile",
+    place=2,
     folder=Path(__file__).parent,
     answer="cost",
     made=made,
@@ -248,7 +249,7 @@ EXERCISE = PythonExercise(
         "layer 1, where it rises?",
         "A warp with one lane at work takes as long as a full one: count warps that have work, "
         "or their requests.",
-        "Two kinds of work grow differently with the width: the taps of each output, and loading "
-        "the tile. Which counter stands for each, and which kind costs more a request?",
+        "Try single counters first, and print which width each of them would choose on both "
+        "layers. None sees all of the work: what does a block do besides adding up products?",
     ),
 )

@@ -1,4 +1,4 @@
-"""Answers to tile_width_cost, right and wrong."""
+"""Answers to cost, right and wrong."""
 
 from __future__ import annotations
 

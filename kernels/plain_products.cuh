@@ -1,5 +1,9 @@
-// products_in_plain_code.cuh -- what warpgroup.cuh does by wgmma, for the simulator: each lane reads
-// the rows and columns of its own sums from shared memory, where the descriptors say.
+// plain_products.cuh -- products of warpgroups in plain code, in place of those of warpgroup.cuh
+//
+// Each lane reads the rows and columns of its own sums from shared memory, where the descriptors
+// say, and multiplies them with its own units. Slow, and for every GPU and the simulator, which does
+// not run wgmma. Nothing is made in the background, so that a missing wait is no fault here.
+#pragma once
 #include <cuda_fp16.h>
 
 __device__ __forceinline__ void begin_products() {}

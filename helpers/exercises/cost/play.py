@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from helpers.exercises import tile_width_cost as task
+from helpers.exercises import cost as task
+from helpers.exercises.cost import EXERCISE
 from helpers.exercises.player import Player
-from helpers.exercises.tile_width_cost import EXERCISE
 
 
 def plain_shape(shape: Any) -> dict[str, int]:

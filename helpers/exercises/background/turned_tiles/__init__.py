@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import outcome
+from helpers.exercises.background import FINDINGS, LAB, OVERLAP
 from helpers.exercises.kit import (
     NO_DETOURS,
     ONE_STORE,
@@ -16,7 +16,6 @@ from helpers.exercises.kit import (
     Exercise,
     FindingHint,
     Mistake,
-    Outcome,
     Step,
     ceil_div,
     executed,
@@ -42,6 +41,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             ("P",),
             (Step((blocks,), (THREADS,), ("P", "N", np.int32(n))),),
             {"size": (tiles, blocks)},
+            {"tiles of a block": ceil_div(tiles, blocks)},
             budgeted=tiles < 280,
         )
 
@@ -51,16 +51,10 @@ def turned(case: Case) -> np.ndarray:
     return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
 
 
-def idle_tiles(case: Case, one: Outcome) -> float:
-    """Tiles of block 0 that its first warp reads while no copy is under way."""
-    loads, beside = one.executed(outcome.LOADS), one.executed(outcome.BESIDE_COPIES)
-    tiles = ceil_div(case.count // TILE, case.steps[0].grid[0])  # of block 0
-    return (loads - beside) / max(loads, 1) * tiles
-
-
 EXERCISE = Exercise(
     name="turned_tiles",
-    lab="302_asynchronous_copies",
+    place=3,
+    lab=LAB,
     title="The next tile copied in the background",
     folder=Path(__file__).parent,
     cases=cases,
@@ -82,14 +76,7 @@ EXERCISE = Exercise(
             what="stores to shared memory",
             hint="cp.async writes to shared memory by itself; no thread stores there.",
         ),
-        Budget(
-            "tiles of block 0 during which nothing is copied",
-            idle_tiles,
-            1,
-            "While a tile is turned around, the copy of the next one must be under way. Either "
-            "start it, and then wait for all groups but the newest (wait_group 1); or wait for "
-            "all, and start it behind the barrier. Only the last tile has no next one.",
-        ),
+        OVERLAP,
         Budget(
             "sectors of N per output",
             per_output("global", "load", "N", "sectors"),
@@ -118,21 +105,7 @@ EXERCISE = Exercise(
             "commit a group in every turn, behind the last tile, too.",
             when=lambda found: "asynchronous copy" in found.message,
         ),
-        FindingHint(
-            "race",
-            "A copy goes into a tile that threads of the turn before may still read: a barrier "
-            "belongs at the end of each turn.",
-        ),
-        FindingHint(
-            "uninitialised",
-            "A tile is read into which nothing was copied: which buffer is this turn's, and was "
-            "its copy started in the turn before?",
-        ),
-        FindingHint(
-            "out-of-bounds",
-            "There is no tile behind the last one: start the next copy only if start + stride < n.",
-            when=lambda found: found.array == "N",
-        ),
+        *FINDINGS,
         FindingHint(
             "misaligned",
             "cp.async of 16 bytes takes addresses that are multiples of 16 on both sides.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers import reference
+from helpers.exercises.halves import LAB
 from helpers.exercises.kit import (
     ONE_STORE,
     Budget,
@@ -88,7 +89,8 @@ def multiplications(*types: str):
 
 EXERCISE = Exercise(
     name="conv2d_columns",
-    lab="300_half_precision",
+    place=3,
+    lab=LAB,
     title="Two columns in one instruction",
     folder=Path(__file__).parent,
     timed=image,

@@ -1,0 +1,87 @@
+"""The exercises on copies in the background: cases, budgets and findings that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from helpers.exercises import outcome
+from helpers.exercises.kit import Budget, Case, FindingHint, Outcome, Step, unwritten, whole_numbers
+from helpers.problems import copies
+
+LAB = "302_asynchronous_copies"
+# (outputs of a tile, threads, filter width, n, blocks): one tile; a block without a tile; a last
+# tile of a few outputs; as many tiles for each block, and one more; a halo wider than a tile.
+SIZES = (
+    (128, 64, 5, 100, 1),
+    (128, 64, 5, 128, 3),
+    (128, 64, 15, 3 * 128 + 20, 1),
+    (256, 64, 15, 6 * 256 + 14, 2),
+    (128, 32, 7, 9 * 128 + 40, 2),
+    (16, 32, 31, 400, 3),
+)
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Convolutions of some tiles by some blocks, and one of more cells than 16 bits can count."""
+    for sizes in (*SIZES, (1024, 128, 3, 70_004, 2)):
+        tile, threads, width, n, blocks = sizes
+        outputs = n // 4 * 4 - width + 1
+        arrays = {"P": unwritten(outputs), "N": whole_numbers(rng, n // 4 * 4)}
+        filter = whole_numbers(rng, width)
+        step = Step((blocks,), (threads,), ("P", "N", np.int32(n // 4 * 4)), {"filter": filter})
+        constants = {"TILE_WIDTH": tile, "THREADS": threads, "FILTER_WIDTH": width}
+        tiles = -(-outputs // tile)
+        yield Case(
+            f"n = {n // 4 * 4:,}, tiles of {tile}, {blocks} block{'s' if blocks > 1 else ''}",
+            arrays,
+            ("P",),
+            (step,),
+            {"size": sizes},
+            {"filter": filter, "tiles": tiles, "tiles of a block": -(-tiles // blocks)},
+            options=tuple(f"-D{name}={value}" for name, value in constants.items()),
+            budgeted=n < 70_000,
+        )
+
+
+def convolved(case: Case) -> np.ndarray:
+    """The outputs that need no cell outside N."""
+    return copies.reference(case["N"], case["filter"])
+
+
+def idle_tiles(case: Case, one: Outcome) -> float:
+    """Tiles of block 0 that its first warp reads while no copy is under way."""
+    loads, beside = one.executed(outcome.LOADS), one.executed(outcome.BESIDE_COPIES)
+    return (loads - beside) / max(loads, 1) * case["tiles of a block"]
+
+
+OVERLAP = Budget(
+    "tiles of block 0 during which nothing is copied",
+    idle_tiles,
+    1,
+    "While the block works on a tile, the copy of the next one must be under way. Either start it, "
+    "and then wait for all copies but the newest; or wait for all, and start it behind the "
+    "barrier. Only the last tile has no next one.",
+)
+
+OVERWRITTEN = FindingHint(
+    "race",
+    "A copy goes into a tile that threads of the turn before may still read: a barrier belongs at "
+    "the end of each turn.",
+    when=lambda found: " writes " in found.message,
+)
+
+FINDINGS = (
+    OVERWRITTEN,
+    FindingHint(
+        "uninitialised",
+        "A tile is read into which nothing was copied: which buffer is this turn's, and was its "
+        "copy started in the turn before?",
+    ),
+    FindingHint(
+        "out-of-bounds",
+        "There is no tile behind the last one: start the next copy only if there is a next tile.",
+        when=lambda found: found.array == "N",
+    ),
+)

@@ -1,0 +1,72 @@
+"""The next tile copied by cp.async: the order of copies, commits, waits and barriers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helpers.exercises.background import FINDINGS, LAB, OVERLAP, cases, convolved
+from helpers.exercises.kit import (
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Exercise,
+    FindingHint,
+    executed,
+    none_of,
+)
+
+EXERCISE = Exercise(
+    name="copy_async",
+    place=1,
+    lab=LAB,
+    title="Two buffers: the order of commits and waits",
+    folder=Path(__file__).parent,
+    points=4,
+    cases=cases,
+    reference=convolved,
+    budgets=(
+        Budget(
+            "warps that wait for a group of copies, per tile and warp",
+            executed(
+                "cp.async.wait",
+                per=lambda case: case["tiles"] * case.steps[0].block[0] // 32,
+            ),
+            2,
+            "One wait in each turn is enough.",
+            quiet=True,
+        ),
+        none_of(
+            "shared",
+            "store",
+            what="stores to shared memory",
+            hint="cp.async writes to shared memory by itself; no thread stores there.",
+        ),
+        OVERLAP,
+        ONE_STORE,
+        *NO_DETOURS,
+    ),
+    findings=(
+        FindingHint(
+            "race",
+            "Two copies go into the same buffer: the next tile belongs in the other one, "
+            "tiles[current ^ 1], and `current` changes in every turn.",
+            when=lambda found: " writes " in found.message and "asynchronous" in found.message,
+        ),
+        FindingHint(
+            "race",
+            "The copy of this tile may still be under way when a cell is read. First wait for the "
+            "groups of this thread, then for the other threads, in this order. And is a group "
+            "committed in every turn, also in the last one, which has no next tile?",
+            when=lambda found: " reads " in found.message,
+        ),
+        *FINDINGS,
+    ),
+    hints=(
+        "WAIT_BUT(1) waits for all groups but the newest. So the newest group must be the one of "
+        "the next tile: start it, and COMMIT(), before you wait.",
+        "Gap 1: if the block has a tile, start_copy(tiles[0], N, start, n); then COMMIT(). Gap 2: "
+        "if there is a next tile, start its copy into tiles[current ^ 1]; COMMIT(), outside of the "
+        "if; WAIT_BUT(1); __syncthreads().",
+        "Gap 3 is __syncthreads(): the next turn copies into the tile that this one has read.",
+    ),
+)

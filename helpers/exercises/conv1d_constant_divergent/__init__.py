@@ -1,0 +1,135 @@
+"""A convolution, slow on purpose: lanes side by side want different words of constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises.kit import (
+    MANY,
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    cells,
+    none_of,
+    per_output,
+    per_request,
+    unwritten,
+    whole_numbers,
+)
+
+WIDTH, THREADS = 7, 128
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Whole blocks, whose lanes are counted; one cell, around a block, and many cells."""
+    for n in (8 * THREADS, 1, THREADS - 1, THREADS + 1, int(rng.integers(600, 999)), MANY):
+        yield signal(rng, n)
+
+
+def signal(rng: np.random.Generator, n: int = 10_000_000) -> Case:
+    """A signal, by default a long one, and a filter without symmetry."""
+    filter = whole_numbers(rng, WIDTH)
+    filter[0], filter[-1] = 3, -4
+    step = Step(
+        (ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
+    )
+    arrays = {"P": unwritten(n), "N": cells(rng, n)}
+    budgeted = n == 8 * THREADS
+    return Case(f"n = {n:,}", arrays, ("P",), (step,), {"size": n}, {"filter": filter}, budgeted)
+
+
+def convolved(case: Case) -> np.ndarray:
+    """The convolution."""
+    return reference.conv1d(case["N"], case["filter"])
+
+
+def one_weight(case: Case) -> np.ndarray:
+    """What comes out if a thread takes its first weight in each step."""
+    N, filter = case["N"], case["filter"]
+    places = np.arange(N.size)
+    taps = places % THREADS % WIDTH
+    there = places - WIDTH // 2 + taps
+    inside = (there >= 0) & (there < N.size)
+    return WIDTH * np.where(inside, N[there % N.size], 0) * filter[taps]
+
+
+def weight_0(case: Case) -> np.ndarray:
+    """What comes out if all threads take weight 0 in each step."""
+    left = np.zeros_like(case["filter"])
+    left[0] = WIDTH * case["filter"][0]
+    return reference.conv1d(case["N"], left)
+
+
+EXERCISE = Exercise(
+    name="conv1d_constant_divergent",
+    lab="102_conv1d_constant_memory",
+    title="Let each lane begin with another weight",
+    folder=Path(__file__).parent,
+    points=3,
+    cases=cases,
+    reference=convolved,
+    counts={"size": "sizes"},
+    budgets=(
+        Budget(
+            "other words in a request for weights",
+            per_request("constant", "load", "replays"),
+            WIDTH - 1,
+            "The sums are right, but all lanes of a warp take the same weight in a step: let it "
+            "depend on threadIdx.x, too.",
+            least=WIDTH - 1.5,
+        ),
+        Budget(
+            "loads of N per output",
+            per_output("global", "load", "N"),
+            WIDTH,
+            "Each thread needs each of its cells once.",
+        ),
+        none_of("shared", hint="The weights stay in constant memory here."),
+        ONE_STORE,
+        *NO_DETOURS,
+    ),
+    timed=signal,
+    most_of_a_block=lambda case: THREADS,
+    mistakes=(
+        Mistake("All threads take weight 0 in each step: replace the line.", gives=weight_0),
+        Mistake(
+            "Each thread takes the same weight in all steps: the place must change with j, too.",
+            gives=one_weight,
+        ),
+        Mistake(
+            "The filter is flipped: weight `tap` belongs to cell i - RADIUS + tap.",
+            gives=lambda case: reference.conv1d(case["N"], case["filter"][::-1]),
+        ),
+        Mistake(
+            "Some weights are taken twice and others never: a thread takes FILTER_WIDTH different "
+            "ones, and begins again with 0 behind the last one.",
+            when=lambda case, got, want: bool(np.isfinite(got).all()),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Weights have numbers from 0 to FILTER_WIDTH - 1. Which operator of C++ begins again "
+            "at 0? % gives the rest of a division.",
+            when=lambda found: found.array == "filter",
+        ),
+    ),
+    hints=(
+        "With 7 weights, thread 0 takes 0, 1, 2, 3, 4, 5, 6, and thread 5 takes 5, 6, 0, 1, 2, 3, "
+        "4. What is the rule for thread t in step j?",
+        "It is t + j, as long as that is below FILTER_WIDTH. The rest of a division by "
+        "FILTER_WIDTH begins again at 0.",
+        "The thread's number in its block is threadIdx.x. Add j, and take the rest by "
+        "% FILTER_WIDTH.",
+    ),
+)

@@ -1,0 +1,3 @@
+"""The exercises on half precision."""
+
+LAB = "300_half_precision"

@@ -1,0 +1,164 @@
+"""The convolution layer on halves, its sums in float."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers import reference
+from helpers.exercises import layers
+from helpers.exercises.halves import LAB
+from helpers.exercises.kit import (
+    MANY_ROWS,
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    unwritten,
+)
+from helpers.limits import ConvShape
+
+TILE = 16
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Layers of several channels, maps and filters; one of more outputs than 16 bits count."""
+    yield layer(rng, ConvShape(2, 2, 3, 17, int(rng.integers(18, 30)), 5))
+    yield layer(rng, ConvShape(1, 3, 2, 16, 9, 3))
+    yield layer(rng, ConvShape(3, 1, 4, 12, 21, 7))
+    yield layer(rng, ConvShape(1, 1, 1, 2, 2, 2))
+    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), budgeted=False)
+
+
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
+    """A layer of whole numbers of six bits: their products have up to twelve, one more than a half,
+    and their sums are exact in float.
+    """
+    drawn = (_six_bits(rng, size) for size in (shape.x_shape, shape.filter_shape))
+    x, filter = drawn
+    arrays = {"y": unwritten(shape.y_shape), "x": x, "filter": filter}
+    grid = (ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE), shape.M, shape.B)
+    step = Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
+    kinds = {"layer": shape, "filter width": shape.K}
+    facts = {"shape": shape}
+    return Case(layers.words(shape), arrays, ("y",), (step,), kinds, facts, budgeted=budgeted)
+
+
+def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Odd numbers from 33 to 63, two of three above zero, so that sums become large."""
+    return (rng.choice((-1, 1, 1), shape) * (2 * rng.integers(16, 32, shape) + 1)).astype(
+        np.float16
+    )
+
+
+def convolved(case: Case) -> np.ndarray:
+    """The layer in float64."""
+    return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
+
+
+def terms(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Cells and weights of each output, in the order of the sum: (terms, B, M, out_h, out_w)."""
+    shape = case["shape"]
+    cells, weights = [], []
+    for c in range(shape.C):
+        for p in range(shape.K):
+            for q in range(shape.K):
+                part = case["x"][:, c, p : p + shape.out_h, q : q + shape.out_w]
+                cells.append(np.broadcast_to(part[:, None], shape.y_shape))
+                taps = case["filter"][:, c, p, q][None, :, None, None]
+                weights.append(np.broadcast_to(taps, shape.y_shape))
+    return np.array(cells), np.array(weights)
+
+
+def rounded_products(case: Case) -> np.ndarray | None:
+    """What comes out if each product is rounded to half; None for a large layer."""
+    if case["shape"].outputs > 20_000:
+        return None
+    cells, weights = terms(case)
+    return (cells * weights).astype(np.float64).sum(axis=0)
+
+
+def half_sums(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether all outputs are halves near the right sums."""
+    with np.errstate(over="ignore"):
+        if not np.array_equal(got.astype(np.float16), got):
+            return False
+    # A sum loses at most half a step, 2^-11 of it, with each of its terms; a large one is infinite.
+    finite = np.isfinite(got)
+    most = np.abs(want).max() * case["shape"].terms * 2.0**-10 + 8
+    return bool(
+        (np.abs(got - want)[finite] <= most).all() and np.abs(want[~finite]).min(initial=1e9) > 4e4
+    )
+
+
+EXERCISE = Exercise(
+    name="conv2d_half",
+    place=1,
+    lab=LAB,
+    title="Products of halves, sums in float",
+    folder=Path(__file__).parent,
+    points=3,
+    timed=layer,
+    cases=cases,
+    reference=convolved,
+    counts=layers.COUNTS,
+    budgets=(
+        Budget(
+            "loads per product",
+            lambda case, one: (
+                one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
+            ),
+            2,
+            "Each product needs one cell and one weight.",
+            least=0.1,
+        ),
+        none_of("shared"),
+        ONE_STORE,
+        *NO_DETOURS,
+    ),
+    mistakes=(
+        Mistake(
+            "All outputs are 0: nothing is added to sum.",
+            when=lambda case, got, want: not got.any(),
+        ),
+        Mistake(
+            "Each product is rounded to half before it is added. Widen both factors first: the "
+            "product of two halves fits into a float.",
+            gives=rounded_products,
+        ),
+        Mistake(
+            "Every output is a half, so the sum was one. Sum in float: above 2,048 halves are two "
+            "apart, and more.",
+            when=half_sums,
+        ),
+        Mistake(
+            "The filter is turned by half a turn.",
+            gives=lambda case: reference.conv2d(
+                case["x"].astype(np.float32),
+                np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1], np.float32),
+            ),
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "Row h + p, column w + q of channel c is cell (c * H + h + p) * W + w + q of the "
+            "image, and a weight is (c * K + p) * K + q of the map's.",
+        ),
+    ),
+    hints=(
+        "It is the line of lab 107, sum += image[...] * weights[...], but both factors are halves "
+        "now. __half2float(h) gives the float of the same value.",
+        "The cell is image[(c * H + h + p) * W + w + q], the weight weights[(c * K + p) * K + q].",
+        "sum += __half2float(cell) * __half2float(tap); a product of halves without __half2float "
+        "is rounded to half.",
+    ),
+)

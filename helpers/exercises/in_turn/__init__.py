@@ -1,0 +1,40 @@
+"""Pieces over streams, a stream for each buffer: the order of the copies and launches."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from helpers.exercises import stream_order
+from helpers.exercises.python_exercise import PythonExercise
+
+
+def _hint(findings: list[str], buffers: int) -> str:
+    if findings[0].startswith("unwritten"):
+        return "Within its stream a piece is copied in first, then computed, and copied back last."
+    return (
+        f"With {buffers} buffers pieces 0 and {buffers} lie in the same ones. Put both into the "
+        "same stream, that of buffer piece % pipe.buffers: then the second one comes behind the "
+        "first."
+    )
+
+
+EXERCISE = PythonExercise(
+    name="in_turn",
+    lab=stream_order.LAB,
+    place=1,
+    title="Send the pieces over several streams",
+    folder=Path(__file__).parent,
+    points=4,
+    answer="in_turn",
+    made=stream_order.made,
+    judged=functools.partial(stream_order.judged, overlapped=(3,), hint_of=_hint),
+    limit_s=10.0,
+    hints=(
+        "Each piece has three works: pipe.h2d(piece, stream), pipe.kernel(piece, stream) and "
+        "pipe.d2h(piece, stream). In which order must they stand in a stream?",
+        "There is a stream for each buffer, and piece k lies in buffer k % pipe.buffers. So which "
+        "of the streams is its own?",
+        "stream = streams[piece % pipe.buffers], and then the three calls, all with this stream.",
+    ),
+)

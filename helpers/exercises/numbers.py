@@ -1,0 +1,65 @@
+"""An exercise whose answer is a function of a few numbers that returns a whole number, or a bool.
+
+EXERCISE = numbers.exercise(name="lanes", reference=reference, cases=cases, words=words, ...)
+PLAYER = numbers.player(EXERCISE, cases)     # in play.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.player import Player
+from helpers.exercises.python_exercise import Found, PythonExercise
+
+Case = tuple[int, ...]
+
+
+def exercise(
+    *,
+    name: str,
+    reference: Callable[..., int],
+    cases: Callable[[int], Sequence[Case]],
+    words: Callable[[Case], str],
+    hint: Callable[[Case, int, int], str],
+    counted: str,
+    **more: Any,
+) -> PythonExercise:
+    """Return an exercise whose answer is a function `name`.
+
+    reference: a function of the same numbers; cases: of a seed; words: a case in words; hint: of a
+    case, the answer's value and the right one; counted: what the cases are, such as "kernels".
+    more: fields of PythonExercise.
+    """
+
+    def made(answer: Callable[..., Any], seed: int) -> list[Any]:
+        values = [answer(*case) for case in cases(seed)]
+        return [int(v) if isinstance(v, int | np.integer | np.bool_) else repr(v) for v in values]
+
+    def judged(values: list[Any], seed: int) -> Found:
+        rows = cases(seed)
+        if len(values) != len(rows):
+            text = f"{len(values)} answers for {len(rows)} {counted}"
+            return Found("wrong", text, "Return a number.")
+        for case, value in zip(rows, values, strict=True):
+            if not isinstance(value, int):
+                text = f"for {words(case)} it returns {value}; return a whole number"
+                return Found("wrong", text, "Use // for divisions, and return the result.")
+            want = reference(*case)
+            if value != want:
+                text = f"for {words(case)} it returns {value:,}; right is {want:,}"
+                return Found("wrong", text, hint(case, value, want))
+        return Found("pass", f"{len(rows)} {counted}", checked=f"{len(rows)} {counted}")
+
+    return PythonExercise(name=name, answer=name, made=made, judged=judged, **more)
+
+
+def player(one: PythonExercise, cases: Callable[[int], Sequence[Case]]) -> Player:
+    """Return how the exercise is played in a grader's box."""
+
+    def made(back: Any, seed: int) -> Any:
+        return [int(v) if isinstance(v, int) else str(v)[:200] for v in back]
+
+    return Player(one, "values", lambda seed: [list(row) for row in cases(seed)], made)

@@ -1,0 +1,42 @@
+"""Answers to conv1d_constant_divergent, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+TAP = "(threadIdx.x + j) % FILTER_WIDTH"
+
+RIGHT = (
+    right("the rest of a division"),
+    right("the lane in place of the thread", "solution.cu", (TAP, "(threadIdx.x % 32 + j) % 7")),
+    right(
+        "a test in place of a division",
+        "solution.cu",
+        (
+            f"const int tap = {TAP};",
+            "int tap = threadIdx.x % FILTER_WIDTH + j;\n"
+            "            if (tap >= FILTER_WIDTH) tap -= FILTER_WIDTH;",
+        ),
+    ),
+)
+
+
+WRONG = (
+    wrong("the stub", "weight 0", file="stub.cu", status="not_begun"),
+    wrong("no end", "begins again", (TAP, "threadIdx.x + j"), status="finding"),
+    wrong("it stays where it is", "same weight", (TAP, "threadIdx.x % FILTER_WIDTH")),
+    wrong(
+        "the block in place of the thread",
+        "same weight",
+        (TAP, "(blockIdx.x + j) % FILTER_WIDTH"),
+        status="budget",
+    ),
+    wrong("the order of conv1d_constant", "same weight", (TAP, "j"), status="budget"),
+    wrong("a step of 7", "same weight", (TAP, "(threadIdx.x + 7 * j) % FILTER_WIDTH")),
+    wrong(
+        "the last weight is left out",
+        "taken twice",
+        (TAP, "(threadIdx.x + j) % (FILTER_WIDTH - 1)"),
+    ),
+    wrong("the filter is flipped", "flipped", ("filter[tap]", "filter[FILTER_WIDTH - 1 - tap]")),
+)

@@ -1,0 +1,51 @@
+"""Answers to conv2d_half, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+CELL = "image[(c * H + h + p) * W + w + q]"
+TAP = "weights[(c * K + p) * K + q]"
+ADD = "sum += __half2float(cell) * __half2float(tap);"
+SUM, STORE = "float sum = 0.0f;", "out_w + w] = sum;"
+
+RIGHT = (
+    right("ours"),
+    right("by conversion", "solution.cu", (ADD, "sum += float(cell) * float(tap);")),
+    right(
+        "indices that multiply out, fmaf",
+        "solution.cu",
+        (CELL, "image[c * H * W + (h + p) * W + (w + q)]"),
+        (ADD, "sum = fmaf(__half2float(tap), __half2float(cell), sum);"),
+    ),
+)
+
+WRONG = (
+    wrong("the stub", "nothing is added", file="stub.cu", status="not_begun"),
+    wrong("products in half", "rounded to half before", (ADD, "sum += __half2float(cell * tap);")),
+    wrong(
+        "products by __hmul",
+        "rounded to half before",
+        (ADD, "sum += __half2float(__hmul(cell, tap));"),
+    ),
+    wrong(
+        "sums in half",
+        "so the sum was one",
+        (SUM, "__half sum = __float2half(0.0f);"),
+        (ADD, "sum = __hfma(cell, tap, sum);"),
+        (STORE, "out_w + w] = __half2float(sum);"),
+    ),
+    wrong("rows of outputs", "are wrong", (CELL, "image[(c * H + h + p) * out_w + w + q]")),
+    wrong(
+        "a filter turned around",
+        "half a turn",
+        (TAP, "weights[(c * K + K - 1 - p) * K + K - 1 - q]"),
+    ),
+    wrong("one channel", "are wrong", (CELL, "image[(h + p) * W + w + q]")),
+    wrong(
+        "beyond the filters",
+        "and a weight is",
+        (TAP, "weights[(c * K + p + M) * K + q + K]"),
+        status="finding",
+    ),
+)

@@ -1,0 +1,94 @@
+"""Answers to copy_async, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+NEXT = """        if (start + stride < outputs) {
+            start_copy(tiles[current ^ 1], N, start + stride, n);
+        }
+        COMMIT();       // behind the last tile the group is empty
+"""
+WAITS = "        WAIT_BUT(1);\n        __syncthreads();\n"
+FIRST = """    if (start < outputs) {
+        start_copy(tiles[0], N, start, n);
+    }
+    COMMIT();
+"""
+END = "        __syncthreads();\n    }\n}"
+
+
+def behind(wait: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """The next copy started behind the barrier, where all groups are waited for."""
+    return (NEXT, ""), (WAITS, f"{WAITS.replace('WAIT_BUT(1)', wait)}{NEXT}")
+
+
+RIGHT = (
+    right("ours"),
+    right(  # a tile behind the last one has no vectors
+        "no question for a next tile", "solution.cu", ("if (start + stride < outputs) {", "{")
+    ),
+    right("the next copy behind the barrier", "solution.cu", *behind("WAIT_BUT(0)")),
+    right(
+        "everything is waited for, then the next copy",
+        "solution.cu",
+        *behind('asm volatile("cp.async.wait_all;" ::: "memory")'),
+    ),
+    right(
+        "a wait of its own for the last tile",
+        "solution.cu",
+        (
+            NEXT + WAITS,
+            "        if (start + stride < outputs) {\n"
+            "            start_copy(tiles[current ^ 1], N, start + stride, n);\n"
+            "            COMMIT();\n            WAIT_BUT(1);\n        } else {\n"
+            "            WAIT_BUT(0);\n        }\n        __syncthreads();\n",
+        ),
+    ),
+)
+
+WRONG = (
+    wrong("the stub", "nothing was copied", file="stub.cu", status="not_begun"),
+    wrong(
+        "no wait", "may still be under way", (WAITS, "        __syncthreads();\n"), status="finding"
+    ),
+    wrong(
+        "two groups may be under way",
+        "may still be under way",
+        ("WAIT_BUT(1)", "WAIT_BUT(2)"),
+        status="finding",
+    ),
+    wrong(
+        "no barrier behind the wait",
+        "in this order",
+        (WAITS, "        WAIT_BUT(1);\n"),
+        status="finding",
+    ),
+    wrong(
+        "a barrier, then the wait",
+        "in this order",
+        (WAITS, "        __syncthreads();\n        WAIT_BUT(1);\n"),
+        status="finding",
+    ),
+    wrong(
+        "a commit only with a copy",
+        "also in the last one",
+        (NEXT, NEXT.replace("        }\n        COMMIT();", "            COMMIT();\n        }")),
+        status="finding",
+    ),
+    wrong("no barrier at the end", "end of each turn", (END, "    }\n}"), status="finding"),
+    wrong("no first tile", "nothing was copied", (FIRST, ""), status="finding"),
+    wrong(
+        "one buffer",
+        "same buffer",
+        ("tiles[current ^ 1]", "tiles[current]"),
+        ("start += stride, current ^= 1", "start += stride"),
+        status="finding",
+    ),
+    wrong(
+        "everything is waited for",
+        "must be under way",
+        ("WAIT_BUT(1)", "WAIT_BUT(0)"),
+        status="budget",
+    ),
+)

@@ -1,0 +1,75 @@
+"""Answers to copy_bulk, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+BYTES = "16 * min(VECTORS, (n - start) / 4)"
+NEXT = """        if (threadIdx.x == 0 && start + stride < outputs) {
+            start_copy(tiles[current ^ 1], N, start + stride, n, &arrived[current ^ 1]);
+        }
+"""
+WAIT = "        wait(&arrived[current], turn / 2 % 2);\n"
+END = "        __syncthreads();\n    }\n}"
+
+RIGHT = (
+    right("ours"),
+    right("the next copy behind the wait", "solution.cu", (NEXT, ""), (WAIT, WAIT + NEXT)),
+    right(
+        "bits",
+        "solution.cu",
+        (BYTES, "min(4 * VECTORS, n - start) << 2"),
+        ("turn / 2 % 2", "(turn & 2) >> 1"),
+    ),
+)
+
+WRONG = (
+    wrong("the stub", "nothing was copied", file="stub.cu", status="not_begun"),
+    wrong(
+        "cells for bytes",
+        "announced bytes",
+        ("const int bytes = 16 *", "const int bytes = 4 *"),
+        status="finding",
+    ),
+    wrong(
+        "the announcement alone in cells",
+        "announced bytes",
+        ('"r"(bytes) : "memory");\n    asm', '"r"(bytes / 4) : "memory");\n    asm'),
+        status="finding",
+    ),
+    wrong(
+        "whole tiles to the end",
+        "no tile behind the last",
+        (BYTES, "16 * VECTORS"),
+        status="finding",
+    ),
+    wrong("a parity for each turn", "which parity", ("turn / 2 % 2", "turn % 2"), status="finding"),
+    wrong("always parity 0", "which parity", ("turn / 2 % 2", "0"), status="finding"),
+    wrong("no wait", "which parity", (WAIT, ""), status="finding"),
+    wrong(
+        "the other buffer's mbarrier",
+        "nobody has started a copy",
+        ("wait(&arrived[current]", "wait(&arrived[current ^ 1]"),
+        status="finding",
+    ),
+    wrong(
+        "all threads start",
+        "only thread 0 starts",
+        ("if (threadIdx.x == 0 && start + stride < outputs)", "if (start + stride < outputs)"),
+        status="finding",
+    ),
+    wrong("no barrier at the end", "end of each turn", (END, "    }\n}"), status="finding"),
+    wrong(
+        "one tile after another",
+        "must be under way",
+        (
+            "if (threadIdx.x == 0 && start + stride < outputs) {",
+            "if (threadIdx.x == 0 && turn > 0) {",
+        ),
+        (
+            "start_copy(tiles[current ^ 1], N, start + stride, n, &arrived[current ^ 1]);",
+            "start_copy(tiles[current], N, start, n, &arrived[current]);",
+        ),
+        status="budget",
+    ),
+)

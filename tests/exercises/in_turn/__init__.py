@@ -1,0 +1,46 @@
+"""Answers to in_turn, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import broken_python, right_python, wrong_python
+
+STREAM = "streams[piece % pipe.buffers]"
+COPY_BACK = "        pipe.d2h(piece, stream)\n"
+
+RIGHT = (
+    right_python("a piece to its end"),
+    right_python("all copies in of a group first", "right_groups.py"),
+    right_python("a stream for each engine", "right_engines.py"),
+)
+
+WRONG = (
+    wrong_python("the stub", "works are enqueued", file="stub.py", status="not_begun"),
+    wrong_python("one stream for all", "steps for", (STREAM, "streams[0]"), status="budget"),
+    wrong_python(
+        "the host waits after each piece",
+        "steps for",
+        (COPY_BACK, COPY_BACK + "        stream.synchronize()\n"),
+        status="budget",
+    ),
+    wrong_python(
+        "a stream for each piece",
+        "behind the first",
+        ("pipe.streams(pipe.buffers)", "pipe.streams(pipe.pieces)"),
+        (STREAM, "streams[piece]"),
+        status="finding",
+    ),
+    wrong_python("no copy back", "works are enqueued", (COPY_BACK, "")),
+    wrong_python(
+        "the copy back before the kernel",
+        "copied back last",
+        (
+            "        pipe.kernel(piece, stream)\n" + COPY_BACK,
+            COPY_BACK + "        pipe.kernel(piece, stream)\n",
+        ),
+        status="finding",
+    ),
+    wrong_python("only two pieces", "works are enqueued", ("range(pipe.pieces)", "range(2)")),
+    *broken_python(
+        "in_turn", error=("for piece in range(pipe.pieces)", "for piece in range(1 // 0)")
+    ),
+)

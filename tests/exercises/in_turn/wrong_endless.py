@@ -1,0 +1,3 @@
+def in_turn(pipe):
+    while True:
+        pass

@@ -1,0 +1,3 @@
+def lanes(out_h, out_w, width):
+    while True:
+        pass

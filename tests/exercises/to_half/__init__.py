@@ -1,0 +1,55 @@
+"""Answers to to_half, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+GUARD = "if (i < n / 2) {"
+LOAD = "const float2 two = reinterpret_cast<const float2*>(from)[i];"
+MADE = "__floats2half2_rn(two.x, two.y)"
+STORE = f"reinterpret_cast<__half2*>(to)[i] = {MADE};"
+
+RIGHT = (
+    right("ours"),
+    right("CUDA's function of a float2", "solution.cu", (MADE, "__float22half2_rn(two)")),
+    right(
+        "each half by itself, the guard in cells",
+        "solution.cu",
+        (GUARD, "if (2 * i + 1 < n) {"),
+        (MADE, "__halves2half2(__float2half(two.x), __float2half_rn(two.y))"),
+    ),
+)
+
+WRONG = (
+    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
+    wrong(
+        "digits cut off",
+        "nearest half",
+        (MADE, "__halves2half2(__float2half_rz(two.x), __float2half_rz(two.y))"),
+    ),
+    wrong("exchanged", "low half", (MADE, "__floats2half2_rn(two.y, two.x)")),
+    wrong("the first twice", "its first number", (MADE, "__float2half2_rn(two.x)")),
+    wrong("a pair for each number", "n / 2 pairs", (GUARD, "if (i < n) {"), status="finding"),
+    wrong(
+        "one number at a time",
+        "brings both numbers",
+        (
+            LOAD,
+            "const volatile float* pair = from + 2 * i;\n"
+            "        const float2 two = make_float2(pair[0], pair[1]);",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "two stores",
+        "writes both halves",
+        (
+            STORE,
+            "volatile unsigned short* there =\n"
+            "            reinterpret_cast<volatile unsigned short*>(to) + 2 * i;\n"
+            "        there[0] = __half_as_ushort(__float2half(two.x));\n"
+            "        there[1] = __half_as_ushort(__float2half(two.y));",
+        ),
+        status="budget",
+    ),
+)

@@ -1,0 +1,34 @@
+"""Answers to wgmma_taps, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+A = "descriptor(a_first, 64 * 16, 8 * 16);"
+B = "descriptor(b_first + 16 * tap, CELLS * 16, 8 * 16);"
+JOINED = "start | half << 16 | eight << 32;"
+
+RIGHT = (
+    right("ours"),
+    right("sums of products", "solution.cu", (JOINED, "start + half * 65536 + (eight << 32);")),
+    right(
+        "addresses by pointers",
+        "solution.cu",
+        (A, "descriptor(a_first, sizeof(weights[0][0]), sizeof(Octet[8]));"),
+        ("descriptor(b_first + 16 * tap, CELLS", "descriptor((unsigned)__cvta_generic_to_shared("
+         "&cells[0][tap]), CELLS"),
+    ),
+)  # fmt: skip
+
+WRONG = (
+    wrong("the stub", "divided by 16", file="stub.cu", status="not_begun"),
+    wrong("taps at one place", "All taps meet", ("b_first + 16 * tap", "b_first")),
+    wrong("taps turned", "opposite order", ("16 * tap,", "16 * (TAPS - 1 - tap),")),
+    wrong("columns repeat", "first eight: next_eight of b", (B, B.replace("8 * 16)", "0)"))),
+    wrong("rows repeat", "next_eight of a", (A, A.replace("8 * 16)", "0)"))),
+    wrong("one half of B", "other row of cells", ("CELLS * 16", "0")),
+    wrong("fields exchanged", "each in its bits", (JOINED, "start | eight << 16 | half << 32;"),
+          status="finding"),
+    wrong("bytes", "divided by 16", ("other_half / 16", "other_half"), status="finding"),
+    wrong("the other half eight further on", "16 to 29", ("64 * 16", "8 * 16")),
+)  # fmt: skip

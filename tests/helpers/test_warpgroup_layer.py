@@ -1,0 +1,72 @@
+"""What lab 306 shows: descriptors, swizzled tiles, a kernel in plain products, and its records."""
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+
+from helpers.experiments import warpgroup_layer as shown
+from helpers.problems import conv2d
+
+
+@pytest.fixture(autouse=True)
+def no_figures_left():
+    yield
+    plt.close("all")
+
+
+def test_the_drawing_names_the_fields_of_the_exercise():
+    (ax,) = shown.descriptor_figure(tap=1).axes
+    texts = [text.get_text() for text in ax.texts]
+    assert "other_half: 34 octets = 544 bytes" in texts
+    assert "next_eight: 8 octets = 128 bytes" in texts
+    assert "column w of B is cell w + 1" in ax.get_title(loc="left")
+
+
+def test_a_swizzle_is_judged_by_its_conflicts():
+    assert shown.swizzle_table(lambda row, piece: ...) == "yours: not yet"
+    assert "its own place" in shown.swizzle_table(lambda row, piece: 0)
+    assert "eight places" in shown.swizzle_table(lambda row, piece: piece)
+    assert "hardware expects" in shown.swizzle_table(lambda row, piece: (piece + row) % 8)
+    right = shown.swizzle_table(lambda row, piece: piece ^ row)
+    assert "not yet" not in right and "hardware" not in right
+    assert right.splitlines()[-1].split()[-1] == "1"
+
+
+def test_the_swizzled_picture_has_each_piece_once_in_a_row():
+    for ax in shown.swizzle_figure().axes:
+        assert sorted(text.get_text() for text in ax.texts) == sorted(8 * list("01234567"))
+
+
+@pytest.mark.long
+def test_the_kernel_of_any_shape_runs_with_plain_products_and_shows_a_wrong_line():
+    assert shown.check().startswith("PASS")
+    turned = ("place_of_cell(tap / K, tap % K)", "place_of_cell(tap % K, tap / K)")
+    assert "values are wrong" in shown.check(turned)
+    assert "values are wrong" in shown.check(("OCTET, 8);", "0, 8);"))
+    waits = "            wait_for(filled + place.slot, place.parity);\n"
+    assert "FAIL" in shown.check((waits, "")) and "fault" in shown.check((waits, ""))
+
+
+def test_products_of_warpgroups_are_counted_by_what_the_fragments_hold():
+    steps = conv2d.mma_wgmma(1).fragments(np.ones((1, 16, 4, 7, 7), np.float16)).shape[0]
+    assert shown.warpgroup_flops(1) == 2 * 64 * 16 * steps * shown.WARPGROUP_COLUMNS
+    assert shown.warpgroup_flops(2) == 3 * shown.warpgroup_flops(1)
+    assert shown.WARPGROUP_COLUMNS >= 17 * 17  # the quads of an image
+    assert shown.useful() == pytest.approx(49 / 64 * 289 / 304)
+
+
+def test_figures_and_tables_say_what_the_benchmark_says():
+    gain = shown.ms(shown.PAIRS) / shown.ms(shown.WGMMA)
+    (ax,) = shown.batches_figure().axes
+    assert f"{gain:.2f} times as fast as mma" in ax.get_title(loc="left")
+    assert len(shown.roles_figure().axes[0].patches) > 10
+    table = shown.winners_table()
+    assert sum(line.startswith("layer ") for line in table.splitlines()) == 1 + 4 * 3
+    assert "conv2d_wgmma" in table and "conv2d_implicit_mma_split" in table
+
+
+def test_rates_of_products_count_the_useful_ones():
+    mma, wgmma = shown.rates_table().splitlines()[1:]
+    rate, share, _, useful = mma.split()[-4:]
+    assert share == "83" and int(useful) == pytest.approx(int(rate) * 7 / 8 * 289 / 304, abs=1)
+    assert "73 %" in wgmma
