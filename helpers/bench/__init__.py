@@ -28,6 +28,7 @@ _HOME = {
     "gemm": "gemms",
     "memcpy": "memory",
     "network": "networks",
+    "pooled": "pooled_layers",
     "yours": "sources",
     "Kernel": "sources",
     "KernelError": "sources",

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, tables
+from helpers import checking
 from helpers.bench import timing
 from helpers.problems.datasets import Images
 from helpers.problems.lenet import network
@@ -170,68 +170,3 @@ def _there_and_back(
     cuda.memcpy_htod_async(x, cells)
     launch(None)
     cuda.memcpy_dtoh_async(outputs, y)
-
-
-# --------------------------------------------------------------------------------------------------
-# The table
-
-
-def table(rows: Sequence[Row], name: str, reported: Sequence[Row]) -> str:
-    """Return the times (ms) of all forms and batches, and of the course reports, as a table.
-
-    rows: of a record of `measure`. name: the network whose accuracy the table shows. reported: rows
-    of the course reports; each report appears with its fastest optimization at its largest batch,
-    by the sum of both op times. The column "host" has the best measured way from pinned memory, and
-    for a report the time of its whole program. "-" marks a number that nobody measured.
-    """
-    heads = ("op 1", "op 2", "rest", "device", "layer 1", "layer 2", "host")
-    lines = []
-    times = [row for row in rows if row["series"] != "accuracy"]
-    for right in (row for row in rows if row["series"] == "accuracy" and row["network"] == name):
-        form, batch = right["form"], right["images"]
-        mine = [
-            row
-            for row in times
-            if (row.get("form"), row["batch"]) == (form, batch) and row.get("stage") != "resize"
-        ]
-        ms = {
-            series: [row["median_ms"] for row in mine if row["series"] == series]
-            for series in ("whole", "layer", "host")
-        }
-        ops = [
-            row["median_ms"]
-            for row in mine
-            if row["series"] == "stage" and row["stage"].startswith("conv")
-        ]
-        rest = sum(row["median_ms"] for row in mine if row["series"] == "stage") - sum(ops)
-        values = (
-            *ops,
-            rest,
-            *ms["whole"],
-            *(ms["layer"] or (None, None)),
-            min(ms["host"], default=None),
-        )
-        lines.append(_line(f"ours, {form}", batch, values, right["right"] / batch))
-    for report in dict.fromkeys(row["report"] for row in reported):
-        of_report = [row for row in reported if row["report"] == report]
-        largest = max(row["batch"] for row in of_report)
-        best = min(
-            (row for row in of_report if row["batch"] == largest),
-            key=lambda row: row["op1_ms"] + row["op2_ms"],
-        )
-        for row in (row for row in of_report if row["optimization"] == best["optimization"]):
-            values = (row["op1_ms"], row["op2_ms"], *[None] * 4, 1e3 * row["total_s"])
-            lines.append(
-                _line(
-                    f"report {report}, its fastest: {row['optimization']}",
-                    row["batch"],
-                    values,
-                    row["accuracy"],
-                )
-            )
-    return tables.text(["", "images", *heads, "accuracy"], lines)
-
-
-def _line(name: str, batch: int, values: Sequence[float | None], accuracy: float) -> list[str]:
-    numbers = ["-" if n is None else f"{n:,.{3 if n < 1000 else 0}f}" for n in values]
-    return [name, f"{batch:,}", *numbers, f"{accuracy:.4f}"]

@@ -123,30 +123,6 @@ def host_form(rows: Iterable[Row]) -> str:
     return str(next(row["form"] for row in rows if row["series"] == "host"))
 
 
-def right_answers(
-    rows: Sequence[Row], reported: Iterable[Mapping[str, Any]], weights: Weights
-) -> str:
-    """Return the right answers of all networks and forms beside those that are known, as a table.
-
-    Known are those of the labs' network from its training, and those of the course's network from
-    report A.
-    """
-    known = {weights.name: dict(trained_weights.lenet_record()["test"]["right"])}
-    known["the course's LeNet"] = {
-        str(row["batch"]): round(row["batch"] * row["accuracy"]) for row in reported
-        if (row["report"], row["optimization"]) == ("A", "baseline")
-    }  # fmt: skip
-    counts = [row for row in rows if row["series"] == "accuracy"]
-    lines = []
-    for name in dict.fromkeys(row["network"] for row in counts):
-        for batch in BATCHES:
-            mine = {r["right"] for r in counts if (r["network"], r["images"]) == (name, batch)}
-            want = known[name][str(batch)]
-            verdict = "every form has them" if mine == {want} else f"the forms have {sorted(mine)}"
-            lines.append([name, f"{batch:,}", f"{want:,}", verdict])
-    return tables.text(["network", "images", "right, as known", ""], lines, left=(0, 3))
-
-
 def host_bounds(rows: Sequence[Row]) -> str:
     """Return what bounds the way from host memory, for each batch and kind of input, as a table."""
     form, lines = host_form(rows), []
@@ -206,19 +182,6 @@ def slowest_ratio(data: Record, batch: int | None = None) -> float:
 
 # --------------------------------------------------------------------------------------------------
 # Counted without a GPU
-
-
-def traffic(weights: Weights, images: np.ndarray, forms: Forms) -> dict[str, dict[str, float]]:
-    """Return what each stage asks of global memory for an image (kB), by form and stage."""
-    found: dict[str, dict[str, float]] = {}
-    count = functools.partial(simulator.profile, checks=False)
-    for form, layers in forms.items():
-        _, seen = network_plan.simulate(weights, images, layers, entry=count)
-        found[form] = {
-            stage: SECTOR_KB * (p.global_load_sectors + p.global_store_sectors) / len(images)
-            for stage, p in seen.items()
-        }
-    return found
 
 
 class Broken:
@@ -281,18 +244,6 @@ def _stage_bars(
     axes[-1, 0].set_xlim(0, 1.45 * most)
     axes[-1, 0].set_xlabel(unit)
     return figure, axes[:, 0]
-
-
-def traffic_figure(moved: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Draw what the stages of each form ask of global memory for an image."""
-    totals = {form: sum(stages.values()) for form, stages in moved.items()}
-    first, last = next(iter(totals)), list(totals)[-1]
-    notes = {form: f"{total:,.0f} kB in all" for form, total in totals.items()}
-    unit = "kB that a stage loads from and stores to global memory for an image (before caches)"
-    figure, axes = _stage_bars(moved, unit, notes, {})
-    part = totals[last] / totals[first]
-    plotting.style(axes[0], f"{last.capitalize()}, the stages ask for {part:.0%} of the bytes")
-    return figure
 
 
 def stages_figure(data: Record) -> Figure:

@@ -12,8 +12,8 @@ import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.bench import results
-from helpers.exercises import entry, labs, loops_swapped, outcome, puzzles, rung, verdict
 from helpers.exercises import hints as hints_module
+from helpers.exercises import labs, loops_swapped, my_entry, outcome, puzzles, rung, verdict
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
@@ -282,7 +282,7 @@ def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
             traffic.counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps")
         )
         assert rung.SECTORS[layer] == pytest.approx(tiled.load_sectors, abs=0.001)
-        assert entry.COST[layer] == pytest.approx(maps.cost, abs=0.001)
+        assert my_entry.COST[layer] == pytest.approx(maps.cost, abs=0.001)
 
 
 def test_the_estimate_orders_the_board_as_the_record_of_times_does():

@@ -223,7 +223,7 @@ def test_the_stub_is_not_begun_and_worth_nothing(name):
 
 def test_other_options_are_an_answer():
     """A competition may be entered with a tile of another width alone."""
-    one = exercises.find("entry")
+    one = exercises.find("my_entry")
     other = one.stub.replace("-DTILE_WIDTH=16", "-DTILE_WIDTH=8")
     assert not one.is_stub(other) and one.judge(other).status == "budget"
 

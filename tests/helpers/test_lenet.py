@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import checking, device, kernels, launch, reference, simulator
-from helpers.bench import lenet_times, results, timing
+from helpers.bench import lenet_times, timing
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets, resizing
 from helpers.problems.conv2d import LayerError
@@ -537,54 +537,6 @@ def test_rows_of_a_record(monkeypatch):
         4 * 86**2 / 1e6,
         28**2 / 1e6,
     }
-
-
-def test_table_has_a_line_for_each_form_and_batch_and_the_reports_below():
-    stages = {"resize": 9.0, "conv 1": 0.5, "pool 1": 0.25, "conv + pool 2": 1.5, "dense": 0.125}
-    told = {"form": "mixed", "batch": 100}
-    rows = [
-        {"series": "accuracy", "network": "N", "form": "mixed", "images": 100, "right": 93},
-        {"series": "accuracy", "network": "another", "form": "mixed", "images": 100, "right": 1},
-        *(
-            {"series": "stage", "stage": stage, "median_ms": t, **told}
-            for stage, t in stages.items()
-        ),
-        {"series": "whole", "median_ms": 2.25, **told},
-        *({"series": "host", "median_ms": t, **told} for t in (8.0, 7.0)),
-    ]
-    layers = [
-        {"series": "layer", "layer": name, "median_ms": t, **told}
-        for name, t in zip(pooled.LAYERS, (24.0, 19.0), strict=True)
-    ]
-    reported = [
-        r
-        for r in results.reported("course_reports")
-        if r["report"] == "C" and r["optimization"] != "streams"
-    ]
-    lines = lenet_times.table(rows + layers, "N", reported).splitlines()
-    assert lines[1].split() == [
-        "ours,",
-        "mixed",
-        "100",
-        "0.500",
-        "1.500",
-        "0.375",
-        "2.250",
-        "24.000",
-        "19.000",
-        "7.000",
-        "0.9300",
-    ]
-    assert lenet_times.table(rows, "N", reported).splitlines()[1].split()[-4:] == [
-        "-",
-        "-",
-        "7.000",
-        "0.9300",
-    ]
-    assert len(lines) == 5 and all(
-        "its fastest: sweep (tile 20)" in line and line.count(" - ") == 4 for line in lines[2:]
-    )
-    assert len({len(line) for line in lines}) == 1
 
 
 @pytest.mark.gpu

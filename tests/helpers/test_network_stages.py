@@ -79,17 +79,6 @@ def test_the_last_form_is_timed_from_host_memory(monkeypatch):
     assert seen["others"] == ["weights"]
 
 
-def test_right_answers_are_compared_with_the_known_ones(rows):
-    reported = [r for r in results.reported("course_reports") if r["report"] == "A"]
-    weights = trained_weights.lenet_weights()
-    good = network_stages.right_answers(rows, reported, weights)
-    assert "9,200  every form has them" in good and "the forms have" not in good
-    spoilt = [dict(row) for row in rows]
-    next(r for r in spoilt if r["series"] == "accuracy" and r["right"] == 9200)["right"] = 9199
-    bad = network_stages.right_answers(spoilt, reported, weights)
-    assert "9,200  the forms have [9199, 9200]" in bad
-
-
 def test_the_slower_part_bounds_the_way_from_the_host(rows):
     form = network_stages.host_form(rows)
     table = network_stages.host_bounds(rows)
@@ -114,18 +103,6 @@ def test_the_least_ratio_is_that_of_pytorchs_fastest_way():
     assert network_stages.slowest_ratio(data, LARGE) == min(large)
     table = network_stages.pytorch_table(data)
     assert "PyTorch, FP16" in table and "CUDA graph" in table and "FP32 units" in table
-
-
-def test_fused_stages_ask_for_less():
-    few = datasets.fashion_mnist("test", 1).pixels
-    forms = {"apart": MINE, "fused": network_plan.FUSED}
-    moved = network_stages.traffic(trained_weights.lenet_weights(), few, forms)
-    assert moved["apart"]["dense"] == moved["fused"]["dense"]
-    assert sum(moved["fused"].values()) < 0.5 * sum(moved["apart"].values())
-    # The outputs of convolution 1 are written once, 100 kB of an image, and read again.
-    assert moved["apart"]["conv 1"] > 102.4 and moved["fused"]["conv + pool 1"] < 102.4
-    title = network_stages.traffic_figure(moved).axes[0].get_title(loc="left")
-    assert title.startswith("Fused") and "%" in title
 
 
 def test_a_harmless_change_has_no_finding_and_a_missing_barrier_has_one():

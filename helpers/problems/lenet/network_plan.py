@@ -58,7 +58,7 @@ def stages(layers: Sequence[str | Conv2d], batch: int, *, pixels: bool) -> tuple
             steps.append(Stage(f"conv + pool {number}", spec.name, plan))
             continue
         steps.append(Stage(f"conv {number}", spec.name, plan))
-        steps.append(Stage(pooled, "lenet_pool", (_pool(Array(y, shape.y_shape), pooled, pool),)))
+        steps.append(Stage(pooled, "lenet_pool", (pooling(Array(y, shape.y_shape), pooled, pool),)))
     dense = _dense(batch)
     return (*steps, Stage("dense", dense.name, (dense,)))
 
@@ -78,7 +78,7 @@ def _resize(batch: int) -> Launch:
     return _launch("lenet_resize", (resizing.NETWORK_SIDE // 2, RESIZE_ROWS, 1), batch, x, pixels)
 
 
-def _pool(y: Array, pooled: str, pool: int) -> Launch:
+def pooling(y: Array, pooled: str, pool: int) -> Launch:
     """Return the launch of lenet_pool from y, (images, maps, rows, columns), to the array
     ``pooled``.
     """

@@ -1,0 +1,187 @@
+"""Convolution, ReLU and max-pool in one kernel: a thread computes a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from helpers.exercises import layers
+from helpers.exercises.kit import (
+    MANY_ROWS,
+    NO_DETOURS,
+    ONE_STORE,
+    Budget,
+    Case,
+    Exercise,
+    FindingHint,
+    Mistake,
+    Step,
+    ceil_div,
+    none_of,
+    unwritten,
+    without_budgets,
+)
+from helpers.limits import ConvShape
+from helpers.problems.lenet import network
+
+TILE = 16
+
+
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int = 4) -> Case:
+    """A layer and its pool, by default as large as LeNet's second; 16 x 16 windows a block."""
+    x, filter = layers.draw(rng, shape)
+    rows, columns = ceil_div(shape.out_h, pool), ceil_div(shape.out_w, pool)
+    grid = (ceil_div(rows, TILE) * ceil_div(columns, TILE), shape.M, shape.B)
+    given = ("y", "x", "filter", *layers.sizes(shape), np.int32(pool))
+    y = unwritten((shape.B, shape.M, rows, columns))
+    return Case(
+        f"{layers.words(shape)}, windows of {pool} x {pool}",
+        {"y": y, "x": x, "filter": filter},
+        ("y",),
+        (Step(grid, (TILE, TILE), given),),
+        {"layer": shape, "window": pool},
+        {"shape": shape, "pool": pool},
+    )
+
+
+def cases(rng: np.random.Generator) -> Iterator[Case]:
+    """Windows that are whole and cut, of 1 to 4 cells; channels, maps, images; many windows."""
+    rows, columns = (int(n) for n in rng.integers(30, 50, 2))
+    for shape, pool in (
+        (ConvShape(2, 1, 2, rows, columns, 4), 2),
+        (ConvShape(1, 2, 3, 19, 40, 3), 3),
+        (ConvShape(1, 4, 2, 24, 23, 7), 4),
+        (ConvShape(1, 1, 1, 9, 8, 5), 1),
+        (ConvShape(1, 2, 1, 3, 3, 3), 2),
+    ):
+        yield layer(rng, shape, pool)
+    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), 1))
+
+
+def pooled(case: Case, filter: np.ndarray | None = None, relu: bool = True) -> np.ndarray:
+    """The pooled layer."""
+    sums = layers.conv2d(case["x"], case["filter"] if filter is None else filter)
+    return network.max_pool(network.relu(sums) if relu else sums, case["pool"])
+
+
+def first_of_each(case: Case) -> np.ndarray:
+    """What comes out if a thread takes the first output of its window alone."""
+    sums = network.relu(layers.convolved(case))
+    return sums[..., :: case["pool"], :: case["pool"]]
+
+
+def last_of_each(case: Case) -> np.ndarray:
+    """What comes out if each output of a window replaces the one before."""
+    sums, (rows, columns) = network.relu(layers.convolved(case)), case["y"].shape[2:]
+    last = (
+        np.minimum(case["pool"] * np.arange(1, windows + 1), size) - 1
+        for windows, size in ((rows, sums.shape[2]), (columns, sums.shape[3]))
+    )
+    return sums[..., *np.ix_(*last)]
+
+
+def without_last_channel(case: Case) -> np.ndarray | None:
+    """What comes out if the last channel is left out."""
+    filter = case["filter"].copy()
+    filter[:, -1] = 0
+    return pooled(case, filter) if case["shape"].C > 1 else None
+
+
+def is_cut_alone(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether all whole windows are right, and there are cut ones."""
+    shape, pool = case["shape"], case["pool"]
+    rows, columns = shape.out_h // pool, shape.out_w // pool
+    is_cut = bool(shape.out_h % pool or shape.out_w % pool)
+    return is_cut and np.array_equal(got[..., :rows, :columns], want[..., :rows, :columns])
+
+
+def side_by_side(case: Case) -> np.ndarray | None:
+    """What comes out if the windows of neighbouring threads overlap: h = row + r."""
+    sums, pool = network.relu(layers.convolved(case)), case["pool"]
+    rows, columns = case["y"].shape[2:]
+    padded = np.pad(sums, ((0, 0), (0, 0), (0, pool), (0, pool)))
+    parts = [
+        padded[..., r : r + rows, s : s + columns] for r in range(pool) for s in range(pool)
+    ]
+    return np.max(parts, axis=0) if pool > 1 else None
+
+
+EXERCISE = Exercise(
+    name="conv_pool",
+    lab="501_lenet_end_to_end",
+    title="Convolution, ReLU and pool in one kernel",
+    folder=Path(__file__).parent,
+    place=1,
+    points=5,
+    timed=layer,
+    cases=cases,
+    reference=pooled,
+    counts={"layer": "layers", "window": "windows"},
+    budgets=(
+        Budget(
+            "loads per product",
+            lambda case, one: (
+                one.total("lanes", "global", "load")
+                / (case["shape"].outputs * case["shape"].terms)
+            ),
+            2,
+            "Compute each output of the convolution once, with two loads for a product.",
+        ),
+        ONE_STORE,
+        none_of("global", "atomic", what="atomics"),
+        *NO_DETOURS,
+    ),
+    most_of_a_block=lambda case: TILE * TILE,
+    mistakes=(
+        Mistake(
+            "All outputs are 0: compute the sum of each output, and keep the larger.",
+            gives=lambda case: 0 * pooled(case),
+        ),
+        Mistake(
+            "Only the first output of each window counts: the loops over r and s must change h "
+            "and w.",
+            gives=first_of_each,
+        ),
+        Mistake(
+            "Windows do not overlap: the first output of a window is in row row * pool, column "
+            "column * pool.",
+            gives=side_by_side,
+        ),
+        Mistake(
+            "Negative outputs are there: the largest begins with 0, and only grows.",
+            gives=lambda case: pooled(case, relu=False),
+        ),
+        Mistake(
+            "The last output of each window replaces the others: keep the larger of both.",
+            gives=last_of_each,
+        ),
+        Mistake("The last channel is left out.", gives=without_last_channel),
+        Mistake(
+            "The filter is turned by half a turn.",
+            gives=lambda case: pooled(case, case["filter"][:, :, ::-1, ::-1].copy()),
+        ),
+        Mistake(
+            "Whole windows are right, cut ones are not: leave out an output in row out_h or more, "
+            "or column out_w or more.",
+            when=is_cut_alone,
+        ),
+    ),
+    findings=(
+        FindingHint(
+            "out-of-bounds",
+            "An output beyond the last row or column has no cells: the last windows are cut, so "
+            "leave out what is not below out_h and out_w.",
+            when=lambda found: found.array == "x",
+        ),
+    ),
+    hints=(
+        "Thread (0, 1) has the window that begins in row 1 * pool. Which outputs does it have for "
+        "r = 0, 1, ...?",
+        "h = row * pool + r and w = column * pool + s. If h or w is outside of the convolution's "
+        "outputs, go on with the next one.",
+        "The three loops over c, p and q are those of lab 107; behind them, largest = "
+        "max(largest, sum).",
+    ),
+)

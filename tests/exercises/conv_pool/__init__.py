@@ -1,0 +1,43 @@
+"""Answers to conv_pool, right and wrong."""
+
+from __future__ import annotations
+
+from tests.exercises.answers import right, wrong
+
+RIGHT = (
+    right("the loops of lab 107"),
+    right("pointers, and a guard in place of continue", "right_pointers.cu"),
+)
+
+
+WRONG = (
+    wrong("the stub", "all outputs are 0", file="stub.cu", status="not_begun"),
+    wrong(
+        "the first output of each window alone",
+        "only the first output",
+        ("row * pool + r, w = column * pool + s", "row * pool, w = column * pool"),
+    ),
+    wrong(
+        "windows that overlap",
+        "windows do not overlap",
+        ("row * pool + r, w = column * pool + s", "row + r, w = column + s"),
+    ),
+    wrong(
+        "no guard",
+        "cut",
+        ("            if (h >= out_h || w >= out_w) continue;\n", ""),
+        status="finding",
+    ),
+    wrong("no ReLU", "negative outputs", ("largest = 0.0f", "largest = -3e38f")),
+    wrong(
+        "the last output, not the largest",
+        "keep the larger of both",
+        ("max(largest, sum)", "max(sum, 0.0f)"),
+    ),
+    wrong("the last channel left out", "last channel", ("c < C", "c < (C > 1 ? C - 1 : C)")),
+    wrong(
+        "the filter turned",
+        "half a turn",
+        ("filter[((m * C + c) * K + p) * K + q]", "filter[((m * C + c + 1) * K - p) * K - 1 - q]"),
+    ),
+)
