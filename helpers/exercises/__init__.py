@@ -115,7 +115,8 @@ def _folders() -> dict[str, str]:
     """
     here = Path(__file__).parent
     files = (path for stem in ("solution", "stub") for path in here.rglob(f"{stem}.*"))
-    folders = {path.parent.relative_to(here) for path in files}
+    holders = {path.parent for path in files}
+    folders = {one.relative_to(here) for one in holders if (one / "__init__.py").exists()}
     return {folder.name: ".".join((__name__, *folder.parts)) for folder in folders}
 
 

