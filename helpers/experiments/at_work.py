@@ -24,11 +24,11 @@ import numpy as np
 
 from helpers import checking, device, kernels, tables
 from helpers.bench import cudnn, gemms, results, timing
-from helpers.experiments import known_layers, tensor_benchmark
 from helpers.launch import Array, Launch
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, gemm
 from helpers.programs import Program, launcher
+from helpers.tools.benchmarks import known_layers, tensor_benchmark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,9 +23,11 @@ import numpy as np
 from helpers import kernels, limits, plotting, reference, tables
 from helpers.bench import cudnn, results
 from helpers.bench.counts import NOT_YET
-from helpers.experiments import bound_ratios, loop_code, tensor_benchmark
+from helpers.experiments import loop_code
 from helpers.plotting import styles
 from helpers.problems import conv2d, tensor_product
+from helpers.tools import bound_ratios
+from helpers.tools.benchmarks import tensor_benchmark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,10 +21,10 @@ import numpy as np
 from helpers import kernels, limits, plotting, simulator, tables
 from helpers.bench import lenet_times, results
 from helpers.bench.pytorch import COMPILED
-from helpers.experiments import network_benchmark
 from helpers.plotting import styles
 from helpers.problems import conv2d, data_files, datasets
 from helpers.problems.lenet import network_plan, pooled, trained_weights
+from helpers.tools.benchmarks import network_benchmark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,11 +17,12 @@ import numpy as np
 from helpers import bench, checking, device, kernels, launch, plotting, reference, simulator, tables
 from helpers.bench import cudnn
 from helpers.bench.counts import NOT_YET
-from helpers.experiments import fastest_layer, tensor_benchmark
+from helpers.experiments import fastest_layer
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.simulator.bounds import resources
+from helpers.tools.benchmarks import tensor_benchmark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from helpers import kernels, launch, simulator
-from helpers.experiments import bound_ratios
 from helpers.problems import conv2d
 from helpers.problems.conv1d import conv1d_named
 from helpers.problems.lenet import network_plan
+from helpers.tools import bound_ratios
 
 RECORD = bound_ratios.recorded()
 ROWS = RECORD["rows"]
@@ -36,7 +36,7 @@ def key(row) -> tuple:
 
 
 def test_the_record_is_of_the_times_that_are_here():
-    """Else: python -m helpers.experiments.bound_ratios --only RECORD"""
+    """Else: python -m helpers.tools.bound_ratios --only RECORD"""
     assert {key(row) for row in ROWS} == set(timed())
 
 

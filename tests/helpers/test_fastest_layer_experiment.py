@@ -10,9 +10,9 @@ from matplotlib import pyplot as plt
 from helpers import bench, limits, reference
 from helpers.bench import results
 from helpers.bench.times import Time, Times
-from helpers.experiments import bound_ratios
 from helpers.experiments import fastest_layer as fast
 from helpers.problems import conv2d, tensor_product
+from helpers.tools import bound_ratios
 
 
 @pytest.fixture(autouse=True)

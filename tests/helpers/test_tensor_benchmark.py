@@ -4,9 +4,12 @@ import pytest
 
 from helpers import checking, device, kernels
 from helpers.bench import results, timing
-from helpers.experiments import known_layers, network_benchmark, tensor_benchmark
-from helpers.experiments.network_benchmark import NetworkBenchmark
-from helpers.experiments.tensor_benchmark import (
+from helpers.limits import ConvShape
+from helpers.problems import conv2d
+from helpers.problems.lenet import network_plan, pooled
+from helpers.tools.benchmarks import known_layers, network_benchmark, tensor_benchmark
+from helpers.tools.benchmarks.network_benchmark import NetworkBenchmark
+from helpers.tools.benchmarks.tensor_benchmark import (
     COPY,
     HALF_IO,
     HALVES,
@@ -16,9 +19,6 @@ from helpers.experiments.tensor_benchmark import (
     UNITS,
     TensorBenchmark,
 )
-from helpers.limits import ConvShape
-from helpers.problems import conv2d
-from helpers.problems.lenet import network_plan, pooled
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from helpers import checking, device, kernels, launch, reference, simulator
-from helpers.experiments import known_layers
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import LayerError, WarpgroupSizes, implicit_wgmma
+from helpers.tools.benchmarks import known_layers
 from tests.support import mutants, require_named
 
 pytestmark = pytest.mark.long

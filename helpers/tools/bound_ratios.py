@@ -1,6 +1,6 @@
 """Bounds beside times: every kernel that a record has times of, counted without a GPU.
 
-    python -m helpers.experiments.bound_ratios [--only RECORD]      writes data/measured/bounds.json
+    python -m helpers.tools.bound_ratios [--only RECORD]            writes data/measured/bounds.json
 
 A bound is wrong where it is above a time by more than the times' own spread, and of little use
 where it is far below. So for each timing in data/measured of a kernel of ours this module makes the
@@ -401,7 +401,7 @@ def recorded() -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Make all bounds, write the record, print the table. Returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m helpers.experiments.bound_ratios", description=__doc__.splitlines()[0]
+        prog="python -m helpers.tools.bound_ratios", description=__doc__.splitlines()[0]
     )
     parser.add_argument(
         "--only", default="", metavar="RECORD", help="those of one record; the others are kept"

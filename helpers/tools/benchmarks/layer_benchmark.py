@@ -26,12 +26,12 @@ import numpy as np
 from helpers import checking, device, limits, programs, tables
 from helpers.bench import cudnn, lenet_times, timing
 from helpers.checking import device_counter
-from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import Conv2d, LayerError, Problem
 from helpers.problems.lenet import network, pooled, trained_weights
+from helpers.tools.benchmarks.benchmark_base import BenchmarkBase
 
 NAME = "benchmark_conv2d"
 ACCURACY = "accuracy"

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from helpers import tables
-from helpers.experiments import tensor_benchmark
-from helpers.experiments.tensor_benchmark import HALF_IO, HALVES, RATIO, SPLIT, TensorBenchmark
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, Problem
+from helpers.tools.benchmarks import tensor_benchmark
+from helpers.tools.benchmarks.tensor_benchmark import HALF_IO, HALVES, RATIO, SPLIT, TensorBenchmark
 
 NAME = "benchmark_known_layers"
 BUDGET_S = 0.05

@@ -19,7 +19,6 @@ import numpy as np
 
 from helpers import checking, limits, reference, tables
 from helpers.bench import cudnn, timing
-from helpers.experiments.benchmark_base import BenchmarkBase
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import (
@@ -31,6 +30,7 @@ from helpers.problems.conv2d import (
     TensorLayer,
 )
 from helpers.problems.lenet import network
+from helpers.tools.benchmarks.benchmark_base import BenchmarkBase
 
 NAME = "benchmark_tensor"
 BATCHES = network.ACCURACY_SIZES
