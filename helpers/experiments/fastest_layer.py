@@ -6,7 +6,7 @@
 
 In each kernel of `TAKEN_BACK` one step is undone. `IN_TURN` is not among them: the compiler undoes
 its change, as `distances` reads off the machine code. `benchmark` is the record of
-tensor_benchmark: all layers and batches, with the kernels for an H100 or H200.
+benchmark_tensor: all layers and batches, with the kernels for an H100 or H200.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, limits, plotting, reference, tables
-from helpers.bench import cudnn, results
+from helpers.bench import contenders, cudnn, results
 from helpers.bench.counts import NOT_YET
 from helpers.experiments import loop_code
 from helpers.plotting import styles
 from helpers.problems import conv2d, tensor_product
 from helpers.tools import bound_ratios
-from helpers.tools.benchmarks import tensor_benchmark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -226,8 +225,8 @@ def row_of_a(spec: conv2d.TensorLayer, step: int, row: int, shift: int = 0) -> l
 
 
 def benchmark() -> Record:
-    """Return the recorded benchmark of all layers and batches (`tensor_benchmark`)."""
-    return results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json")
+    """Return the recorded benchmark of all layers and batches on tensor cores."""
+    return results.load(results.MEASURED / f"{contenders.RECORD}.json")
 
 
 def fastest(layer: str, batch: int = LARGE) -> dict[tuple[str, str], float]:
@@ -259,7 +258,7 @@ def gain(times: Times) -> float:
     """
     layer = times.problem.title
     found = fastest(layer).items()
-    best = [ms for (series, way), ms in found if way == tensor_benchmark.UNITS]
+    best = [ms for (series, way), ms in found if way == contenders.UNITS]
     return min(times.ms(PORTABLE), *best) / times.ms(WAYS[SPLIT][layer].name)
 
 
