@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, limits, plotting, reference, tables
-from helpers.bench import contenders, cudnn, results
+from helpers.bench import contenders, cudnn, plan_bounds, results
 from helpers.bench.counts import NOT_YET
 from helpers.experiments import loop_code
 from helpers.plotting import styles
 from helpers.problems import conv2d, tensor_product
-from helpers.tools import bound_ratios
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -281,9 +280,7 @@ def reports_table(ours: Mapping[str, float], reported: Iterable[Mapping[str, Any
 @functools.cache
 def bounds(layer: str, way: str) -> Bounds:
     """Return the bounds of a kernel of WAYS for 10,000 images, counted in the simulator."""
-    where = f"{layer}, {LARGE:,} images, {way}"
-    (timed,) = (one for one in bound_ratios.timed(NAME) if one.where == where)
-    return bound_ratios.bounds_of(timed)
+    return plan_bounds.of_layer(WAYS[way][layer], conv2d.shape_of(layer, LARGE))
 
 
 def useful_flops(layer: str) -> float:

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, plotting, tables
-from helpers.bench import timing
+from helpers import checking, plotting, simulator, tables
+from helpers.bench import plan_bounds, timing
 from helpers.bench.results import Record
-from helpers.experiments import layer_bounds, traffic
+from helpers.experiments import traffic
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d, datasets, resizing
@@ -222,7 +222,10 @@ def bounds(kernel: Any, seed: int | None = None) -> dict[str, Bounds]:
     for which in LAYERS:
         seen = {n: _profiles(kernel, conv2d.shape_of(which, n), rng) for n in few}
         _require_proportion(kernel.name, which, seen)
-        found[which] = layer_bounds.of_batch(spec_of(kernel), which, seen, BATCH)
+        small, large = (one.counts for _, (one,) in sorted(seen.items()))
+        assert small is not None and large is not None, "a launch without findings has counts"
+        (wanted,) = spec_of(kernel).plan(conv2d.shape_of(which, BATCH))
+        found[which] = simulator.bounds.bounds(small.at(large, wanted.grid), "H200")
     return found
 
 
@@ -246,15 +249,8 @@ def _require_proportion(name: str, which: str, seen: Mapping[int, Any]) -> None:
 @functools.cache
 def bound_of(name: str, which: str) -> float:
     """Return the bound (ms) of a kernel of conv2d.CONV2D on BATCH images of a layer."""
-    seen = {}
-    for images in (1, 2):
-        shape = conv2d.shape_of(which, images)
-        rng = np.random.default_rng(conv2d.SEED)
-        sizes = shape.x_shape, shape.filter_shape
-        x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in sizes)
-        _, seen[images] = conv2d.simulate(name, x, filter, checks=False)
-    spec = conv2d.conv2d_named(name)
-    return 1e-3 * layer_bounds.of_batch(spec, which, seen, BATCH).microseconds
+    spec, shape = conv2d.conv2d_named(name), conv2d.shape_of(which, BATCH)
+    return 1e-3 * plan_bounds.of_layer(spec, shape).microseconds
 
 
 @functools.cache
