@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from helpers import simulator
-from helpers.exercises.cases import LIMIT_S, Case, Step, is_unwritten
+from helpers.exercises.cases import LIMIT_S, Case, Step
 from helpers.kernel_cells import KernelCell
 from helpers.simulator import Finding, Profile
 from helpers.simulator.compiler import compile_source
@@ -508,8 +508,3 @@ def _finding(stored: Mapping[str, Any]) -> Finding:
             "index": tuple(index) if isinstance(index, list) else index,
         }
     )
-
-
-def unwritten_values(outcome: Outcome) -> int:
-    """Values of the outputs that no thread has written."""
-    return sum(int(is_unwritten(array).sum()) for array in outcome.arrays.values())

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from helpers.bench.times import Times
     from helpers.simulator.bounds import Bounds
 
-NAME = "305_fastest"
 LAYERS = ("layer 1", "layer 2")
 LARGE = 10_000
 SPLIT, HALVES = "split halves", "halves"

@@ -36,7 +36,6 @@ NAME = lenet_times.RECORD
 BATCHES = network.ACCURACY_SIZES
 LARGE = BATCHES[-1]
 APART, FUSED, TENSOR, WARPGROUPS = "apart", "fused", "tensor cores", "warpgroups"
-SECTOR_KB = 32e-3
 BAR, BAR_COLOUR = 0.62, styles.COLOURS[5]
 
 Row = dict[str, Any]

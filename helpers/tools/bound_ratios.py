@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from helpers import tables
 from helpers.bench import old_records, plan_bounds, results
 from helpers.launch import Plan
 from helpers.limits import ConvShape
@@ -273,17 +272,6 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def too_high(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The rows whose bound is none."""
     return [row for row in rows if not row["bound_us"] <= MARGIN * row["measured_us"]]
-
-
-def table(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A Markdown table of bounds beside times."""
-    heads = ("record", "kernel", "where", "bound, us", "by", "measured, us", "bound / measured")
-    cells = [
-        (row["record"], row["kernel"], row["where"], f"{row['bound_us']:.4g}", row["resource"],
-         f"{row['measured_us']:.4g}", f"{row['ratio']:.2f}")
-        for row in rows
-    ]  # fmt: skip
-    return tables.markdown(heads, cells)
 
 
 @cache

@@ -138,8 +138,3 @@ def test_a_few_images_stand_for_more(plan_of, sizes):
         assert np.allclose(guess.executed, whole.executed.astype(float))
         for name, value in whole.asks.items():
             assert guess.asks[name] == pytest.approx(value, rel=1e-5, abs=1e-6), name
-
-
-def test_the_table_names_bound_and_measured():
-    text = bound_ratios.table(ROWS[:3])
-    assert "bound, us" in text and "measured, us" in text and len(text.splitlines()) == 5

@@ -20,11 +20,9 @@ from helpers import tables
 from helpers.bench import contenders, cudnn, timing
 from helpers.bench.contenders import HALF_IO, MODES, Contender
 from helpers.problems.conv2d import Conv2d, LayerError, Problem
-from helpers.problems.lenet import network
 from helpers.tools.benchmarks.benchmark_base import BenchmarkBase
 
 NAME = contenders.RECORD
-BATCHES = network.ACCURACY_SIZES
 BUDGET_S = 0.05
 # torch.compile is tried for one batch and mode of each layer, because its search takes up to 15 s.
 COMPILED = (1_000, "FP16")
