@@ -12,6 +12,7 @@ import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.bench import cost, results
+from helpers.course import codec, wire
 from helpers.exercises import hints as hints_module
 from helpers.exercises import labs, loops_swapped, my_entry, outcome, puzzles, rung, verdict
 from helpers.exercises.cases import Case
@@ -100,20 +101,31 @@ def test_cases_follow_the_seed_and_hold_no_result(one):
 # ---- apart: a kernel runs in one place, and is judged in another ----
 
 
-def test_outcomes_travel_as_a_file(tmp_path):
+def test_outcomes_travel_as_a_message():
     one = exercises.find("conv1d_edge")
     for answer in (answers.right(one)[0], *answers.wrong(one)[1:3]):
         text = answers.text_of(one, answer)
-        outcome.save(one.run(text, 5), tmp_path / "outcomes.npz")
-        there = one.verdict(outcome.load(tmp_path / "outcomes.npz"), 5)
+        cases = one.fitted(kernel_cells.parse(text), 5)
+        message = codec.answer(cases, one.run(text, 5))
+        notes, start = wire.content(message)
+        there = one.verdict(codec.outcomes(notes["outcomes"], cases, message, start), 5)
         assert there.to_dict() == one.judge(text, 5).to_dict()
         json.dumps(there.to_dict())
 
 
-def test_a_file_of_something_else_is_refused(tmp_path):
-    np.savez(tmp_path / "other.npz", outcomes=np.array([{"a": 1}], object))
-    with pytest.raises(ValueError, match="holds no outcomes"):
-        outcome.load(tmp_path / "other.npz")
+@pytest.mark.parametrize("one", [one for one in ALL if isinstance(one, Exercise)], ids=title)
+def test_cases_travel_as_a_message(one):
+    """The box launches what the notebook launches: the same kernel on the same arrays."""
+    cell = kernel_cells.parse(one.solution) if one.has_solution else kernel_cells.parse(one.stub)
+    cases = one.fitted(cell, 5)
+    text, arrived, how = codec.work(codec.job(cell.text, cases, {"each": True}))
+    assert (text, how) == (cell.text, {"each": True})
+    for case, there in zip(cases, arrived, strict=True):
+        assert repr(case.plan(cell)) == repr(there.plan(cell))
+        assert [a.source for a in case.plan(cell)] == [a.source for a in there.plan(cell)]
+        assert {n: a.tobytes() for n, a in case.arrays.items()} == {
+            n: a.tobytes() for n, a in there.arrays.items()
+        }
 
 
 def test_outcomes_that_lack_cases_do_not_pass():
