@@ -4,8 +4,8 @@ def fits(columns, rows, maps, tile_columns, tile_rows, out_w, out_h, M):
     A thread makes columns x rows x maps sums; a block's tile has tile_columns x tile_rows outputs.
     The layer has M output maps of out_h rows and out_w columns.
     """
-    # >
-    # = return True
+    #>
+    #= return True
     if tile_columns % columns or tile_rows % rows or M % maps:
         return False
     threads = tile_columns // columns * (tile_rows // rows)
@@ -14,4 +14,4 @@ def fits(columns, rows, maps, tile_columns, tile_rows, out_w, out_h, M):
     tiles = -(-out_w // tile_columns) * -(-out_h // tile_rows)
     useful = out_w * out_h / (tiles * tile_columns * tile_rows)
     return 16 <= columns * rows * maps <= 72 and useful >= 0.8
-    # <
+    #<
