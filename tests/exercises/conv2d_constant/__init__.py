@@ -20,7 +20,9 @@ WRONG = (
     wrong("the stub", "no constant 'filter'", file="stub.cu", status="not_begun"),
     wrong("map 0 for all", "weights of map 0", (INDEX, "* filter[(c * K + p) * K + q];")),
     wrong("p and q exchanged", "exchanged", (INDEX, "* filter[((m * C + c) * K + q) * K + p];")),
-    wrong("m and c exchanged", "m * C * K * K", (INDEX, "* filter[((c * M + m) * K + p) * K + q];")),
+    wrong(
+        "m and c exchanged", "m * C * K * K", (INDEX, "* filter[((c * M + m) * K + p) * K + q];")
+    ),
     wrong(
         "another name",
         "this name",
