@@ -197,3 +197,16 @@ def test_the_front_page_says_which_kernels_cudnn_took_where_a_factor_is_above_5(
             assert ran, (layer, batch, way, theirs["kernels"])
             seen |= ran
     assert seen == names
+
+
+def test_the_front_page_says_where_torch_compile_was_tried():
+    rows = results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json").rows()
+    tried = {
+        (row["batch"], row["series"])
+        for row in rows
+        if "torch.compile" in str(row.get("layout")) and row["series"] != RATIO
+    }
+    images, mode = tensor_benchmark.COMPILED
+    assert tried == {(images, f"cuDNN (PyTorch, {mode})")}
+    page = " ".join((results.ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"and `torch.compile` for {images:,} images in {mode}" in page
