@@ -1,5 +1,7 @@
 """The benchmarks of the layers on tensor cores and of the network, with a clock of 2 ms."""
 
+import re
+
 import pytest
 
 from helpers import checking, device, kernels
@@ -153,3 +155,50 @@ def test_all_layers_have_all_ways():
     for layer in conv2d.LAYERS:
         assert list(contenders.ways(layer)) == list(MODES)
         assert all(contenders.ways(layer).values())
+
+
+def fastest_of_each():
+    """Yield (layer, images, way, our least time, cuDNN's fastest row in the mode beside it)."""
+    rows = results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json").rows()
+    for layer, batch in sorted({(row["layer"], row["batch"]) for row in rows if "way" in row}):
+        here = [row for row in rows if (row.get("layer"), row.get("batch")) == (layer, batch)]
+        for way, mode in MODES.items():
+            ours = min(r["median_ms"] for r in here if r.get("way") == way and "median_ms" in r)
+            # A compiled way has a longer name.
+            theirs = [row for row in here if row["series"].startswith(f"cuDNN (PyTorch, {mode})")]
+            yield layer, batch, way, ours, min(theirs, key=lambda row: row["median_ms"])
+
+
+def test_ours_are_faster_in_all_cases_as_the_front_page_says():
+    cases = {}
+    for layer, batch, way, ours, theirs in fastest_of_each():
+        factors = cases.setdefault((layer, batch, MODES[way]), [])
+        factors.append(theirs["median_ms"] / ours)
+    assert len(cases) == 36 and all(max(factors) > 1 for factors in cases.values())
+    assert "in all 36 cases" in (results.ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_front_page_says_which_kernels_cudnn_took_where_a_factor_is_above_5():
+    """Each such row ran a kernel that the paragraph names, and each name is in one of them."""
+    page = (results.ROOT / "README.md").read_text(encoding="utf-8")
+    (paragraph,) = re.findall(r"Where a factor is above 5.*?\n\n", page, re.DOTALL)
+    names, seen = set(re.findall(r"`(\w+)`", paragraph)), set()
+    for layer, batch, way, ours, theirs in fastest_of_each():
+        if theirs["median_ms"] > 5 * ours:
+            ran = {name for name in names if name in theirs["kernels"]}
+            assert ran, (layer, batch, way, theirs["kernels"])
+            seen |= ran
+    assert seen == names
+
+
+def test_the_front_page_says_where_torch_compile_was_tried():
+    rows = results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json").rows()
+    tried = {
+        (row["batch"], row["series"])
+        for row in rows
+        if "torch.compile" in str(row.get("layout")) and row["series"] != RATIO
+    }
+    images, mode = tensor_benchmark.COMPILED
+    assert tried == {(images, f"cuDNN (PyTorch, {mode})")}
+    page = " ".join((results.ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"and `torch.compile` for {images:,} images in {mode}" in page
