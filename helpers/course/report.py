@@ -154,9 +154,10 @@ def _costs(
     known = [
         r
         for r in results
-        if r["exercise"] == name and r["status"] in ("pass", "budget")
+        if r["exercise"] == name
+        and r["status"] in ("pass", "budget")
         and (not mine or r["student"] == mine)
-    ]  # fmt: skip
+    ]
     timed = any(r.get("time_ms") for r in known)
     key, unit = (
         ("time_ms", "ms on this machine's GPU")
