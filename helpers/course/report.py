@@ -242,7 +242,7 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _all_claims(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
-    """All figures of the class, with what an instructor types to give points."""
+    """Return all figures of the class, with what an instructor types to give points."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for account in book.students:
         extras = {(one.lab, one.what): one for one in account.extras}

@@ -160,7 +160,7 @@ def pytorch_table(data: Record) -> str:
 
 
 def _device_ms(rows: Iterable[Row], name: str, way: str, batch: int) -> float | None:
-    """The fastest layout's time; None if PyTorch was not tried in this way."""
+    """Return the fastest layout's time; None if PyTorch was not tried in this way."""
     times = (
         row["median_ms"]
         for row in rows
@@ -215,7 +215,7 @@ def _stage_bars(
     notes: Mapping[str, str],
     ends: Mapping[tuple[str, str], tuple[float, float]],
 ) -> tuple[Figure, Any]:
-    """A panel for each form, a bar for each of its stages, all on one axis from zero on.
+    """Return a panel for each form, a bar for each of its stages, all on one axis from zero on.
 
     notes: words for each form; ends: of the interval of a (form, stage), where it was measured.
     """

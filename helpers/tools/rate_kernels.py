@@ -96,7 +96,7 @@ def sha256(kernel: str) -> str:
 
 
 def variants() -> tuple[Variant, ...]:
-    """All variants of all rates."""
+    """Return all variants of all rates."""
     return (
         *_dram(), *_caches(), *_shared(), *_constant(), *_shuffle(), *_atomics(), *_arithmetic(),
         *_tensor(), *_blocks(),
