@@ -76,8 +76,8 @@ def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budge
 
 
 def executed(*names: str, per: str | Callable[[Case], float] = "output") -> Amount:
-    """Return how many warps execute operations (by their PTX names), per "output", "warp" or "launch",
-    or per one of as many as a function says that a case has.
+    """Return how many warps execute operations (by their PTX names), per "output", "warp" or
+    "launch", or per one of as many as a function says that a case has.
     """
 
     def amount(case: Case, outcome: Outcome) -> float:

@@ -104,8 +104,8 @@ class Counts:
         )
 
     def executed(self, *names: str) -> int:
-        """Return how many warps executed operations that begin with one of the names: executed("shfl",
-        "div.s32").
+        """Return how many warps executed operations that begin with one of the names:
+        executed("shfl", "div.s32").
         """
         return sum(n for operation, n in self.instructions.items() if operation.startswith(names))
 
