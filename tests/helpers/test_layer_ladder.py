@@ -12,6 +12,7 @@ from helpers.bench import results
 from helpers.exercises.stored import exercises_of
 from helpers.experiments import layer_ladder as ladder
 from helpers.kernel_cells import parse
+from tests import records
 
 LAYERS = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
 TAKEN = {name: ladder.rungs(layer) for name, layer in LAYERS.items()}
@@ -26,22 +27,7 @@ def recorded():
 
 def rows_changed(times, change):
     """The times of a record whose median times went through `change(series, ms)`."""
-    record = times.record
-    new = []
-    for one in record.measurements:
-        ms = change(one.series, one.timing.median)
-        factor = ms / one.timing.median
-        samples = tuple(factor * sample for sample in one.timing.samples)
-        new.append(
-            dataclasses.replace(
-                one,
-                timing=dataclasses.replace(
-                    one.timing, samples=samples, median=ms,
-                    low=factor * one.timing.low, high=factor * one.timing.high,
-                ),
-            )
-        )  # fmt: skip
-    other = dataclasses.replace(record, measurements=tuple(new))
+    other = records.slower(times.record, change)
     return bench.Times.read(other, times.problem, [one.kernel for one in times])
 
 
