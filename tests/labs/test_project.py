@@ -76,7 +76,7 @@ def test_a_disagreement_is_found():
     )
     assert disagreements(["numpy>=1.26"], ["numpy>=2.0"]) == [
         "numpy: pyproject.toml '>=1.26', environment.yml '>=2.0'"
-    ]  # fmt: skip
+    ]
     assert disagreements(["numpy>=1.26", "tqdm>=4"], ["numpy>=1.26"]) == [
         "tqdm: pyproject.toml '>=4', environment.yml 'nothing'"
     ]

@@ -48,7 +48,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The outputs that need no cell outside N."""
+    """Return the outputs that need no cell outside N."""
     return copies.reference(case["N"], case["filter"])
 
 
