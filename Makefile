@@ -119,7 +119,8 @@ check-python:
 
 .venv/bin/python:
 	@$(call require_python,$(PYTHON3),Install one$(comma) or name it: make env PYTHON3=/path/to/python3.12)
-	$(PYTHON3) -m venv .venv || { rm -rf .venv; \
+	@mkdir -p .venv 2>/dev/null || { echo 'The folder $(CURDIR) cannot be written: copy it to one that can, and type make there.'; exit 1; }
+	@$(PYTHON3) -m venv .venv || { rm -rf .venv; \
 	    echo 'Python could not make .venv. On Debian and Ubuntu: sudo apt install python3-venv, then again.'; exit 1; }
 
 # $(1): options and packages. What is long to fetch is named; if uv fails, for example because only

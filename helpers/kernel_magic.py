@@ -20,8 +20,8 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
-from . import device, kernel_cells, tracebacks
-from .jupyterlab import cell_marks, gaps
+from . import device, kernel_cells
+from .jupyterlab import cell_marks, gaps, tracebacks
 from .kernel_cells import USAGE, with_c_linkage
 from .kernel_cells import CellError as KernelError
 from .simulator.toolchain import CompilerMissingError

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-UNITS, SPLIT, HALVES = "FP32 units", "tensor cores, as accurate as FP32", "halves"
+# Split halves are as accurate as FP32 for the cells of lab 305's range.
+UNITS, SPLIT, HALVES = "FP32 units", "split halves (largest cell 1/8 to 65,504)", "halves"
 YOURS = "yours"
 BEST_FORM = "conv2d_register_tiled, best form"
 HALF_FORM = ", halves"
@@ -64,12 +65,12 @@ BUILDS_ON = {
     "conv2d_mma_pairs": ("conv2d_mma_halves", "305"),
     "conv2d_mma_quads": ("conv2d_mma_pairs", "305"),
     f"conv2d_mma_quads{HALF_FORM}": ("conv2d_mma_quads", "305"),
-    "conv2d_wgmma": ("conv2d_mma_pairs", "305"),
-    f"conv2d_wgmma{HALF_FORM}": ("conv2d_wgmma", "305"),
+    "conv2d_wgmma": ("conv2d_mma_pairs", "306"),
+    f"conv2d_wgmma{HALF_FORM}": ("conv2d_wgmma", "306"),
     "conv2d_implicit_mma": ("conv2d_implicit_gemm_fast", "305"),
     "conv2d_implicit_mma_async": ("conv2d_implicit_mma", "305"),
     "conv2d_implicit_mma_split": ("conv2d_implicit_mma_async", "305"),
-    "conv2d_implicit_wgmma": ("conv2d_implicit_mma_async", "305"),
+    "conv2d_implicit_wgmma": ("conv2d_implicit_mma_async", "306"),
     fft_conv2d.TILES: ("conv2d_basic", "402"),
 }
 

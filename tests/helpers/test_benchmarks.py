@@ -18,8 +18,9 @@ from helpers.problems.conv1d import (
     PeriodicData,
     conv1d_named,
 )
-from helpers.tools import benchmarks, conv1d_benchmark, timer_benchmark
-from helpers.tools.conv1d_benchmark import CUPY, Conv1dBenchmark
+from helpers.tools.benchmarks import __main__ as benchmarks
+from helpers.tools.benchmarks import conv1d_benchmark, timer_benchmark
+from helpers.tools.benchmarks.conv1d_benchmark import CUPY, Conv1dBenchmark
 
 
 @pytest.fixture

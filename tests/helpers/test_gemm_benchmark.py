@@ -6,7 +6,7 @@ import pytest
 from helpers import checking, device
 from helpers.bench import results, timing
 from helpers.problems import gemm
-from helpers.tools import gemm_benchmark
+from helpers.tools.benchmarks import gemm_benchmark
 
 SIZES = (5, 12, 8)
 

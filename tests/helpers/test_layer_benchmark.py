@@ -8,11 +8,11 @@ import pytest
 
 from helpers import checking, device, kernels, launch
 from helpers.bench import results, timing
-from helpers.experiments import layer_benchmark
-from helpers.experiments.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import network, network_plan, pipeline, pooled, trained_weights
-from helpers.tools import benchmarks
+from helpers.tools.benchmarks import __main__ as benchmarks
+from helpers.tools.benchmarks import layer_benchmark
+from helpers.tools.benchmarks.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
 
 COMMITTED = results.MEASURED / f"{layer_benchmark.NAME}.json"
 SMALL = "layer E2"

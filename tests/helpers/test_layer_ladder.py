@@ -1,6 +1,7 @@
 """The ladder of lab 500: all kernels of the layer, their shares of a floor, and counters."""
 
 import dataclasses
+import re
 
 import matplotlib.pyplot as plt
 import nbformat
@@ -58,6 +59,15 @@ def test_each_rung_was_made_from_another_one():
     assert all(before in {"", *ladder.BUILDS_ON} for before, _ in ladder.BUILDS_ON.values())
     lines = ladder.tree(["conv2d_uncoalesced", "conv2d_constant", "conv2d_tiled_maps"]).split("\n")
     assert [line.index("conv2d") for line in lines] == [0, 4, 8]  # basic and tiled are left out
+
+
+def test_a_rung_names_the_lab_of_its_kernel():
+    """As kernels/README.md has it; a kernel's forms and the product of two kernels are its own."""
+    page = (results.ROOT / "kernels/README.md").read_text(encoding="utf-8")
+    labs = dict(re.findall(r"^\| `(\w+)\.cu` .*\[(\d{3})[^|]*\|$", page, re.MULTILINE))
+    for name, (_, lab) in ladder.BUILDS_ON.items():
+        kernel = name.partition(",")[0].replace("im2col_gemm", "im2col_basic")
+        assert lab == labs[kernel], name
 
 
 def test_the_fourier_kernel_is_right_as_a_rung():

@@ -418,6 +418,15 @@ def test_a_missing_python_is_named():
 
 
 @needs_make
+def test_a_folder_that_cannot_be_written_is_named():
+    """In /proc not even root can make a folder."""
+    python3 = f"PYTHON3={sys.executable}"
+    done = make("-C", "/proc", "-f", str(ROOT / "Makefile"), ".venv/bin/python", python3)
+    assert done.returncode != 0
+    assert "The folder /proc cannot be written" in done.stdout and "apt" not in done.stdout
+
+
+@needs_make
 def test_make_gpu_says_when_there_is_no_gpu(tmp_path):
     tool(tmp_path, "nvidia-smi", 'echo "No devices were found"')
     done = make("gpu", f"PY={sys.executable}", PATH=f"{tmp_path}:{os.environ['PATH']}")

@@ -28,15 +28,19 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
 WARPS = 4
+BLOCKS = 5  # of a launch, at most; a block takes every fifth image
 RECORD = conv2d.mma_pairs()  # whose fragments of A the answer takes
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Layers with a full and with a spare tile, fewer maps than rows of A, and three widths."""
+    """Layers with a full and with a spare tile, fewer maps than rows of A, three widths, and many
+    images: more outputs than a short index counts.
+    """
     yield layer(rng, ConvShape(1, 2, 16, 10, 14, 7))
     yield layer(rng, ConvShape(3, 4, 16, 12, 16 + 2 * int(rng.integers(0, 6)), 7))
     yield layer(rng, ConvShape(2, 2, 11, 14, 20, 5))
     yield layer(rng, ConvShape(2, 4, 16, 6, 12, 3))
+    yield layer(rng, ConvShape(53, 2, 16, 6, 12, 3))
 
 
 def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> Case:
@@ -53,7 +57,7 @@ def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> Cas
         "WARPS": warps,
     }
     step = Step(
-        (min(2, shape.B),),
+        (min(BLOCKS, shape.B),),
         (32 * warps,),
         ("y", "x", np.int32(shape.B)),
         {"filter": RECORD.arrange(filter)},

@@ -21,7 +21,7 @@ from helpers.exercises.kit import (
 )
 
 ROWS, COLUMNS, TERMS = 16, 8, 16  # of D, and terms that one instruction adds up
-SIZES = ((1, 1), (3, 2), (2, 5))  # products of a batch, and steps of each
+SIZES = ((1, 1), (3, 2), (2, 5), (600, 1))  # products of a batch, and steps of each
 # With 25 seeds the error is at most 1.2e-6. Without the small products of A or of B it is 1e-4.
 RTOL = 4e-6
 
@@ -74,6 +74,7 @@ EXERCISE = Exercise(
     cases=cases,
     reference=product,
     rtol=RTOL,
+    most_of_a_block=lambda case: ROWS * COLUMNS,
     budgets=(
         Budget(
             "products by tensor cores (mma) per step",
@@ -92,7 +93,7 @@ EXERCISE = Exercise(
             "The tensor cores should make all products.",
         ),
         ONE_STORE,
-        *elsewhere(1000),
+        *elsewhere(8000),
         *NO_DETOURS,
     ),
     mistakes=(

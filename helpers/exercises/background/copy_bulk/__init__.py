@@ -67,7 +67,7 @@ EXERCISE = Exercise(
         "Gap 3: turn 0 uses buffer 0, turn 1 buffer 1, turn 2 buffer 0 again. So the parity at a "
         "buffer's mbarrier is 0, 0, 1, 1, 0, 0, ...: turn / 2 % 2.",
         "Gap 2: if (threadIdx.x == 0 && start + stride < outputs) start_copy(tiles[current ^ 1], "
-        "N, start + stride, n, &arrived[current ^ 1]). Gap 3: wait(&arrived[current], turn / 2 % "
-        "2). Gap 4 is __syncthreads().",
+        "N, start + stride, n, &arrived[current ^ 1]). Gap 3 waits at &arrived[current], for the "
+        "parity of hint 2. Gap 4 is __syncthreads().",
     ),
 )

@@ -111,7 +111,7 @@ EXERCISE = Exercise(
         "Seen as pairs, `from` is an array of n / 2 float2 and `to` one of n / 2 __half2: "
         "reinterpret_cast<const float2*>(from)[i] is the pair of thread i.",
         "__floats2half2_rn(a, b) rounds two floats to the nearest halves, a pair.",
-        "if (i < n / 2): const float2 two = reinterpret_cast<const float2*>(from)[i]; "
+        "If i < n / 2: load one float2, call it two; then "
         "reinterpret_cast<__half2*>(to)[i] = __floats2half2_rn(two.x, two.y);",
     ),
 )

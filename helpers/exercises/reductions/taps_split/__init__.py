@@ -61,6 +61,11 @@ def first_lanes(lanes: int):
     return made
 
 
+def doubled_by_lane_0(case: Case) -> np.ndarray:
+    """What comes out if lane 0 adds its own sum to itself in each of five steps."""
+    return 32 * first_lanes(1)(case)
+
+
 def even_lanes(case: Case) -> np.ndarray | None:
     """What comes out if the sums of lanes 0, 2, 4 ... are added."""
     filter = case["filter"].reshape(len(case["filter"]), -1).copy()
@@ -128,6 +133,11 @@ EXERCISE = Exercise(
         Mistake(
             "Only lane 0's own taps are in the sum: what the other lanes have is not added.",
             gives=first_lanes(1),
+        ),
+        Mistake(
+            "Lane 0 adds its own sum to itself: __shfl_up_sync() reads the lane `half` before, and "
+            "lane 0 has no lane before it.",
+            gives=doubled_by_lane_0,
         ),
         Mistake(
             "Half of the lanes are missing: the first shuffle reaches 16 lanes far.",
