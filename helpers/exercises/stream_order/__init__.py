@@ -45,7 +45,11 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
                 "conv2d_register_tiled", SHAPE, filter, sim.cuda, sim.compiler
             )
             with streams.Pipeline(sim.cuda, launch, y, there, images=1, buffers=buffers) as pipe:
-                pipe.run(issue)
+                try:
+                    pipe.run(issue)
+                except IndexError as error:
+                    error.args = (f"{error}, with {buffers} buffers",)
+                    raise
                 order = pipe.order() if pipe._issued else ()
         found = [pipe.words(finding) for finding in sim.findings]
         steps = max((span.end for span in order), default=0)
