@@ -249,7 +249,11 @@ class Exercise(BaseExercise):
 
     def _of_stop(self, case: Case, one: Outcome) -> Verdict:
         if one.stopped == "refused":
-            keep = "Keep the parameters of the stub, in their order."
+            keep = (
+                "The check fills the array in constant memory: it needs this name and this size."
+                if " constant '" in f" {one.said}"
+                else "Keep the parameters of the stub, in their order."
+            )
             is_memory = one.said.startswith("cannot allocate")
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]

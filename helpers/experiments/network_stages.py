@@ -23,8 +23,7 @@ from helpers.bench import lenet_times, results
 from helpers.bench.pytorch import COMPILED
 from helpers.plotting import styles
 from helpers.problems import conv2d, data_files, datasets
-from helpers.problems.lenet import network_plan, pooled, trained_weights
-from helpers.tools.benchmarks import network_benchmark
+from helpers.problems.lenet import network, network_plan, pooled, trained_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,10 +33,9 @@ if TYPE_CHECKING:
     from helpers.problems.lenet.trained_weights import Weights
 
 NAME = lenet_times.RECORD
-BATCHES = network_benchmark.BATCHES
+BATCHES = network.ACCURACY_SIZES
 LARGE = BATCHES[-1]
 APART, FUSED, TENSOR, WARPGROUPS = "apart", "fused", "tensor cores", "warpgroups"
-SECTOR_KB = 32e-3
 BAR, BAR_COLOUR = 0.62, styles.COLOURS[5]
 
 Row = dict[str, Any]
@@ -79,7 +77,7 @@ def record(gpu: Device, lab: str, forms: Forms) -> Record:
 
 def benchmark() -> Record:
     """Return the recorded benchmark of the whole network beside PyTorch."""
-    return results.load(results.MEASURED / f"{network_benchmark.NAME}.json")
+    return results.load(results.MEASURED / f"{lenet_times.BENCHMARK}.json")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -176,7 +174,7 @@ def slowest_ratio(data: Record, batch: int | None = None) -> float:
     return min(
         row["ratio"]
         for row in data.rows()
-        if row["series"] == network_benchmark.RATIO and batch in (None, row["batch"])
+        if row["series"] == lenet_times.RATIO and batch in (None, row["batch"])
     )
 
 
@@ -320,7 +318,7 @@ def batches_figure(data: Record) -> Figure:
         colour = "#4a4a4a" if "PyTorch" in label else styles.COLOURS[number]
         ax.plot(BATCHES, speeds, look, color=colour, label=label, markersize=7)
     # torch.compile was tried for one batch only, and has no line here.
-    tried = (r for r in rows if r["series"] == network_benchmark.RATIO and r["way"] != COMPILED)
+    tried = (r for r in rows if r["series"] == lenet_times.RATIO and r["way"] != COMPILED)
     least = min(row["ratio"] for row in tried)
     title = f"Without torch.compile, PyTorch takes at least {least:.1f} times as long as warpgroups"
     plotting.style(ax, title)

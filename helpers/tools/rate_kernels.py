@@ -20,7 +20,6 @@ FOLDER = kernels.FOLDER / "rates"
 TARGET_S = 1e-3  # of one launch
 MULTIPROCESSORS = 132
 BLOCKS, THREADS = 4 * MULTIPROCESSORS, 256  # 32 warps a multiprocessor
-WARPS = BLOCKS * THREADS // 32
 CHAINS = 8  # of rate_arithmetic and rate_shuffle
 
 

@@ -67,11 +67,6 @@ def test_sectors_of_a_patch(patch, want):
     assert coalescing.sectors(*patch) == want
 
 
-def test_average_sectors_are_those_of_eight_places():
-    assert coalescing.average_sectors(16) == (2 + 7 * 3) / 8
-    assert coalescing.average_sectors(2) == (7 * 1 + 2) / 8
-
-
 def test_the_counters_are_the_derived_ones(seen):
     good, wide, bad = seen["layer 1"]
     assert good.each("x") == pytest.approx(6 - 2 / 7)

@@ -8,11 +8,10 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench, limits, reference
-from helpers.bench import results
+from helpers.bench import plan_bounds, results
 from helpers.bench.times import Time, Times
 from helpers.experiments import fastest_layer as fast
 from helpers.problems import conv2d, tensor_product
-from helpers.tools import bound_ratios
 
 
 @pytest.fixture(autouse=True)
@@ -201,7 +200,7 @@ def test_reports_stand_beside_ours():
 
 
 def test_the_bound_of_a_kernel_is_below_its_time_and_drawn(monkeypatch):
-    monkeypatch.setattr(bound_ratios, "PERSISTENT_IMAGES", (2, 4))
+    monkeypatch.setattr(plan_bounds, "PERSISTENT_IMAGES", (2, 4))
     found = fast.bounds("layer 2", fast.HALVES)
     monkeypatch.setattr(fast, "bounds", lambda *_: found)
     (low, high) = fast.resources_figure(dict.fromkeys(fast.LAYERS, BOTH)).axes

@@ -74,15 +74,6 @@ def test_counted_multiplications_are_those_of_whole_tiles(layer, tile):
     assert share == pytest.approx(im2col_gemm.useful_share(layer, tile))
 
 
-def test_a_change_that_the_kernel_does_not_contain_is_refused():
-    with pytest.raises(ValueError, match="it has changed since"):
-        im2col_gemm.broken("no such line", "")
-
-
-def test_a_change_without_effect_passes():
-    assert "PASS" in im2col_gemm.broken("// Store.", "// Store it.")
-
-
 @pytest.mark.parametrize("images", [1, 2, 4])
 def test_pairs_of_launches_make_every_image(images):
     with conv2d.Problem(SHAPE, *arrays()) as problem:
@@ -181,13 +172,3 @@ def test_titles_follow_the_record(record):
         im2col_times.one_over_many(record, "layer E1")
     )
     plt.close("all")
-
-
-def test_no_bar_stands_on_a_logarithmic_axis(record):
-    for figure in (im2col_gemm.padding_figure(),):
-        for ax in figure.axes:
-            assert ax.get_xscale() == "linear"
-            assert ax.get_xlim()[0] == 0
-    plt.close("all")
-
-

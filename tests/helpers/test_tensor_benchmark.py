@@ -5,22 +5,14 @@ import re
 import pytest
 
 from helpers import checking, device, kernels
-from helpers.bench import results, timing
+from helpers.bench import contenders, results, timing
+from helpers.bench.contenders import COPY, HALF_IO, HALVES, MODES, SPLIT, UNITS
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.lenet import network_plan, pooled
 from helpers.tools.benchmarks import known_layers, network_benchmark, tensor_benchmark
 from helpers.tools.benchmarks.network_benchmark import NetworkBenchmark
-from helpers.tools.benchmarks.tensor_benchmark import (
-    COPY,
-    HALF_IO,
-    HALVES,
-    MODES,
-    RATIO,
-    SPLIT,
-    UNITS,
-    TensorBenchmark,
-)
+from helpers.tools.benchmarks.tensor_benchmark import RATIO, TensorBenchmark
 
 
 @pytest.fixture
@@ -51,8 +43,8 @@ def cuda(monkeypatch):
 
 def only(monkeypatch, layer, *chosen):
     """Leave these ways of a layer, each with its last kernels (first: 0 for all, -1 for one)."""
-    left = {way: tensor_benchmark.ways(layer)[way][first:] for way, first in chosen}
-    monkeypatch.setattr(tensor_benchmark, "ways", lambda _: left)
+    left = {way: contenders.ways(layer)[way][first:] for way, first in chosen}
+    monkeypatch.setattr(contenders, "ways", lambda _: left)
 
 
 def flat(rows):
@@ -118,7 +110,7 @@ def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
 
 def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
     layers = {"tiny": ConvShape(2, C=3, M=4, H=9, W=10, K=3, stride=2)}
-    monkeypatch.setattr(known_layers, "LAYERS", layers)
+    monkeypatch.setattr(conv2d, "KNOWN_LAYERS", layers)
     rows = list(known_layers.KnownLayers(("tiny",), budget_s=0.0).measure())
     timed = [row["series"] for row in rows if row["timing"] and "way" in row]
     assert timed == ["conv2d_implicit_mma_split", *(2 * ["conv2d_implicit_mma_async"])]
@@ -133,10 +125,10 @@ def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
 
 
 def test_the_layers_of_networks_are_taken():
-    for shape in known_layers.LAYERS.values():
+    for shape in conv2d.KNOWN_LAYERS.values():
         for spec in (*conv2d.IMPLICIT, conv2d.implicit_mma(1, True)):
             spec.require(shape)
-    assert {shape.stride for shape in known_layers.LAYERS.values()} == {1, 2}
+    assert {shape.stride for shape in conv2d.KNOWN_LAYERS.values()} == {1, 2}
 
 
 def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):
@@ -161,8 +153,8 @@ def test_the_forms_are_the_fastest_and_the_portable():
 
 def test_all_layers_have_all_ways():
     for layer in conv2d.LAYERS:
-        assert list(tensor_benchmark.ways(layer)) == list(MODES)
-        assert all(tensor_benchmark.ways(layer).values())
+        assert list(contenders.ways(layer)) == list(MODES)
+        assert all(contenders.ways(layer).values())
 
 
 def fastest_of_each():

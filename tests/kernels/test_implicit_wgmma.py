@@ -16,7 +16,6 @@ from helpers import checking, device, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import LayerError, WarpgroupSizes, implicit_wgmma
-from helpers.tools.benchmarks import known_layers
 from tests.support import mutants, require_named
 
 pytestmark = pytest.mark.long
@@ -32,7 +31,7 @@ TILED = (
     (ConvShape(3, 16, 8, 5, 6, 1), WarpgroupSizes((2, 4), 1, 2)),
     (ConvShape(1, 16, 8, 13, 20, 5, 2), WarpgroupSizes((2, 4), 1, 2)),
 )
-LAYERS = {name: shape for name, shape in known_layers.LAYERS.items() if shape.C >= 16}
+LAYERS = {name: shape for name, shape in conv2d.KNOWN_LAYERS.items() if shape.C >= 16}
 
 
 def problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:

@@ -83,6 +83,21 @@ def narrow(case: Case) -> np.ndarray:
     return cells.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
 
 
+def by_width_of_image(case: Case) -> np.ndarray:
+    """What comes out if the output's row and column are found by the width of the image, W."""
+    shape = case["shape"]
+    p, q, pixel = np.ix_(*map(np.arange, (shape.K, shape.K, shape.out_h * shape.out_w)))
+    cells = case["x"].reshape(shape.B, shape.C, -1)[:, :, p * shape.W + q + pixel]
+    return cells.reshape(case["unrolled"].shape)
+
+
+def first_channel(case: Case) -> np.ndarray:
+    """What comes out if every channel of every image is read from the first one."""
+    shape = case["shape"]
+    parts = unrolled(case).reshape(shape.B, shape.C, -1)
+    return np.broadcast_to(parts[:1, :1], parts.shape).reshape(case["unrolled"].shape)
+
+
 EXERCISE = Exercise(
     name="im2col_basic",
     lab="200_conv2d_im2col_gemm",
@@ -120,6 +135,16 @@ EXERCISE = Exercise(
             "The channel is read as if it were as narrow as an output map: one row of it lies W "
             "cells behind the one before.",
             gives=narrow,
+        ),
+        Mistake(
+            "The outputs of a map are numbered as if a row of it had W of them: it has out_w, so "
+            "output number pixel is in row pixel / out_w, column pixel % out_w.",
+            gives=by_width_of_image,
+        ),
+        Mistake(
+            "Every column holds cells of the first image's first channel: read from `channel`, "
+            "which begins at channel c of image b.",
+            gives=first_channel,
         ),
     ),
     findings=(

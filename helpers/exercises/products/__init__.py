@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from helpers.exercises.kit import (
     unwritten,
     whole_numbers,
 )
+from helpers.simulator import Finding
 
 LAB = "201_gemm_ladder"
 DEPTH = 8  # of a step along `inner`
@@ -76,6 +78,12 @@ def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[C
     return drawn
 
 
+def two_blocks(found: Finding) -> bool:
+    """Whether the two threads of a race are the same one of two blocks: they forgot their block."""
+    places = re.search(r"thread \((.*?)\) of block .* thread \((.*?)\) of block", found.message)
+    return places is not None and places[1] == places[2]
+
+
 def exercise(
     name: str, place: int, title: str, tile: int, threads: int, words: float, **more: Any
 ) -> Exercise:
@@ -129,6 +137,11 @@ def exercise(
             *more.pop("mistakes", ()),
         ),
         findings=(
+            FindingHint(
+                "race",
+                "Two blocks write one cell of Y: a block's rows begin at top, its columns at left.",
+                when=lambda found: found.array == "Y" and two_blocks(found),
+            ),
             FindingHint(
                 "race",
                 "A column beyond the last one is a cell of the next row, which has a thread of its "

@@ -77,6 +77,13 @@ def first_channel(case: Case) -> np.ndarray | None:
     return conv2d(x, case["filter"])
 
 
+def first_tile(case: Case) -> np.ndarray:
+    """What comes out if every block stages the tile of block 0."""
+    y = layers.convolved(case)
+    rows, columns = (np.arange(size) % TILE for size in y.shape[2:])
+    return np.ascontiguousarray(y[:, :, rows][..., columns])
+
+
 LOADS = Budget(
     "loads of x per block and channel",
     of_a_channel("global", "load"),
@@ -107,6 +114,11 @@ MISTAKES = (
         gives=lambda case: np.zeros_like(layers.convolved(case)),
     ),
     layers.TURNED,
+    layers.EXCHANGED,
+    Mistake(
+        "Every block has the tile of block 0: its cells begin at row `top` and column `left`.",
+        gives=first_tile,
+    ),
     Mistake(
         "Every channel is multiplied with the cells of channel 0: load them from `channel`.",
         gives=first_channel,
@@ -116,7 +128,8 @@ FINDINGS = (
     FindingHint(
         "uninitialised",
         "A part of the tile was not loaded. There are 256 threads and 484 cells: each thread "
-        "loads up to four, in every 16th row and every 16th column.",
+        "loads up to four, in every 16th row and every 16th column. If you load them all, look at "
+        "the sum: threadIdx.y belongs to the row of a cell, threadIdx.x to its column.",
         when=lambda found: found.array == "tile",
     ),
     FindingHint(

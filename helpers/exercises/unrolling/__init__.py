@@ -103,6 +103,7 @@ MISTAKES = (
         gives=lambda case: np.zeros_like(layers.convolved(case)),
     ),
     layers.TURNED,
+    layers.EXCHANGED,
     Mistake(
         "The rows of cells lie W apart, not FILTER_WIDTH: that is the distance of two rows of "
         "weights.",

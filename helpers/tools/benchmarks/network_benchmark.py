@@ -26,14 +26,14 @@ from helpers.bench import cudnn, lenet_times, pytorch, timing
 from helpers.problems import datasets
 from helpers.problems.lenet import checks, network, network_plan, pipeline, trained_weights
 
-NAME = "benchmark_lenet"
+NAME = lenet_times.BENCHMARK
 BATCHES = network.ACCURACY_SIZES
 BUDGET_S = 0.1
 AS_IT_IS, GRAPH = "launches", "CUDA graph"
 # torch.compile is tried in PyTorch's fastest mode, for the largest batch: its search takes 20 s or
 # more.
 COMPILED_MODE = "FP16"
-RATIO = "ratio"
+RATIO = lenet_times.RATIO
 
 Row = dict[str, Any]
 Forms = Mapping[str, Sequence[Any]]

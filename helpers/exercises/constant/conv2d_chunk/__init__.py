@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises import layers
+from helpers.exercises.cases import is_unwritten
 from helpers.exercises.constant import LAB, TILE
 from helpers.exercises.kit import (
     Budget,
@@ -209,6 +210,11 @@ EXERCISE = Exercise(
             "All outputs are NaN: a map's first launch (first_channel == 0) must set y. It holds "
             "nothing yet that could be added to.",
             when=lambda case, got, want: bool(np.isnan(got).all()),
+        ),
+        Mistake(
+            "Cells of the symbol are read that this launch has not filled. It begins with map "
+            "first_map and channel first_channel, and has `channels` channels a map.",
+            when=lambda case, got, want: bool(np.isnan(got).any() and not is_unwritten(got).any()),
         ),
     ),
     hints=(

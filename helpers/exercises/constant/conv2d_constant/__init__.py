@@ -65,6 +65,15 @@ def first_map(case: Case) -> np.ndarray | None:
     return layers.convolved(case)[:, :1].repeat(case["shape"].M, axis=1)
 
 
+def maps_for_channels(case: Case) -> np.ndarray | None:
+    """What comes out if the symbol is read as (C, M, K, K)."""
+    shape, filter = case["shape"], case["filter"]
+    if 1 in (shape.C, shape.M):
+        return None
+    read = filter.reshape(shape.C, shape.M, shape.K, shape.K).swapaxes(0, 1)
+    return layers.conv2d(case["x"], np.ascontiguousarray(read))
+
+
 EXERCISE = Exercise(
     name="conv2d_constant",
     lab=LAB,
@@ -102,6 +111,12 @@ EXERCISE = Exercise(
         ),
         Mistake("Every map has the weights of map 0: m belongs to the index.", gives=first_map),
         layers.TURNED,
+        layers.EXCHANGED,
+        Mistake(
+            "Map and channel are exchanged: a map has C channels, so its weights begin at "
+            "m * C * K * K.",
+            gives=maps_for_channels,
+        ),
     ),
     findings=(
         FindingHint(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +99,27 @@ def half_sums(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     )
 
 
+def first_channel(name: str) -> Callable[[Case], np.ndarray | None]:
+    """A function of a case: what comes out if the first channel of an array is read for all."""
+
+    def made(case: Case) -> np.ndarray | None:
+        if case["shape"].C == 1:
+            return None
+        arrays = {one: case[one].astype(np.float32) for one in ("x", "filter")}
+        arrays[name] = np.ascontiguousarray(np.broadcast_to(arrays[name][:, :1], case[name].shape))
+        return reference.conv2d(arrays["x"], arrays["filter"])
+
+    return made
+
+
+def turned(case: Case) -> np.ndarray | None:
+    """What comes out if rows and columns of the filter change places."""
+    if case["shape"].K == 1:
+        return None
+    filter = np.ascontiguousarray(case["filter"].swapaxes(2, 3), np.float32)
+    return reference.conv2d(case["x"].astype(np.float32), filter)
+
+
 EXERCISE = Exercise(
     name="conv2d_half",
     place=1,
@@ -139,6 +160,19 @@ EXERCISE = Exercise(
             "Every output is a half, so the sum was one. Sum in float: above 2,048 halves are two "
             "apart, and more.",
             when=half_sums,
+        ),
+        Mistake(
+            "Each channel has the cells of the first one: channel c begins c * H rows further on.",
+            gives=first_channel("x"),
+        ),
+        Mistake(
+            "Each channel has the weights of the first one: those of channel c begin c * K * K "
+            "further on.",
+            gives=first_channel("filter"),
+        ),
+        Mistake(
+            "Rows and columns of the filter have changed places: a row, p, has K weights.",
+            gives=turned,
         ),
         Mistake(
             "The filter is turned by half a turn.",
