@@ -64,12 +64,12 @@ BUILDS_ON = {
     "conv2d_mma_pairs": ("conv2d_mma_halves", "305"),
     "conv2d_mma_quads": ("conv2d_mma_pairs", "305"),
     f"conv2d_mma_quads{HALF_FORM}": ("conv2d_mma_quads", "305"),
-    "conv2d_wgmma": ("conv2d_mma_pairs", "305"),
-    f"conv2d_wgmma{HALF_FORM}": ("conv2d_wgmma", "305"),
+    "conv2d_wgmma": ("conv2d_mma_pairs", "306"),
+    f"conv2d_wgmma{HALF_FORM}": ("conv2d_wgmma", "306"),
     "conv2d_implicit_mma": ("conv2d_implicit_gemm_fast", "305"),
     "conv2d_implicit_mma_async": ("conv2d_implicit_mma", "305"),
     "conv2d_implicit_mma_split": ("conv2d_implicit_mma_async", "305"),
-    "conv2d_implicit_wgmma": ("conv2d_implicit_mma_async", "305"),
+    "conv2d_implicit_wgmma": ("conv2d_implicit_mma_async", "306"),
     fft_conv2d.TILES: ("conv2d_basic", "402"),
 }
 
@@ -431,6 +431,7 @@ def count_table(counts: Counts) -> str:
     rows = []
     for one in sorted(counts, key=lambda one: -passes(one) if one.profiles else 0):
         values = (WARP * value(one) / one.outputs for value in COUNTERS.values())
-        cells = [f"{value:,.0f}" for value in values] if one.profiles and one.passed else None
-        rows.append((one.kernel.title, *(cells or ["-"] * len(COUNTERS))))
+        cells = [f"{value:,.0f}" if value >= 10 else f"{value:.1f}" for value in values]
+        is_shown = one.profiles and one.passed
+        rows.append((one.kernel.title, *(cells if is_shown else ["-"] * len(COUNTERS))))
     return tables.text(("per 32 outputs", *COUNTERS), rows)
