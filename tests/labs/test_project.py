@@ -427,6 +427,24 @@ def test_a_folder_that_cannot_be_written_is_named():
 
 
 @needs_make
+def test_the_environment_is_made_in_a_folder_whose_name_has_a_space(tmp_path):
+    """With a stand-in for Python, which makes no environment but another stand-in."""
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    inner = tool(tmp_path, "inner", f'echo "$*" >> {tmp_path}/log')
+    makes = f'mkdir -p "$3/bin" && cp {inner} "$3/bin/python"'
+    outer = tool(tmp_path, "outer", f'if [ "$2" = venv ]; then {makes}; fi')
+    done = make("-C", str(folder), "env", f"PYTHON3={outer}", "UV=", "GPU=no")
+    assert done.returncode == 0, done.stderr
+    assert (folder / ".venv/.installed").exists()
+    assert "-m pip install --no-compile --progress-bar off --editable .[test]" in (
+        tmp_path / "log"
+    ).read_text()
+
+
+@needs_make
 def test_make_gpu_says_when_there_is_no_gpu(tmp_path):
     tool(tmp_path, "nvidia-smi", 'echo "No devices were found"')
     done = make("gpu", f"PY={sys.executable}", PATH=f"{tmp_path}:{os.environ['PATH']}")
