@@ -41,7 +41,7 @@ endif
 WORKERS ?= 3
 SANITIZERS := memcheck racecheck initcheck synccheck
 
-.PHONY: help env labs test jupyter gpu site clean check-python check-gpu
+.PHONY: help env labs test jupyter gpu site wheel clean check-python check-gpu
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -98,8 +98,11 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 site: $(ENVIRONMENT) $(if $(PY),,.venv/.site) ## a static website from the executed labs, in results/site
 	$(PYTHON) -m helpers.tools.website
 
+wheel: $(ENVIRONMENT) ## compile the simulator's engine into a wheel in dist/, for computers without a C++ compiler
+	$(PYTHON) -m helpers.tools.wheel
+
 clean: ## remove results/ and caches (.venv stays)
-	rm -rf results build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf results build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -path ./.venv -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -print0 | xargs -0 rm -rf
 
 check-gpu:

@@ -64,8 +64,8 @@ class KernelMagics(Magics):
         self._running = info
 
     def _notes(self, one: kernel_cells.KernelCell) -> tuple[bool, bool]:
-        """Whether a grader finds this kernel in the text of the cell that runs, and whether this
-        session has run another cell of that name, with another text.
+        """Return whether a grader finds this kernel in the text of the cell that runs, and whether
+        this session has run another cell of that name, with another text.
         """
         text, place = (getattr(self._running, name, None) for name in ("raw_cell", "cell_id"))
         mine = kernel_cells.tokens(one.text)

@@ -280,7 +280,7 @@ def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, flo
 
 
 def _place(size: Any, over: Any) -> Any:
-    """Where a size stands: times at their number, ratios and words one after the other."""
+    """Return where a size stands: times at their number, ratios and words one after the other."""
     return size if over is None and isinstance(size, int) else str(size)
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from helpers import tables
 
 OPEN = "-"
+Measured = float | str | tuple[str, ...] | None  # a tuple: several answers that are right
 watchers: list[Callable[[], None]] = []  # called after each prediction
 _made: dict[str, bool] = {}
 CLOSE = 1.10  # a guess within 10 % counts as met: the questions ask for orders, not for digits
@@ -64,11 +65,12 @@ class Prediction:
         for watcher in watchers:
             watcher()
 
-    def beside(self, **measured: float | str | None) -> str:
+    def beside(self, **measured: Measured) -> str:
         """Return a table of predictions beside what was measured, by the keys of the questions.
 
         Only the questions of these keys are shown: a step answers those of the step before. A
-        number counts as met within 10 %; None stands for what was not measured here.
+        number counts as met within 10 %, a choice if it is one of several that are right; None
+        stands for what was not measured here.
         Raises KeyError if a key has no question.
         """
         unknown = sorted(set(measured) - set(self._questions))
@@ -99,21 +101,25 @@ def made() -> dict[str, bool]:
     return dict(_made)
 
 
-def _shown(value: float | str | None, question: _Question) -> str:
+def _shown(value: Measured, question: _Question) -> str:
     if value is None:
         return OPEN
+    if isinstance(value, tuple):
+        return " or ".join(value)
     if isinstance(value, str):
         return value
     digits = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
     return f"{digits} {question.unit}".rstrip()
 
 
-def _verdict(guess: float | str | None, measured: float | str | None) -> str:
+def _verdict(guess: float | str | None, measured: Measured) -> str:
     """Return how a guess compares: met, another answer, or by which factor a number is too high or
     low.
     """
     if guess is None or measured is None:
         return ""
+    if isinstance(measured, tuple):
+        return "met" if guess in measured else "another"
     if isinstance(guess, str) or isinstance(measured, str):
         return "met" if guess == measured else "another"
     if guess == measured:

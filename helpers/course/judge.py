@@ -186,7 +186,7 @@ def _plain_finding(finding: Finding) -> dict[str, Any]:
 
 
 def cost(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> float:
-    """Cycles for each value in the budgeted cases, an estimate of helpers.bench.cost."""
+    """Return cycles for each value in the budgeted cases, an estimate of helpers.bench.cost."""
     ran = [(case, one) for case, one in zip(cases, outcomes, strict=True) if case.budgeted]
     work = sum(
         cycles(counts.traffic, counts.instructions) for _, one in ran for counts in one.counts

@@ -94,7 +94,7 @@ class Case:
         return Array(given, array.shape, array.dtype)
 
     def __getitem__(self, name: str) -> Any:
-        """A fact, or an array."""
+        """Return a fact, or an array."""
         return self.facts[name] if name in self.facts else self.arrays[name]
 
 
@@ -104,7 +104,7 @@ def _three(extents: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def unwritten(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-    """An output before a launch: every 4 bytes are UNWRITTEN."""
+    """Return an output before a launch: every 4 bytes are UNWRITTEN."""
     a = np.empty(shape, dtype)
     a.reshape(-1).view(np.uint32)[:] = UNWRITTEN
     return a
@@ -115,12 +115,12 @@ MANY, MANY_ROWS = 70_001, (270, 263)
 
 
 def without_budgets(case: Case) -> Case:
-    """The case, for right or wrong alone."""
+    """Return the case, for right or wrong alone."""
     return replace(case, budgeted=False)
 
 
 def is_unwritten(a: np.ndarray) -> np.ndarray:
-    """Where an output still is as `unwritten` made it, in the shape of a."""
+    """Return where an output still is as `unwritten` made it, in the shape of a."""
     words = np.ascontiguousarray(a).reshape(-1).view(np.uint32).reshape(a.size, -1)
     return (words == UNWRITTEN).all(axis=1).reshape(a.shape)
 
@@ -128,8 +128,8 @@ def is_unwritten(a: np.ndarray) -> np.ndarray:
 def whole_numbers(
     rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9
 ) -> np.ndarray:
-    """Whole numbers from -most to most, without 0, as float32: sums of products of them are exact,
-    in any order.
+    """Return whole numbers from -most to most, without 0, as float32: sums of products of them are
+    exact, in any order.
     """
     drawn = rng.integers(1, most + 1, shape) * rng.choice((-1, 1), shape)
     return drawn.astype(np.float32)
@@ -148,7 +148,7 @@ def cells(rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9)
 
 
 def warp_product(number: int, result: str, shape: tuple[int, int], **factors: np.ndarray) -> Case:
-    """The case of a product of matrices that one warp makes. result: the name of the first
+    """Return the case of a product of matrices that one warp makes. result: the name of the first
     parameter, and its shape; factors: the other parameters.
     """
     arrays = {result: unwritten(shape), **factors}

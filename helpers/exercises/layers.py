@@ -73,6 +73,11 @@ def flipped(case: Case) -> np.ndarray:
     return conv2d(case["x"], np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1]))
 
 
+def transposed(case: Case) -> np.ndarray:
+    """What comes out if the rows and columns of each filter are exchanged."""
+    return conv2d(case["x"], np.ascontiguousarray(case["filter"].swapaxes(2, 3)))
+
+
 def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
     """A function of a case: what comes out if a channel is left out."""
 
@@ -123,4 +128,8 @@ EXCHANGED = Mistake(
     gives=exchanged,
 )
 TURNED = Mistake("The filter is turned by half a turn.", gives=flipped)
+TRANSPOSED = Mistake(
+    "The filter's rows and columns are exchanged: weight p * K + q belongs to row p, column q.",
+    gives=transposed,
+)
 COUNTS = {"layer": "layers", "filter width": "filter widths"}

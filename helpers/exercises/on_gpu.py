@@ -57,7 +57,7 @@ class Prepared:
         self.launch = launcher(self._program, self._there)
 
     def outputs(self) -> dict[str, np.ndarray]:
-        """The outputs after one run."""
+        """Return the outputs after one run."""
         self.launch()
         found = {name: np.empty_like(self.case.arrays[name]) for name in self.case.outputs}
         for name, array in found.items():
@@ -81,7 +81,7 @@ def compiled(exercise: Exercise, cell: kernel_cells.KernelCell, seed: int) -> Mo
 
 
 def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdict:
-    """The verdict with the times of a kernel and of the lab's solution, on one large case.
+    """Return the verdict with the times of a kernel and of the lab's solution, on one large case.
 
     Raises ExerciseError where a case that is right in the simulator is wrong on the GPU.
     """
@@ -103,7 +103,7 @@ def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdi
 def beside_solution(
     exercise: Exercise, cell: kernel_cells.KernelCell, seed: int, modules: Modules
 ) -> tuple[Case, timing.Comparison] | None:
-    """A kernel timed beside the lab's solution, on one large case.
+    """Return a kernel timed beside the lab's solution, on one large case.
 
     None for launches with copies between them, which are not a kernel's time, and where there is no
     solution.
@@ -131,7 +131,7 @@ def beside_solution(
 def first_wrong(
     exercise: Exercise, cell: kernel_cells.KernelCell, seed: int, modules: Modules
 ) -> Case | None:
-    """The first case of a seed that is wrong on the device."""
+    """Return the first case of a seed that is wrong on the device."""
     for case in exercise.fitted(cell, seed):
         prepared = Prepared(cell, case, modules)
         try:

@@ -82,7 +82,8 @@ class Counts:
 
     @classmethod
     def of(cls, profile: Profile, turns: int = 0, names: Mapping[str, str] | None = None) -> Counts:
-        """The counters of a profile, without its lines. names: the case's, by the kernel's."""
+        """Return the counters of a profile, without its lines. names: the case's, by the kernel's.
+        """
         rows: dict[tuple[str, str, str], list[int]] = {}
         for line in profile.lines:
             array = line.array
@@ -95,7 +96,7 @@ class Counts:
         return cls(traffic, profile.barriers, profile.blocks, dict(profile.instructions), turns)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """Sum of a counter: total("sectors", "global", "load", array="N")."""
+        """Return sum of a counter: total("sectors", "global", "load", array="N")."""
         return sum(
             getattr(row, counter)
             for row in self.traffic
@@ -103,8 +104,8 @@ class Counts:
         )
 
     def executed(self, *names: str) -> int:
-        """Warps that executed operations that begin with one of the names: executed("shfl",
-        "div.s32").
+        """Return how many warps executed operations that begin with one of the names:
+        executed("shfl", "div.s32").
         """
         return sum(n for operation, n in self.instructions.items() if operation.startswith(names))
 
@@ -140,11 +141,11 @@ class Outcome:
     lines: int = 0
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """The sum over all launches; see Counts.total."""
+        """Return the sum over all launches; see Counts.total."""
         return sum(one.total(counter, space, access, array) for one in self.counts)
 
     def executed(self, *names: str) -> int:
-        """The sum over all launches; see Counts.executed."""
+        """Return the sum over all launches; see Counts.executed."""
         return sum(one.executed(*names) for one in self.counts)
 
     @property
@@ -279,7 +280,7 @@ def _run(
 
 
 def _copies(case: Case) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Copies of all arrays of a case, and its outputs among them."""
+    """Return copies of all arrays of a case, and its outputs among them."""
     arrays = {name: array.copy() for name, array in case.arrays.items()}
     return arrays, {name: arrays[name] for name in case.outputs}
 
@@ -290,7 +291,7 @@ def _why(findings: Sequence[Finding]) -> str:
 
 
 def _names(one: Launch) -> dict[str, str]:
-    """The case's name of each array, by the kernel's name for that parameter.
+    """Return the case's name of each array, by the kernel's name for that parameter.
 
     Budgets speak of the case's names, and a kernel may give its parameters any others.
     """
@@ -304,8 +305,8 @@ def _names(one: Launch) -> dict[str, str]:
 
 
 def _beside_copies(seen: Profile) -> dict[str, int]:
-    """How many requests that load from shared memory the watched warp makes, and how many of them
-    while asynchronous copies of its block are under way.
+    """Return how many requests that load from shared memory the watched warp makes, and how many of
+    them while asynchronous copies of its block are under way.
     """
     if not any(name.startswith("cp.async") for name in seen.instructions):
         return {}
@@ -314,8 +315,8 @@ def _beside_copies(seen: Profile) -> dict[str, int]:
 
 
 def _turns_to_loads(seen: Profile) -> dict[str, int]:
-    """How many times the watched warp begins to load from global memory: at first, and after a
-    store. A value is waited for before it is stored, so the loads in between are under way at the
+    """Return how many times the watched warp begins to load from global memory: at first, and after
+    a store. A value is waited for before it is stored, so the loads in between are under way at the
     same time. It is the order of the PTX, which is that of the source.
     """
     kinds = [one.kind for one in seen.requests if one.space == "global"]
@@ -325,21 +326,22 @@ def _turns_to_loads(seen: Profile) -> dict[str, int]:
 
 
 def _special(one: Launch) -> dict[str, int]:
-    """The special registers that a kernel's machine code reads and that depend on chance."""
+    """Return the special registers that a kernel's machine code reads and that depend on chance."""
     compiled = compile_source(one.source, one.options, f"{one.name}.cu")
     read = set(re.findall(r"%(n?smid|gridid|clock\w*|globaltimer\w*)\b", compiled.ptx))
     return {f"special.{name}": 1 for name in sorted(read)}
 
 
 def _even_blocks(first: Launch, case: Case, limit_s: float) -> int:
-    """How many values of the outputs change when blocks 0, 2, 4 ... of the first launch run."""
+    """Return how many values of the outputs change when blocks 0, 2, 4 ... of the first launch run.
+    """
     arrays, _ = _copies(case)
     launch.simulate((first,), arrays, simulator.execute, sample_every=2, time_limit=limit_s)
     return _changed(case, arrays)
 
 
 def _other_warps(first: Launch, case: Case, limit_s: float) -> list[int]:
-    """How many values of the outputs each warp of block 0 stores, from warp 1 on."""
+    """Return how many values of the outputs each warp of block 0 stores, from warp 1 on."""
     only_block_0 = math.prod(first.grid)
     how = {"sample_every": only_block_0, "time_limit": limit_s, "checks": False}
     found = []
@@ -352,7 +354,7 @@ def _other_warps(first: Launch, case: Case, limit_s: float) -> list[int]:
 
 
 def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
-    """How many values of the outputs the watched warp stores."""
+    """Return how many values of the outputs the watched warp stores."""
     if len(seen.requests) >= WATCHED_REQUESTS:
         return -1
     return sum(
@@ -363,7 +365,7 @@ def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
 
 
 def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:
-    """How many values of the outputs are others than before the launch."""
+    """Return how many values of the outputs are others than before the launch."""
     return sum(
         int((_bits(arrays[name]) != _bits(case.arrays[name])).any(axis=1).sum())
         for name in case.outputs

@@ -543,37 +543,48 @@ def details(found: Record | None) -> str:
     return "\n".join([*lines, f"{CUTLASS}: {NO_CUTLASS}"])
 
 
-def winners(found: Record | None) -> dict[str, str]:
-    """Return the fastest tool of each job that has a time."""
+def fastest(found: Record | None) -> dict[str, tuple[str, ...]]:
+    """Return the fastest tools of each job that has a time, as a rule one.
+
+    There are several where the interval of one meets that of the best: no difference is measured.
+    """
+    rows = [row for row in (found.rows() if found else ()) if row.get("median_ms") is not None]
     won = {}
-    for job, ms in times(found).items():
-        measured = {tool: time for tool, time in ms.items() if time is not None}
-        if measured:
-            won[job] = min(measured, key=lambda tool: measured[tool])
+    for job in JOBS:
+        of_job = [row for row in rows if row["job"] == job]
+        if of_job:
+            best = min(of_job, key=lambda row: row["median_ms"])
+            near = [row["series"] for row in of_job if row["low_ms"] <= best["high_ms"]]
+            won[job] = tuple(tool for tool in TOOLS if tool in near)
     return won
 
 
 def over_best(found: Record | None, job: str, tool: str) -> float | None:
     """Return how many times the best time a tool takes for a job; None where it has no time."""
     ms = times(found)[job]
-    best, own = winners(found).get(job), ms[tool]
-    return None if best is None or own is None else own / ms[best]  # type: ignore[operator]
+    own = ms[tool]
+    return None if own is None else own / min(time for time in ms.values() if time is not None)
+
+
+def chosen(found: Record | None, choose: Callable[..., str], within: float) -> dict[str, str]:
+    """Return which tool a function of (ms, lines, within) chooses for each job that has a time.
+
+    In place of a tool stands the name of the error that the function ends with.
+    """
+    made = {}
+    for name in fastest(found):
+        ms, lines = times(found)[name], lines_of(JOBS[name])
+        try:
+            made[name] = str(choose({tool: ms[tool] for tool in lines}, lines, within))
+        except Exception as error:  # the reader's function, which may not be right yet
+            made[name] = type(error).__name__
+    return made
 
 
 def choices(found: Record | None, choose: Callable[..., str], within: Sequence[float]) -> str:
-    """Return which tool a function of (ms, lines, within) chooses for each job."""
-    rows = []
-    for name, job in JOBS.items():
-        ms, lines = times(found)[name], lines_of(job)
-        if not winners(found).get(name):
-            rows.append((name, *("not measured yet" for _ in within)))
-            continue
-        ms = {tool: time for tool, time in ms.items() if tool in lines}
-        try:
-            cells = [str(choose(ms, lines, factor)) for factor in within]
-        except Exception as error:  # the reader's function, which may not be right yet
-            cells = [f"{type(error).__name__}"] * len(within)
-        rows.append((name, *cells))
+    """Return what a function chooses (`chosen`) for each job and each limit, as a table."""
+    every = [chosen(found, choose, factor) for factor in within]
+    rows = [(name, *(one.get(name, "not measured yet") for one in every)) for name in JOBS]
     heads = ("job", *(f"within {factor:g} times the best" for factor in within))
     return tables.text(heads, rows, left=range(len(heads)))
 
@@ -610,25 +621,27 @@ def figure(found: Record | None) -> Figure:
     ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
     ax.set_xlabel("time over that of the fastest tool (logarithmic; left is faster)")
     styles.legend_beside(ax)
-    plotting.style(ax, _claim(list(winners(found).values())))
+    plotting.style(ax, _claim(list(fastest(found).values())))
     if found is not None:
         plotting.caption(ax, found)
     return fig
 
 
-def _claim(won: Sequence[str]) -> str:
+def _claim(won: Sequence[tuple[str, ...]]) -> str:
     if not won:
         return "Nothing is measured yet"
-    if len(set(won)) == 1:
-        return f"{won[0]} is the fastest at every job"
-    return f"No tool wins everywhere: {len(set(won))} of four are fastest at something"
+    everywhere = [tool for tool in won[0] if all(tool in tools for tools in won)]
+    if everywhere:
+        return f"Nothing is faster than {' or '.join(everywhere)} at any job"
+    return f"No tool is the fastest at all {len(won)} jobs"
 
 
 def result(found: Record | None) -> str:
     """Return who wins where, in a sentence."""
     if found is None:
         return NOT_YET.partition(":")[0]
-    return ", ".join(f"{job}: {tool}" for job, tool in winners(found).items())
+    words = (f"at the {job} {' or '.join(tools)}" for job, tools in fastest(found).items())
+    return "fastest " + ", ".join(words)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -152,9 +152,10 @@ def unroll_figure(rows: int = 3, columns: int = 4, K: int = 2, output: int = 4) 
     often = np.bincount(matrix.ravel())
     plotting.style(axes[0], f"Image, {rows} x {columns}")
     plotting.style(
-        axes[1], f"Unrolled matrix, {K * K} x {matrix.shape[1]}: a cell stands in it 1 to "
+        axes[1],
+        f"Unrolled matrix, {K * K} x {matrix.shape[1]}: a cell stands in it 1 to "
         f"{often.max()} times",
-    )  # fmt: skip
+    )
     cells = [f"({p}, {q})" for p in range(K) for q in range(K)]
     axes[1].set(yticks=np.arange(K * K) + 0.5, yticklabels=cells, ylabel="filter cell (p, q)")
     axes[1].set(xticks=np.arange(matrix.shape[1]) + 0.5, xticklabels=range(matrix.shape[1]))
@@ -218,7 +219,8 @@ def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> 
     ax.legend(handles=handles, loc="upper left", frameon=False)
     share = useful_share(layer, tile)
     plotting.style(
-        ax, f"{layer}, tiles of {tile}: {share:.0%} of the multiplications are needed "
+        ax,
+        f"{layer}, tiles of {tile}: {share:.0%} of the multiplications are needed "
         f"({columns} of {-(-one.out_h * one.out_w // tile)} columns of tiles are drawn)",
-    )  # fmt: skip
+    )
     return figure

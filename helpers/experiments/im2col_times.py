@@ -255,8 +255,9 @@ def steps_figure(record: Record) -> Figure:
     ax.legend(loc="lower right", frameon=False)
     more = steps(second) - steps(first)
     plotting.style(
-        ax, f"One image a launch: {more} more steps take "
+        ax,
+        f"One image a launch: {more} more steps take "
         f"{gpu_alone_us(record, second, 1) - gpu_alone_us(record, first, 1):.0f} µs more",
-    )  # fmt: skip
+    )
     plotting.caption(ax, record)
     return figure

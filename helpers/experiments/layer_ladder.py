@@ -432,6 +432,7 @@ def count_table(counts: Counts) -> str:
     rows = []
     for one in sorted(counts, key=lambda one: -passes(one) if one.profiles else 0):
         values = (WARP * value(one) / one.outputs for value in COUNTERS.values())
-        cells = [f"{value:,.0f}" for value in values] if one.profiles and one.passed else None
-        rows.append((one.kernel.title, *(cells or ["-"] * len(COUNTERS))))
+        cells = [f"{value:,.0f}" if value >= 10 else f"{value:.1f}" for value in values]
+        is_shown = one.profiles and one.passed
+        rows.append((one.kernel.title, *(cells if is_shown else ["-"] * len(COUNTERS))))
     return tables.text(("per 32 outputs", *COUNTERS), rows)

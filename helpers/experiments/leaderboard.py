@@ -63,7 +63,7 @@ class EntryError(AssertionError):
     """A refused entry. The message says what is wrong, and on which shape."""
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython shows in place of a traceback."""
+        """Return the lines that IPython shows in place of a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 

@@ -90,9 +90,10 @@ def ms(rows: Iterable[Row], series: str, **which: Any) -> float:
     Raises ValueError for none, and for several.
     """
     found = [
-        row for row in rows
+        row
+        for row in rows
         if row["series"] == series and all(row.get(key) == value for key, value in which.items())
-    ]  # fmt: skip
+    ]
     if len(found) != 1:
         told = ", ".join(f"{key} = {value!r}" for key, value in which.items())
         raise ValueError(f"{len(found)} rows of {series!r} have {told}; give entries of one")
@@ -102,9 +103,10 @@ def ms(rows: Iterable[Row], series: str, **which: Any) -> float:
 def wholes(rows: Iterable[Row], batch: int = LARGE) -> dict[str, float]:
     """Return the time (ms) of the whole network on the device, by form."""
     return {
-        row["form"]: row["median_ms"] for row in rows
+        row["form"]: row["median_ms"]
+        for row in rows
         if row["series"] == "whole" and row["batch"] == batch
-    }  # fmt: skip
+    }
 
 
 def stages(rows: Iterable[Row], form: str, batch: int = LARGE) -> dict[str, float]:
@@ -133,9 +135,10 @@ def host_bounds(rows: Sequence[Row]) -> str:
             copy = ms(rows, "copy", parts=1, **which)
             once, chunks = (ms(rows, "host", parts=parts, **which) for parts in lenet_times.PARTS)
             size = next(
-                row["megabytes"] for row in rows
+                row["megabytes"]
+                for row in rows
                 if row["series"] == "host" and (row["batch"], row["input"]) == (batch, kind)
-            )  # fmt: skip
+            )
             slower = "the copy" if copy > computed else "the device"
             ratio = max(copy, computed) / min(copy, computed)
             numbers = (f"{value:.3f}" for value in (copy, computed, once, chunks))
@@ -157,12 +160,13 @@ def pytorch_table(data: Record) -> str:
 
 
 def _device_ms(rows: Iterable[Row], name: str, way: str, batch: int) -> float | None:
-    """The fastest layout's time; None if PyTorch was not tried in this way."""
+    """Return the fastest layout's time; None if PyTorch was not tried in this way."""
     times = (
-        row["median_ms"] for row in rows
+        row["median_ms"]
+        for row in rows
         if (row["series"], row.get("way"), row.get("clock"), row.get("batch"))
         == (name, way, "device", batch)
-    )  # fmt: skip
+    )
     return min(times, default=None)
 
 
@@ -211,7 +215,7 @@ def _stage_bars(
     notes: Mapping[str, str],
     ends: Mapping[tuple[str, str], tuple[float, float]],
 ) -> tuple[Figure, Any]:
-    """A panel for each form, a bar for each of its stages, all on one axis from zero on.
+    """Return a panel for each form, a bar for each of its stages, all on one axis from zero on.
 
     notes: words for each form; ends: of the interval of a (form, stage), where it was measured.
     """

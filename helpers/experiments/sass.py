@@ -253,7 +253,7 @@ def orders(problem: Problem, *kernels: Any, **letters: str) -> str:
 
 
 def _codes(problem: Problem, kernels: Sequence[Any]) -> dict[str, Code | None]:
-    """The machine code of kernels by their titles; None for one that has not passed yet."""
+    """Return the machine code of kernels by their titles; None for one that has not passed yet."""
     codes: dict[str, Code | None] = {}
     for kernel in map(problem.kernel, kernels):
         codes[kernel.title] = None

@@ -203,7 +203,7 @@ def searches_table() -> str:
 
 
 def _small_images() -> tuple[Record, dict[tuple[str, str, int], float]]:
-    """The record of the layers of small images, and its ms by kernel, layer and images."""
+    """Return the record of the layers of small images, and its ms by kernel, layer and images."""
     record = results.load(results.MEASURED / "benchmark_tensor.json")
     return record, {
         (row["series"], row["layer"], row["batch"]): row["median_ms"]

@@ -138,7 +138,7 @@ class OverlapAdd:
         return (2 * transform_flops(self.size) + 6 * self.size) / (2 * self.segment(width))
 
     def shared_bytes(self, width: int) -> float:
-        """Bytes through shared memory per output.
+        """Return bytes through shared memory per output.
 
         Each pass, and the product, reads and writes all cells; the load writes, the store reads.
         """

@@ -59,7 +59,7 @@ class Timed:
 
 
 def timed(only: str = "") -> Iterator[Timed]:
-    """All timings of kernels of ours in the records; only: of the record of that name."""
+    """Yield all timings of kernels of ours in the records; only: of the record of that name."""
     for name, reader in READERS.items():
         if only in ("", name):
             rows = results.load(results.MEASURED / f"{name}.json").rows()
@@ -228,7 +228,7 @@ READERS: dict[str, Callable[[str, list[dict]], Iterable[Timed]]] = {
 
 
 def row_of(one: Timed) -> dict[str, Any]:
-    """The bound of a timing beside it, as the record has it."""
+    """Return the bound of a timing beside it, as the record has it."""
     found = plan_bounds.bounds_of(
         one.plan, one.size, one.sizes, one.name, cache=one.cache, parts=one.parts
     )
@@ -252,7 +252,7 @@ def correlation(rows: Iterable[Mapping[str, Any]]) -> float:
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the rows show: how close bounds are to times, and whether they rank alike."""
+    """Return what the rows show: how close bounds are to times, and whether they rank alike."""
     layers = [row for row in rows if row["layer"]]
     board = [row for row in layers if row["record"] == "benchmark_conv2d"]
     boards = {
@@ -270,13 +270,13 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def too_high(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The rows whose bound is none."""
+    """Return the rows whose bound is none."""
     return [row for row in rows if not row["bound_us"] <= MARGIN * row["measured_us"]]
 
 
 @cache
 def recorded() -> dict[str, Any]:
-    """The committed record of bounds."""
+    """Return the committed record of bounds."""
     return json.loads(PATH.read_text(encoding="utf-8"))
 
 

@@ -39,9 +39,10 @@ def of_a_gpu(tmp_path, monkeypatch):
 
 
 def test_the_fastest_tool_of_each_job_wins(found):
-    assert at_work.winners(found)["product"] == "PyTorch"
-    assert at_work.winners(found)["7 x 7 layer"] == "CUDA"
-    assert "thin product" not in at_work.winners(found)  # nobody measured it
+    assert at_work.fastest(found)["product"] == ("PyTorch",)
+    assert at_work.fastest(found)["7 x 7 layer"] == ("CUDA",)
+    assert "thin product" not in at_work.fastest(found)  # nobody measured it
+    assert at_work.fastest(found)["chain"] == ("CUDA", "torch.compile")  # as fast as each other
     assert at_work.over_best(found, "chain", "PyTorch") == pytest.approx(4)
     assert at_work.over_best(found, "7 x 7 layer", "torch.compile") is None
 
@@ -68,8 +69,24 @@ def test_the_figure_has_a_dot_for_each_time(found):
     (ax,) = figure.axes
     dots = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
     assert sum(len(line.get_xdata()) for line in dots) == 11
-    assert "2 of four" in ax.get_title(loc="left")
+    assert ax.get_title(loc="left") == "No tool is the fastest at all 3 jobs"
     plt.close(figure)
+
+
+def test_tools_whose_intervals_meet_are_both_the_fastest(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
+    samples = {"CUDA": [1.00, 1.01, 1.02], "PyTorch": [1.01, 1.02, 1.03], "Triton": [1.1] * 3}
+
+    def measured():
+        for tool, ms in samples.items():
+            time = Timing.of(tool, ms, what="kernel", device="a GPU", cache="cold")
+            yield {"series": tool, "job": "product", "ran": "as it is", "timing": time}
+
+    found = results.record(
+        at_work.NAME, measured, device=device.select(), lab=at_work.LAB, needs_gpu=False
+    )
+    assert at_work.fastest(found) == {"product": ("CUDA", "PyTorch")}
+    assert at_work.result(found) == "fastest at the product CUDA or PyTorch"
 
 
 def test_without_a_record_nothing_is_invented(monkeypatch, tmp_path):
@@ -121,3 +138,9 @@ def test_a_readers_call_is_checked_where_nothing_is_installed(call, said):
 def test_the_chain_of_the_exercise_is_that_of_the_measurement():
     x = np.array([-3.0, -0.5, 0.0, 2.0])
     assert np.array_equal(block_program.wanted(x), [0, 0, 0.5, 2.5])
+
+
+def test_what_was_not_measured_is_not_chosen(found):
+    chosen = at_work.chosen(found, choose_tool.reference, 1.0)
+    assert chosen == {"chain": "torch.compile", "product": "PyTorch", "7 x 7 layer": "CUDA"}
+    assert at_work.chosen(None, choose_tool.reference, 1.0) == {}

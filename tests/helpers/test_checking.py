@@ -264,6 +264,8 @@ def test_near_misses_of_the_ends():
     assert kind(spoiled(want, [0, 500, 999]), want) != "halo"
     assert kind(spoiled(want, [1, 998]), want) == "scattered"  # the ends themselves are right
     assert kind(spoiled(want, np.r_[768:999]), want) == "scattered"  # the very last one is right
+    assert kind(spoiled(want[:16], np.s_[1:]), want[:16]) == "scattered"  # most of it is no halo
+    assert kind(spoiled(want[:16], np.s_[:15]), want[:16]) == "scattered"
     assert kind(spoiled(want, np.s_[:301]), want) == "scattered"  # too long for a halo, no tile
     assert kind(spoiled(want, [3, 900]), want) == "scattered"
 

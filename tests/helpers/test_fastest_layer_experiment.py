@@ -109,9 +109,10 @@ def test_long_sums_err_more_than_short_ones():
 def test_the_fp32_units_have_the_fastest_form_of_their_kernel_on_record():
     for layer in fast.LAYERS:
         of_layer = [
-            row for row in fast.benchmark().rows()
+            row
+            for row in fast.benchmark().rows()
             if (row["series"], row["layer"], row["batch"]) == (fast.PORTABLE, layer, fast.LARGE)
-        ]  # fmt: skip
+        ]
         best = min(of_layer, key=lambda row: row["median_ms"])
         spec = fast.units(layer)
         assert (spec.resident, spec.weights_shared) == (best["resident"], best["weights_shared"])

@@ -13,6 +13,7 @@ from helpers.bench import results
 from helpers.exercises.stored import exercises_of
 from helpers.experiments import layer_ladder as ladder
 from helpers.kernel_cells import parse
+from tests import records
 
 LAYERS = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
 TAKEN = {name: ladder.rungs(layer) for name, layer in LAYERS.items()}
@@ -27,22 +28,7 @@ def recorded():
 
 def rows_changed(times, change):
     """The times of a record whose median times went through `change(series, ms)`."""
-    record = times.record
-    new = []
-    for one in record.measurements:
-        ms = change(one.series, one.timing.median)
-        factor = ms / one.timing.median
-        samples = tuple(factor * sample for sample in one.timing.samples)
-        new.append(
-            dataclasses.replace(
-                one,
-                timing=dataclasses.replace(
-                    one.timing, samples=samples, median=ms,
-                    low=factor * one.timing.low, high=factor * one.timing.high,
-                ),
-            )
-        )  # fmt: skip
-    other = dataclasses.replace(record, measurements=tuple(new))
+    other = records.slower(times.record, change)
     return bench.Times.read(other, times.problem, [one.kernel for one in times])
 
 
@@ -143,8 +129,9 @@ def test_a_readers_rung_is_launched_as_its_options_say():
     none = dataclasses.replace(rung, options=("-DMAPS=0",))
     assert ladder.entered(LAYERS["layer 2"], none).is_missing
     assert [one.label for one in ladder.of_maps(LAYERS["layer 1"], rung, (1, 2))] == [
-        "yours: my_rung, 1 maps", "yours: my_rung, 2 maps"
-    ]  # fmt: skip
+        "yours: my_rung, 1 maps",
+        "yours: my_rung, 2 maps",
+    ]
 
 
 def test_floors_of_a_reader_are_right_within_two_percent():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from matplotlib import pyplot as plt
 
@@ -12,6 +10,7 @@ from helpers.bench import problem, results
 from helpers.experiments import layer_times
 from helpers.experiments.layer_times import LAYER_TIME, MANY, OP_TIME
 from helpers.problems import conv2d
+from tests import records
 
 SWAPPED = "C++, one core, loops swapped"
 
@@ -24,21 +23,6 @@ def record() -> results.Record:
 @pytest.fixture(scope="module")
 def times(record) -> layer_times.LayerTimes:
     return layer_times.LayerTimes(record)
-
-
-def with_times(record: results.Record, series: str, factors) -> results.Record:
-    """The record with the medians of a series multiplied, one factor a row in turn."""
-    factors, made = iter(factors), []
-    for one in record.measurements:
-        if one.series == series:
-            factor = next(factors)
-            timed = dataclasses.replace(
-                one.timing,
-                **{key: getattr(one.timing, key) * factor for key in ("low", "median", "high")},
-            )
-            one = dataclasses.replace(one, timing=timed)
-        made.append(one)
-    return dataclasses.replace(record, measurements=tuple(made))
 
 
 def test_copies_are_what_the_layer_time_has_beyond_the_kernel(times):
@@ -54,14 +38,14 @@ def test_the_floor_is_that_of_the_records_gpu(times, record):
 
 def test_a_slower_cpu_program_changes_the_speedup(record, times):
     before = times.speedup("layer 1", layer_times.FEW, SWAPPED)
-    slower = layer_times.LayerTimes(with_times(record, SWAPPED, [2.0, 2.0]))
+    slower = layer_times.LayerTimes(records.slower(record, 2.0, series=SWAPPED))
     assert slower.speedup("layer 1", layer_times.FEW, SWAPPED) == pytest.approx(2 * before)
 
 
 def test_the_title_of_the_copies_holds_only_where_they_are_most_of_the_time(record, times):
     figure = layer_times.copies_figure(times)
     assert "most of the layer time" in figure.axes[0].get_title(loc="left")
-    barely = layer_times.LayerTimes(with_times(record, LAYER_TIME, [0.3] * 6))
+    barely = layer_times.LayerTimes(records.slower(record, 0.3, series=LAYER_TIME))
     other = layer_times.copies_figure(barely)
     assert "most" not in other.axes[0].get_title(loc="left")
     plt.close("all")

@@ -48,6 +48,9 @@ def test_a_choice_is_one_of_its_answers():
     prediction.choice("fastest", "tile", "the fastest", among=("tile", "no tile"))
     assert prediction.beside(fastest="tile").endswith("met")
     assert prediction.beside(fastest="no tile").endswith("another")
+    assert prediction.beside(fastest=("no tile",)).endswith("another")
+    both = prediction.beside(fastest=("no tile", "tile"))
+    assert "no tile or tile" in both and both.endswith("met")
     with pytest.raises(ValueError, match="choose one of 'tile', 'no tile'; got 'tiles'"):
         prediction.choice("fastest", "tiles", "the fastest", among=("tile", "no tile"))
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from helpers import checking, device, kernels
-from helpers.bench import contenders, results, timing
+from helpers.bench import contenders, results
 from helpers.bench.contenders import COPY, HALF_IO, HALVES, MODES, SPLIT, UNITS
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
@@ -13,28 +13,12 @@ from helpers.problems.lenet import network_plan, pooled
 from helpers.tools.benchmarks import known_layers, network_benchmark, tensor_benchmark
 from helpers.tools.benchmarks.network_benchmark import NetworkBenchmark
 from helpers.tools.benchmarks.tensor_benchmark import RATIO, TensorBenchmark
+from tests import clock
 
 
 @pytest.fixture
 def cuda(monkeypatch):
-    def two_ms(launch, *, verdict, name, budget_s):
-        timing._require_verdict(verdict, name)
-        launch(None)
-        return timing.Timing.of(name, [2.0] * 8, what="kernel", device="toy", cache="cold")
-
-    def call(launch, **how):
-        return two_ms(lambda _: launch(), **how)
-
-    def compare(a, b, *, verdicts, names, budget_s):
-        one, other = (
-            two_ms(launch, verdict=verdict, name=name, budget_s=budget_s)
-            for launch, verdict, name in zip((a, b), verdicts, names, strict=True)
-        )
-        return timing.Comparison(1.5, 1.4, 1.6, one, other)
-
-    monkeypatch.setattr(timing, "time_gpu", two_ms)
-    monkeypatch.setattr(timing, "time_end_to_end", call)
-    monkeypatch.setattr(timing, "compare", compare)
+    clock.install(monkeypatch)
     device.select()
     import pycuda.driver
 
@@ -72,7 +56,7 @@ def test_every_way_of_a_layer_is_checked_and_timed(cuda):
     assert errors["FP32 units"] < 1e-6 and errors["FP32 accuracy"] < 1e-6 < errors["halves"] < 2e-3
     table = tensor_benchmark.table(flat(rows))
     assert "E1: 1" in table and "E1: 2" in table and "FP32 accuracy" in table
-    assert "takes 1.50 times as long as conv2d_mma_quads" in tensor_benchmark.summary(flat(rows))
+    assert "takes 2.00 times as long as conv2d_mma_quads" in tensor_benchmark.summary(flat(rows))
 
 
 def test_halves_in_and_out_are_measured_on_arrays_of_their_own(cuda, monkeypatch):

@@ -44,14 +44,16 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def same_size(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer whose output is as large as its input."""
+    """Return a layer whose output is as large as its input."""
     grid = (ceil_div(shape.W, TILE) * ceil_div(shape.H, TILE), shape.M, shape.B)
     y_shape = (shape.B, shape.M, shape.H, shape.W)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), y_shape=y_shape)
 
 
 def misses_last_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether only tiles are missing that a map of out_h rows and out_w columns does not have."""
+    """Return whether only tiles are missing that a map of out_h rows and out_w columns does not
+    have.
+    """
     shape, written = case["shape"], np.isfinite(got)
     h, w = (ceil_div(size, TILE) * TILE for size in (shape.out_h, shape.out_w))
     return bool(written[..., :h, :w].all() and not written.all())
@@ -60,8 +62,8 @@ def misses_last_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 def padded(
     case: Case, mode: Any = "constant", down: int = 0, flip: bool = False, exchange: bool = False
 ) -> np.ndarray:
-    """The layer with K / 2 cells more on each side; down: so many of them moved from the top left
-    to the bottom right.
+    """Return the layer with K / 2 cells more on each side; down: so many of them moved from the top
+    left to the bottom right.
     """
     r = case["shape"].K // 2
     sides = (0, 0), (0, 0), (r - down, r + down), (r - down, r + down)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises import layers
+from helpers.exercises.cases import is_unwritten
 from helpers.exercises.kit import (
     MANY_ROWS,
     NO_DETOURS,
@@ -72,9 +73,10 @@ def first_of_each(case: Case) -> np.ndarray:
     return sums[..., :: case["pool"], :: case["pool"]]
 
 
-def last_of_each(case: Case) -> np.ndarray:
+def last_of_each(case: Case, relu: bool = True) -> np.ndarray:
     """What comes out if each output of a window replaces the one before."""
-    sums, (rows, columns) = network.relu(layers.convolved(case)), case["y"].shape[2:]
+    sums, (rows, columns) = layers.convolved(case), case["y"].shape[2:]
+    sums = network.relu(sums) if relu else sums
     last = (
         np.minimum(case["pool"] * np.arange(1, windows + 1), size) - 1
         for windows, size in ((rows, sums.shape[2]), (columns, sums.shape[3]))
@@ -82,11 +84,27 @@ def last_of_each(case: Case) -> np.ndarray:
     return sums[..., *np.ix_(*last)]
 
 
+def summed_on(case: Case) -> np.ndarray:
+    """What comes out if the sum of an output begins with that of the output before."""
+    pool, (rows, columns) = case["pool"], case["y"].shape[2:]
+    sums = layers.convolved(case)
+    cut = rows * pool - sums.shape[2], columns * pool - sums.shape[3]
+    padded = np.pad(sums, ((0, 0), (0, 0), (0, cut[0]), (0, cut[1])))  # zeros do not change a sum
+    windows = padded.reshape(*sums.shape[:2], rows, pool, columns, pool).swapaxes(3, 4)
+    running = windows.reshape(*sums.shape[:2], rows, columns, pool * pool).cumsum(-1)
+    return network.relu(running.max(-1))
+
+
 def without_last_channel(case: Case) -> np.ndarray | None:
     """What comes out if the last channel is left out."""
     filter = case["filter"].copy()
     filter[:, -1] = 0
     return pooled(case, filter) if case["shape"].C > 1 else None
+
+
+def is_cut_unwritten(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Whether the wrong windows are cut ones, and nobody stores them."""
+    return is_cut_alone(case, got, want) and bool(is_unwritten(got[got != want]).all())
 
 
 def is_cut_alone(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -157,10 +175,24 @@ EXERCISE = Exercise(
             "The last output of each window replaces the others: keep the larger of both.",
             gives=last_of_each,
         ),
+        Mistake(
+            "The last output of each window replaces the others: keep the larger of it and "
+            "`largest`.",
+            gives=lambda case: last_of_each(case, relu=False),
+        ),
+        Mistake(
+            "A sum goes on with that of the output before: each output begins with sum = 0.",
+            gives=summed_on,
+        ),
         Mistake("The last channel is left out.", gives=without_last_channel),
         Mistake(
             "The filter is turned by half a turn.",
             gives=lambda case: pooled(case, case["filter"][:, :, ::-1, ::-1].copy()),
+        ),
+        Mistake(
+            "Cut windows are never stored: leave out the output that is not there, by an `if` or "
+            "by `continue`. A `return` ends the thread before its store.",
+            when=is_cut_unwritten,
         ),
         Mistake(
             "Whole windows are right, cut ones are not: leave out an output in row out_h or more, "

@@ -51,7 +51,7 @@ def reference(*case: int) -> int:
 
 
 def cases(seed: int) -> list[numbers.Case]:
-    """The fixed rows, and drawn ones."""
+    """Return the fixed rows, and drawn ones."""
     rng = np.random.default_rng(seed)
     sizes = ((1, 2, 4, 5, 8), (1, 2, 4), (2, 4, 8, 16), (20, 34, 35, 36, 40, 80), (8, 16, 17, 34))
     layers = list(LAYERS.values())
@@ -87,7 +87,7 @@ def _hint(case: numbers.Case, value: int, want: int) -> str:
 
 
 def _kept(case: numbers.Case) -> str:
-    """What the five rules are about, of a configuration that keeps them."""
+    """Return what the five rules are about, of a configuration that keeps them."""
     columns, rows, maps, tile_columns, tile_rows, out_w, out_h, M = case
     threads = (tile_columns // columns) * (tile_rows // rows)
     computed = -(-out_w // tile_columns) * tile_columns * -(-out_h // tile_rows) * tile_rows

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from helpers.exercises import competition, layers
 from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise, Mistake, none_of
 from helpers.kernel_cells import KernelCell
+from helpers.reference import conv2d
 
 SECTORS = {
     "layer 1": 0.363,
     "layer 2": 1.259,
 }  # per output, that conv2d_tiled loads; a test counts them again
+STUB_MAPS = 4  # in a block, as long as a student leaves -DMAPS as it is
+
+
+def of_first_maps(case: Case) -> np.ndarray:
+    """What comes out if every group of four maps takes the weights of the first group."""
+    return conv2d(case["x"], case["filter"][np.arange(case["shape"].M) % STUB_MAPS])
 
 
 def fit(case: Case, cell: KernelCell) -> Case:
@@ -67,6 +76,12 @@ EXERCISE = Exercise(
             gives=lambda case: 0 * layers.convolved(case),
         ),
         layers.TURNED,
+        layers.TRANSPOSED,
+        Mistake(
+            "Every group of maps has the weights of the first one: map m of the block is map "
+            "first + m of the filter.",
+            gives=of_first_maps,
+        ),
         competition.LAST_CHANNEL,
         Mistake("The first channel is left out.", gives=layers.without_channel(0)),
         competition.OTHER_SHAPES,

@@ -38,13 +38,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The two halves of each number, in float64."""
+    """Return the two halves of each number, in float64."""
     high = x.astype(np.float16).astype(np.float32)
     return high.astype(float), (x - high).astype(np.float16).astype(float)
 
 
 def product(case: Case) -> np.ndarray:
-    """A B, in float64."""
+    """Return a B, in float64."""
     return case["A"].astype(float) @ case["B"].astype(float)
 
 
@@ -52,7 +52,7 @@ HH, HL, LH = ("h", "h"), ("h", "l"), ("l", "h")  # halves of A and B whose produ
 
 
 def _of(*pairs: tuple[str, str]) -> Callable[[Case, np.ndarray, np.ndarray], bool]:
-    """Whether the sums are those of these products alone, such as HH and HL."""
+    """Return whether the sums are those of these products alone, such as HH and HL."""
 
     def are(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
         a, b = (dict(zip(HL, halves(case[name]), strict=True)) for name in "AB")

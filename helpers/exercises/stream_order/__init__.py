@@ -31,7 +31,7 @@ def inputs(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
-    """What comes of an issue order with 3, 2 and 1 buffers: steps, findings, works and y."""
+    """Return what comes of an issue order with 3, 2 and 1 buffers: steps, findings, works and y."""
     x, filter = inputs(seed)
     results = []
     for buffers in BUFFERS:
@@ -84,7 +84,7 @@ def judged(
     overlapped: Sequence[int] = (3, 2),
     hint_of: Callable[[list[str], int], str] = _hint,
 ) -> Found:
-    """Whether all three runs are ordered, right, and as short as they can be.
+    """Return whether all three runs are ordered, right, and as short as they can be.
 
     overlapped: the numbers of buffers with which all overlap must stay. hint_of: the hint for the
     findings of a run with so many buffers.

@@ -32,7 +32,7 @@ LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of layer 
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> Case:
-    """A layer, by default a large one; a block has a tile for so many maps."""
+    """Return a layer, by default a large one; a block has a tile for so many maps."""
     x, filter = layers.draw(rng, shape)
     weights = np.zeros(WORDS, np.float32)
     weights[: filter.size] = filter.ravel()
@@ -70,7 +70,7 @@ def of_a_channel(space: str, access: str):
 
 
 def first_channel(case: Case) -> np.ndarray | None:
-    """What comes out if every channel's tile holds the cells of the first one."""
+    """Return what comes out if every channel's tile holds the cells of the first one."""
     if case["shape"].C == 1:
         return None
     x = np.repeat(case["x"][:, :1], case["shape"].C, axis=1)
@@ -78,7 +78,7 @@ def first_channel(case: Case) -> np.ndarray | None:
 
 
 def first_tile(case: Case) -> np.ndarray:
-    """What comes out if every block stages the tile of block 0."""
+    """Return what comes out if every block stages the tile of block 0."""
     y = layers.convolved(case)
     rows, columns = (np.arange(size) % TILE for size in y.shape[2:])
     return np.ascontiguousarray(y[:, :, rows][..., columns])

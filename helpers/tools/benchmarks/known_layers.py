@@ -52,7 +52,7 @@ class KnownLayers(TensorBenchmark):
 
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A table of our share of cuDNN's speed, measured in turn: layers by ways."""
+    """Return a table of our share of cuDNN's speed, measured in turn: layers by ways."""
     ratios = [row for row in rows if row["series"] == RATIO]
     lines = []
     for layer in dict.fromkeys(row["layer"] for row in ratios):

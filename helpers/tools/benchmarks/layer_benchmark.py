@@ -144,7 +144,8 @@ def compile_ahead(shapes: Iterable[ConvShape]) -> None:
 
 
 def _plan(spec: Conv2d, shape: ConvShape) -> Plan:
-    """The launches that `conv2d.compile` compiles; none for a shape that the kernel refuses."""
+    """Return the launches that `conv2d.compile` compiles; none for a shape that the kernel refuses.
+    """
     try:
         spec.require(shape)
     except LayerError:
@@ -188,7 +189,7 @@ def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
 
 
 def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
-    """The records of both convolutions: their scratch fits half of the free memory."""
+    """Return the records of both convolutions: their scratch fits half of the free memory."""
     device.select()
     import pycuda.driver as cuda
 
@@ -197,7 +198,7 @@ def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
 
 
 def _networks() -> list[tuple[trained_weights.Weights, dict[int, int]]]:
-    """The available networks, each with the known numbers of right images."""
+    """Return the available networks, each with the known numbers of right images."""
     trained = {
         int(count): right
         for count, right in trained_weights.lenet_record()["test"]["right"].items()

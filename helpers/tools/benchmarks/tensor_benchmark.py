@@ -79,7 +79,8 @@ class TensorBenchmark(BenchmarkBase):
         copies: Mapping[bool, Contender],
         vendors: Mapping[str, Contender],
     ) -> Iterator[Row]:
-        """Rows of our kernels in one way, and of the ratios of the fastest to its yardsticks."""
+        """Yield rows of our kernels in one way, and of the ratios of the fastest to its yardsticks.
+        """
         found: list[tuple[Contender, Row]] = []
         for spec in specs:
             try:
@@ -158,7 +159,7 @@ class TensorBenchmark(BenchmarkBase):
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A text table of the rows: ms of each kernel and way; of cuDNN's ways the fastest."""
+    """Return a text table of the rows: ms of each kernel and way; of cuDNN's ways the fastest."""
     times = [row for row in rows if row.get("median_ms") is not None]
     places = list(dict.fromkeys((row["layer"], row["batch"]) for row in times))
     series = list(dict.fromkeys((row["series"], row.get("way", "")) for row in times))
@@ -180,7 +181,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The ratios to the yardsticks, measured in turn, and the largest errors: a line each."""
+    """Return the ratios to the yardsticks, measured in turn, and the largest errors: a line each.
+    """
     lines = [
         f"{row['layer']}, {row['batch']:,} images: {row['of']} takes {row['ratio']:.2f} times as "
         f"long as {row['to']} "

@@ -17,10 +17,10 @@ WRONG = (
     ),
     wrong_python(
         "no mask",
-        "out of bounds",
+        "only below len(x)",
         ("inside = place < len(x)", "inside = place >= 0"),
-        status="refused",
     ),
+    wrong_python("the mask of a block", "a place lies in x", ("place < len(x)", "place < BLOCK")),
     wrong_python("the last cell left out", "all of them", ("< len(x)", "< len(x) - 1")),
     wrong_python("a block too far", "the places of program", ("pid * BLOCK", "(pid + 1) * BLOCK")),
     wrong_python(

@@ -18,7 +18,9 @@ WRONG = (
     wrong_python(
         "the fewest lines, however slow", "too slow", ("if time <= within * best", "if True")
     ),
-    wrong_python("the limit itself left out", "empty", ("<= within", "< within"), status="refused"),
+    wrong_python("the limit itself left out", "chooses", ("<= within", "< within")),
+    wrong_python("no tool is left", "no tool is left", ("<= within", "< 0.5 * within")),
+    wrong_python("None compared", "cannot be compared", ("if time is not None}", "}")),
     wrong_python(
         "of equally few the first", "is faster", ("(lines[tool], measured[tool])", "lines[tool]")
     ),

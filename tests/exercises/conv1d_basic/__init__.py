@@ -34,6 +34,13 @@ WRONG = (
         file="stub.cu",
     ),
     wrong("the number in the block", "in the whole grid it is", (INDEX, "threadIdx.x")),
+    wrong(
+        "the number in the block, and the sum replaced",
+        "in the whole grid it is",
+        (INDEX, "threadIdx.x"),
+        ("sum += N", "sum = N"),
+    ),
+    wrong("a right ghost too many", "leaves out N[n - 1]", ("cell < n", "(j < 2 || i < n - 2)")),
     wrong("every thread computes P[0]", "that is gap 1", (INDEX, "0")),
     wrong("no guard", "writes p[", ("i < n", "true"), status="finding"),
     wrong("no test on the left", "ghost on the left", ("cell >= 0 && ", ""), status="finding"),

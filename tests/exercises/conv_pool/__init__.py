@@ -34,6 +34,18 @@ WRONG = (
         "keep the larger of both",
         ("max(largest, sum)", "max(sum, 0.0f)"),
     ),
+    wrong(
+        "the last output, with its sign",
+        "keep the larger of it",
+        ("largest = max(largest, sum)", "largest = sum"),
+    ),
+    wrong(
+        "the sum is never 0 again",
+        "goes on with that of the output before",
+        ("            float sum = 0.0f;\n", ""),
+        ("    float largest = 0.0f;", "    float sum = 0.0f, largest = 0.0f;"),
+    ),
+    wrong("return in place of continue", "ends the thread", ("out_w) continue", "out_w) return")),
     wrong("the last channel left out", "last channel", ("c < C", "c < (C > 1 ? C - 1 : C)")),
     wrong(
         "the filter turned",

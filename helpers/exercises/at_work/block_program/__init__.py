@@ -33,7 +33,14 @@ def cases(seed: int) -> list[tuple[int, list[float], int]]:
 
 def made(program: Callable[[int, list[float], int], Any], seed: int) -> list[Any]:
     """What the answer returns for each program."""
-    return [plain(program(*case)) for case in cases(seed)]
+    return [_of_one(program, case) for case in cases(seed)]
+
+
+def _of_one(program: Callable[..., Any], case: tuple[int, list[float], int]) -> Any:
+    try:
+        return plain(program(*case))
+    except IndexError as error:
+        return f"IndexError: {error}"
 
 
 def plain(back: Any) -> Any:
@@ -52,6 +59,9 @@ def judged(values: list[Any], seed: int) -> Found:
         return Found("wrong", f"{len(values)} answers for {len(rows)} programs", "Return a pair.")
     for (pid, cells, block), value in zip(rows, values, strict=True):
         words = f"program {pid} of {len(cells):,} cells in blocks of {block}"
+        if isinstance(value, str) and value.startswith("IndexError"):
+            hint = "A place lies behind the last cell: inside must be true only below len(x)."
+            return Found("wrong", f"{words}: {value}", hint)
         if isinstance(value, str):
             hint = "Return two lists: the places, and the values."
             return Found("wrong", f"{words} returns {value}", hint)

@@ -39,8 +39,8 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
-    """A layer of whole numbers of six bits: their products have up to twelve, one more than a half,
-    and their sums are exact in float.
+    """Return a layer of whole numbers of six bits: their products have up to twelve, one more than
+    a half, and their sums are exact in float.
     """
     drawn = (_six_bits(rng, size) for size in (shape.x_shape, shape.filter_shape))
     x, filter = drawn
@@ -60,12 +60,14 @@ def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The layer in float64."""
+    """Return the layer in float64."""
     return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
 
 
 def terms(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and weights of each output, in the order of the sum: (terms, B, M, out_h, out_w)."""
+    """Return cells and weights of each output, in the order of the sum: (terms, B, M, out_h,
+    out_w).
+    """
     shape = case["shape"]
     cells, weights = [], []
     for c in range(shape.C):
@@ -79,7 +81,7 @@ def terms(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rounded_products(case: Case) -> np.ndarray | None:
-    """What comes out if each product is rounded to half; None for a large layer."""
+    """Return what comes out if each product is rounded to half; None for a large layer."""
     if case["shape"].outputs > 20_000:
         return None
     cells, weights = terms(case)
@@ -87,7 +89,7 @@ def rounded_products(case: Case) -> np.ndarray | None:
 
 
 def half_sums(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether all outputs are halves near the right sums."""
+    """Return whether all outputs are halves near the right sums."""
     with np.errstate(over="ignore"):
         if not np.array_equal(got.astype(np.float16), got):
             return False
@@ -100,7 +102,8 @@ def half_sums(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 
 def first_channel(name: str) -> Callable[[Case], np.ndarray | None]:
-    """A function of a case: what comes out if the first channel of an array is read for all."""
+    """Return a function of a case: what comes out if the first channel of an array is read for all.
+    """
 
     def made(case: Case) -> np.ndarray | None:
         if case["shape"].C == 1:
@@ -113,7 +116,7 @@ def first_channel(name: str) -> Callable[[Case], np.ndarray | None]:
 
 
 def turned(case: Case) -> np.ndarray | None:
-    """What comes out if rows and columns of the filter change places."""
+    """Return what comes out if rows and columns of the filter change places."""
     if case["shape"].K == 1:
         return None
     filter = np.ascontiguousarray(case["filter"].swapaxes(2, 3), np.float32)

@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer, by default a large one; its sizes are constants of the source."""
+    """Return a layer, by default a large one; its sizes are constants of the source."""
     x, filter = layers.draw(rng, shape)
     weights = np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, -shape.M % MAPS),))
     tiles = ceil_div(shape.out_h, ROWS * DOWN) * ceil_div(shape.out_w, COLUMNS * ACROSS)
@@ -69,19 +69,21 @@ def of_a_filter_row(space: str, access: str = "load"):
 
 
 def upper_row(case: Case) -> np.ndarray:
-    """What comes out if both rows of a patch are computed from the cells of the upper one."""
+    """Return what comes out if both rows of a patch are computed from the cells of the upper one.
+    """
     y = layers.convolved(case)
     return y[:, :, np.arange(y.shape[2]) // ROWS * ROWS]
 
 
 def first_column(case: Case) -> np.ndarray:
-    """What comes out if all columns of a patch are computed from the cells of its first one."""
+    """Return what comes out if all columns of a patch are computed from the cells of its first one.
+    """
     y = layers.convolved(case)
     return y[..., np.arange(y.shape[3]) // COLUMNS * COLUMNS]
 
 
 def first_map(case: Case) -> np.ndarray | None:
-    """What comes out if all maps of a patch have the weights of its first one."""
+    """Return what comes out if all maps of a patch have the weights of its first one."""
     shape = case["shape"]
     return layers.convolved(case)[:, np.arange(shape.M) // MAPS * MAPS] if shape.M > 1 else None
 

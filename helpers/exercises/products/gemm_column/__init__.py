@@ -11,7 +11,7 @@ TILE, PATCH = 64, 8
 
 
 def first_rows(case: Case) -> np.ndarray | None:
-    """What comes out if each thread's 8 rows all get the product of its first one."""
+    """Return what comes out if each thread's 8 rows all get the product of its first one."""
     want = product(case)
     if want.shape[0] < 2:
         return None
@@ -19,7 +19,7 @@ def first_rows(case: Case) -> np.ndarray | None:
 
 
 def top_rows(case: Case) -> np.ndarray | None:
-    """What comes out if every thread reads the first 8 rows of the tile of A."""
+    """Return what comes out if every thread reads the first 8 rows of the tile of A."""
     want = product(case)
     if want.shape[0] <= PATCH:
         return None

@@ -14,7 +14,7 @@ ACROSS = TILE // PATCH
 
 
 def diagonal(case: Case) -> np.ndarray | None:
-    """What comes out if a thread multiplies a[r] by x[r] only."""
+    """Return what comes out if a thread multiplies a[r] by x[r] only."""
     want = product(case)
     if max(want.shape) <= ACROSS:
         return None
@@ -24,14 +24,16 @@ def diagonal(case: Case) -> np.ndarray | None:
 
 
 def in_tiles(case: Case, *axes: int) -> np.ndarray:
-    """The product with its axes (tile, r, ty, tile, s, tx) in another order, and 0 beyond it."""
+    """Return the product with its axes (tile, r, ty, tile, s, tx) in another order, and 0 beyond
+    it.
+    """
     padded = padded_product(case)
     parts = padded.reshape(len(padded) // TILE, PATCH, ACROSS, -1, PATCH, ACROSS)
     return cut(case, parts.transpose(axes).reshape(padded.shape))
 
 
 def cells(case: Case, rows: Cells, columns: Cells) -> np.ndarray:
-    """What comes out if r of lane t reads these cells of the tile, functions of (t, r)."""
+    """Return what comes out if r of lane t reads these cells of the tile, functions of (t, r)."""
     padded = padded_product(case)
 
     def places(size: int, chosen: Cells) -> np.ndarray:
@@ -43,7 +45,7 @@ def cells(case: Case, rows: Cells, columns: Cells) -> np.ndarray:
 
 
 def padded_product(case: Case) -> np.ndarray:
-    """The product, with zeros up to whole tiles."""
+    """Return the product, with zeros up to whole tiles."""
     want = product(case)
     padded = np.zeros([-(-size // TILE) * TILE for size in want.shape])
     padded[: want.shape[0], : want.shape[1]] = want
@@ -51,7 +53,7 @@ def padded_product(case: Case) -> np.ndarray:
 
 
 def cut(case: Case, padded: np.ndarray) -> np.ndarray:
-    """The part of whole tiles that is the product."""
+    """Return the part of whole tiles that is the product."""
     return padded[: len(case["A"]), : case["X"].shape[1]]
 
 
@@ -60,7 +62,7 @@ EXCHANGED, TURNED = (0, 4, 2, 3, 1, 5), (0, 1, 5, 3, 4, 2)
 
 
 def right(t: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Every 16th cell."""
+    """Return every 16th cell."""
     return t + r * ACROSS
 
 
@@ -70,7 +72,7 @@ def neighbours(t: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def first_cells(t: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """The first 8 cells of the tile, for every thread."""
+    """Return the first 8 cells of the tile, for every thread."""
     return r
 
 

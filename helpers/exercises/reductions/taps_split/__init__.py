@@ -30,7 +30,7 @@ OUTPUTS = 8  # of a block: one a warp
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """One channel and several; taps that are no multiple of 32; ragged numbers of outputs."""
+    """Yield one channel and several; taps that are no multiple of 32; ragged numbers of outputs."""
     drawn = ConvShape(2, 5, 3, 8 + int(rng.integers(0, 4)), 11 + int(rng.integers(0, 5)), 3)
     for shape in (
         drawn,
@@ -44,7 +44,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer whose outputs begin at 0, for those who add to them; a warp has one output."""
+    """Return a layer whose outputs begin at 0, for those who add to them; a warp has one output."""
     grid = (ceil_div(shape.out_h * shape.out_w, OUTPUTS), shape.M, shape.B)
     case = layers.layer_case(rng, shape, grid, (32, OUTPUTS))
     return replace(case, arrays={**case.arrays, "y": np.zeros(shape.y_shape, np.float32)})
@@ -67,7 +67,7 @@ def doubled_by_lane_0(case: Case) -> np.ndarray:
 
 
 def even_lanes(case: Case) -> np.ndarray | None:
-    """What comes out if the sums of lanes 0, 2, 4 ... are added."""
+    """Return what comes out if the sums of lanes 0, 2, 4 ... are added."""
     filter = case["filter"].reshape(len(case["filter"]), -1).copy()
     filter[:, 1::2] = 0
     return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))

@@ -14,24 +14,26 @@ MAPS = 4
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Each of the lab's shapes, a block for a tile of four maps; some have five maps, or two."""
+    """Yield each of the lab's shapes, a block for a tile of four maps; some have five maps, or two.
+    """
     for shape in tiles.shapes(rng):
         yield layer(rng, shape)
 
 
 def layer(rng: np.random.Generator, shape=tiles.LARGE) -> Case:
-    """A layer, by default a large one; a block has a tile for four maps."""
+    """Return a layer, by default a large one; a block has a tile for four maps."""
     return tiles.layer(rng, shape, MAPS)
 
 
 def same_weights(case: Case) -> np.ndarray | None:
-    """What comes out if a thread multiplies with the weights of its first map for all maps."""
+    """Return what comes out if a thread multiplies with the weights of its first map for all maps.
+    """
     shape = case["shape"]
     return layers.convolved(case)[:, np.arange(shape.M) // MAPS * MAPS] if shape.M > 1 else None
 
 
 def first_weights(case: Case) -> np.ndarray | None:
-    """What comes out if every block has the weights of the first maps."""
+    """Return what comes out if every block has the weights of the first maps."""
     shape = case["shape"]
     return layers.convolved(case)[:, np.arange(shape.M) % MAPS] if shape.M > MAPS else None
 
