@@ -41,7 +41,7 @@ endif
 WORKERS ?= 3
 SANITIZERS := memcheck racecheck initcheck synccheck
 
-.PHONY: help env labs test jupyter gpu site clean check-python check-gpu
+.PHONY: help env labs test jupyter gpu site wheel clean check-python check-gpu
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -98,8 +98,11 @@ gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Ns
 site: $(ENVIRONMENT) $(if $(PY),,.venv/.site) ## a static website from the executed labs, in results/site
 	$(PYTHON) -m helpers.tools.website
 
+wheel: $(ENVIRONMENT) ## compile the simulator's engine into a wheel in dist/, for computers without a C++ compiler
+	$(PYTHON) -m helpers.tools.wheel
+
 clean: ## remove results/ and caches (.venv stays)
-	rm -rf results build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf results build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -path ./.venv -prune -o -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -print0 | xargs -0 rm -rf
 
 check-gpu:
@@ -119,7 +122,8 @@ check-python:
 
 .venv/bin/python:
 	@$(call require_python,$(PYTHON3),Install one$(comma) or name it: make env PYTHON3=/path/to/python3.12)
-	$(PYTHON3) -m venv .venv || { rm -rf .venv; \
+	@mkdir -p .venv 2>/dev/null || { echo 'The folder $(CURDIR) cannot be written: copy it to one that can, and type make there.'; exit 1; }
+	@$(PYTHON3) -m venv .venv || { rm -rf .venv; \
 	    echo 'Python could not make .venv. On Debian and Ubuntu: sudo apt install python3-venv, then again.'; exit 1; }
 
 # $(1): options and packages. What is long to fetch is named; if uv fails, for example because only

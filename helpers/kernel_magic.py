@@ -20,8 +20,8 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
-from . import device, kernel_cells, tracebacks
-from .jupyterlab import cell_marks, gaps
+from . import device, kernel_cells
+from .jupyterlab import cell_marks, gaps, tracebacks
 from .kernel_cells import USAGE, with_c_linkage
 from .kernel_cells import CellError as KernelError
 from .simulator.toolchain import CompilerMissingError
@@ -64,8 +64,8 @@ class KernelMagics(Magics):
         self._running = info
 
     def _notes(self, one: kernel_cells.KernelCell) -> tuple[bool, bool]:
-        """Whether a grader finds this kernel in the text of the cell that runs, and whether this
-        session has run another cell of that name, with another text.
+        """Return whether a grader finds this kernel in the text of the cell that runs, and whether
+        this session has run another cell of that name, with another text.
         """
         text, place = (getattr(self._running, name, None) for name in ("raw_cell", "cell_id"))
         mine = kernel_cells.tokens(one.text)

@@ -34,7 +34,7 @@ from helpers.launch import (
 
 @functools.lru_cache(maxsize=64)
 def _image(compiler: Any, source: str, options: tuple[str, ...], on: tuple[int, int]) -> bytes:
-    """The compiled source, for a compute capability: cards of one computer may differ.
+    """Return the compiled source, for a compute capability: cards of one computer may differ.
 
     This cache exists because PyCUDA runs nvcc's preprocessor for each compilation of a source with
     an #include, even if its own cache has the result, and the labs create many networks.

@@ -1,4 +1,4 @@
-// conv2d_implicit_mma_split.cu -- the implicit product, as exact as FP32: three products of halves
+// conv2d_implicit_mma_split.cu -- the implicit product in split halves: three products for one
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,S h+p,S w+q] * filter[m,c,p,q], NCHW, valid, unflipped
 // Idea       conv2d_implicit_mma_async with split numbers, as in split_product: a cell is a sum of

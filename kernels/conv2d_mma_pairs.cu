@@ -1,10 +1,10 @@
-// conv2d_mma_pairs.cu -- convolution layer on tensor cores in FP32 accuracy, by pairs of outputs
+// conv2d_mma_pairs.cu -- convolution layer on tensor cores in split halves, by pairs of outputs
 //
 // Computes   y[b,m,h,w] = sum_{c,p,q} x[b,c,h+p,w+q] * filter[m,c,p,q], NCHW, valid, not flipped
 // Idea       The 16 rows of A are output maps. A column of B holds 8 neighbouring cells of two
 //            rows, from an even column on: two halves are one register, and always aligned. With
 //            the weights as they are it gives output w; with the weights shifted by one column it
-//            gives output w + 1. For FP32 accuracy cells and weights are sums of two halves
+//            gives output w + 1. In split halves cells and weights are sums of two halves
 //            (mma.cuh): three products for one. A tile is 8 such pairs of outputs in two rows,
 //            wherever they lie in the map, so that few columns of B are spare. A block keeps its
 //            weights and takes image after image: the next one arrives while it computes, and the

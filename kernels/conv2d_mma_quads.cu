@@ -4,7 +4,7 @@
 // Idea       Four maps are too few for the 16 rows of A. So a column of B is the window of a quad
 //            of 2 x 2 outputs: K + 1 rows of 8 cells, from an even row and column on, so that two
 //            halves are one register. The rows of A are 4 maps, each shifted by no or one row and
-//            by no or one column. With K = 7 a window is 8 x 8 cells, 4 steps of 16. FP32 accuracy
+//            by no or one column. With K = 7 a window is 8 x 8 cells, 4 steps of 16. Split halves
 //            as in conv2d_mma_pairs. The outputs of a band of rows gather in shared memory and
 //            leave in the background, map by map.
 // Arrays     x: float32, or half (HALF_IO), (B, 1, H, W), |x| < 65,504; y: alike, (B, M, H - K + 1,
@@ -18,7 +18,7 @@
 // Memory     shared, dynamic: STAGE * sizeof(Cells4) + (PARTS * PART + SPARE) * 4 + 4 * PITCH *
 //            sizeof(Cell) bytes.
 // Constants  CHANNELS = 1, OUTPUT_MAPS = M, HEIGHT = H, WIDTH = W, FILTER_WIDTH = K, PARTS (1:
-//            halves, 2: FP32 accuracy), HALF_IO (0 or 1), BANDS of an image, WARPS, RESIDENT
+//            halves, 2: split halves), HALF_IO (0 or 1), BANDS of an image, WARPS, RESIDENT
 //            (blocks of a multiprocessor) by -D (defaults below: layer 1 of the network).
 // Reference  helpers.reference.conv2d
 

@@ -16,7 +16,7 @@
 // Sizes      any B >= 1
 // Memory     shared, dynamic: 1024 + STAGES * IMAGE * sizeof(Cell) + SLOTS * SLOT * 16 + 2 *
 //            OUTPUTS * sizeof(Cell) + SHARED * 2048 bytes
-// Constants  PARTS (1: halves, 2: FP32 accuracy), HALF_IO (0 or 1; 1 with PARTS = 1 only) by -D
+// Constants  PARTS (1: halves, 2: split halves), HALF_IO (0 or 1; 1 with PARTS = 1 only) by -D
 //            (defaults below). Compile for sm_90a.
 // Reference  helpers.reference.conv2d; PARTS = 1: of the rounded arrays
 
@@ -26,7 +26,7 @@
 #ifndef HALF_IO
 #define HALF_IO 0
 #endif
-// FP32 accuracy takes most registers for weights and sums: one producer has to do.
+// Split halves take most registers for weights and sums: one producer has to do.
 #if PARTS == 2
 #define PRODUCERS 1
 #else

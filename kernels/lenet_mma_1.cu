@@ -5,14 +5,14 @@
 // Idea       As in conv2d_mma_quads a column of B serves 2 x 2 outputs: here these are a window of
 //            the pool. The rows of A are 4 maps, each shifted by no or one row and by no or one
 //            column, so that two lanes hold the four sums of a window. The largest of them is all
-//            that goes to y. For FP32 accuracy cells and weights are sums of two halves (mma.cuh).
+//            that goes to y. In split halves cells and weights are sums of two halves (mma.cuh).
 // Arrays     x: float32, (B, 1, 86, 86), |x| <= 65,504, aligned to 16 bytes; y: float32, (B, 4, 40,
 //            40), aligned to 8; must not alias. filter: fragments of A as halves, times a power of
 //            two, then its inverse.
 // Launch     block = 32 * WARPS; grid = any: block i takes images i, i + gridDim.x, ...
 // Sizes      any B. NaN is passed on, to all windows whose columns of B have it.
 // Memory     shared, dynamic: IMAGE_VECTORS * 16 + PARTS * PART * 4 bytes
-// Constants  PARTS (1: halves, 2: FP32 accuracy), WARPS, RESIDENT (blocks of a multiprocessor) by
+// Constants  PARTS (1: halves, 2: split halves), WARPS, RESIDENT (blocks of a multiprocessor) by
 //            -D (below)
 // Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
 //            helpers.reference.conv2d

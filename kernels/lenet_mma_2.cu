@@ -14,7 +14,7 @@
 //            gridDim.x, ...
 // Sizes      any B. NaN is passed on, to all windows whose columns of B have it.
 // Memory     shared, dynamic: WEIGHTS * 16 + IMAGE_VECTORS * 16 + PARTS * PART * 4 bytes
-// Constants  PARTS (1: halves, 2: FP32 accuracy), RESIDENT (blocks of a multiprocessor) by -D
+// Constants  PARTS (1: halves, 2: split halves), RESIDENT (blocks of a multiprocessor) by -D
 //            (defaults below)
 // Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
 //            helpers.reference.conv2d

@@ -13,7 +13,7 @@
 //            takes images i, i + gridDim.x, ...
 // Sizes      any B. NaN is passed on, to all windows whose columns of B have it.
 // Memory     shared, dynamic: 1024 + STAGES * IMAGE * 4 + SLOTS * SLOT * 16 + SHARED * 2048 bytes
-// Constants  PARTS (1: halves, 2: FP32 accuracy) by -D (default below). Compile for sm_90a.
+// Constants  PARTS (1: halves, 2: split halves) by -D (default below). Compile for sm_90a.
 // Reference  helpers.problems.lenet.network.max_pool of helpers.problems.lenet.network.relu of
 //            helpers.reference.conv2d
 

@@ -7,10 +7,10 @@ read the same allocations.
 The yardstick gets every advantage: cuDNN tries all of its algorithms (benchmark mode without a
 limit), its input has either layout, and halves also get the multiple of 8 channels that its
 tensor-core kernels want (`Way`). The recorded benchmark also compiles the fastest of these by
-`torch.compile`. The time does not include the conversion of the layout or the padding, and the
-fastest way counts. There are three modes. "FP32" switches TF32 off, because TF32 rounds the factors
-to 10 bits: inputs, arithmetic and outputs are FP32, as in the kernels. "TF32" switches it on.
-"FP16" reads and writes halves; the time does not include their conversion.
+`torch.compile`, for one batch in FP16. The time does not include the conversion of the layout or
+the padding, and the fastest way counts. There are three modes. "FP32" switches TF32 off, because
+TF32 rounds the factors to 10 bits: inputs, arithmetic and outputs are FP32, as in the kernels.
+"TF32" switches it on. "FP16" reads and writes halves; the time does not include their conversion.
 """
 
 from __future__ import annotations

@@ -115,8 +115,8 @@ def across(
             if one.ratio is not None
         ]
         if not points:
-            state = found[0][1].state
-            label = NOT_YET if state == NOT_YET else f"{label}: {state}"
+            first = found[0][1]
+            label = NOT_YET if first.state == NOT_YET else f"{label}: {first.missing}"
             ax.plot([], [], styles.MARKERS[number], color=styles.COLOURS[number], label=label)
             continue
         places, middle, low, high = (np.array(column) for column in zip(*points, strict=True))
@@ -218,7 +218,7 @@ def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
     for y, one in enumerate(shown):
         points = _points(one, ratio=times.over is not None)
         if points is None:
-            names[y] = NOT_YET if one.state == NOT_YET else f"{names[y]}: {one.state}"
+            names[y] = NOT_YET if one.state == NOT_YET else f"{names[y]}: {one.missing}"
             continue
         value, low, high = points
         yours: dict[str, Any] = {"color": "white", "hatch": "////"} if one.kernel.yours else {}
@@ -280,7 +280,7 @@ def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, flo
 
 
 def _place(size: Any, over: Any) -> Any:
-    """Where a size stands: times at their number, ratios and words one after the other."""
+    """Return where a size stands: times at their number, ratios and words one after the other."""
     return size if over is None and isinstance(size, int) else str(size)
 
 

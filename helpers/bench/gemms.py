@@ -25,7 +25,8 @@ from helpers.launch import Plan
 from helpers.problems import gemm as ladder
 
 LIBRARY = "cuBLAS"
-FEW, ONE = (150, 140, 70), (256, 128, 64)  # rows, columns and terms of a check, and of a count
+# Rows, columns and terms of a check, and of a count. A kernel of halves copies 8 at a time.
+FEW, FEW_HALVES, ONE = (150, 140, 70), (150, 136, 72), (256, 128, 64)
 
 
 def gemm(rows: int = 4096, cols: int = 4096, inner: int = 4096, *, halves: bool = False) -> Gemm:
@@ -56,7 +57,7 @@ class Gemm(Problem):
 
     @property
     def few(self) -> Gemm:
-        return self._at_most(*FEW)
+        return self._at_most(*(FEW_HALVES if self.halves else FEW))
 
     @property
     def one(self) -> Gemm:

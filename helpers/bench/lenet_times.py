@@ -27,6 +27,7 @@ from helpers.problems.lenet.trained_weights import Weights
 
 BUDGET_S = 0.15  # of one timing
 RECORD = "501_lenet"  # the record of `measure` in data/measured/
+BENCHMARK, RATIO = "benchmark_lenet", "ratio"  # the record beside PyTorch, and its ratios
 PARTS = (1, 10)  # chunks that a batch in host memory is cut into
 
 Row = dict[str, Any]

@@ -88,7 +88,9 @@ def _reported(row: Row) -> Row:
 
 
 def _ranked(row: Row) -> Row:
-    """The best configurations of a sweep by rank, over the sizes that the labs take (rank 0)."""
+    """Return the best configurations of a sweep by rank, over the sizes that the labs take (rank
+    0).
+    """
     if not row.pop("rank", 0):
         return row
     del row["tuner_ms"]

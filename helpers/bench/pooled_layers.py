@@ -135,7 +135,9 @@ class Pooled(Problem):
 
 @functools.lru_cache(maxsize=4)
 def _right(problem: Pooled) -> tuple[np.ndarray, float]:
-    """The right outputs, and the error bound of a direct sum, which a maximum does not enlarge."""
+    """Return the right outputs, and the error bound of a direct sum, which a maximum does not
+    enlarge.
+    """
     from helpers import reference
 
     x, filter = conv2d.inputs(problem.name, problem.shape.B)

@@ -90,8 +90,8 @@ class Ready:
     """A kernel that was compiled for the device and has passed its check there.
 
     Only `OnDevice.ready` makes one, and only a Ready can be timed. run: `run(stream)` enqueues it.
-    registers: of a thread. error: the largest relative error of its outputs. program, arrays: what
-    it launches, and on which addresses.
+    registers: of a thread. error: the largest error of its outputs over the largest output, which a
+    record calls relative_error. program, arrays: what it launches, and on which addresses.
     """
 
     kernel: Kernel
@@ -189,7 +189,7 @@ class OnDevice:
         self._there = {}
 
     def error(self, kernel: Kernel) -> float:
-        """Return the largest relative error of outputs that have passed."""
+        """Return the largest error of outputs that have passed, over the largest output."""
         return self.verdict(kernel).max_error
 
     def ready(self, kernel: Any) -> Ready:

@@ -464,17 +464,21 @@ def _sources(measurements: Iterable[Measurement]) -> dict[str, str]:
 
 
 def _sha256(name: str) -> str:
-    """Return the sha256 of a kernel's code and of the headers in kernels/ that it includes, or of
-    a file of helpers/problems/cpu/.
-
-    Comments and line breaks do not count, because they do not change the measured code.
-    """
+    """Return `source_sha256` of a kernel, or the sha256 of a file of helpers/problems/cpu/."""
     if name.endswith(".cpp"):
         text = (CPU_SOURCES / name).read_text(encoding="utf-8")
         return hashlib.sha256(kernels.code(text).encode()).hexdigest()
-    text = kernels.source(name)
+    return source_sha256(name, kernels.FOLDER)
+
+
+def source_sha256(name: str, folder: Path) -> str:
+    """Return the sha256 of a kernel's code and of the headers in its folder that it includes.
+
+    Comments and line breaks do not count, because they do not change the measured code.
+    """
+    text = (folder / f"{name}.cu").read_text(encoding="utf-8")
     headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
-    sources = (text, *((kernels.FOLDER / name).read_text(encoding="utf-8") for name in headers))
+    sources = (text, *((folder / header).read_text(encoding="utf-8") for header in headers))
     return hashlib.sha256("\n".join(map(kernels.code, sources)).encode()).hexdigest()
 
 

@@ -93,10 +93,6 @@ class Kernel:
         """Return the kernel under another name, which says all: without the settings."""
         return dataclasses.replace(self, label=label, settings=())
 
-    def compiled_with(self, *options: str) -> Kernel:
-        """Return the kernel with more options for nvcc, such as "--maxrregcount=32"."""
-        return dataclasses.replace(self, options=(*self.options, *options))
-
     def rewritten(self, plan: Plan, values: Mapping[str, Any]) -> Plan:
         """Return the plan of the record with this kernel's text, options and arguments.
 

@@ -45,6 +45,11 @@ class Time:
         """The median time in ms."""
         return None if self.row is None else self.row.get("median_ms")
 
+    @property
+    def missing(self) -> str:
+        """Why it has no ratio: "not compared" if it was timed alone, else its state."""
+        return self.state if self.row is None else "not compared"
+
 
 class Times(Sequence[Time]):
     """Times of kernels on one problem. over: the baseline of the ratios, None for times alone."""
@@ -171,8 +176,7 @@ class Times(Sequence[Time]):
                 body.append((NOT_YET, "-", "", "-"))
                 continue
             if self.over is not None:
-                missing = "not compared" if one.row else one.state
-                cells = one.ratio.row()[1:] if one.ratio else ("-", missing)
+                cells = one.ratio.row()[1:] if one.ratio else ("-", one.missing)
             else:
                 cells = (_interval(one.row), "" if one.row else one.state)
             body.append((name, *cells, _registers(one.row)))

@@ -183,7 +183,7 @@ class _Share:
         lane.programs[count].launch({**self.given, **lane.arrays, **at}, lane.stream)
 
     def address(self, name: str, first: int) -> int:
-        """Where an image of the resident share lies on the card."""
+        """Return where an image of the resident share lies on the card."""
         array = self.x if name == self.work.x else self.y
         return int(self.whole[name]) + first * array[:1].nbytes
 

@@ -21,7 +21,7 @@ LINE = 100  # characters; JupyterLab breaks longer lines inside words
 
 @dataclass(frozen=True)
 class Verdict:
-    """A passed check. max_error: the largest relative error (see :func:`check`)."""
+    """A passed check. max_error: the largest error over the largest value (see :func:`check`)."""
 
     name: str
     count: int
@@ -68,8 +68,8 @@ def check(
     it would produce, such as {"the filter is flipped": reference.conv1d(x, f[::-1])}; if ``got``
     equals that array, the message names the cause.
 
-    ``max_error`` of the Verdict is the largest |got - want| / |want|. If ``want`` is 0, the largest
-    |want| takes its place.
+    ``max_error`` of the Verdict is the largest |got - want| over the largest |want|: a sum near 0,
+    whose terms cancel, does not look far off. If all of ``want`` is 0, it is the largest error.
 
     Raises CheckError with a diagnosis for wrong values, shape or kind; ValueError for an empty
     array, a reference that holds NaN or infinity, and a tolerance that is not a number >= 0;
@@ -187,10 +187,9 @@ def _require_comparable(got: np.ndarray, want: np.ndarray, name: str) -> None:
 
 
 def _largest_relative(error: np.ndarray, want: np.ndarray) -> float:
-    scale = np.abs(want.astype(np.float64))
-    largest = scale.max() or 1.0
+    largest = np.abs(want.astype(np.float64)).max() or 1.0
     with np.errstate(over="ignore"):
-        return float((error / np.where(scale > 0, scale, largest)).max())
+        return float(error.max() / largest)
 
 
 def _count(wrong: int, total: int) -> str:

@@ -285,12 +285,14 @@ def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) 
             return None
         return (
             _halo(f"Only {_these('first', first, unit)} wrong", hold)
-            if first <= LONGEST_HALO
+            if first <= min(LONGEST_HALO, n // 2)
             else None
         )
     if not head.size:
         if last % SMALLEST_TILE == 0 or tail.size > LONGEST_HALO:
             return _last_block(last, tail.size, unit, hold)
+        if tail.size > n // 2:  # Few values are right by chance.
+            return None
         return _halo(f"Only {_these('last', tail.size, unit)} wrong", hold)
     if first > LONGEST_HALO:
         return None

@@ -57,8 +57,10 @@ FIRST_UID, UIDS = (
 _FILES = {
     "kernel": (
         "helpers/__init__.py",
+        "helpers/checking",
         "helpers/kernel_cells.py",
         "helpers/labs.py",
+        "helpers/launch.py",
         "helpers/limits.py",
         "helpers/tables.py",
         "helpers/simulator",
@@ -66,6 +68,7 @@ _FILES = {
         "helpers/exercises/cases.py",
         "helpers/exercises/outcome.py",
         "helpers/course/__init__.py",
+        "helpers/course/codec.py",
         "helpers/course/wire.py",
         "helpers/course/kernel_job.py",
         "helpers/course/inside.py",

@@ -201,7 +201,7 @@ def _unpack(archive: Path, to: Path, student: str, told: list[str]) -> None:
 
 
 def _place(name: str, student: str) -> Path | None:
-    """Where a file of a zip goes: STUDENT/... for a class's; None for what nobody needs."""
+    """Return where a file of a zip goes: STUDENT/... for a class's; None for what nobody needs."""
     parts = [
         part
         for part in PurePosixPath(texts.clean(name).replace("\\", "/")).parts

@@ -131,7 +131,7 @@ def write_start_page(root: Path = ROOT) -> None:
 
 
 def _states(root: Path, folder: Path) -> list[str]:
-    """Rows of a table: the labs that were begun, in the order of their numbers."""
+    """Return rows of a table: the labs that were begun, in the order of their numbers."""
     rows = []
     for lab in labs.every(root / "labs"):
         name = labs.place(lab).as_posix()

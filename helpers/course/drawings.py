@@ -96,7 +96,7 @@ def distribution(
     unit: str,
     mine: str = "",
 ) -> str:
-    """Every kernel as a dot on a line of costs, the course's own as labelled lines.
+    """Draw every kernel as a dot on a line of costs, the course's own as labelled lines.
 
     mine: a student, whose dot is larger, and whose page must not say whose the others are.
     """

@@ -25,7 +25,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv(folder: Path) -> str:
-    """All exercises of all students, a line each. What could not be graded has no points."""
+    """Return all exercises of all students, a line each. What could not be graded has no points."""
     rows = []
     for account in gradebook.read(folder).students:
         who = {"student": account.student.student, "name": account.student.name}

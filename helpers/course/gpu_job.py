@@ -35,19 +35,17 @@ def _timed(name: str, text: str, seed: int, out: int) -> dict[str, Any]:
     cell = kernel_cells.parse(text)
     selected = device.select()
     from pycuda import driver as cuda
-    from pycuda.compiler import SourceModule
 
     from helpers.exercises import on_gpu
 
-    module = SourceModule(cell.source, options=list(cell.options), no_extern_c=True)
-    function = module.get_function(cell.kernel)
+    modules = on_gpu.compiled(exercise, cell, seed)
     os.write(out, b"running\n")
     try:
-        wrong = on_gpu.first_wrong(exercise, function, module, cell, seed)
+        wrong = on_gpu.first_wrong(exercise, cell, seed, modules)
         if wrong is not None:
             said = f"({selected.name}) {wrong.title} is wrong"
             return {"status": "wrong", "said": said}
-        found = on_gpu.beside_solution(exercise, function, module, cell, seed)
+        found = on_gpu.beside_solution(exercise, cell, seed, modules)
     except cuda.Error as error:
         return {"status": "finding", "said": f"({selected.name}) {error}"}
     except Exception as error:

@@ -68,8 +68,8 @@ def sha256(text: str) -> str:
 
 
 def key(text: str, exercise: str, seed: int, how: str = "") -> str:
-    """Which answers get the same result. how: what else a verdict depends on, such as the level
-    of the box.
+    """Return which answers get the same result. how: what else a verdict depends on, such as the
+    level of the box.
     """
     parts = json.dumps([sha256(text), exercise, grader_version(), seed, how])
     return hashlib.sha256(parts.encode()).hexdigest()[:40]
@@ -134,8 +134,8 @@ def load(path: Path) -> dict[str, Any] | None:
 
 
 def results(folder: Path) -> Iterator[dict[str, Any]]:
-    """All results of a folder of grades, by student, lab and exercise. Raises GradesError where
-    there is none, and where the grading has not come to its end.
+    """Yield all results of a folder of grades, by student, lab and exercise. Raises GradesError
+    where there is none, and where the grading has not come to its end.
     """
     if not (folder / RUN).exists():
         command = f"`python -m helpers.course grade submitted/ --to {folder}`"
@@ -167,5 +167,5 @@ def stale(folder: Path, students: set[str]) -> list[str]:
 
 
 def place(folder: Path, student: str, lab: str, exercise: str) -> Path:
-    """Where a result lies."""
+    """Return where a result lies."""
     return folder / student / lab / f"{exercise}.json"

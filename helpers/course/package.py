@@ -63,9 +63,10 @@ def _ignored(folder: str, names: list[str]) -> set[str]:
     return {
         name
         for name in names
-        if name == "__pycache__" or (name.startswith(".") and name != ".gitignore")
+        if name == "__pycache__"
+        or (name.startswith(".") and name != ".gitignore")
         or (in_exercise and name.startswith("solution."))
-    }  # fmt: skip
+    }
 
 
 def _needs_solution(cell: dict) -> bool:

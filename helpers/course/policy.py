@@ -204,8 +204,9 @@ def read(path: Path) -> Policy:
 
 
 def _policy(given: Mapping[str, Any]) -> Policy:
-    _known("the file", given, ("title", "over_budget", "take", "late", "labs", "rubric",
-                               "extensions"))  # fmt: skip
+    _known(
+        "the file", given, ("title", "over_budget", "take", "late", "labs", "rubric", "extensions")
+    )
     late = _table(given, "late")
     _known("[late]", late, ("grace_minutes", "share_a_day", "most_days"))
     take = given.get("take", "best")

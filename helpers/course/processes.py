@@ -12,7 +12,7 @@ _PAGE = resource.getpagesize()
 
 
 def descendants(pid: int) -> list[int]:
-    """All processes below one."""
+    """Return all processes below one."""
     found, waiting = [], [pid]
     while waiting:
         one = waiting.pop()
@@ -53,7 +53,7 @@ def is_alive(pid: int) -> bool:
 
 
 def resident_bytes(pid: int) -> int:
-    """Bytes of memory that a process and all below it have for themselves."""
+    """Return bytes of memory that a process and all below it have for themselves."""
     total = 0
     for one in (pid, *descendants(pid)):
         try:

@@ -154,9 +154,10 @@ def _costs(
     known = [
         r
         for r in results
-        if r["exercise"] == name and r["status"] in ("pass", "budget")
+        if r["exercise"] == name
+        and r["status"] in ("pass", "budget")
         and (not mine or r["student"] == mine)
-    ]  # fmt: skip
+    ]
     timed = any(r.get("time_ms") for r in known)
     key, unit = (
         ("time_ms", "ms on this machine's GPU")
@@ -241,7 +242,7 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _all_claims(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
-    """All figures of the class, with what an instructor types to give points."""
+    """Return all figures of the class, with what an instructor types to give points."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for account in book.students:
         extras = {(one.lab, one.what): one for one in account.extras}

@@ -58,7 +58,7 @@ class Answer:
 
 @cache
 def places() -> tuple[Place, ...]:
-    """Where the answers stand in the labs of this repository, in the order of the labs."""
+    """Return where the answers stand in the labs of this repository, in the order of the labs."""
     found = []
     for path in labs.notebooks():
         cells = [cell for cell in notebooks.read(path) if cell.get("cell_type") == "code"]

@@ -6,7 +6,6 @@ UTF-8 can hold, so that a page with it could not be written.
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from pathlib import Path
@@ -53,8 +52,3 @@ def for_markdown(text: str) -> str:
     # An empty line would end the block for some readers of Markdown.
     shown = re.sub(r"\n(?=\n)", "\n&#8203;", shown)
     return f"<pre>{shown}</pre>"
-
-
-def for_html(text: str) -> str:
-    """Return a text for a page of HTML, in an element or in a quoted attribute."""
-    return html.escape(clean(text))

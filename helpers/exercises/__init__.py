@@ -33,13 +33,15 @@ class UnknownExerciseError(LookupError):
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all exercises, in the order of the labs, and within a lab in its own order."""
+    """Return the names of all exercises, in the order of the labs, and within a lab in its own
+    order.
+    """
     return tuple(sorted(_folders(), key=lambda name: (_module(name).lab, _module(name).place)))
 
 
 def find(name: str) -> BaseExercise:
-    """The exercise of a name ("conv1d_edge"), or of the number of a lab that has one ("101"). In a
-    notebook, errors then are a few lines long.
+    """Return the exercise of a name ("conv1d_edge"), or of the number of a lab that has one
+    ("101"). In a notebook, errors then are a few lines long.
 
     Raises UnknownExerciseError, which lists the names.
     """
@@ -59,7 +61,7 @@ def find(name: str) -> BaseExercise:
 
 
 def of_lab(number: str) -> tuple[BaseExercise, ...]:
-    """All exercises of a lab ("103"), in their order; none for a lab without any."""
+    """Return all exercises of a lab ("103"), in their order; none for a lab without any."""
     return tuple(_module(name) for name in _by_lab().get(number, ()))
 
 
@@ -110,8 +112,8 @@ def _by_lab() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _folders() -> dict[str, str]:
-    """The module of each exercise by its name. A folder is an exercise if a solution lies in it, or
-    its stub alone, as in a package for students.
+    """Return the module of each exercise by its name. A folder is an exercise if a solution lies in
+    it, or its stub alone, as in a package for students.
     """
     here = Path(__file__).parent
     files = (path for stem in ("solution", "stub") for path in here.rglob(f"{stem}.*"))

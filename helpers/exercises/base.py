@@ -63,8 +63,9 @@ class BaseExercise(abc.ABC):
         return (self.folder / f"solution{self.suffix}").is_file()
 
     def text(self, file: str, folder: Path | None = None) -> str:
-        """The text of a cell in a file, by default beside the module. What is a comment there,
-        `// %%kernel`, begins the cell. Without a file of the stub, it is made of the solution.
+        """Return the text of a cell in a file, by default beside the module. What is a comment
+        there, `// %%kernel`, begins the cell. Without a file of the stub, it is made of the
+        solution.
         """
         path = (folder or self.folder) / file
         if path.stem == "stub" and not path.is_file():
@@ -75,11 +76,11 @@ class BaseExercise(abc.ABC):
 
     @abc.abstractmethod
     def is_answer(self, text: str) -> bool:
-        """Whether the text of a cell says that it is an answer to this exercise."""
+        """Return whether the text of a cell says that it is an answer to this exercise."""
 
     @abc.abstractmethod
     def is_stub(self, text: str) -> bool:
-        """Whether the text of a cell is the stub, up to comments and white space."""
+        """Return whether the text of a cell is the stub, up to comments and white space."""
 
     @abc.abstractmethod
     def check(self, answer: Any) -> Verdict:

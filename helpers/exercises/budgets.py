@@ -30,13 +30,13 @@ class Budget:
     status: str = "budget"
 
     def limit(self, case: Case) -> float:
-        """The most for a case."""
+        """Return the most for a case."""
         return self.most(case) if callable(self.most) else self.most
 
 
 def per_output(space: str, access: str, array: str | None = None, counter: str = "lanes") -> Amount:
-    """A counter of one kind of access, divided by the values of the outputs. Without `counter`,
-    threads that take part.
+    """Return a counter of one kind of access, divided by the values of the outputs. Without
+    `counter`, threads that take part.
     """
     return lambda case, outcome: outcome.total(counter, space, access, array) / case.count
 
@@ -44,21 +44,21 @@ def per_output(space: str, access: str, array: str | None = None, counter: str =
 def per_block(
     space: str, access: str, array: str | None = None, counter: str = "requests"
 ) -> Amount:
-    """A counter of one kind of access, divided by the blocks that ran. Without `counter`, requests
-    of warps.
+    """Return a counter of one kind of access, divided by the blocks that ran. Without `counter`,
+    requests of warps.
     """
     return lambda case, outcome: outcome.total(counter, space, access, array) / outcome.blocks
 
 
 def per_request(space: str, access: str, counter: str = "sectors") -> Amount:
-    """A counter divided by the requests of that access; 0 where there is none."""
+    """Return a counter divided by the requests of that access; 0 where there is none."""
     return lambda case, outcome: (
         outcome.total(counter, space, access) / max(outcome.total("requests", space, access), 1)
     )
 
 
 def all_of(counter: str, space: str, access: str, array: str | None = None) -> Amount:
-    """A counter of one kind of access."""
+    """Return a counter of one kind of access."""
     return lambda case, outcome: outcome.total(counter, space, access, array)
 
 
@@ -76,8 +76,8 @@ def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budge
 
 
 def executed(*names: str, per: str | Callable[[Case], float] = "output") -> Amount:
-    """Warps that execute operations (by their PTX names), per "output", "warp" or "launch", or per
-    one of as many as a function says that a case has.
+    """Return how many warps execute operations (by their PTX names), per "output", "warp" or
+    "launch", or per one of as many as a function says that a case has.
     """
 
     def amount(case: Case, outcome: Outcome) -> float:
@@ -91,7 +91,7 @@ def executed(*names: str, per: str | Callable[[Case], float] = "output") -> Amou
 
 
 def warps(case: Case) -> int:
-    """Warps of all launches of a case."""
+    """Return the warps of all launches of a case."""
     total = 0
     for step in case.steps:
         blocks = threads = 1

@@ -7,11 +7,15 @@ kernel runs where no expected output is.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import re
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+
+from helpers.kernel_cells import KernelCell
+from helpers.launch import Argument, Array, Launch, Plan
 
 LIMIT_S = 5.0  # of one run: each case takes a fraction of a second
 # The bits of what an output holds before a launch: a NaN that no arithmetic of a GPU makes (that
@@ -21,8 +25,8 @@ UNWRITTEN = 0x7FC0DEAD
 
 @dataclass(frozen=True)
 class Step:
-    """One launch of the kernel. arguments: names of the case's arrays, and NumPy scalars;
-    constants: values by symbol.
+    """One launch of whatever kernel an answer has. arguments: names of the case's arrays, and
+    NumPy scalars; constants: values by symbol.
     """
 
     grid: tuple[int, ...]
@@ -56,19 +60,51 @@ class Case:
         """Values that the outputs have."""
         return sum(self.arrays[name].size for name in self.outputs)
 
-    def options_for(self, options: Sequence[str]) -> tuple[str, ...]:
-        """Return the options of a cell with those of the case in place of its own."""
+    def plan(self, cell: KernelCell) -> Plan:
+        """Return the launches of a cell's kernel, with the sizes of the case.
+
+        In a kernel of the case's own, whose name begins with the word behind `void`, the cell's
+        kernel is a function. The lines stay where they are.
+        """
         own = {one.partition("=")[0] for one in self.options}
-        kept = (one for one in options if one.partition("=")[0] not in own)
-        return (*kept, *self.options)
+        kept = (one for one in cell.options if one.partition("=")[0] not in own)
+        options, source, name = (*kept, *self.options), cell.source, cell.kernel
+        if self.within:
+            first, _, rest = source.partition("\n")
+            called = re.search(r"\bvoid\s+(\w+)", self.within)
+            assert first.startswith("//") and called is not None
+            head = "#define __global__ __device__"  # in place of a comment
+            tail = (
+                f"#undef __global__\n#define __global__ __attribute__((global))\n"
+                f"#define KERNEL {name}\n{self.within}"
+            )
+            source, name = f"{head}\n{rest}\n{tail}\n", called[1]
+        return tuple(
+            Launch(
+                source, name, options, _three(step.grid), _three(step.block),
+                constants=step.constants, arguments=tuple(map(self._argument, step.arguments)),
+            )
+            for step in self.steps
+        )
+
+    def _argument(self, given: Any) -> Argument:
+        if not isinstance(given, str):
+            return given
+        array = self.arrays[given]
+        return Array(given, array.shape, array.dtype)
 
     def __getitem__(self, name: str) -> Any:
-        """A fact, or an array."""
+        """Return a fact, or an array."""
         return self.facts[name] if name in self.facts else self.arrays[name]
 
 
+def _three(extents: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, z = (*extents, 1, 1)[:3]
+    return int(x), int(y), int(z)
+
+
 def unwritten(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-    """An output before a launch: every 4 bytes are UNWRITTEN."""
+    """Return an output before a launch: every 4 bytes are UNWRITTEN."""
     a = np.empty(shape, dtype)
     a.reshape(-1).view(np.uint32)[:] = UNWRITTEN
     return a
@@ -79,12 +115,12 @@ MANY, MANY_ROWS = 70_001, (270, 263)
 
 
 def without_budgets(case: Case) -> Case:
-    """The case, for right or wrong alone."""
+    """Return the case, for right or wrong alone."""
     return replace(case, budgeted=False)
 
 
 def is_unwritten(a: np.ndarray) -> np.ndarray:
-    """Where an output still is as `unwritten` made it, in the shape of a."""
+    """Return where an output still is as `unwritten` made it, in the shape of a."""
     words = np.ascontiguousarray(a).reshape(-1).view(np.uint32).reshape(a.size, -1)
     return (words == UNWRITTEN).all(axis=1).reshape(a.shape)
 
@@ -92,8 +128,8 @@ def is_unwritten(a: np.ndarray) -> np.ndarray:
 def whole_numbers(
     rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9
 ) -> np.ndarray:
-    """Whole numbers from -most to most, without 0, as float32: sums of products of them are exact,
-    in any order.
+    """Return whole numbers from -most to most, without 0, as float32: sums of products of them are
+    exact, in any order.
     """
     drawn = rng.integers(1, most + 1, shape) * rng.choice((-1, 1), shape)
     return drawn.astype(np.float32)
@@ -112,7 +148,7 @@ def cells(rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9)
 
 
 def warp_product(number: int, result: str, shape: tuple[int, int], **factors: np.ndarray) -> Case:
-    """The case of a product of matrices that one warp makes. result: the name of the first
+    """Return the case of a product of matrices that one warp makes. result: the name of the first
     parameter, and its shape; factors: the other parameters.
     """
     arrays = {result: unwritten(shape), **factors}

@@ -27,8 +27,8 @@ SIGNATURE = (
 
 
 def drawn_shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
-    """One shape for each of WIDTHS: few and many channels and maps, images down to the size of the
-    filter.
+    """Yield one shape for each of WIDTHS: few and many channels and maps, images down to the size
+    of the filter.
     """
     for K in WIDTHS:
         B, C, M, rows, columns = map(int, rng.integers((1, 1, 1, 0, 0), (3, 5, 10, 25, 40)))
@@ -36,8 +36,8 @@ def drawn_shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """The drawn shapes, then LeNet's layers, for which the budgets hold. The grids follow from a
-    cell's options: see `fitted`.
+    """Yield the drawn shapes, then LeNet's layers, for which the budgets hold. The grids follow
+    from a cell's options: see `fitted`.
     """
     for shape in drawn_shapes(rng):
         yield layers.layer_case(rng, shape, (1,), (1,), budgeted=False)
@@ -46,13 +46,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def large(rng: np.random.Generator) -> Case:
-    """What a GPU times."""
+    """Return what a GPU times."""
     return layers.layer_case(rng, layers.LARGE, (1,), (1,))
 
 
 def options(cell: KernelCell, known: Mapping[str, int]) -> dict[str, int]:
-    """The values of -D options, where a cell gives them. Raises CellError for one below 1, and for
-    blocks that CUDA does not allow.
+    """Return the values of -D options, where a cell gives them. Raises CellError for one below 1,
+    and for blocks that CUDA does not allow.
     """
     values = dict(known)
     for option in cell.options:
@@ -69,7 +69,7 @@ def options(cell: KernelCell, known: Mapping[str, int]) -> dict[str, int]:
 
 
 def fitted(case: Case, width: int, columns: int, maps: int) -> Case:
-    """A case launched with blocks of width x width threads, which make width rows of width *
+    """Return a case launched with blocks of width x width threads, which make width rows of width *
     columns outputs of so many maps.
     """
     shape = case["shape"]
@@ -84,7 +84,7 @@ def fitted(case: Case, width: int, columns: int, maps: int) -> Case:
 
 
 def estimated(case: Case, outcome: Outcome) -> float:
-    """Cycles of a multiprocessor per 32 multiply-adds, estimated from every kind of traffic
+    """Return cycles of a multiprocessor per 32 multiply-adds, estimated from every kind of traffic
     (helpers.bench.cost).
     """
     shape = case["shape"]

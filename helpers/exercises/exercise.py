@@ -68,11 +68,12 @@ class Exercise(BaseExercise):
         return kernel_cells.name_in(self.stub)
 
     def is_answer(self, text: str) -> bool:
-        """Whether the text of a cell is an answer to this exercise: its first line says so."""
+        """Return whether the text of a cell is an answer to this exercise: its first line says so.
+        """
         return kernel_cells.name_in(text) == self.cell_name
 
     def is_stub(self, text: str) -> bool:
-        """Whether the text of a cell is the stub, up to comments and white space."""
+        """Return whether the text of a cell is the stub, up to comments and white space."""
         return kernel_cells.tokens(text) == kernel_cells.tokens(self.stub) and (
             _options(text) == _options(self.stub)
         )
@@ -94,7 +95,8 @@ class Exercise(BaseExercise):
             return self._said(error.verdict)
 
     def _as_graded(self, verdict: Verdict, kernel: Any, cell: KernelCell) -> Verdict:
-        """The verdict that a grader would give, who reads the cell in the notebook's file."""
+        """Return the verdict that a grader would give, who reads the cell in the notebook's file.
+        """
         if verdict.passed and cell.text and cell.name != self.cell_name:
             words = (
                 f"right, but its cell begins with %%kernel {cell.name}. The grader looks for "
@@ -126,7 +128,7 @@ class Exercise(BaseExercise):
         return self._run(kernel_cells.parse(text), seed)
 
     def all_cases(self, seed: int) -> tuple[Case, ...]:
-        """The cases of a seed."""
+        """Return the cases of a seed."""
         return tuple(self.cases(np.random.default_rng(seed)))
 
     def _of_cell(self, cell: KernelCell, seed: int) -> Verdict:
@@ -149,7 +151,7 @@ class Exercise(BaseExercise):
             )
 
     def _judged(self, cell: KernelCell, seed: int) -> Verdict:
-        """The verdict of `_run`, sooner: only what comes out right is counted."""
+        """Return the verdict of `_run`, sooner: only what comes out right is counted."""
         cases, wants = _drawn(self.cases, self.reference, seed)
         fitted = self._fitted(cell, cases)
         outcomes = list(outcomes_of.checked(cell, fitted, limit_s=self.limit_s))
@@ -189,14 +191,14 @@ class Exercise(BaseExercise):
         return outcomes_of.run(cell, cases, turns=self.turns, spread=True, limit_s=self.limit_s)
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
-        """The cases of a seed, launched as the options of a cell ask for."""
+        """Return the cases of a seed, launched as the options of a cell ask for."""
         return self._fitted(cell, self.all_cases(seed))
 
     def _fitted(self, cell: KernelCell, cases: tuple[Case, ...]) -> tuple[Case, ...]:
         return cases if self.fit is None else tuple(self.fit(case, cell) for case in cases)
 
     def to_time(self, cell: KernelCell, seed: int) -> Case:
-        """The case that a GPU times."""
+        """Return the case that a GPU times."""
         if self.timed is not None:
             case = self.timed(np.random.default_rng(seed))
             return case if self.fit is None else self.fit(case, cell)
@@ -233,7 +235,7 @@ class Exercise(BaseExercise):
         outcomes: Sequence[Outcome],
         wants: Sequence[Mapping[str, np.ndarray]],
     ) -> Verdict | None:
-        """The verdict on findings and outputs; None where all outputs are right."""
+        """Return the verdict on findings and outputs; None where all outputs are right."""
         if outcomes and outcomes[-1].stopped:
             return self._of_stop(cases[len(outcomes) - 1], outcomes[-1])
         if len(outcomes) != len(cases):
@@ -249,7 +251,11 @@ class Exercise(BaseExercise):
 
     def _of_stop(self, case: Case, one: Outcome) -> Verdict:
         if one.stopped == "refused":
-            keep = "Keep the parameters of the stub, in their order."
+            keep = (
+                "The check fills the array in constant memory: it needs this name and this size."
+                if " constant '" in f" {one.said}"
+                else "Keep the parameters of the stub, in their order."
+            )
             is_memory = one.said.startswith("cannot allocate")
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
@@ -314,8 +320,8 @@ class Exercise(BaseExercise):
         wants: Sequence[Mapping[str, np.ndarray]],
         wrong: Sequence[int],
     ) -> str:
-        """The first mistake that explains every case, the right ones too; then what the values
-        themselves say.
+        """Return the first mistake that explains every case, the right ones too; then what the
+        values themselves say.
         """
         for mistake in self.mistakes:
             if self._explains(mistake, cases, outcomes, wants, wrong):
@@ -445,15 +451,15 @@ class Exercise(BaseExercise):
     # ---- comparing ----
 
     def is_right(self, case: Case, got: Mapping[str, np.ndarray]) -> bool:
-        """Whether the outputs of a case are what they should be."""
+        """Return whether the outputs of a case are what they should be."""
         return self._is_right(case, got, self.wanted(case))
 
     def wanted(self, case: Case) -> dict[str, np.ndarray]:
-        """What should come out of a case, by output."""
+        """Return what should come out of a case, by output."""
         return _wanted(self.reference, case)
 
     def atol_of(self, case: Case) -> float:
-        """The absolute tolerance of a case."""
+        """Return the absolute tolerance of a case."""
         return self.atol(case) if callable(self.atol) else self.atol
 
     def _is_right(
@@ -476,7 +482,9 @@ def _drawn(
     reference: Callable[[Case], Arrays],
     seed: int,
 ) -> tuple[tuple[Case, ...], tuple[dict[str, np.ndarray], ...]]:
-    """The cases of a seed, and what should come out of each. Nobody may write to their arrays."""
+    """Return the cases of a seed, and what should come out of each. Nobody may write to their
+    arrays.
+    """
     drawn = tuple(cases(np.random.default_rng(seed)))
     wants = tuple(_wanted(reference, case) for case in drawn)
     for arrays in (*(case.arrays for case in drawn), *wants):
@@ -491,7 +499,7 @@ def _wanted(reference: Callable[[Case], Arrays], case: Case) -> dict[str, np.nda
 
 
 def _fits(case: Case, one: Outcome) -> bool:
-    """Whether an outcome has the outputs of a case."""
+    """Return whether an outcome has the outputs of a case."""
     of = [(one.arrays.get(name), case.arrays[name]) for name in case.outputs]
     return all(a is not None and (a.shape, a.dtype) == (b.shape, b.dtype) for a, b in of)
 
@@ -510,8 +518,8 @@ _SEARCH = (
 
 
 def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
-    """Where the values of an output are that nobody writes, as the rest of a sentence; "" where
-    they are all, or none, or stand in no pattern.
+    """Return where the values of an output are that nobody writes, as the rest of a sentence; ""
+    where they are all, or none, or stand in no pattern.
     """
     _, _, got, want = value
     missing = is_unwritten(got)
@@ -541,7 +549,7 @@ _UNWRITTEN = {  # by the kind of a diagnosis
 
 
 def _parts(text: str) -> tuple[str, str, list[str]]:
-    """The first line of a CheckError, its diagnosis, and the wrong places."""
+    """Return the first line of a CheckError, its diagnosis, and the wrong places."""
     first, *others = text.splitlines()
     places = [line for line in others if line.startswith("  ")]
     return (
@@ -578,7 +586,9 @@ def _cell_of(kernel: Any) -> KernelCell:
 
 
 def _with_printed(verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
-    """The verdict with the first lines that the kernel printed, and with what printing costs."""
+    """Return the verdict with the first lines that the kernel printed, and with what printing
+    costs.
+    """
     count = sum(one.lines for one in outcomes)
     if not count:
         return verdict
@@ -599,7 +609,7 @@ _PRINTF = (
 
 
 def _options(text: str) -> tuple[str, ...]:
-    """The options in the first line of a cell's text."""
+    """Return the options in the first line of a cell's text."""
     found = kernel_cells.magic_of(text)
     return tuple(found[0].split()[1:]) if found else ()
 

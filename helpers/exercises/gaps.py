@@ -38,7 +38,7 @@ def solution(text: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[bool | None, str]]:
-    """Lines, and whose they are: True of the stub, False of the solution, None of both."""
+    """Yield lines, and whose they are: True of the stub, False of the solution, None of both."""
     begun, code = 0, 0  # the line of the open gap, and its lines of code
     for number, line in enumerate(text.splitlines(), 1):
         mark = _MARK.fullmatch(line)

@@ -113,6 +113,20 @@ def without_columns(first: int) -> Callable[[Case], np.ndarray]:
     return made
 
 
+def exchanged(case: Case) -> np.ndarray | None:
+    """What comes out if rows and columns of each filter are exchanged; None where it is as wide as
+    one weight.
+    """
+    if case["shape"].K == 1:
+        return None
+    return conv2d(case["x"], np.ascontiguousarray(case["filter"].transpose(0, 1, 3, 2)))
+
+
+EXCHANGED = Mistake(
+    "Rows and columns of the filter are exchanged: weight (p, q) belongs to the cell p rows below "
+    "and q columns right.",
+    gives=exchanged,
+)
 TURNED = Mistake("The filter is turned by half a turn.", gives=flipped)
 TRANSPOSED = Mistake(
     "The filter's rows and columns are exchanged: weight p * K + q belongs to row p, column q.",

@@ -37,13 +37,13 @@ class FindingHint:
 
 
 def within_warp(finding: Finding) -> bool:
-    """Whether the two threads of a race, in a block of one axis, belong to one warp."""
+    """Return whether the two threads of a race, in a block of one axis, belong to one warp."""
     other = re.search(r"which thread \((\d+), 0, 0\)", finding.message)
     return other is not None and int(other[1]) // 32 == finding.thread[0] // 32
 
 
 def untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str:
-    """What to say where every wrong value is the one from before; "" where one is not."""
+    """Return what to say where every wrong value is the one from before; "" where one is not."""
     left = total = 0
     for case, name, got, want in values:
         wrong = got != want

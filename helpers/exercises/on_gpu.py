@@ -12,6 +12,7 @@ from helpers import checking, kernel_cells
 from helpers.bench import timing
 from helpers.exercises.cases import Case
 from helpers.exercises.verdict import ExerciseError, Verdict
+from helpers.programs import Modules, Program, launcher
 
 BUDGET_S = 0.5  # of the two timings together
 
@@ -45,30 +46,18 @@ class Exercise(Protocol):
 
 
 class Prepared:
-    """A case on the device: its arrays, and a launch of all its steps on a stream."""
+    """A case on the device: its arrays, and a cell's kernel that launches all its steps."""
 
-    def __init__(self, function: Any, module: Any, case: Case):
+    def __init__(self, cell: kernel_cells.KernelCell, case: Case, modules: Modules | None = None):
         import pycuda.driver as cuda
 
-        self.case, self._function, self._cuda = case, function, cuda
+        self.case, self._cuda = case, cuda
+        self._program = Program(case.plan(cell), modules)
         self._there = {name: cuda.to_device(array) for name, array in case.arrays.items()}
-        self._constants = [
-            [(module.get_global(symbol)[0], values) for symbol, values in step.constants.items()]
-            for step in case.steps
-        ]
-
-    def launch(self, stream: Any = None) -> None:
-        """Enqueue the launches of all steps. Constants that differ between steps are copied."""
-        for k, step in enumerate(self.case.steps):
-            if len(self.case.steps) > 1 or stream is None:
-                for address, values in self._constants[k]:
-                    self._cuda.memcpy_htod(address, np.ascontiguousarray(values))
-            given = [self._there[a] if isinstance(a, str) else a for a in step.arguments]
-            grid, block = ((*shape, 1, 1)[:3] for shape in (step.grid, step.block))
-            self._function(*given, grid=grid, block=block, stream=stream)
+        self.launch = launcher(self._program, self._there)
 
     def outputs(self) -> dict[str, np.ndarray]:
-        """The outputs after one run."""
+        """Return the outputs after one run."""
         self.launch()
         found = {name: np.empty_like(self.case.arrays[name]) for name in self.case.outputs}
         for name, array in found.items():
@@ -77,22 +66,33 @@ class Prepared:
 
     def free(self) -> None:
         """Give the device's memory back."""
+        self._program.free()
         for array in self._there.values():
             array.free()
 
 
+def compiled(exercise: Exercise, cell: kernel_cells.KernelCell, seed: int) -> Modules:
+    """Return the kernel of a cell, compiled for the device with the options of all cases."""
+    modules = Modules()
+    for case in exercise.fitted(cell, seed):
+        for one in case.plan(cell):
+            modules.load(one)
+    return modules
+
+
 def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdict:
-    """The verdict with the times of a kernel and of the lab's solution, on one large case.
+    """Return the verdict with the times of a kernel and of the lab's solution, on one large case.
 
     Raises ExerciseError where a case that is right in the simulator is wrong on the GPU.
     """
     mine = kernel_cells.KernelCell(kernel.name, kernel.name, tuple(kernel.options), kernel.source)
-    wrong = first_wrong(exercise, kernel, kernel.module, mine, seed)
+    modules = compiled(exercise, mine, seed)
+    wrong = first_wrong(exercise, mine, seed, modules)
     if wrong is not None:
         text = f"FAIL {exercise.name}: {wrong.title}: right in the simulator, and wrong on this GPU"
         hint = "Does the result depend on the order in which threads or blocks come?"
         raise ExerciseError(replace(verdict, status="wrong", message=text, hint=hint, points=0.0))
-    found = beside_solution(exercise, kernel, kernel.module, mine, seed)
+    found = beside_solution(exercise, mine, seed, modules)
     if found is None:
         return verdict
     case, compared = found
@@ -101,26 +101,18 @@ def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdi
 
 
 def beside_solution(
-    exercise: Exercise, function: Any, module: Any, cell: kernel_cells.KernelCell, seed: int
+    exercise: Exercise, cell: kernel_cells.KernelCell, seed: int, modules: Modules
 ) -> tuple[Case, timing.Comparison] | None:
-    """A kernel timed beside the lab's solution, on one large case.
+    """Return a kernel timed beside the lab's solution, on one large case.
 
     None for launches with copies between them, which are not a kernel's time, and where there is no
     solution.
     """
-    from pycuda.compiler import SourceModule
-
     if not exercise.has_solution or any(len(case.steps) > 1 for case in exercise.all_cases(seed)):
         return None
-    own = kernel_cells.parse(exercise.solution)
-    solution = SourceModule(own.source, options=list(own.options), no_extern_c=True)
     prepared, verdicts, want = [], [], None
-    for one, of, text in (
-        (function, module, cell),
-        (solution.get_function(own.kernel), solution, own),
-    ):
-        case = exercise.to_time(text, seed)
-        prepared.append(Prepared(*_compiled(one, of, text, case), case))
+    for text in (cell, kernel_cells.parse(exercise.solution)):
+        prepared.append(Prepared(text, exercise.to_time(text, seed), modules))
         if want is None:  # of both: their cases differ by the grid at most
             want = exercise.wanted(prepared[-1].case)[prepared[-1].case.outputs[0]]
         verdicts.append(_checked(exercise, prepared[-1], want))
@@ -137,11 +129,11 @@ def beside_solution(
 
 
 def first_wrong(
-    exercise: Exercise, function: Any, module: Any, cell: kernel_cells.KernelCell, seed: int
+    exercise: Exercise, cell: kernel_cells.KernelCell, seed: int, modules: Modules
 ) -> Case | None:
-    """The first case of a seed that is wrong on the device."""
+    """Return the first case of a seed that is wrong on the device."""
     for case in exercise.fitted(cell, seed):
-        prepared = Prepared(*_compiled(function, module, cell, case), case)
+        prepared = Prepared(cell, case, modules)
         try:
             got = prepared.outputs()
         finally:
@@ -149,19 +141,6 @@ def first_wrong(
         if not exercise.is_right(case, got):
             return case
     return None
-
-
-def _compiled(
-    function: Any, module: Any, cell: kernel_cells.KernelCell, case: Case
-) -> tuple[Any, Any]:
-    """Return a kernel and its module, compiled anew where the case has options of its own."""
-    if not case.options:
-        return function, module
-    from pycuda.compiler import SourceModule
-
-    options = list(case.options_for(cell.options))
-    module = SourceModule(cell.source, options=options, no_extern_c=True)
-    return module.get_function(cell.kernel), module
 
 
 def _checked(exercise: Exercise, prepared: Prepared, want: np.ndarray) -> checking.Verdict:

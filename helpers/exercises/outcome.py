@@ -2,8 +2,7 @@
 nothing that was expected.
 
 outcomes = outcome.run(cell, cases)        # where the kernel runs, in a box if need be
-outcome.save(outcomes, path)               # NumPy's .npz, without pickle
-outcomes = outcome.load(path)              # elsewhere; Exercise.verdict compares them
+exercise.verdict(outcomes, seed)           # elsewhere
 """
 
 from __future__ import annotations
@@ -11,19 +10,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from helpers import simulator
-from helpers.exercises.cases import LIMIT_S, Case, Step, is_unwritten
+from helpers import launch, simulator
+from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
+from helpers.launch import Array, Launch
 from helpers.simulator import Finding, Profile
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
@@ -85,7 +82,8 @@ class Counts:
 
     @classmethod
     def of(cls, profile: Profile, turns: int = 0, names: Mapping[str, str] | None = None) -> Counts:
-        """The counters of a profile, without its lines. names: the case's, by the kernel's."""
+        """Return the counters of a profile, without its lines. names: the case's, by the kernel's.
+        """
         rows: dict[tuple[str, str, str], list[int]] = {}
         for line in profile.lines:
             array = line.array
@@ -98,7 +96,7 @@ class Counts:
         return cls(traffic, profile.barriers, profile.blocks, dict(profile.instructions), turns)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """Sum of a counter: total("sectors", "global", "load", array="N")."""
+        """Return sum of a counter: total("sectors", "global", "load", array="N")."""
         return sum(
             getattr(row, counter)
             for row in self.traffic
@@ -106,8 +104,8 @@ class Counts:
         )
 
     def executed(self, *names: str) -> int:
-        """Warps that executed operations that begin with one of the names: executed("shfl",
-        "div.s32").
+        """Return how many warps executed operations that begin with one of the names:
+        executed("shfl", "div.s32").
         """
         return sum(n for operation, n in self.instructions.items() if operation.startswith(names))
 
@@ -143,11 +141,11 @@ class Outcome:
     lines: int = 0
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """The sum over all launches; see Counts.total."""
+        """Return the sum over all launches; see Counts.total."""
         return sum(one.total(counter, space, access, array) for one in self.counts)
 
     def executed(self, *names: str) -> int:
-        """The sum over all launches; see Counts.executed."""
+        """Return the sum over all launches; see Counts.executed."""
         return sum(one.executed(*names) for one in self.counts)
 
     @property
@@ -230,40 +228,12 @@ def _up_to_a_stop(
 _NO_LAUNCH = (TypeError, ValueError, OutOfMemory, MemoryFault)
 
 
-def _placed(cell: KernelCell, case: Case) -> KernelCell:
-    """The cell as a case launches it: with the sizes of the case, and, in a kernel of the case's
-    own, whose name begins with the word behind `void`, as a function. The lines stay where they
-    are.
-    """
-    if case.options:
-        cell = dataclasses.replace(cell, options=case.options_for(cell.options))
-    if not case.within:
-        return cell
-    first, _, rest = cell.source.partition("\n")
-    head = "#define __global__ __device__"  # in place of a comment
-    tail = (
-        f"#undef __global__\n#define __global__ __attribute__((global))\n#define KERNEL "
-        f"{cell.kernel}\n{case.within}"
-    )
-    name = re.search(r"\bvoid\s+(\w+)", case.within)
-    assert first.startswith("//") and name is not None
-    source = f"{head}\n{rest}\n{tail}\n"
-    return dataclasses.replace(cell, source=source, kernel=name[1])
-
-
 def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
-    cell = _placed(cell, case)
     arrays, outputs = _copies(case)
-    for step in case.steps:
+    how = {"outputs": _WRITTEN_WHOLE, "time_limit": limit_s}
+    for one in case.plan(cell):
         try:
-            findings = simulator.check(
-                cell.source,
-                cell.kernel,
-                *_given(arrays, step),
-                **_where(cell, step),
-                outputs=_WRITTEN_WHOLE,
-                time_limit=limit_s,
-            )
+            (findings,) = launch.simulate((one,), arrays, simulator.check, **how)
         except _NO_LAUNCH as error:
             return Outcome(outputs, (), (), "refused", str(error))
         if findings:
@@ -274,22 +244,14 @@ def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
 def _run(
     cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float, checks: bool
 ) -> Outcome:
-    cell = _placed(cell, case)
     arrays, outputs = _copies(case)
+    how = {"outputs": _WRITTEN_WHOLE, "time_limit": limit_s, "checks": checks}
     counts: list[Counts] = []
     all_blocks = first_warp = 0
-    for step in case.steps:
-        given, where = _given(arrays, step), _where(cell, step)
+    plan = case.plan(cell)
+    for one in plan:
         try:
-            seen = simulator.profile(
-                cell.source,
-                cell.kernel,
-                *given,
-                **where,
-                outputs=_WRITTEN_WHOLE,
-                time_limit=limit_s,
-                checks=checks,
-            )
+            (seen,) = launch.simulate((one,), arrays, simulator.profile, **how)
         except LaunchRefused as refusal:
             return Outcome(outputs, tuple(counts), (refusal.finding,), "finding")
         except _NO_LAUNCH as error:
@@ -297,43 +259,30 @@ def _run(
         seen_turns = 0
         if turns and not seen.findings:
             with contextlib.redirect_stdout(None):  # printed already
-                seen_turns = simulator.turns(
-                    cell.source, cell.kernel, *given, **where, time_limit=limit_s
+                (seen_turns,) = launch.simulate(
+                    (one,), arrays, simulator.turns, time_limit=limit_s
                 )
-        names = _names(cell, step)
+        names = _names(one)
         if not counts:
             all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
-        one = Counts.of(seen, seen_turns, names)
-        more = {**_special(cell), **_beside_copies(seen), **_turns_to_loads(seen)}
-        counts.append(dataclasses.replace(one, instructions={**one.instructions, **more}))
+        own = Counts.of(seen, seen_turns, names)
+        more = {**_special(one), **_beside_copies(seen), **_turns_to_loads(seen)}
+        counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
         if seen.findings:
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
     if not spread or not case.budgeted or counts[0].blocks == 1:
         return Outcome(outputs, tuple(counts))
     with contextlib.redirect_stdout(None):
-        even = _even_blocks(cell, case, limit_s)
-        others = _other_warps(cell, case, limit_s)
+        even = _even_blocks(plan[0], case, limit_s)
+        others = _other_warps(plan[0], case, limit_s)
     lies = Spread(even, max(all_blocks - even, 0), first_warp, max(first_warp, *others, -1))
     return Outcome(outputs, tuple(counts), spread=lies)
 
 
 def _copies(case: Case) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Copies of all arrays of a case, and its outputs among them."""
+    """Return copies of all arrays of a case, and its outputs among them."""
     arrays = {name: array.copy() for name, array in case.arrays.items()}
     return arrays, {name: arrays[name] for name in case.outputs}
-
-
-def _given(arrays: Mapping[str, np.ndarray], step: Step) -> list[Any]:
-    return [arrays[one] if isinstance(one, str) else one for one in step.arguments]
-
-
-def _where(cell: KernelCell, step: Step) -> dict[str, Any]:
-    return {
-        "grid": step.grid,
-        "block": step.block,
-        "options": cell.options,
-        "constants": step.constants,
-    }
 
 
 def _why(findings: Sequence[Finding]) -> str:
@@ -341,23 +290,23 @@ def _why(findings: Sequence[Finding]) -> str:
     return "time" if any(finding.kind == "runaway" for finding in findings) else "finding"
 
 
-def _names(cell: KernelCell, step: Step) -> dict[str, str]:
-    """The case's name of each array, by the kernel's name for that parameter.
+def _names(one: Launch) -> dict[str, str]:
+    """Return the case's name of each array, by the kernel's name for that parameter.
 
     Budgets speak of the case's names, and a kernel may give its parameters any others.
     """
-    compiled = compile_source(cell.source, cell.options, f"{cell.kernel}.cu")
-    parameters = next(k.parameters for k in compiled.kernels if k.name == cell.kernel)
+    compiled = compile_source(one.source, one.options, f"{one.name}.cu")
+    parameters = next(k.parameters for k in compiled.kernels if k.name == one.name)
     return {
-        parameter.name: given
-        for parameter, given in zip(parameters, step.arguments, strict=True)
-        if isinstance(given, str)
+        parameter.name: given.name
+        for parameter, given in zip(parameters, one.arguments, strict=True)
+        if isinstance(given, Array)
     }
 
 
 def _beside_copies(seen: Profile) -> dict[str, int]:
-    """How many requests that load from shared memory the watched warp makes, and how many of them
-    while asynchronous copies of its block are under way.
+    """Return how many requests that load from shared memory the watched warp makes, and how many of
+    them while asynchronous copies of its block are under way.
     """
     if not any(name.startswith("cp.async") for name in seen.instructions):
         return {}
@@ -366,8 +315,8 @@ def _beside_copies(seen: Profile) -> dict[str, int]:
 
 
 def _turns_to_loads(seen: Profile) -> dict[str, int]:
-    """How many times the watched warp begins to load from global memory: at first, and after a
-    store. A value is waited for before it is stored, so the loads in between are under way at the
+    """Return how many times the watched warp begins to load from global memory: at first, and after
+    a store. A value is waited for before it is stored, so the loads in between are under way at the
     same time. It is the order of the PTX, which is that of the source.
     """
     kinds = [one.kind for one in seen.requests if one.space == "global"]
@@ -376,50 +325,36 @@ def _turns_to_loads(seen: Profile) -> dict[str, int]:
     return {TURNS_TO_LOADS: turns}
 
 
-def _special(cell: KernelCell) -> dict[str, int]:
-    """The special registers that a kernel's machine code reads and that depend on chance."""
-    compiled = compile_source(cell.source, cell.options, f"{cell.kernel}.cu")
+def _special(one: Launch) -> dict[str, int]:
+    """Return the special registers that a kernel's machine code reads and that depend on chance."""
+    compiled = compile_source(one.source, one.options, f"{one.name}.cu")
     read = set(re.findall(r"%(n?smid|gridid|clock\w*|globaltimer\w*)\b", compiled.ptx))
     return {f"special.{name}": 1 for name in sorted(read)}
 
 
-def _even_blocks(cell: KernelCell, case: Case, limit_s: float) -> int:
-    """How many values of the outputs change when blocks 0, 2, 4 ... of the first launch run."""
-    step = case.steps[0]
+def _even_blocks(first: Launch, case: Case, limit_s: float) -> int:
+    """Return how many values of the outputs change when blocks 0, 2, 4 ... of the first launch run.
+    """
     arrays, _ = _copies(case)
-    simulator.execute(
-        cell.source,
-        cell.kernel,
-        *_given(arrays, step),
-        **_where(cell, step),
-        sample_every=2,
-        time_limit=limit_s,
-    )
+    launch.simulate((first,), arrays, simulator.execute, sample_every=2, time_limit=limit_s)
     return _changed(case, arrays)
 
 
-def _other_warps(cell: KernelCell, case: Case, limit_s: float) -> list[int]:
-    """How many values of the outputs each warp of block 0 stores, from warp 1 on."""
-    step = case.steps[0]
+def _other_warps(first: Launch, case: Case, limit_s: float) -> list[int]:
+    """Return how many values of the outputs each warp of block 0 stores, from warp 1 on."""
+    only_block_0 = math.prod(first.grid)
+    how = {"sample_every": only_block_0, "time_limit": limit_s, "checks": False}
     found = []
-    for warp in range(1, -(-math.prod(step.block) // 32)):
+    for warp in range(1, -(-math.prod(first.block) // 32)):
         arrays, _ = _copies(case)
-        seen = simulator.profile(
-            cell.source,
-            cell.kernel,
-            *_given(arrays, step),
-            **_where(cell, step),
-            sample_every=math.prod(step.grid),  # block 0 alone
-            watch=((0, 0, 0), warp),
-            time_limit=limit_s,
-            checks=False,
-        )
-        found.append(_stored(case, seen, _names(cell, step)))
+        watch = (0, 0, 0), warp
+        (seen,) = launch.simulate((first,), arrays, simulator.profile, watch=watch, **how)
+        found.append(_stored(case, seen, _names(first)))
     return found
 
 
 def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
-    """How many values of the outputs the watched warp stores."""
+    """Return how many values of the outputs the watched warp stores."""
     if len(seen.requests) >= WATCHED_REQUESTS:
         return -1
     return sum(
@@ -430,7 +365,7 @@ def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
 
 
 def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:
-    """How many values of the outputs are others than before the launch."""
+    """Return how many values of the outputs are others than before the launch."""
     return sum(
         int((_bits(arrays[name]) != _bits(case.arrays[name])).any(axis=1).sum())
         for name in case.outputs
@@ -439,77 +374,3 @@ def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:
 
 def _bits(a: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(a.size, -1)
-
-
-# --------------------------------------------------------------------------------------------------
-# Files
-
-
-def save(outcomes: Sequence[Outcome], path: Path | str) -> None:
-    """Write outcomes to an .npz file that `load` reads without pickle."""
-    notes: list[dict[str, Any]] = []
-    arrays: dict[str, Any] = {}
-    for k, one in enumerate(outcomes):
-        arrays |= {f"{k}/{name}": array for name, array in one.arrays.items()}
-        counts = [dataclasses.asdict(c) for c in one.counts]
-        findings = [f.to_dict() for f in one.findings]
-        notes.append(
-            {"counts": counts, "findings": findings, "spread": spread_note(one.spread)}
-            | {n: getattr(one, n) for n in _PLAIN}
-        )
-    text = np.frombuffer(json.dumps(notes).encode(), np.uint8)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, outcomes=text, **arrays)
-    Path(path).write_bytes(buffer.getvalue())
-
-
-_PLAIN = ("stopped", "said", "printed", "lines")
-
-
-def load(path: Path | str) -> tuple[Outcome, ...]:
-    """Read what `save` wrote. Raises ValueError for anything else."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
-        notes = json.loads(stored.pop("outcomes").tobytes())
-        return tuple(_outcome(note, k, stored) for k, note in enumerate(notes))
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} holds no outcomes of an exercise: {error}") from error
-
-
-def _outcome(note: Mapping[str, Any], k: int, stored: Mapping[str, np.ndarray]) -> Outcome:
-    arrays = {
-        name.partition("/")[2]: a for name, a in stored.items() if name.partition("/")[0] == str(k)
-    }
-    counts = [
-        Counts(**{**c, "traffic": tuple(Traffic(**row) for row in c["traffic"])})
-        for c in note["counts"]
-    ]
-    findings = [_finding(one) for one in note["findings"]]
-    spread = None if note["spread"] is None else Spread(*note["spread"])
-    plain = {name: note[name] for name in _PLAIN}
-    return Outcome(arrays, tuple(counts), tuple(findings), spread=spread, **plain)
-
-
-def spread_note(spread: Spread | None) -> list[int] | None:
-    """A Spread as plain values."""
-    return None if spread is None else list(dataclasses.astuple(spread))
-
-
-def _finding(stored: Mapping[str, Any]) -> Finding:
-    lines = {int(line): text for line, text in stored["source_lines"].items()}
-    three = {name: tuple(stored[name]) for name in ("thread", "block")}
-    index = stored["index"]
-    return Finding(
-        **{
-            **stored,
-            **three,
-            "source_lines": lines,
-            "index": tuple(index) if isinstance(index, list) else index,
-        }
-    )
-
-
-def unwritten_values(outcome: Outcome) -> int:
-    """Values of the outputs that no thread has written."""
-    return sum(int(is_unwritten(array).sum()) for array in outcome.arrays.values())

@@ -42,7 +42,7 @@ class Found:
 
 
 def of_findings(words: str, findings: Sequence[str], hint: str) -> Found:
-    """What judging an answer gives whose work is not ordered. words: which run of it."""
+    """Return what judging an answer gives whose work is not ordered. words: which run of it."""
     return Found("finding", f"{words}, {len(findings)} findings; the first\n{findings[0]}", hint)
 
 
@@ -99,11 +99,11 @@ class PythonExercise(BaseExercise):
         return verdict.not_begun() if not verdict.passed and self.is_stub(text) else verdict
 
     def is_answer(self, text: str) -> bool:
-        """Whether the text of a cell is an answer to this exercise: it binds the name."""
+        """Return whether the text of a cell is an answer to this exercise: it binds the name."""
         return self.answer in _bound_names(text)
 
     def is_stub(self, text: str) -> bool:
-        """Whether the text of a cell is the stub, up to comments and white space."""
+        """Return whether the text of a cell is the stub, up to comments and white space."""
         return _form(text) == _form(self.stub)
 
     def run(self, text: str, seed: int) -> Any:
@@ -118,8 +118,8 @@ class PythonExercise(BaseExercise):
         return self._verdict(self.judged(made, seed))
 
     def bound(self, text: str) -> Any:
-        """What the text of a cell binds to the answer's name. Raises NameError where it does not
-        bind it, and gate.Refused where it computes what should be a text.
+        """Return what the text of a cell binds to the answer's name. Raises NameError where it does
+        not bind it, and gate.Refused where it computes what should be a text.
         """
         if self.is_text:
             return literal(text, self.answer)
@@ -155,7 +155,7 @@ _ALONE = (
 
 
 def _cell_of(answer: Any, name: str) -> str | None:
-    """The text of the notebook's cell that has bound an answer; None where there is none.
+    """Return the text of the notebook's cell that has bound an answer; None where there is none.
 
     IPython keeps the text of each cell for tracebacks, and all of them in `In`.
     """
@@ -173,7 +173,8 @@ def _cell_of(answer: Any, name: str) -> str | None:
 
 
 def _bound_names(text: str) -> set[str]:
-    """The names that the text of a cell binds at its top level; none where it is no Python."""
+    """Return the names that the text of a cell binds at its top level; none where it is no Python.
+    """
     names: set[str] = set()
     for node in _statements(text):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -185,8 +186,8 @@ def _bound_names(text: str) -> set[str]:
 
 
 def _form(text: str) -> tuple[str, ...]:
-    """What two texts of a cell have in common that differ in comments and white space alone; of a
-    text in it, such as C++, too.
+    """Return what two texts of a cell have in common that differ in comments and white space alone;
+    of a text in it, such as C++, too.
     """
     made = []
     for node in _statements(text):
@@ -198,7 +199,9 @@ def _form(text: str) -> tuple[str, ...]:
 
 
 def literal(cell: str, name: str) -> str:
-    """The text that a cell assigns to a name; the cell is read, not run. Raises gate.Refused."""
+    """Return the text that a cell assigns to a name; the cell is read, not run. Raises
+    gate.Refused.
+    """
     try:
         tree = ast.parse(cell)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -222,7 +225,7 @@ def _statements(text: str) -> list[ast.stmt]:
 
 
 def _place(error: Exception) -> str:
-    """The last line of the answer that led to an error, in a notebook or in a text."""
+    """Return the last line of the answer that led to an error, in a notebook or in a text."""
     frames = [
         f
         for f in traceback.extract_tb(error.__traceback__)

@@ -90,7 +90,7 @@ def anchor(heading: str) -> str:
 
 
 def _plain(heading: str) -> str:
-    """The text of a heading without Markdown's signs."""
+    """Return the text of a heading without Markdown's signs."""
     words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[`*]", "", words).strip()
 
@@ -103,7 +103,7 @@ def _state(outputs: list[dict]) -> str:
 
 
 def _texts(output: dict) -> Iterator[str]:
-    """The texts of an output: printed, displayed, or an error's message."""
+    """Yield the texts of an output: printed, displayed, or an error's message."""
     for text in (output.get("text"), output.get("data", {}).get("text/plain")):
         yield "".join(text or "")
     yield output.get("evalue", "")

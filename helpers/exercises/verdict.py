@@ -34,7 +34,7 @@ class Verdict:
     def of(
         cls, exercise: str, status: str, message: str, maximum: float, hint: str = "", **more: Any
     ) -> Verdict:
-        """The verdict with the points and the first words of its status."""
+        """Return the verdict with the points and the first words of its status."""
         share = {"pass": 1.0, "budget": OVER_BUDGET}.get(status, 0.0)
         text = f"{WORDS.get(status, 'FAIL')} {exercise}: {message}"
         return cls(exercise, status, text, share * maximum, maximum, hint, **more)
@@ -85,8 +85,8 @@ class ExerciseError(AssertionError):
 
 
 def fold(text: str) -> str:
-    """The text in lines of at most LINE characters, broken between words; what follows a break
-    keeps the line's indentation.
+    """Return the text in lines of at most LINE characters, broken between words; what follows a
+    break keeps the line's indentation.
     """
     lines = []
     for line in text.splitlines():

@@ -37,8 +37,8 @@ NO_CLOCK = unused(
 
 
 def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
-    """The blocks share the work. most: values that one of them may write; None where that is the
-    answer's choice.
+    """Yield the blocks share the work. most: values that one of them may write; None where that is
+    the answer's choice.
     """
     if most is None:
         yield from (_half(even) for even in (True, False))
@@ -60,7 +60,7 @@ def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
 
 
 def of_warps(most: MostOfABlock) -> Iterator[Budget]:
-    """The warps of a block share its work. most: values that the block may write."""
+    """Yield the warps of a block share its work. most: values that the block may write."""
     yield Budget(
         "values that one warp of block 0 writes",
         lambda case, one: max(one.spread.busiest_warp, 0) if one.spread else 0,
@@ -102,12 +102,12 @@ def _stores(case: Case, one: Outcome) -> int:
 
 
 def _of_a_warp(case: Case, most: MostOfABlock) -> int:
-    """Values of a warp whose block has shared its work evenly."""
+    """Return values of a warp whose block has shared its work evenly."""
     return max(-(-most(case) * 32 // prod(case.steps[0].block)), 1)
 
 
 def _is_idle(case: Case, one: Outcome, most: MostOfABlock) -> int:
-    """Whether warp 0 of block 0 stores nothing, where each of its threads has an output."""
+    """Return whether warp 0 of block 0 stores nothing, where each of its threads has an output."""
     if one.spread is None or one.spread.first_warp != 0:
         return 0
     full = one.spread.even + one.spread.odd >= 2 * most(case)

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, device, kernels, tables
-from helpers.bench import cudnn, gemms, results, timing
-from helpers.experiments import known_layers, tensor_benchmark
+from helpers.bench import contenders, cudnn, gemms, results, timing
 from helpers.launch import Array, Launch
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, gemm
@@ -121,7 +120,7 @@ JOBS: dict[str, Job] = {
         "torch.nn.functional.conv2d(x, filter)",
         "layer",
         ((128, 64, 64, 4, 3), (128, 64, 32, 4, 4), (256, 64, 32, 8, 3)),
-        shape=known_layers.LAYERS["ResNet-50, 56 x 56"],
+        shape=conv2d.KNOWN_LAYERS["ResNet-50, 56 x 56"],
     ),
     "7 x 7 layer": Job(
         "10,000 images of 40 x 40, 4 channels, 16 maps, halves: LeNet's second",
@@ -412,12 +411,11 @@ def _by_layer(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterator
     x, filter = _inputs(job)
     rows: list[Row] = []
     with conv2d.Problem(job.shape, x, filter) as problem:
-        benchmark = tensor_benchmark.TensorBenchmark((), (), budget_s)
         spec = (
             conv2d.mma_wgmma(1, True) if job.ours == "conv2d_wgmma" else conv2d.implicit_wgmma()
         )
         try:
-            ours = benchmark.contender(tensor_benchmark.HALF_IO, spec, problem, x)
+            ours = contenders.ours(contenders.HALF_IO, spec, problem, x)
         except conv2d.LayerError as error:
             rows.append({"series": CUDA, "left_out": str(error)[:200], "timing": None})
         else:
@@ -455,8 +453,8 @@ def _by_layer(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterator
 
 def _inputs(job: Job) -> tuple[np.ndarray, np.ndarray]:
     assert job.shape is not None
-    if job.shape in known_layers.LAYERS.values():
-        return known_layers.inputs(job.shape)
+    if job.shape in conv2d.KNOWN_LAYERS.values():
+        return conv2d.random_inputs(job.shape)
     return conv2d.inputs("layer 2", job.shape.B)
 
 

@@ -270,7 +270,7 @@ def show(name: str) -> Listing:
 
 
 def _strict(name: str, source: str, size: int = N_CELLS) -> Setting:
-    """The launch of a kernel with an unwritten output and a tight tolerance.
+    """Return the launch of a kernel with an unwritten output and a tight tolerance.
 
     The cells of `sliding_max` are negative, so that a zero in a ghost would win.
     """

@@ -17,9 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from helpers import device, launch, tables
+from helpers import launch, tables
 from helpers.bench import results
 from helpers.experiments import channel_sums, fastest_layer, layer_counters, ncu
 from helpers.launch import Plan
@@ -98,22 +96,10 @@ def _case(
 
 def launch_all(record: str) -> None:
     """Launch the cases of a record on the GPU; ncu runs this in a process of its own."""
-    device.select()
-    import pycuda.driver as cuda
-
-    random = np.random.default_rng(13)
     for case in cases(record):
-        sizes = case.shape.x_shape, case.shape.filter_shape
-        x, filter = (random.random(size, dtype=np.float32) for size in sizes)
-        there = [cuda.mem_alloc(4 * case.shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
         run = conv2d.compile(case.spec, case.shape, case.plan)
-        y_there, x_there, filter_there = map(int, there)
-        for _ in range(1 + case.warm):
-            run.launch(y_there, x_there, filter_there)
-            cuda.Context.synchronize()
+        layer_counters.launch_on_random(case.shape, (1 + case.warm) * [run])
         run.free()
-        for array in there:
-            array.free()
 
 
 def measure(record: str) -> list[dict[str, Any]]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from helpers import plotting, tables
 from helpers.bench import results
 from helpers.bench.counts import Count, Counts
@@ -37,12 +35,6 @@ def sectors(columns: int, rows: int, first_byte: int, row_bytes: int) -> int:
             for row, column in cells
         }
     )
-
-
-def average_sectors(columns: int) -> float:
-    """Return the sectors of a run of floats, averaged over the places in a sector to begin at."""
-    starts = range(0, SECTOR_BYTES, CELL_BYTES)
-    return float(np.mean([sectors(columns, 1, start, 0) for start in starts]))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 
 In each kernel of `TAKEN_BACK` one step is undone. `IN_TURN` is not among them: the compiler undoes
 its change, as `distances` reads off the machine code. `benchmark` is the record of
-tensor_benchmark: all layers and batches, with the kernels for an H100 or H200.
+benchmark_tensor: all layers and batches, with the kernels for an H100 or H200.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, limits, plotting, reference, tables
-from helpers.bench import cudnn, results
+from helpers.bench import contenders, cudnn, plan_bounds, results
 from helpers.bench.counts import NOT_YET
-from helpers.experiments import bound_ratios, loop_code, tensor_benchmark
+from helpers.experiments import loop_code
 from helpers.plotting import styles
 from helpers.problems import conv2d, tensor_product
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from helpers.bench.times import Times
     from helpers.simulator.bounds import Bounds
 
-NAME = "305_fastest"
 LAYERS = ("layer 1", "layer 2")
 LARGE = 10_000
 SPLIT, HALVES = "split halves", "halves"
@@ -224,8 +223,8 @@ def row_of_a(spec: conv2d.TensorLayer, step: int, row: int, shift: int = 0) -> l
 
 
 def benchmark() -> Record:
-    """Return the recorded benchmark of all layers and batches (`tensor_benchmark`)."""
-    return results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json")
+    """Return the recorded benchmark of all layers and batches on tensor cores."""
+    return results.load(results.MEASURED / f"{contenders.RECORD}.json")
 
 
 def fastest(layer: str, batch: int = LARGE) -> dict[tuple[str, str], float]:
@@ -257,7 +256,7 @@ def gain(times: Times) -> float:
     """
     layer = times.problem.title
     found = fastest(layer).items()
-    best = [ms for (series, way), ms in found if way == tensor_benchmark.UNITS]
+    best = [ms for (series, way), ms in found if way == contenders.UNITS]
     return min(times.ms(PORTABLE), *best) / times.ms(WAYS[SPLIT][layer].name)
 
 
@@ -280,9 +279,7 @@ def reports_table(ours: Mapping[str, float], reported: Iterable[Mapping[str, Any
 @functools.cache
 def bounds(layer: str, way: str) -> Bounds:
     """Return the bounds of a kernel of WAYS for 10,000 images, counted in the simulator."""
-    where = f"{layer}, {LARGE:,} images, {way}"
-    (timed,) = (one for one in bound_ratios.timed(NAME) if one.where == where)
-    return bound_ratios.bounds_of(timed)
+    return plan_bounds.of_layer(WAYS[way][layer], conv2d.shape_of(layer, LARGE))
 
 
 def useful_flops(layer: str) -> float:

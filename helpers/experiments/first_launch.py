@@ -428,20 +428,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         usage = "python -m helpers.experiments.first_launch takes no arguments"
         print(f"{usage}, got {' '.join(argv)}", file=sys.stderr)
         return 2
-    gpu = device.select()
-    if gpu.kind != "gpu":
-        print(
-            "Nsight Compute reads the counters of a GPU, and there is none here: "
-            "run it on a machine with an NVIDIA GPU",
-            file=sys.stderr,
-        )
-        return 2
-    try:
-        print(results.record(CACHES, count_caches, device=gpu, lab=LAB))
-    except (ncu.NcuError, results.RecordError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return ncu.record_here(CACHES, count_caches, LAB)
 
 
 if __name__ == "__main__":

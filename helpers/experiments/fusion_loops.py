@@ -96,8 +96,3 @@ def loop_table() -> str:
         for kernel, loop in loops().items()
     ]
     return tables.text(head, rows)
-
-
-_OF_COLUMN = "            const int h = col / out_w;\n            const int w = col % out_w;\n"
-_CONDITION = "        if (i_x < inner && col < cols) {\n"
-_BEFORE_LOOP = "    float sum = 0.0f;\n"

@@ -14,9 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from helpers import device, tables
+from helpers import tables
 from helpers.bench import results
 from helpers.experiments import layer_counters, ncu
 from helpers.problems import conv2d
@@ -39,24 +37,12 @@ METRICS = {
 
 def launch_all() -> None:
     """Launch all of LAUNCHES once on the GPU; ncu runs this in a process of its own."""
-    device.select()
-    import pycuda.driver as cuda
-
-    rng = np.random.default_rng(18)
     for layer in LAYERS:
         shape = conv2d.shape_of(layer, BATCH)
-        x, filter = (
-            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
-        )
-        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
-        y_there, x_there, filter_there = map(int, there)
-        for kernel in (FLOATS, PAIRS):
-            run = conv2d.compile(kernel, shape)
-            run.launch(y_there, x_there, filter_there)
-            cuda.Context.synchronize()
+        runs = [conv2d.compile(kernel, shape) for kernel in (FLOATS, PAIRS)]
+        layer_counters.launch_on_random(shape, runs)
+        for run in runs:
             run.free()
-        for array in there:
-            array.free()
 
 
 def measure() -> list[dict[str, Any]]:

@@ -196,8 +196,9 @@ def time_table(record: Record) -> str:
         if layer == LAYERS[0]:
             pair = [rows[kernel, name, part] for name in LAYERS]
             errors = (f"{row['relative_error']:.0e}" for row in pair)
-            lines.append((f"{kernel}, {part}", *(f"{row['median_ms']:.3f}" for row in pair),
-                          *errors))  # fmt: skip
+            lines.append(
+                (f"{kernel}, {part}", *(f"{row['median_ms']:.3f}" for row in pair), *errors)
+            )
     head = (f"{BATCH:,} images", "layer 1\n(ms)", "layer 2\n(ms)", "error\n(layer 1)",
             "error\n(layer 2)")  # fmt: skip
     return tables.text(head, lines)
@@ -216,8 +217,9 @@ def accuracy_table(record: Record) -> str:
         (f"report A, {words}", "", *(f"{reported[key, n]:.4f}" for n in counts))
         for words, key in (("float32", "baseline"), ("FP16", "fp16"))
     ]
-    shares = {(row["network"], row["with"], row["images"]): row["right"] / row["images"]
-              for row in right}  # fmt: skip
+    shares = {
+        (row["network"], row["with"], row["images"]): row["right"] / row["images"] for row in right
+    }
     for name, kernel in dict.fromkeys((row["network"], row["with"]) for row in right):
         values = (shares.get((name, kernel, n)) for n in counts)
         lines.append((kernel, name, *("" if one is None else f"{one:.4f}" for one in values)))

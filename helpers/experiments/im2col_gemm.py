@@ -5,25 +5,22 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from helpers import checking, kernels, plotting, simulator, tables
-from helpers.limits import ConvShape
+from helpers import plotting, tables
 from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.im2col import Im2colGemm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from helpers.simulator import Finding, Profile
+    from helpers.simulator import Profile
 
 PLAIN, IM2COL, GEMM = "conv2d_basic", "im2col_basic", "gemm_tiled"
 LENET = ("layer 1", "layer 2")
@@ -83,51 +80,6 @@ def profiles(kernel: str, layer: str, tile: int = TILE) -> tuple[Profile, ...]:
     return seen
 
 
-def counter_table(layer: str) -> str:
-    """Return counters for 32 outputs, what one full warp computes, of the plain kernel and both."""
-    outputs = conv2d.shape_of(layer, 1).outputs
-    head = (
-        f"{layer}, for 32 outputs", "load\nrequests", "load\nsectors", "store\nsectors",
-        "shared\nwavefronts", "barriers",
-    )  # fmt: skip
-    rows = []
-    for seen in (*profiles(PLAIN, layer), *profiles(SPEC.name, layer)):
-        counts = (
-            seen.global_load_requests,
-            seen.global_load_sectors,
-            seen.global_store_sectors,
-            seen.shared_load_wavefronts + seen.shared_store_wavefronts,
-            seen.barriers,
-        )
-        rows.append((seen.kernel, *(f"{32 * count / outputs:,.1f}" for count in counts)))
-    return tables.text(head, rows)
-
-
-def step_table(layer: str = "layer 2") -> str:
-    """Return the requests of one warp in its first step of gemm_tiled, alike ones in one line.
-
-    It is the first warp of block (1, 0, 0).
-    """
-    (_, gemm) = profiles(SPEC.name, layer)
-    in_step = len([one for one in gemm.requests if one.kind == "load"]) // steps(layer)
-    alike: dict[tuple[str, ...], list[Any]] = {}
-    loads = 0
-    for one in gemm.requests:
-        loads += one.kind == "load"
-        if loads > in_step:
-            break
-        words = {at for offset in one.offsets for at in range(offset, offset + one.size, 4)}
-        sectors = str(len({word // 32 for word in words})) if one.space == "global" else ""
-        key = (f"{one.kind} {one.array}", str(len(one.lanes)), str(len(words)), sectors)
-        alike.setdefault(key, []).append(one)
-    rows = [(key[0], str(len(found)), *key[1:]) for key, found in alike.items()]
-    head = (
-        f"{layer}, one step of one warp", "requests", "lanes\nin each", "different\nwords",
-        "sectors",
-    )  # fmt: skip
-    return tables.text(head, rows)
-
-
 def counted_multiplications(layer: str, tile: int) -> int:
     """Return the multiplications of gemm_tiled for one image, padding included, as counted.
 
@@ -170,61 +122,9 @@ def step_lines(layer: str = "layer 2", tile: int = TILE) -> str:
     )
 
 
-def memory_table(batch: int = WHOLE) -> str:
-    """Return the bytes of the input and of the unrolled matrices of a batch."""
-    head = (f"{batch:,} images", "x, GB", "matrices, GB", "matrices\nover x")
-    rows = []
-    for layer in LAYERS:
-        shape = conv2d.shape_of(layer, batch)
-        given, stored = 4 * np.prod(shape.x_shape), SPEC.scratch(shape)
-        rows.append((layer, f"{given / 1e9:.2f}", f"{stored / 1e9:.2f}", f"{stored / given:.1f}"))
-    return tables.text(head, rows)
-
-
 def matrix_gigabytes(layer: str, batch: int = WHOLE) -> float:
     """Return the gigabytes of the unrolled matrices of a batch."""
     return SPEC.scratch(conv2d.shape_of(layer, batch)) / 1e9
-
-
-def broken(old: str, new: str) -> str:
-    """Return what the simulator and the check say of gemm_tiled with a change.
-
-    old, new: text of its source. The layer is small, and no tile divides any of its sizes. Raises
-    ValueError if the source does not contain `old`.
-    """
-    shape = ConvShape(B=2, C=2, M=20, H=9, W=13, K=3)
-    return said_of_change(SPEC, GEMM, (old, new), shape, seed=11)
-
-
-def said_of_change(
-    spec: conv2d.Conv2d,
-    kernel: str,
-    change: tuple[str, str],
-    shape: ConvShape,
-    seed: int,
-    tell: Callable[[Finding], str] = str,
-) -> str:
-    """Return the first finding in a layer whose last kernel is changed, and the check of y.
-
-    change: text of the kernel's source, and what replaces it. tell: a finding in words. Raises
-    ValueError if the source does not contain the text.
-    """
-    rng = np.random.default_rng(seed)
-    x, filter = (
-        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
-    )
-    source = kernels.source(kernel)
-    if change[0] not in source:
-        raise ValueError(f"{kernel} has no {change[0]!r} to replace: it has changed since")
-    changed = {kernel: (kernel, source.replace(*change, 1))}
-    y, (*_, found) = conv2d.simulate(spec, x, filter, entry=simulator.check, instead=changed)
-    lines = [tell(found[0]) if found else "no finding"]
-    try:
-        lines.append(str(conv2d.check(y, x, filter, name="broken")))
-    except checking.CheckError as error:
-        diagnosis = error.diagnosis.text if error.diagnosis else ""
-        lines += [str(error).splitlines()[0], re.split(" ?[.:(]", diagnosis)[0] + "."]
-    return "\n".join(lines)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -252,9 +152,10 @@ def unroll_figure(rows: int = 3, columns: int = 4, K: int = 2, output: int = 4) 
     often = np.bincount(matrix.ravel())
     plotting.style(axes[0], f"Image, {rows} x {columns}")
     plotting.style(
-        axes[1], f"Unrolled matrix, {K * K} x {matrix.shape[1]}: a cell stands in it 1 to "
+        axes[1],
+        f"Unrolled matrix, {K * K} x {matrix.shape[1]}: a cell stands in it 1 to "
         f"{often.max()} times",
-    )  # fmt: skip
+    )
     cells = [f"({p}, {q})" for p in range(K) for q in range(K)]
     axes[1].set(yticks=np.arange(K * K) + 0.5, yticklabels=cells, ylabel="filter cell (p, q)")
     axes[1].set(xticks=np.arange(matrix.shape[1]) + 0.5, xticklabels=range(matrix.shape[1]))
@@ -318,37 +219,8 @@ def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> 
     ax.legend(handles=handles, loc="upper left", frameon=False)
     share = useful_share(layer, tile)
     plotting.style(
-        ax, f"{layer}, tiles of {tile}: {share:.0%} of the multiplications are needed "
+        ax,
+        f"{layer}, tiles of {tile}: {share:.0%} of the multiplications are needed "
         f"({columns} of {-(-one.out_h * one.out_w // tile)} columns of tiles are drawn)",
-    )  # fmt: skip
-    return figure
-
-
-def padding_figure() -> Figure:
-    """Draw the share of the multiplications that are needed, by layer and tile."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
-    for number, tile in enumerate(TILES):
-        percent = [100 * useful_share(layer, tile) for layer in LAYERS]
-        bars = ax.barh(
-            np.arange(len(LAYERS)) + 0.4 * number, percent, 0.36, label=f"tiles of {tile}",
-            **styles.pair_look(number),
-        )  # fmt: skip
-        ax.bar_label(bars, fmt="%.0f %%", padding=4)
-    labels = []
-    for layer in LAYERS:
-        one = conv2d.shape_of(layer, 1)
-        sizes = f"{one.M} x {one.terms} times {one.terms} x {one.out_h * one.out_w:,}"
-        labels.append(f"{layer}: {sizes}")
-    ax.set(yticks=np.arange(len(LAYERS)) + 0.2, yticklabels=labels, xlim=(0, 100))
-    ax.set_xlabel("needed multiplications (% of all that the tiles make)")
-    ax.invert_yaxis()
-    ax.tick_params(axis="y", length=0)
-    ax.legend(loc="lower right", frameon=False)
-    lost = 100 * (1 - useful_share("layer 1", 32))
-    plotting.style(
-        ax, f"Layer 1 has {conv2d.LAYERS['layer 1'].M} output maps: "
-        f"tiles of 32 throw {lost:.0f} % of their multiplications away",
-    )  # fmt: skip
+    )
     return figure

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, plotting, tables
-from helpers.bench import timing
-from helpers.experiments import layer_bounds
+from helpers.bench import plan_bounds, timing
 from helpers.experiments.im2col_gemm import (
     GEMM,
     IM2COL,
@@ -149,11 +148,7 @@ def times_of(record: Record) -> dict[tuple[str, str, int, int | None], Row]:
 @cache
 def bounds_of(kernel: str, layer: str, batch: int = WHOLE) -> Bounds:
     """Return the simulator's bounds of a kernel on a batch, for an H200 with cold caches."""
-    counted = {}
-    for images in (1, 2):
-        inputs = conv2d.inputs(layer, images)
-        _, counted[images] = conv2d.simulate(kernel, *inputs, checks=False)
-    return layer_bounds.of_batch(conv2d.conv2d_named(kernel), layer, counted, batch)
+    return plan_bounds.of_layer(conv2d.conv2d_named(kernel), conv2d.shape_of(layer, batch))
 
 
 def with_launches_us(record: Record, layer: str, images: int) -> float:
@@ -260,8 +255,9 @@ def steps_figure(record: Record) -> Figure:
     ax.legend(loc="lower right", frameon=False)
     more = steps(second) - steps(first)
     plotting.style(
-        ax, f"One image a launch: {more} more steps take "
+        ax,
+        f"One image a launch: {more} more steps take "
         f"{gpu_alone_us(record, second, 1) - gpu_alone_us(record, first, 1):.0f} µs more",
-    )  # fmt: skip
+    )
     plotting.caption(ax, record)
     return figure

@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from helpers import device, tables
+from helpers import tables
 from helpers.bench import results, sources
 from helpers.experiments import layer_counters, ncu
 from helpers.launch import Plan
@@ -100,22 +98,10 @@ def launches() -> Iterator[CountedLaunch]:
 
 def launch_all(images: int = BATCH) -> None:
     """Launch all of `launches()` once on the GPU; ncu runs this in a process of its own."""
-    device.select()
-    import pycuda.driver as cuda
-
-    rng = np.random.default_rng(9)
     for layer in LAYERS:
-        shape = conv2d.shape_of(layer, images)
-        x, filter = (
-            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
-        )
-        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
-        y_there, x_there, filter_there = map(int, there)
-        for launch in (launch for launch in launches() if launch.layer == layer):
-            launch.compile(images).launch(y_there, x_there, filter_there)
-            cuda.Context.synchronize()
-        for array in there:
-            array.free()
+        of_layer = (launch for launch in launches() if launch.layer == layer)
+        runs = (launch.compile(images) for launch in of_layer)
+        layer_counters.launch_on_random(conv2d.shape_of(layer, images), runs)
 
 
 def measure() -> list[dict[str, Any]]:

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from helpers import device, tables
+from helpers import tables
 from helpers.bench import timing
-from helpers.experiments import ncu
+from helpers.experiments import layer_counters, ncu
 from helpers.limits import CONSTANT_BYTES, ConvShape
 from helpers.problems import conv2d
 
@@ -135,22 +133,10 @@ COUNTED = (
 
 def launch_counted() -> None:
     """Launch all of COUNTED once on the GPU; ncu runs this in a process of its own."""
-    device.select()
-    import pycuda.driver as cuda
-
-    rng = np.random.default_rng(9)  # no counter depends on the values
     for kernel, blocks, layer in COUNTED:
         shape = conv2d.shape_of(layer, COUNTED_BATCH)
-        x, filter = (
-            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
-        )
-        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
-        y_there, x_there, filter_there = map(int, there)
         run = _compiled(shape, kernel, shared=shared_bytes(blocks) if blocks else 0)
-        run.launch(y_there, x_there, filter_there)
-        cuda.Context.synchronize()
-        for array in there:
-            array.free()
+        layer_counters.launch_on_random(shape, [run])
 
 
 def count() -> Iterator[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ The exit status is 0, or 2 if ``ncu`` cannot be used.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from helpers import device
 from helpers.bench import results
 from helpers.experiments import ncu
+from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
 RECORD = "112_counters"
@@ -62,22 +63,30 @@ METRICS |= {
 
 def launch_all() -> None:
     """Launch all of LAUNCHES once on the GPU; ncu runs this in a process of its own."""
+    for name in dict.fromkeys(name for _, name in LAUNCHES):
+        shape = conv2d.shape_of(name, BATCH)
+        kernels = (kernel for kernel, of in LAUNCHES if of == name)
+        launch_on_random(shape, (conv2d.compile(kernel, shape) for kernel in kernels))
+
+
+def launch_on_random(shape: ConvShape, runs: Iterable[conv2d.Compiled]) -> None:
+    """Launch compiled kernels on random cells of a layer, and wait for each one.
+
+    No counter depends on the values.
+    """
     device.select()
     import pycuda.driver as cuda
 
     rng = np.random.default_rng(13)
-    for name in dict.fromkeys(name for _, name in LAUNCHES):
-        shape = conv2d.shape_of(name, BATCH)
-        x, filter = (
-            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
-        )
-        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
-        for kernel in (kernel for kernel, of in LAUNCHES if of == name):
-            y_there, x_there, filter_there = map(int, there)
-            conv2d.compile(kernel, shape).launch(y_there, x_there, filter_there)
-            cuda.Context.synchronize()
-        for array in there:
-            array.free()
+    sizes = shape.x_shape, shape.filter_shape
+    x, filter = (rng.random(size, dtype=np.float32) for size in sizes)
+    there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
+    y_there, x_there, filter_there = map(int, there)
+    for run in runs:
+        run.launch(y_there, x_there, filter_there)
+        cuda.Context.synchronize()
+    for array in there:
+        array.free()
 
 
 def measure() -> list[dict[str, Any]]:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-UNITS, SPLIT, HALVES = "FP32 units", "tensor cores, as accurate as FP32", "halves"
+# Split halves are as accurate as FP32 for the cells of lab 305's range.
+UNITS, SPLIT, HALVES = "FP32 units", "split halves (largest cell 1/8 to 65,504)", "halves"
 YOURS = "yours"
 BEST_FORM = "conv2d_register_tiled, best form"
 HALF_FORM = ", halves"

@@ -27,7 +27,6 @@ LAYERS = ("layer 1", "layer 2")
 FEW, MANY = 100, 10_000
 BATCHES = (FEW, MANY)
 OP_TIME, LAYER_TIME = "op time", "layer time"
-ONE_CORE, SWAPPED = "C++, one core", "C++, one core, loops swapped"
 
 Row = Mapping[str, Any]
 
@@ -130,10 +129,6 @@ class LayerTimes:
         work = limits.conv2d(conv2d.shape_of(layer, batch))
         return limits.floor(work, self.record.device)
 
-    def over_floor(self, layer: str, batch: int) -> float:
-        """Return the op time as a multiple of the floor."""
-        return self.ms(layer, batch, OP_TIME) / 1e3 / self.floor(layer, batch).seconds
-
     def speedup(self, layer: str, batch: int, series: str) -> float:
         """Return how many times as fast as `series` the kernel is."""
         return self.ms(layer, batch, series) / self.ms(layer, batch, OP_TIME)
@@ -206,26 +201,6 @@ def tiles_figure(tile: int) -> Figure:
         plotting.style(
             ax, f"{layer}: {tiles * tiles} tiles, {without:.0%} of the threads have no output"
         )
-    return figure
-
-
-def cpu_figure(times: LayerTimes) -> Figure:
-    """Draw the kernel and four CPU programs on the smallest batch."""
-    import matplotlib.pyplot as plt
-
-    batch = FEW
-    figure, axes = plt.subplots(2, 1, figsize=(9, 6.4), layout="constrained")
-    for ax, layer in zip(axes, LAYERS, strict=True):
-        rows = [row for name, row in times.rows(layer, batch).items() if _is_cpu(name)]
-        rows.insert(0, {**times.rows(layer, batch)[OP_TIME], "series": KERNEL})
-        title = (
-            f"{layer}, {batch} images: {KERNEL} is {times.speedup(layer, batch, SWAPPED):.0f} x "
-            f"as fast as one core with its loops swapped, "
-            f"{times.speedup(layer, batch, times.all_cores):.1f} x as fast as "
-            f"{times.all_cores.partition(' (')[0].removeprefix('C++, ')}"
-        )
-        plotting.times(ax, rows, emphasize=KERNEL, title=title)
-    plotting.caption(axes[1], times.record)
     return figure
 
 

@@ -28,10 +28,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, plotting, tables
-from helpers.bench import timing
+from helpers import checking, plotting, simulator, tables
+from helpers.bench import plan_bounds, timing
 from helpers.bench.results import Record
-from helpers.experiments import layer_bounds, traffic
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d, datasets, resizing
@@ -64,7 +63,7 @@ class EntryError(AssertionError):
     """A refused entry. The message says what is wrong, and on which shape."""
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython shows in place of a traceback."""
+        """Return the lines that IPython shows in place of a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -164,18 +163,11 @@ def _type_of(parameter: str) -> tuple[bool, list[str]]:
 
 def run(
     kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = ""
-) -> traffic.Counters:
-    """Check one launch of an entry on random cells in the simulator; return its counters.
+) -> tuple[Profile, ...]:
+    """Check an entry on random cells in the simulator; return the profiles of its launches.
 
     hint: the last line of the message. Raises EntryError for a finding and for a wrong output.
     """
-    return traffic.counters_of(_profiles(kernel, shape, rng, hint), shape)
-
-
-def _profiles(
-    kernel: Any, shape: ConvShape, rng: np.random.Generator, hint: str = ""
-) -> tuple[Profile, ...]:
-    """Return the profiles of an entry's launches; else as `run`."""
     x, filter = (
         rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
     )
@@ -220,9 +212,12 @@ def bounds(kernel: Any, seed: int | None = None) -> dict[str, Bounds]:
     few = [1, *rng.choice(SMALL_BATCHES, 1).tolist()]
     found = {}
     for which in LAYERS:
-        seen = {n: _profiles(kernel, conv2d.shape_of(which, n), rng) for n in few}
+        seen = {n: run(kernel, conv2d.shape_of(which, n), rng) for n in few}
         _require_proportion(kernel.name, which, seen)
-        found[which] = layer_bounds.of_batch(spec_of(kernel), which, seen, BATCH)
+        small, large = (one.counts for _, (one,) in sorted(seen.items()))
+        assert small is not None and large is not None, "a launch without findings has counts"
+        (wanted,) = spec_of(kernel).plan(conv2d.shape_of(which, BATCH))
+        found[which] = simulator.bounds.bounds(small.at(large, wanted.grid), "H200")
     return found
 
 
@@ -246,15 +241,8 @@ def _require_proportion(name: str, which: str, seen: Mapping[int, Any]) -> None:
 @functools.cache
 def bound_of(name: str, which: str) -> float:
     """Return the bound (ms) of a kernel of conv2d.CONV2D on BATCH images of a layer."""
-    seen = {}
-    for images in (1, 2):
-        shape = conv2d.shape_of(which, images)
-        rng = np.random.default_rng(conv2d.SEED)
-        sizes = shape.x_shape, shape.filter_shape
-        x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in sizes)
-        _, seen[images] = conv2d.simulate(name, x, filter, checks=False)
-    spec = conv2d.conv2d_named(name)
-    return 1e-3 * layer_bounds.of_batch(spec, which, seen, BATCH).microseconds
+    spec, shape = conv2d.conv2d_named(name), conv2d.shape_of(which, BATCH)
+    return 1e-3 * plan_bounds.of_layer(spec, shape).microseconds
 
 
 @functools.cache

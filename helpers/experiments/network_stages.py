@@ -21,10 +21,9 @@ import numpy as np
 from helpers import kernels, limits, plotting, simulator, tables
 from helpers.bench import lenet_times, results
 from helpers.bench.pytorch import COMPILED
-from helpers.experiments import network_benchmark
 from helpers.plotting import styles
 from helpers.problems import conv2d, data_files, datasets
-from helpers.problems.lenet import network_plan, pooled, trained_weights
+from helpers.problems.lenet import network, network_plan, pooled, trained_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,10 +33,9 @@ if TYPE_CHECKING:
     from helpers.problems.lenet.trained_weights import Weights
 
 NAME = lenet_times.RECORD
-BATCHES = network_benchmark.BATCHES
+BATCHES = network.ACCURACY_SIZES
 LARGE = BATCHES[-1]
 APART, FUSED, TENSOR, WARPGROUPS = "apart", "fused", "tensor cores", "warpgroups"
-SECTOR_KB = 32e-3
 BAR, BAR_COLOUR = 0.62, styles.COLOURS[5]
 
 Row = dict[str, Any]
@@ -79,7 +77,7 @@ def record(gpu: Device, lab: str, forms: Forms) -> Record:
 
 def benchmark() -> Record:
     """Return the recorded benchmark of the whole network beside PyTorch."""
-    return results.load(results.MEASURED / f"{network_benchmark.NAME}.json")
+    return results.load(results.MEASURED / f"{lenet_times.BENCHMARK}.json")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -92,9 +90,10 @@ def ms(rows: Iterable[Row], series: str, **which: Any) -> float:
     Raises ValueError for none, and for several.
     """
     found = [
-        row for row in rows
+        row
+        for row in rows
         if row["series"] == series and all(row.get(key) == value for key, value in which.items())
-    ]  # fmt: skip
+    ]
     if len(found) != 1:
         told = ", ".join(f"{key} = {value!r}" for key, value in which.items())
         raise ValueError(f"{len(found)} rows of {series!r} have {told}; give entries of one")
@@ -104,9 +103,10 @@ def ms(rows: Iterable[Row], series: str, **which: Any) -> float:
 def wholes(rows: Iterable[Row], batch: int = LARGE) -> dict[str, float]:
     """Return the time (ms) of the whole network on the device, by form."""
     return {
-        row["form"]: row["median_ms"] for row in rows
+        row["form"]: row["median_ms"]
+        for row in rows
         if row["series"] == "whole" and row["batch"] == batch
-    }  # fmt: skip
+    }
 
 
 def stages(rows: Iterable[Row], form: str, batch: int = LARGE) -> dict[str, float]:
@@ -135,9 +135,10 @@ def host_bounds(rows: Sequence[Row]) -> str:
             copy = ms(rows, "copy", parts=1, **which)
             once, chunks = (ms(rows, "host", parts=parts, **which) for parts in lenet_times.PARTS)
             size = next(
-                row["megabytes"] for row in rows
+                row["megabytes"]
+                for row in rows
                 if row["series"] == "host" and (row["batch"], row["input"]) == (batch, kind)
-            )  # fmt: skip
+            )
             slower = "the copy" if copy > computed else "the device"
             ratio = max(copy, computed) / min(copy, computed)
             numbers = (f"{value:.3f}" for value in (copy, computed, once, chunks))
@@ -159,12 +160,13 @@ def pytorch_table(data: Record) -> str:
 
 
 def _device_ms(rows: Iterable[Row], name: str, way: str, batch: int) -> float | None:
-    """The fastest layout's time; None if PyTorch was not tried in this way."""
+    """Return the fastest layout's time; None if PyTorch was not tried in this way."""
     times = (
-        row["median_ms"] for row in rows
+        row["median_ms"]
+        for row in rows
         if (row["series"], row.get("way"), row.get("clock"), row.get("batch"))
         == (name, way, "device", batch)
-    )  # fmt: skip
+    )
     return min(times, default=None)
 
 
@@ -176,7 +178,7 @@ def slowest_ratio(data: Record, batch: int | None = None) -> float:
     return min(
         row["ratio"]
         for row in data.rows()
-        if row["series"] == network_benchmark.RATIO and batch in (None, row["batch"])
+        if row["series"] == lenet_times.RATIO and batch in (None, row["batch"])
     )
 
 
@@ -213,7 +215,7 @@ def _stage_bars(
     notes: Mapping[str, str],
     ends: Mapping[tuple[str, str], tuple[float, float]],
 ) -> tuple[Figure, Any]:
-    """A panel for each form, a bar for each of its stages, all on one axis from zero on.
+    """Return a panel for each form, a bar for each of its stages, all on one axis from zero on.
 
     notes: words for each form; ends: of the interval of a (form, stage), where it was measured.
     """
@@ -320,7 +322,7 @@ def batches_figure(data: Record) -> Figure:
         colour = "#4a4a4a" if "PyTorch" in label else styles.COLOURS[number]
         ax.plot(BATCHES, speeds, look, color=colour, label=label, markersize=7)
     # torch.compile was tried for one batch only, and has no line here.
-    tried = (r for r in rows if r["series"] == network_benchmark.RATIO and r["way"] != COMPILED)
+    tried = (r for r in rows if r["series"] == lenet_times.RATIO and r["way"] != COMPILED)
     least = min(row["ratio"] for row in tried)
     title = f"Without torch.compile, PyTorch takes at least {least:.1f} times as long as warpgroups"
     plotting.style(ax, title)

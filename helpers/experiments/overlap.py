@@ -97,7 +97,7 @@ def _time_layer(layer: str, shape: ConvShape, pinned: Sequence[np.ndarray]) -> I
 
 
 def _configurations(layer: str, memory: str) -> list[tuple[Issue, int, int]]:
-    """The issue orders to time, with the images of a piece and the number of buffers."""
+    """Return the issue orders to time, with the images of a piece and the number of buffers."""
     plain = (streams.one_after_another, BATCH, 1)
     if memory == "pageable":
         return [plain]

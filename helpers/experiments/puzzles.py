@@ -36,7 +36,7 @@ _WORDS = {
 
 
 def all_puzzles() -> tuple[Puzzle, ...]:
-    """The twelve, in their order."""
+    """Return the twelve, in their order."""
     found = exercises.of_lab(labs.number(LAB))
     return tuple(one for one in found if isinstance(one, Puzzle))
 
@@ -202,7 +202,7 @@ def _capital(text: str) -> str:
 
 
 def table() -> str:
-    """The latest verdict of each puzzle in this session, and the points."""
+    """Return the latest verdict of each puzzle in this session, and the points."""
     rows = []
     for one in all_puzzles():
         verdict = one.latest
@@ -213,7 +213,7 @@ def table() -> str:
 
 
 def result() -> str:
-    """How many puzzles are solved, and the points of all."""
+    """Return how many puzzles are solved, and the points of all."""
     every = all_puzzles()
     verdicts = [one.latest for one in every]
     solved = sum(verdict is not None and verdict.passed for verdict in verdicts)

@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from helpers import device, limits, plotting, tables
+from helpers import limits, plotting, tables
 from helpers.bench import results
 from helpers.bench.counts import NOT_YET, Counts
 from helpers.bench.sources import Changes, changed
@@ -56,26 +54,14 @@ CONSTANT_COUNTERS = "112_constant_filter"
 
 def launch_constant() -> None:
     """Launch conv2d_register on LAYERS, as it is and with its filter in constant memory."""
-    device.select()
-    import pycuda.driver as cuda
-
-    rng = np.random.default_rng(13)  # no counter depends on the values
+    spec = conv2d.conv2d_named(PATCH)
     for layer in LAYERS:
         shape = conv2d.shape_of(layer, BATCH)
-        x, filter = (
-            rng.random(size, dtype=np.float32) for size in (shape.x_shape, shape.filter_shape)
-        )
-        there = [cuda.mem_alloc(4 * shape.outputs), cuda.to_device(x), cuda.to_device(filter)]
-        y_there, x_there, filter_there = map(int, there)
-        spec = conv2d.conv2d_named(PATCH)
-        for run in (
+        runs = (
             conv2d.compile(spec, shape),
             conv2d.compile(replace(spec, filter_in="constant"), shape, constant_plan(shape)),
-        ):
-            run.launch(y_there, x_there, filter_there)
-            cuda.Context.synchronize()
-        for array in there:
-            array.free()
+        )
+        layer_counters.launch_on_random(shape, runs)
 
 
 def count_constant() -> Iterator[Mapping[str, Any]]:

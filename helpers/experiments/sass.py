@@ -1,9 +1,7 @@
 """The machine code (SASS) of a kernel: instructions by kind, registers and spills.
 
-`of("conv2d_basic")` compiles a kernel to a cubin with nvcc, disassembles it with cuobjdump and
-counts. It needs both tools of the CUDA toolkit but no GPU. `missing()` says which tool is missing;
-`of` then raises NotAvailableError. `assembled("conv2d_basic")` does so with the compilers that the
-simulator uses, for compute capability 9.0: it needs no toolkit.
+`assembled("conv2d_basic")` compiles a kernel for compute capability 9.0 with the compilers that the
+simulator uses, disassembles and counts. It needs neither a GPU nor the CUDA toolkit.
 
 The numbers count instructions in the code, not executions: an instruction in a loop counts once,
 however often it runs. To compare kernels, take the ratio of two kinds in the same loops, such as
@@ -14,13 +12,9 @@ from __future__ import annotations
 
 import difflib
 import re
-import shutil
-import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers import kernels, tables
@@ -29,12 +23,8 @@ from helpers.simulator.listing import Instruction, sections
 
 if TYPE_CHECKING:
     from helpers.bench.problem import Problem
-    from helpers.device import Device
 
-TOOLS = ("nvcc", "cuobjdump")
-ARCH = "sm_90"
 INSTRUCTION_BYTES = 16  # since compute capability 7.0
-_TIME_LIMIT_S = 120
 
 # Kinds of instructions by the first word of their opcode: LDG of LDG.E.CONSTANT.
 KINDS = {
@@ -52,17 +42,9 @@ KINDS = {
 }
 READ_ONLY = "CONSTANT"  # the suffix of LDG.E.CONSTANT, a global load by the read-only path
 
-_REGISTERS = re.compile(r"Used (\d+) registers")
-_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
-_SHARED = re.compile(r"(\d+) bytes smem")
-
 
 class NotAvailableError(RuntimeError):
-    """A tool of the CUDA toolkit is not on the PATH."""
-
-
-class CompileError(RuntimeError):
-    """nvcc or cuobjdump failed; the message is the output of the tool."""
+    """A compiler is not installed."""
 
 
 @dataclass(frozen=True)
@@ -130,15 +112,6 @@ class Code:
         """The number of instructions of each opcode, the most frequent first."""
         return dict(Counter(i.opcode for i in self.instructions).most_common())
 
-    def loads_per_output(self, taps: int) -> float:
-        """Return the global loads that a thread executes for an output of `taps` multiply-adds.
-
-        This assumes that loads and multiply-adds run equally often: all loads feed multiply-adds
-        and stand in the same loops. The result is nan without multiply-adds.
-        """
-        fused = self.count("multiply-adds")
-        return taps * self.count("global loads") / fused if fused else float("nan")
-
     def excerpt(self, opcode: str, lines: int = 6, after: int = 0) -> str:
         """Return some instructions as text; "" if no opcode starts with `opcode`.
 
@@ -169,61 +142,13 @@ class Code:
         )
 
 
-def missing() -> str:
-    """Return why SASS is not available here; "" if both tools are on the PATH.
-
-    An example: "not available: cuobjdump is not on the PATH".
-    """
-    absent = [tool for tool in TOOLS if shutil.which(tool) is None]
-    are = "is" if len(absent) == 1 else "are"
-    return f"not available: {' and '.join(absent)} {are} not on the PATH" if absent else ""
-
-
-def arch_of(device: Device) -> str:
-    """Return nvcc's name of a device's architecture: "sm_90" for compute capability 9.0."""
-    return "sm_{}{}".format(*device.compute_capability)
-
-
-def of(
-    name: str, options: Sequence[str] = (), *, arch: str = ARCH, source: str | None = None
-) -> Code:
-    """Return the machine code of a kernel.
-
-    name: of kernels/, or of the CUDA text `source`. options: for nvcc (-D...). arch: such as
-    "sm_90"; arch_of(device) gives that of a device. Raises NotAvailableError without the tools,
-    CompileError with nvcc's message, kernels.UnknownKernelError, and ValueError if `source` has no
-    kernel `name`.
-    """
-    text = kernels.source(name) if source is None else source
-    if absent := missing():
-        raise NotAvailableError(
-            f"{absent}; both come with the CUDA toolkit (usually in /usr/local/cuda/bin)"
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        file, cubin = Path(folder) / f"{name}.cu", Path(folder) / "kernel.cubin"
-        file.write_text(text, encoding="utf-8")
-        report = _run(
-            "nvcc",
-            f"-arch={arch}",
-            "-cubin",
-            "-Xptxas",
-            "-v",
-            *options,
-            "-o",
-            str(cubin),
-            str(file),
-        )
-        listing = _run("cuobjdump", "-sass", str(cubin))
-    return parse(listing, report, name, arch)
-
-
 def assembled(name: str, options: Sequence[str] = (), *, source: str | None = None) -> Code:
     """Return the machine code of a kernel for compute capability 9.0, without the CUDA toolkit.
 
-    It is made by the compilers that the simulator uses: NVIDIA's, from PyPI. name, options, source:
-    as for `of`. Raises NotAvailableError if ptxas or nvdisasm is not installed,
-    simulator.CompileFailed with the compiler's message, kernels.UnknownKernelError, and ValueError
-    if `source` has no kernel `name`.
+    It is made by the compilers that the simulator uses: NVIDIA's, from PyPI. name: of kernels/, or
+    of the CUDA text `source`. options: for nvcc (-D...). Raises NotAvailableError if ptxas or
+    nvdisasm is not installed, simulator.CompileFailed with the compiler's message,
+    kernels.UnknownKernelError, and ValueError if `source` has no kernel `name`.
     """
     from helpers.simulator import assembly, compiler
 
@@ -236,46 +161,14 @@ def assembled(name: str, options: Sequence[str] = (), *, source: str | None = No
             "nvidia-cuda-nvdisasm; install them with pip"
         )
     mangled = next((k.mangled for k in compiled.kernels if name in (k.name, k.mangled)), name)
-    instructions = _instructions(listing, mangled)
+    code = instructions(listing, mangled)
     needs = assembly.resources(compiled)[mangled]
     spilled = needs.spill_store_bytes + needs.spill_load_bytes
     arch = f"sm_{compiled.architecture}"
-    return Code(name, arch, instructions, needs.registers, spilled, needs.shared_bytes)
+    return Code(name, arch, code, needs.registers, spilled, needs.shared_bytes)
 
 
-def _run(*command: str) -> str:
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT_S
-        )
-    except subprocess.TimeoutExpired:
-        raise CompileError(f"{command[0]} did not end within {_TIME_LIMIT_S} s") from None
-    output = f"{done.stdout}\n{done.stderr}"
-    if done.returncode != 0:
-        raise CompileError(f"{command[0]} failed:\n{output.strip()}")
-    return output
-
-
-def parse(listing: str, report: str, name: str, arch: str = ARCH) -> Code:
-    """Return the Code of kernel `name` from the texts of `cuobjdump -sass` and of ptxas -v.
-
-    Raises ValueError for a listing without such a kernel, and a report without its registers.
-    """
-    real = _instructions(listing, name)
-    about = re.search(
-        rf"Compiling entry function '{re.escape(name)}'(.*?)(?=Compiling entry function|\Z)",
-        report,
-        re.DOTALL,
-    )
-    registers = _REGISTERS.search(about[1]) if about else None
-    if about is None or registers is None:
-        raise ValueError(f"ptxas did not report the registers of {name!r}: {report.strip()!r}")
-    spills, shared = _SPILLS.search(about[1]), _SHARED.search(about[1])
-    spilled = sum(map(int, spills.groups())) if spills else 0
-    return Code(name, arch, real, int(registers[1]), spilled, int(shared[1]) if shared else 0)
-
-
-def _instructions(listing: str, name: str) -> tuple[Instruction, ...]:
+def instructions(listing: str, name: str) -> tuple[Instruction, ...]:
     """Return the instructions of kernel `name` in a listing, without the padding behind them."""
     found = sections(listing)
     if name not in found:
@@ -284,11 +177,10 @@ def _instructions(listing: str, name: str) -> tuple[Instruction, ...]:
             f'no kernel {name!r} in the compiled code, which has: '
             f'{there}. Is it declared extern "C"?'
         )
-    instructions = found[name].with_offsets()
     # A jump to itself and padding follow the last instruction.
     return tuple(
         i
-        for i in instructions
+        for i in found[name].with_offsets()
         if i.opcode != "NOP" and not (i.opcode == "BRA" and i.operands.split()[-1] == hex(i.offset))
     )
 
@@ -315,10 +207,7 @@ def table(codes: Mapping[str, Code], opcodes: Sequence[str] = ()) -> str:
     opcodes: first words, as "LDG"; by default all of which the codes have different numbers. An
     instruction counts once, however often it is executed. loops: jumps backwards.
     """
-    counts = {
-        name: Counter(i.root for i in code.instructions)
-        for name, code in codes.items()
-    }
+    counts = {name: Counter(i.root for i in code.instructions) for name, code in codes.items()}
     there = sorted({opcode for count in counts.values() for opcode in count})
     columns = list(opcodes) or [
         opcode for opcode in there if len({count[opcode] for count in counts.values()}) > 1
@@ -364,7 +253,7 @@ def orders(problem: Problem, *kernels: Any, **letters: str) -> str:
 
 
 def _codes(problem: Problem, kernels: Sequence[Any]) -> dict[str, Code | None]:
-    """The machine code of kernels by their titles; None for one that has not passed yet."""
+    """Return the machine code of kernels by their titles; None for one that has not passed yet."""
     codes: dict[str, Code | None] = {}
     for kernel in map(problem.kernel, kernels):
         codes[kernel.title] = None

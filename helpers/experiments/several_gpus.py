@@ -196,7 +196,7 @@ def _classes_check(
 def _on_counts(
     group: cards.Cards, counts: Sequence[int], job: Job, budget_s: float
 ) -> Iterator[Row]:
-    """The rows of a job on so many cards, each timed in turns with one card."""
+    """Yield the rows of a job on so many cards, each timed in turns with one card."""
     for way in job.ways:
         piece = RESIDENT_PIECE if way == "resident" else job.piece
         how: dict[str, Any] = {"piece": piece, "resident": way == "resident"}
@@ -226,7 +226,7 @@ def _on_counts(
 def _pageable(
     group: cards.Cards, counts: Sequence[int], job: Job, want: np.ndarray, budget_s: float
 ) -> Iterator[Row]:
-    """The rows of a job whose host memory is not page-locked."""
+    """Yield the rows of a job whose host memory is not page-locked."""
     for count in counts:
         how: dict[str, Any] = {"piece": job.piece, "pinned": False}
         weights = _first(count, len(group))
@@ -273,7 +273,7 @@ def _timed(batch: cards.Batch, verdict: checking.Verdict, budget_s: float) -> ti
 def _row(
     way: str, job: Job, count: int, pinned: bool, batch: cards.Batch, timed: timing.Timing
 ) -> Row:
-    """A row of a batch that has been timed; its results are of the last run."""
+    """Return a row of a batch that has been timed; its results are of the last run."""
     made = batch.result()
     return {
         "series": way,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import launch, plotting, simulator, tables
-from helpers.bench import layers
+from helpers import plotting, tables
+from helpers.bench import layers, plan_bounds
 from helpers.bench.counts import NOT_YET, Count
 from helpers.experiments import loop_code
+from helpers.launch import Plan
 from helpers.plotting import styles
-from helpers.simulator import bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -172,7 +172,6 @@ _RESOURCES = {
     "tensor_tf32": UNITS,
     "fp32": UNITS,
 }
-_IMAGES = (2, 4)  # of the launches that are counted; more images are a straight line
 
 
 @functools.cache
@@ -181,21 +180,18 @@ def floors(layer: layers.Layer, kernel: Kernel) -> Mapping[str, float]:
 
     The launch is counted in the simulator; the rates are the best that were measured.
     """
-    small, large = (_counts(layer, kernel, images) for images in _IMAGES)
-    grid = kernel.spec.fitted(layer.shape).grid(layer.shape)
-    found = bounds.bounds(small.at(large, grid, (*_IMAGES, layer.shape.B)))
+
+    def plan(images: int) -> Plan:
+        shape = dataclasses.replace(layer.shape, B=images)
+        return dataclasses.replace(layer, shape=shape).plan(kernel)
+
+    last = plan(1)[-1].name
+    found = plan_bounds.bounds_of(plan, layer.shape.B, plan_bounds.IMAGES, parts=(last,))
     least = dict.fromkeys(MARKS, 0.0)
     for share in found.shares:
         if (name := _RESOURCES.get(share.resource)) is not None:
             least[name] = max(least[name], share.microseconds / 1e3)
     return least
-
-
-def _counts(layer: layers.Layer, kernel: Kernel, images: int) -> bounds.Counts:
-    one = dataclasses.replace(layer, shape=dataclasses.replace(layer.shape, B=images))
-    counts = launch.simulate(one.plan(kernel), one.arrays(), simulator.profile)[-1].counts
-    assert counts is not None, "a kernel that has passed its check has counts"
-    return counts
 
 
 def floor_table(times: Times) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,10 +37,18 @@ NEAR = 1.05  # a time that is near enough to the best
 Lanes = Callable[[int, int, int], float]  # of an output map's rows and columns, and a width
 
 
+def number(model: Callable[..., float], *given: Any) -> float:
+    """Return what a student's function returns, NaN where it fails or returns no number."""
+    try:
+        return float(model(*given))
+    except Exception:  # the check says what is wrong with it
+        return math.nan
+
+
 def lanes_per_output(lanes: Lanes, layer: str, width: int) -> float:
     """Return the lanes that tiles of `width` take for each output of a layer."""
     shape = conv2d.shape_of(layer, 1)
-    return lanes(shape.out_h, shape.out_w, width) / (shape.out_h * shape.out_w)
+    return number(lanes, shape.out_h, shape.out_w, width) / (shape.out_h * shape.out_w)
 
 
 def lanes_table(lanes: Lanes) -> str:
@@ -62,7 +70,7 @@ def choices_table(cost: Callable[..., float], lanes: Lanes, times: Mapping[str, 
         shape, ms = conv2d.shape_of(layer, 1), by_width(timed)
         fastest = min(ms, key=ms.__getitem__)
         chosen = {
-            "fewest lanes": min(ms, key=lambda w: lanes(shape.out_h, shape.out_w, w)),
+            "fewest lanes": min(ms, key=lambda w: number(lanes, shape.out_h, shape.out_w, w)),
             "least cost": chosen_width(cost, layer),
             "fastest": fastest,
         }
@@ -75,7 +83,7 @@ def choices_table(cost: Callable[..., float], lanes: Lanes, times: Mapping[str, 
 def chosen_width(cost: Callable[..., float], layer: str) -> int:
     """Return the width of least cost on a layer."""
     shape, seen = conv2d.shape_of(layer, 1), cost_model.counted()
-    return min(WIDTHS, key=lambda width: cost(shape, width, seen[layer, width]))
+    return min(WIDTHS, key=lambda width: number(cost, shape, width, seen[layer, width]))
 
 
 def by_width(times: Times) -> dict[int, float]:
@@ -195,7 +203,7 @@ def searches_table() -> str:
 
 
 def _small_images() -> tuple[Record, dict[tuple[str, str, int], float]]:
-    """The record of the layers of small images, and its ms by kernel, layer and images."""
+    """Return the record of the layers of small images, and its ms by kernel, layer and images."""
     record = results.load(results.MEASURED / "benchmark_tensor.json")
     return record, {
         (row["series"], row["layer"], row["batch"]): row["median_ms"]

@@ -172,7 +172,7 @@ def shares_figure(times: Mapping[int, Times], copy: Time) -> Figure:
 
 
 def _name(one: Time) -> str:
-    """The name beside the bars: of a student's kernel what is known of it."""
+    """Return the name beside the bars: of a student's kernel what is known of it."""
     words = one.kernel.label.removesuffix(", unrolled")
     if one.ms is not None:
         return words

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import bench, checking, device, kernels, launch, plotting, reference, simulator, tables
-from helpers.bench import cudnn
+from helpers.bench import contenders, cudnn
 from helpers.bench.counts import NOT_YET
-from helpers.experiments import fastest_layer, tensor_benchmark
+from helpers.experiments import fastest_layer
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -31,7 +31,7 @@ BATCHES = (100, 1_000, 10_000)
 LARGE = BATCHES[-1]
 PAIRS, WGMMA = "conv2d_mma_pairs", "conv2d_wgmma"
 ANY_SHAPE = "conv2d_implicit_wgmma"
-COPY = tensor_benchmark.COPY[False]
+COPY = contenders.COPY[False]
 
 # --------------------------------------------------------------------------------------------------
 # Where the pieces of a matrix lie
@@ -192,7 +192,7 @@ def useful() -> float:
 
 def ms(kernel: str) -> float:
     """Return the benchmark's time (ms) of a kernel with FP32 accuracy, layer 2, 10,000 images."""
-    return fastest_layer.fastest("layer 2")[kernel, tensor_benchmark.SPLIT]
+    return fastest_layer.fastest("layer 2")[kernel, contenders.SPLIT]
 
 
 def rates_table() -> str:
@@ -212,9 +212,9 @@ def rates_table() -> str:
 
 # Of the benchmark's layer 2: name -> (series, way), each with a look that is readable in grey.
 _SHOWN = {
-    "FP32 units": (fastest_layer.PORTABLE, tensor_benchmark.UNITS, "s--"),
-    "split halves, mma": (PAIRS, tensor_benchmark.SPLIT, "^-"),
-    "split halves, wgmma": (WGMMA, tensor_benchmark.SPLIT, "o-"),
+    "FP32 units": (fastest_layer.PORTABLE, contenders.UNITS, "s--"),
+    "split halves, mma": (PAIRS, contenders.SPLIT, "^-"),
+    "split halves, wgmma": (WGMMA, contenders.SPLIT, "o-"),
     "cuDNN, FP32": (cudnn.NAMES["FP32"], "", "x:"),
     "cuDNN, TF32": (cudnn.NAMES["TF32"], "", "D:"),
     "cuDNN, FP16": (cudnn.NAMES["FP16"], "", "v:"),
@@ -254,7 +254,7 @@ def winners_table() -> str:
     included, and of the copy, over ours.
     """
     lines = []
-    exactly = tensor_benchmark.UNITS, tensor_benchmark.SPLIT
+    exactly = contenders.UNITS, contenders.SPLIT
     for layer in conv2d.LAYERS:
         for batch in BATCHES:
             found = fastest_layer.fastest(layer, batch)

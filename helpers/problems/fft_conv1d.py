@@ -138,22 +138,12 @@ class OverlapAdd:
         return (2 * transform_flops(self.size) + 6 * self.size) / (2 * self.segment(width))
 
     def shared_bytes(self, width: int) -> float:
-        """Bytes through shared memory per output.
+        """Return bytes through shared memory per output.
 
         Each pass, and the product, reads and writes all cells; the load writes, the store reads.
         """
         passes = 2 * math.ceil(self.log_size / self.stages) + 1
         return 8 * self.size * (2 * passes + 2) / (2 * self.segment(width))
-
-    def on_chip_bytes(self, width: int) -> float:
-        """`shared_bytes` and the bytes of the spectrum and the twiddles through the same cache.
-
-        A pass reads 2^stages - 1 twiddles for 2^stages cells.
-        """
-        passes, rest = divmod(self.log_size, self.stages)
-        groups = [self.stages] * passes + [rest] * (rest > 0)
-        factors = 2 * sum(1 - 2.0**-stages for stages in groups) + 1
-        return self.shared_bytes(width) + 8 * self.size * factors / (2 * self.segment(width))
 
     def prepared(self, filter: np.ndarray) -> np.ndarray:
         """Return the input of the filter's transform, complex64, (1, size).

@@ -122,6 +122,7 @@ def turns(
     *args,
     grid: Sequence[int],
     block: Sequence[int],
+    shared: int = 0,
     options: Sequence[str] = (),
     constants: Mapping[str, np.ndarray] | None = None,
     time_limit: float | None = None,
@@ -135,7 +136,7 @@ def turns(
     args = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
     report, kernel, *_ = _launch(
         source, name, args, ("instructions",), options, constants,
-        grid=grid, block=block, time_limit=time_limit, outputs=(), as_written=True,
+        grid=grid, block=block, shared=shared, time_limit=time_limit, outputs=(), as_written=True,
     )  # fmt: skip
     return instructions.backward_branches(kernel.counted, report.executed)
 
@@ -146,6 +147,7 @@ def execute(
     *args,
     grid: Sequence[int],
     block: Sequence[int],
+    shared: int = 0,
     options: Sequence[str] = (),
     constants: Mapping[str, np.ndarray] | None = None,
     sample_every: int = 1,
@@ -158,7 +160,8 @@ def execute(
     """
     _launch(
         source, name, args, ("bounds", "barriers"), options, constants,
-        grid=grid, block=block, sample_every=sample_every, time_limit=time_limit, outputs=(),
+        grid=grid, block=block, shared=shared, sample_every=sample_every,
+        time_limit=time_limit, outputs=(),
     )  # fmt: skip
 
 

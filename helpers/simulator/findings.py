@@ -11,7 +11,9 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+LONGEST_TEXT, MOST_SOURCE_LINES = 2_000, 50  # of a finding that comes from a file
 LINE = 100  # characters in a line of text; so many fit beside the file browser on a small screen
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 
@@ -66,6 +68,37 @@ class Finding:
 
     def to_dict(self) -> dict:
         return {**asdict(self), "source_lines": dict(self.source_lines)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Finding:
+        """Return the finding of `to_dict`'s values, or of their JSON, with long texts cut.
+
+        The values may come from anywhere: raises KeyError, TypeError and ValueError for others.
+        """
+        index, lines = data["index"], list(data["source_lines"].items())[:MOST_SOURCE_LINES]
+        known: dict[str, Any] = {
+            name: _text(data[name]) for name in ("kind", "message", "file", "severity", "cause")
+        }
+        for name in ("thread", "block"):
+            x, y, z = map(int, data[name])
+            known[name] = x, y, z
+        return cls(
+            **known,
+            line=int(data["line"]),
+            array=None if data["array"] is None else _text(data["array"]),
+            index=tuple(map(int, index)) if isinstance(index, list | tuple) else _number(index),
+            other_line=_number(data["other_line"]),
+            count=int(data["count"]),
+            source_lines={int(line): _text(text) for line, text in lines},
+        )
+
+
+def _text(value: Any) -> str:
+    return str(value)[:LONGEST_TEXT]
+
+
+def _number(value: Any) -> int | None:
+    return None if value is None else int(value)
 
 
 def fold(text: str, indent: int) -> str:

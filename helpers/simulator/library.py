@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import platform
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -25,8 +26,9 @@ from ctypes import (
 )
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from . import toolchain
+from . import prebuilt, toolchain
 
 MACHINE = Path(__file__).parent / "machine"
 
@@ -223,15 +225,44 @@ _given: list[Path] = []
 
 
 def build() -> Path:
-    """Return the machine's shared library: the one that `use` has named, else that in the cache,
-    which is built where it is not there.
+    """Return the machine's shared library: the one that `use` has named, else that of the wheel
+    (prebuilt.py), else that in the cache, which is built where it is not there.
 
     Raises toolchain.CompileFailed, CompilerMissingError, CacheError.
     """
-    if _given:
-        return _given[-1]
-    flags = (*_FLAGS, *toolchain.native_flags())
-    return toolchain.folder_library("halo_machine", MACHINE, flags, common="machine.h")
+    return _given[-1] if _given else _found_or_built()
+
+
+@cache
+def _found_or_built() -> Path:
+    found = prebuilt.find(toolchain.sources_key(MACHINE))
+    if found.path is not None:
+        return found.path
+    why = f"the installed {prebuilt.PACKAGE} is not used: {found.why_not}" if found.why_not else ""
+    try:
+        return _built(toolchain.native_flags(), remark=f" ({why})" if why else "")
+    except toolchain.CompilerMissingError as error:
+        if not why:
+            raise
+        raise toolchain.CompilerMissingError(
+            f"{error}\nOr install the wheel of this copy of the labs ({why})."
+        ) from None
+
+
+def build_for_others() -> Path:
+    """Return a library for other computers of this architecture: with the instructions of
+    prebuilt.FLAGS, and without the need of a C++ runtime library.
+
+    Raises what `build` raises.
+    """
+    flags = prebuilt.FLAGS.get(platform.machine(), ())
+    return _built(flags, link_flags=("-static-libstdc++", "-static-libgcc"))
+
+
+def _built(flags: tuple[str, ...], **more: Any) -> Path:
+    return toolchain.folder_library(
+        "halo_machine", MACHINE, (*_FLAGS, *flags), common="machine.h", **more
+    )
 
 
 def use(path: Path) -> None:

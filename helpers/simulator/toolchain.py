@@ -297,22 +297,38 @@ def shared_library(
     return target
 
 
-def folder_library(
-    library: str, folder: Path, flags: tuple[str, ...] = (), common: str = ""
-) -> Path:
-    """Compile all .cpp files of `folder` into one shared library, one file on each core at a time,
-    and returns its path in the cache.
-
-    The key is that of shared_library with the texts of all .cpp and .h files of the folder. The
-    cache keeps objects as well, so that a change in one .cpp file compiles only this file. common:
-    a header of the folder that most files include; g++ reads it once for all of them. Raises
-    CompileFailed, CompilerMissingError, CacheError.
-    """
-    texts = {
+def _sources(folder: Path) -> dict[str, str]:
+    return {
         path.name: path.read_text(encoding="utf-8")
         for path in sorted(folder.iterdir())
         if path.suffix in (".cpp", ".h")
     }
+
+
+def sources_key(folder: Path) -> str:
+    """Return the content_key of all .cpp and .h files of a folder, with their names."""
+    return content_key(*(part for row in _sources(folder).items() for part in row))
+
+
+def folder_library(
+    library: str,
+    folder: Path,
+    flags: tuple[str, ...] = (),
+    common: str = "",
+    *,
+    link_flags: tuple[str, ...] = (),
+    remark: str = "",
+) -> Path:
+    """Compile all .cpp files of `folder` into one shared library, one file on each core at a time,
+    and return its path in the cache.
+
+    The key is that of shared_library with the texts of all .cpp and .h files of the folder. The
+    cache keeps objects as well, so that a change in one .cpp file compiles only this file. common:
+    a header of the folder that most files include; g++ reads it once for all of them; remark: what
+    the notice says beside how many files are done. Raises CompileFailed, CompilerMissingError,
+    CacheError.
+    """
+    texts = _sources(folder)
     headers = [part for name, text in texts.items() if name.endswith(".h") for part in (name, text)]
     own = processor() if any(flag.endswith("=native") for flag in flags) else ""
     cache = cache_directory()
@@ -321,7 +337,8 @@ def folder_library(
         for name, text in texts.items()
         if name.endswith(".cpp")
     }
-    target = cache / f"{library}-{_build_key(*(path.name for path in objects.values()))}.so"
+    key = _build_key(*(path.name for path in objects.values()), *link_flags)
+    target = cache / f"{library}-{key}.so"
     if target.exists():
         return target
     with _only_builder(cache), scratch() as build:
@@ -337,15 +354,18 @@ def folder_library(
             run_compiler([*_OBJECT_FLAGS, *flags, *made], build)
             first = ["-include", common]
 
-        def compile_one(name: str, path: Path) -> None:
+        def compile_one(missing_one: tuple[str, Path]) -> None:
+            name, path = missing_one
             run_compiler([*_OBJECT_FLAGS, *flags, *first, "-c", name, "-o", path.name], build)
             os.replace(build / path.name, path)
 
-        what = f"Compiling {len(missing)} files of the simulator, once on this machine"
+        what = f"Compiling {len(missing)} files of the simulator, once here{remark}: about a minute"
         # An executor of concurrent.futures would refuse work of threads that outlive the script.
-        with notices.during(f"{what}: about a minute"), ThreadPool(os.cpu_count()) as pool:
-            pool.starmap(compile_one, missing.items())
-        run_compiler([*SHARED_FLAGS, *map(str, objects.values()), *flags, "-o", target.name], build)
+        with ThreadPool(os.cpu_count()) as pool:
+            for _ in notices.counted(what, pool.imap_unordered(compile_one, missing.items())):
+                pass
+        made = [*map(str, objects.values()), *flags, *link_flags, "-o", target.name]
+        run_compiler([*SHARED_FLAGS, *made], build)
         os.replace(build / target.name, target)
     return target
 

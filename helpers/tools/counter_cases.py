@@ -556,7 +556,7 @@ LAYERS = {
 
 
 def _conv2d() -> Iterable[Case]:
-    """Every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it supports."""
+    """Yield every row of `conv2d.CONV2D`, for each shape of `LAYERS` that it supports."""
     for spec in conv2d.CONV2D:
         for what, shape in LAYERS.items():
             try:

@@ -87,9 +87,20 @@ KNOWN: dict[str, dict[str, str]] = {
     "histogram_global, random": {"global_atomic_sectors": _TURNS},
 }
 
+VARYING = (
+    "NVRTC 13.0 does not always write the same PTX for this source: in one of eight runs a vector "
+    "of shared memory is loaded once more"
+)
+# Counters that the compiler changes from run to run: label -> counter -> by how much at most.
+_VARIES: dict[str, dict[str, int]] = {
+    "gemm_pipelined, 130 x 45 by 45 x 200": {"shared_load_wavefronts": 32},
+}
+
 
 def reason(launch: Case, counter: str, counted: int, read: Mapping[str, Any]) -> str | None:
     """Return the reason of a known difference; None if the numbers must be equal."""
+    if abs(read[counter] - counted) <= _VARIES.get(launch.label, {}).get(counter, -1):
+        return VARYING
     known = KNOWN.get(launch.label, {}).get(counter) or KNOWN.get(launch.kernel, {}).get(counter)
     if (
         known is None

@@ -20,7 +20,6 @@ FOLDER = kernels.FOLDER / "rates"
 TARGET_S = 1e-3  # of one launch
 MULTIPROCESSORS = 132
 BLOCKS, THREADS = 4 * MULTIPROCESSORS, 256  # 32 warps a multiprocessor
-WARPS = BLOCKS * THREADS // 32
 CHAINS = 8  # of rate_arithmetic and rate_shuffle
 
 
@@ -97,7 +96,7 @@ def sha256(kernel: str) -> str:
 
 
 def variants() -> tuple[Variant, ...]:
-    """All variants of all rates."""
+    """Return all variants of all rates."""
     return (
         *_dram(), *_caches(), *_shared(), *_constant(), *_shuffle(), *_atomics(), *_arithmetic(),
         *_tensor(), *_blocks(),
@@ -119,9 +118,10 @@ def _dram(vectors: int = 1 << 28, grids: Sequence[int] = (1024, 4096)) -> Iterat
     """vectors: of 4 floats, in each array; the threads of a grid divide them, with 4 a step."""
     for mode in ("READ", "WRITE", "COPY"):
         asks = {
-            "READ": {"dram_read": 16.0 * vectors}, "WRITE": {"dram_write": 16.0 * vectors},
+            "READ": {"dram_read": 16.0 * vectors},
+            "WRITE": {"dram_write": 16.0 * vectors},
             "COPY": {"dram": 32.0 * vectors},
-        }[mode]  # fmt: skip
+        }[mode]
         for blocks in grids:
             reads = mode == "READ"
             per_thread = 4.0 * vectors / (blocks * THREADS)

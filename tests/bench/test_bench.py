@@ -594,6 +594,31 @@ def test_the_ladder_of_products_passes_on_sizes_that_no_tile_divides():
     assert product.title == "150 x 70 by 70 x 140"
 
 
+HALVES = """%%kernel gemm_wgmma
+#include <cuda_fp16.h>
+__global__ void gemm_wgmma(half* Y, const half* A, const half* X, int rows, int cols, int inner)
+{
+    for (int i = threadIdx.x; i < 128 * 256; i += blockDim.x) {
+        const int row = blockIdx.y * 128 + i / 256, col = blockIdx.x * 256 + i % 256;
+        float sum = 0.0f;
+        if (row >= rows || col >= cols) continue;
+        for (int k = 0; k < inner; ++k)
+            sum += __half2float(A[row * inner + k]) * __half2float(X[k * cols + col]);
+        Y[row * cols + col] = __float2half(sum);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("sizes", [(256, 256, 128), (64, 64, 32)])
+def test_a_product_of_halves_is_checked_at_sizes_that_its_kernel_takes(sizes):
+    product = bench.gemm(*sizes, halves=True)
+    assert "the simulator cannot run" in product.check("gemm_wgmma").message
+    right = product.kernel(kernel_cells.parse(HALVES))
+    assert product.check(right)
+    assert not product.check(right.changed("k < inner", "k < inner - 1"))
+
+
 def test_a_library_is_compared_and_not_counted():
     product = bench.gemm(20, 20, 20)
     with pytest.raises(bench.KernelError, match="cuBLAS is a library without a source"):

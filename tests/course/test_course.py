@@ -32,7 +32,7 @@ from helpers.course import (
     similarity,
     submissions,
     writing,
-)  # fmt: skip
+)
 from helpers.course.__main__ import main as course
 from helpers.course.decisions import Decision
 from tests.course import invented

@@ -34,7 +34,7 @@ from helpers.course import (
     report,
     submissions,
     texts,
-)  # fmt: skip
+)
 from helpers.course.benches import Benches
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.simulator import library, toolchain, toolkit

@@ -17,8 +17,15 @@ ONE_WARP = ("one_mma", "one_ldmatrix", "two_products", "split_sum")
 ONE_BLOCK = ("small_product", "squares", "store_rows", "wgmma_taps", *ONE_WARP)
 ONCE = ("copy_bulk",)  # sets up mbarriers, which a block may do once: a loop of it is a finding
 SHARED = [one for one in ALL if one.name not in (*ONE_BLOCK, *ONCE)]
+WARP_A_BLOCK = ("split_product",)  # as many blocks as products, of one warp each
 # Without a barrier or a shuffle one thread can do what another one should.
-ALONE = [one for one in SHARED if "__sync" not in one.solution and "_sync(" not in one.solution]
+ALONE = [
+    one
+    for one in SHARED
+    if one.name not in WARP_A_BLOCK
+    and "__sync" not in one.solution
+    and "_sync(" not in one.solution
+]
 
 LAST_BLOCK = """
     if (blockIdx.x + 1 < gridDim.x || blockIdx.y + 1 < gridDim.y) return;
@@ -26,7 +33,8 @@ LAST_BLOCK = """
     for (unsigned k = 0; k < gridDim.z; ++k)
         for (unsigned j = 0; j < gridDim.y; ++j)
             for (unsigned i = 0; i < gridDim.x; ++i) {{
-                work({names}, make_uint3(i, j, k), make_uint3(threadIdx.x, threadIdx.y, 0));
+                work({names}, make_uint3(i, j, k),
+                     make_uint3(threadIdx.x, threadIdx.y, threadIdx.z));
                 __syncthreads();
             }}
 """
@@ -42,14 +50,16 @@ FIRST_WARP = """
 def rearranged(text: str, body: str, **words: object) -> str:
     """A solution whose kernel is a function of block and thread, called as `body` says."""
     head, source = text.split("\n", 1)
-    found = re.search(r'(?:extern "C" )?__global__ void (\w+)\(([^)]*)\)', source)
+    bounds = r"(?:__launch_bounds__\([^)]*\) )?"
+    found = re.search(rf'(?:extern "C" )?__global__ void {bounds}(\w+)\(([^)]*)\)', source)
     assert found is not None
     name, parameters = found[1], found[2]
     names = ", ".join(re.findall(r"(\w+)\s*(?:,|$)", parameters))
-    code = re.sub(r"\b(thread|block)Idx\b", r"\1", source[found.end() :])
+    end = source.index("\n}\n", found.end()) + 3
+    code = re.sub(r"\b(thread|block)Idx\b", r"\1", source[found.end() : end])
     work = f"__device__ void work({parameters}, uint3 block, uint3 thread){code}"
     kernel = f"__global__ void {name}({parameters})\n{{{body.format(names=names, **words)}}}\n"
-    return f"{head}\n{source[: found.start()]}{work}\n{kernel}"
+    return f"{head}\n{source[: found.start()]}{work}{source[end:]}\n{kernel}"
 
 
 @pytest.mark.parametrize("one", SHARED, ids=lambda one: one.name)

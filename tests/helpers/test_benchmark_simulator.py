@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from helpers import checking, simulator
-from helpers.tools import simulator_benchmark
-from helpers.tools.simulator_benchmark import NUMBA, SIMULATED, Simulated
+from helpers.tools.benchmarks import simulator_benchmark
+from helpers.tools.benchmarks.simulator_benchmark import NUMBA, SIMULATED, Simulated
 
 
 @pytest.mark.parametrize("name", SIMULATED)

@@ -18,8 +18,10 @@ from helpers.problems.conv1d import (
     PeriodicData,
     conv1d_named,
 )
-from helpers.tools import benchmarks, conv1d_benchmark, timer_benchmark
-from helpers.tools.conv1d_benchmark import CUPY, Conv1dBenchmark
+from helpers.tools.benchmarks import __main__ as benchmarks
+from helpers.tools.benchmarks import conv1d_benchmark, timer_benchmark
+from helpers.tools.benchmarks.conv1d_benchmark import CUPY, Conv1dBenchmark
+from tests import clock
 
 
 @pytest.fixture
@@ -183,14 +185,8 @@ def test_sizes_that_fit(capsys):
 # The run, with a clock that always says 2 ms
 
 
-def two_ms(launch, *, verdict, name, cache, budget_s):
-    timing._require_verdict(verdict, name)
-    launch(None)
-    return timing.Timing.of(name, [2.0] * 8, what="kernel", device="toy", cache=cache)
-
-
 def test_conv1d_checks_and_times_every_kernel(cuda, monkeypatch):
-    monkeypatch.setattr(timing, "time_gpu", two_ms)
+    clock.install(monkeypatch)
     monkeypatch.setattr(conv1d_benchmark, "_cupy", lambda: None)
     free = cuda.mem_get_info()[0]
     rows = Conv1dBenchmark((700, 5003), (3, 5), budget_s=0.0).measure()
@@ -211,7 +207,7 @@ def test_conv1d_times_no_wrong_kernel(cuda, monkeypatch):
 
     original = kernels.source
     monkeypatch.setattr(kernels, "source", shifted)
-    monkeypatch.setattr(timing, "time_gpu", two_ms)
+    clock.install(monkeypatch)
     with pytest.raises(checking.CheckError, match="conv1d_basic, n = 700"):
         Conv1dBenchmark((700,), (3,), budget_s=0.0).measure()
 

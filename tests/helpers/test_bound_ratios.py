@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from helpers import kernels, launch, simulator
-from helpers.experiments import bound_ratios
+from helpers.bench import plan_bounds
 from helpers.problems import conv2d
 from helpers.problems.conv1d import conv1d_named
 from helpers.problems.lenet import network_plan
+from helpers.tools import bound_ratios
 
 RECORD = bound_ratios.recorded()
 ROWS = RECORD["rows"]
@@ -36,7 +37,7 @@ def key(row) -> tuple:
 
 
 def test_the_record_is_of_the_times_that_are_here():
-    """Else: python -m helpers.experiments.bound_ratios --only RECORD"""
+    """Else: python -m helpers.tools.bound_ratios --only RECORD"""
     assert {key(row) for row in ROWS} == set(timed())
 
 
@@ -124,7 +125,8 @@ def test_a_few_images_stand_for_more(plan_of, sizes):
 
     def counted(size):
         plan = plan_of(size)
-        return [seen.counts for seen in launch.simulate(plan, bound_ratios._arrays(plan), profile)]
+        profiles = launch.simulate(plan, plan_bounds.random_arrays(plan), profile)
+        return [seen.counts for seen in profiles]
 
     profile = partial(simulator.profile, checks=False)
     small, large, third = map(counted, sizes)
@@ -136,8 +138,3 @@ def test_a_few_images_stand_for_more(plan_of, sizes):
         assert np.allclose(guess.executed, whole.executed.astype(float))
         for name, value in whole.asks.items():
             assert guess.asks[name] == pytest.approx(value, rel=1e-5, abs=1e-6), name
-
-
-def test_the_table_names_bound_and_measured():
-    text = bound_ratios.table(ROWS[:3])
-    assert "bound, us" in text and "measured, us" in text and len(text.splitlines()) == 5

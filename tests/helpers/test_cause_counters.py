@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +10,7 @@ from helpers.bench import results
 from helpers.experiments import cause_counters, fastest_layer, ncu
 from helpers.experiments.cause_counters import CHANNELS, FASTEST, METRICS
 from helpers.problems import conv2d
+from tests import records
 
 RECORDS = (FASTEST, CHANNELS)
 
@@ -76,11 +76,7 @@ def test_pieces_off_their_sectors_cost_l2_and_not_dram():
 
 def test_a_table_of_waits_shows_the_numbers_of_the_record():
     data = cause_counters.recorded(CHANNELS)
-    changed = tuple(
-        dataclasses.replace(one, parameters=one.parameters | {"stalled_barrier": 12.34})
-        for one in data.measurements
-    )
-    other = dataclasses.replace(data, measurements=changed)
+    other = records.with_values(data, {}, stalled_barrier=12.34)
     of = [("conv2d_basic", "layer 1"), ("conv2d_channels_tree", "layer 1")]
     lines = cause_counters.waits_table(other, of).splitlines()
     assert len(lines) == 4

@@ -50,6 +50,15 @@ def test_a_right_result_passes_and_says_so():
     )
 
 
+def test_the_error_of_a_verdict_is_over_the_largest_value():
+    want = np.array([1e-6, -4.0, 2.0])
+    near_zero = check(want + np.array([1e-6, 0.0, 0.0]), want, rtol=0.0, atol=1e-5)
+    assert near_zero.max_error == pytest.approx(2.5e-7)  # and not 1, the error over that value
+    largest = check(want + np.array([0.0, 0.02, -0.01]), want, rtol=0.0, atol=0.1)
+    assert largest.max_error == pytest.approx(0.005)
+    assert check([0.0, 0.25], [0.0, 0.0], rtol=0.0, atol=0.5).max_error == 0.25
+
+
 def test_nan_and_infinity_never_pass_and_are_counted():
     got = values(50)
     want = got.copy()
@@ -255,6 +264,8 @@ def test_near_misses_of_the_ends():
     assert kind(spoiled(want, [0, 500, 999]), want) != "halo"
     assert kind(spoiled(want, [1, 998]), want) == "scattered"  # the ends themselves are right
     assert kind(spoiled(want, np.r_[768:999]), want) == "scattered"  # the very last one is right
+    assert kind(spoiled(want[:16], np.s_[1:]), want[:16]) == "scattered"  # most of it is no halo
+    assert kind(spoiled(want[:16], np.s_[:15]), want[:16]) == "scattered"
     assert kind(spoiled(want, np.s_[:301]), want) == "scattered"  # too long for a halo, no tile
     assert kind(spoiled(want, [3, 900]), want) == "scattered"
 

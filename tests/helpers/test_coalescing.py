@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench
 from helpers.bench import results
 from helpers.experiments import coalescing
+from tests import records
 
 GOOD, BAD, WIDE = "conv2d_basic", "conv2d_uncoalesced", "conv2d_basic, 32 x 8"
 LAYERS, BATCHES = ("layer 1", "layer 2"), (100, 1_000, 10_000)
@@ -41,16 +40,8 @@ def seen() -> dict[str, bench.Counts]:
 
 def with_ratio(record: results.Record, label: str, ratio: float) -> results.Record:
     """The record with another ratio, and an interval of 1 % to both sides."""
-    changed = {"ratio": ratio, "low": 0.99 * ratio, "high": 1.01 * ratio}
-    return dataclasses.replace(
-        record,
-        measurements=tuple(
-            dataclasses.replace(m, parameters={**m.parameters, **changed})
-            if m.series == f"{label} over {GOOD}"
-            else m
-            for m in record.measurements
-        ),
-    )
+    where = {"series": f"{label} over {GOOD}"}
+    return records.with_values(record, where, ratio=ratio, low=0.99 * ratio, high=1.01 * ratio)
 
 
 @pytest.mark.parametrize(
@@ -65,11 +56,6 @@ def with_ratio(record: results.Record, label: str, ratio: float) -> results.Reco
 )
 def test_sectors_of_a_patch(patch, want):
     assert coalescing.sectors(*patch) == want
-
-
-def test_average_sectors_are_those_of_eight_places():
-    assert coalescing.average_sectors(16) == (2 + 7 * 3) / 8
-    assert coalescing.average_sectors(2) == (7 * 1 + 2) / 8
 
 
 def test_the_counters_are_the_derived_ones(seen):

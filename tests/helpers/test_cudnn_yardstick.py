@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from helpers import checking, device
-from helpers.bench import cudnn
+from helpers.bench import cudnn, results
 from helpers.limits import ConvShape
+from helpers.problems import conv2d
 
 SHAPE = ConvShape(B=3, C=2, M=4, H=6, W=7, K=3)
 
@@ -374,3 +375,14 @@ def test_the_yardstick_of_a_mode():
     ]
     assert cudnn.best(rows, "FP16")["median_ms"] == 1.0
     assert cudnn.best(rows, "TF32") is None
+
+
+def test_no_record_calls_a_layout_of_one_channel_what_pytorch_did_not_set():
+    """Rows from before `laid_out` name no kernels; their channels_last of one channel was NCHW."""
+    for path in sorted(results.MEASURED.glob("*.json")):
+        if "cuDNN" not in path.read_text(encoding="utf-8"):
+            continue
+        for row in results.load(path).rows():
+            layer = conv2d.LAYERS.get(row.get("layer"))
+            if layer and layer.C == 1 and row.get("layout") == "channels_last":
+                assert row.get("kernels"), (path.name, row["series"], row["layer"], row["batch"])

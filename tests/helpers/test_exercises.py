@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 
 from helpers import exercises, kernel_cells
-from helpers.bench import results
+from helpers.bench import cost, results
+from helpers.course import codec, wire
 from helpers.exercises import hints as hints_module
 from helpers.exercises import labs, loops_swapped, my_entry, outcome, puzzles, rung, verdict
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import ExerciseError
-from helpers.experiments import leaderboard, traffic
+from helpers.experiments import leaderboard
+from helpers.problems import conv2d
 from tests import exercises as answers
 
 pytestmark = pytest.mark.long
@@ -99,20 +101,31 @@ def test_cases_follow_the_seed_and_hold_no_result(one):
 # ---- apart: a kernel runs in one place, and is judged in another ----
 
 
-def test_outcomes_travel_as_a_file(tmp_path):
+def test_outcomes_travel_as_a_message():
     one = exercises.find("conv1d_edge")
     for answer in (answers.right(one)[0], *answers.wrong(one)[1:3]):
         text = answers.text_of(one, answer)
-        outcome.save(one.run(text, 5), tmp_path / "outcomes.npz")
-        there = one.verdict(outcome.load(tmp_path / "outcomes.npz"), 5)
+        cases = one.fitted(kernel_cells.parse(text), 5)
+        message = codec.answer(cases, one.run(text, 5))
+        notes, start = wire.content(message)
+        there = one.verdict(codec.outcomes(notes["outcomes"], cases, message, start), 5)
         assert there.to_dict() == one.judge(text, 5).to_dict()
         json.dumps(there.to_dict())
 
 
-def test_a_file_of_something_else_is_refused(tmp_path):
-    np.savez(tmp_path / "other.npz", outcomes=np.array([{"a": 1}], object))
-    with pytest.raises(ValueError, match="holds no outcomes"):
-        outcome.load(tmp_path / "other.npz")
+@pytest.mark.parametrize("one", [one for one in ALL if isinstance(one, Exercise)], ids=title)
+def test_cases_travel_as_a_message(one):
+    """The box launches what the notebook launches: the same kernel on the same arrays."""
+    cell = kernel_cells.parse(one.solution) if one.has_solution else kernel_cells.parse(one.stub)
+    cases = one.fitted(cell, 5)
+    text, arrived, how = codec.work(codec.job(cell.text, cases, {"each": True}))
+    assert (text, how) == (cell.text, {"each": True})
+    for case, there in zip(cases, arrived, strict=True):
+        assert repr(case.plan(cell)) == repr(there.plan(cell))
+        assert [a.source for a in case.plan(cell)] == [a.source for a in there.plan(cell)]
+        assert {n: a.tobytes() for n, a in case.arrays.items()} == {
+            n: a.tobytes() for n, a in there.arrays.items()
+        }
 
 
 def test_outcomes_that_lack_cases_do_not_pass():
@@ -276,22 +289,30 @@ def value_of(one: puzzles.Puzzle, case: Case) -> float:
 # ---- numbers that stand in modules ----
 
 
+def counted(name: str, layer: str) -> tuple[float, float]:
+    """Sectors per output and the estimated cost of a kernel, for one image of a layer."""
+    shape = conv2d.shape_of(layer, 1)
+    _, launches = conv2d.simulate(name, *conv2d.random_inputs(shape))
+    sectors = sum(one.global_load_sectors for one in launches)
+    cycles = sum(cost.cycles(one.lines, one.instructions) for one in launches)
+    return sectors / shape.outputs, 32 * cycles / (shape.outputs * shape.terms)
+
+
 def test_the_budgets_of_the_competitions_are_those_of_the_labs_kernels():
     for layer in ("layer 1", "layer 2"):
-        tiled, maps = (
-            traffic.counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps")
+        (sectors, _), (_, cycles) = (
+            counted(name, layer) for name in ("conv2d_tiled", "conv2d_tiled_maps")
         )
-        assert rung.SECTORS[layer] == pytest.approx(tiled.load_sectors, abs=0.001)
-        assert my_entry.COST[layer] == pytest.approx(maps.cost, abs=0.001)
+        assert rung.SECTORS[layer] == pytest.approx(sectors, abs=0.001)
+        assert my_entry.COST[layer] == pytest.approx(cycles, abs=0.001)
 
 
 def test_the_estimate_orders_the_board_as_the_record_of_times_does():
     rows = results.load(results.MEASURED / "501_leaderboard.json").rows()
     for layer in leaderboard.LAYERS:
         ms = {row["series"]: row["median_ms"] for row in rows if row["layer"] == layer}
-        assert sorted(ms, key=ms.get) == sorted(
-            ms, key=lambda name, layer=layer: traffic.counted(name, layer).cost
-        )
+        costs = {name: counted(name, layer)[1] for name in ms}
+        assert sorted(ms, key=ms.get) == sorted(ms, key=costs.get)
 
 
 def test_the_counters_of_the_sweep_are_those_of_the_simulator():

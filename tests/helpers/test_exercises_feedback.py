@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from helpers import exercises
+from helpers import exercises, kernel_cells
+from helpers.course import codec, wire
 from helpers.exercises import outcome
 from helpers.exercises.exercise import Exercise
 from tests import exercises as answers
@@ -58,11 +59,13 @@ def test_a_printf_that_costs_the_points_is_named():
     assert found.status == "budget" and "calls printf" in words(found), found
 
 
-def test_what_was_printed_travels_as_a_file(tmp_path):
+def test_what_was_printed_travels_as_a_message():
     text = edited(EDGE, (STORE, f'if (i == 0) printf("first %d\\n", n); {STORE}'))
     outcomes = EDGE.run(text, 5)
-    outcome.save(outcomes, tmp_path / "outcomes.npz")
-    there = EDGE.verdict(outcome.load(tmp_path / "outcomes.npz"), 5)
+    cases = EDGE.fitted(kernel_cells.parse(text), 5)
+    message = codec.answer(cases, outcomes)
+    notes, start = wire.content(message)
+    there = EDGE.verdict(codec.outcomes(notes["outcomes"], cases, message, start), 5)
     assert there.printed and there.to_dict() == EDGE.judge(text, 5).to_dict()
 
 

@@ -55,6 +55,7 @@ def test_a_kernel_for_small_sizes_alone_does_not_pass(one):
         **dict.fromkeys(  # a few blocks, whatever n is
             ("turned_tiles", "copy_async", "copy_bulk", "copy_in_flight"), "if (n > 32767) return;"
         ),
+        "conv2d_windows": "if (B * OUTPUT_MAPS * OUT_H * OUT_W > 32767) return;",  # few blocks
         "conv2d_patch": "if (4 * (H - 6) * (W - 6) > 32767) return;",  # eight outputs a thread
         "conv2d_register_2d": "if ((HEIGHT - 6) * (WIDTH - 6) > 32767) return;",  # eight a thread
         "conv2d_tensor": "if (gridDim.z * OUTPUT_MAPS * OUTPUTS > 32767u) return;",  # 256 threads

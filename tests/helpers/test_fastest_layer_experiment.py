@@ -8,9 +8,8 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench, limits, reference
-from helpers.bench import results
+from helpers.bench import plan_bounds, results
 from helpers.bench.times import Time, Times
-from helpers.experiments import bound_ratios
 from helpers.experiments import fastest_layer as fast
 from helpers.problems import conv2d, tensor_product
 
@@ -110,9 +109,10 @@ def test_long_sums_err_more_than_short_ones():
 def test_the_fp32_units_have_the_fastest_form_of_their_kernel_on_record():
     for layer in fast.LAYERS:
         of_layer = [
-            row for row in fast.benchmark().rows()
+            row
+            for row in fast.benchmark().rows()
             if (row["series"], row["layer"], row["batch"]) == (fast.PORTABLE, layer, fast.LARGE)
-        ]  # fmt: skip
+        ]
         best = min(of_layer, key=lambda row: row["median_ms"])
         spec = fast.units(layer)
         assert (spec.resident, spec.weights_shared) == (best["resident"], best["weights_shared"])
@@ -201,7 +201,7 @@ def test_reports_stand_beside_ours():
 
 
 def test_the_bound_of_a_kernel_is_below_its_time_and_drawn(monkeypatch):
-    monkeypatch.setattr(bound_ratios, "PERSISTENT_IMAGES", (2, 4))
+    monkeypatch.setattr(plan_bounds, "PERSISTENT_IMAGES", (2, 4))
     found = fast.bounds("layer 2", fast.HALVES)
     monkeypatch.setattr(fast, "bounds", lambda *_: found)
     (low, high) = fast.resources_figure(dict.fromkeys(fast.LAYERS, BOTH)).axes

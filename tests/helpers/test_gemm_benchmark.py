@@ -4,26 +4,23 @@ import numpy as np
 import pytest
 
 from helpers import checking, device
-from helpers.bench import results, timing
+from helpers.bench import results
 from helpers.problems import gemm
-from helpers.tools import gemm_benchmark
+from helpers.tools.benchmarks import gemm_benchmark
+from tests import clock
 
 SIZES = (5, 12, 8)
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    def two_ms(launch, *, verdict, name, budget_s):
-        timing._require_verdict(verdict, name)
-        return timing.Timing.of(name, [2.0] * 8, what="kernel", device="toy", cache="cold")
-
-    monkeypatch.setattr(timing, "time_gpu", two_ms)
+def no_clock(monkeypatch):
+    clock.install(monkeypatch)
     monkeypatch.setattr(gemm_benchmark, "SIZES", (SIZES,))
     monkeypatch.setattr(gemm, "GEMM", gemm.GEMM[:2])
     device.select()
 
 
-def test_every_kernel_is_checked_and_timed(clock):
+def test_every_kernel_is_checked_and_timed(no_clock):
     rows = [results._measurement(row).row() for row in gemm_benchmark.measure()]
     assert [row["series"] for row in rows] == ["gemm_basic", "gemm_tiled"]
     assert {(row["rows"], row["cols"], row["inner"]) for row in rows} == {SIZES}
@@ -32,7 +29,7 @@ def test_every_kernel_is_checked_and_timed(clock):
     assert "5 x 8 by 12" in gemm_benchmark.table(rows)
 
 
-def test_a_wrong_product_is_not_timed(clock, monkeypatch):
+def test_a_wrong_product_is_not_timed(no_clock, monkeypatch):
     monkeypatch.setattr(gemm, "reference", lambda A, X: np.zeros((len(A), X.shape[1])))
     with pytest.raises(checking.CheckError):
         list(gemm_benchmark.measure())

@@ -12,6 +12,7 @@ from helpers import device
 from helpers.bench import results
 from helpers.experiments import half_counters
 from helpers.experiments.ncu import NcuError
+from tests import records
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +40,14 @@ def test_issue_slots_account_for_the_time_of_the_pairs(record, layer):
 
 def test_the_ratio_follows_instructions_and_slots(record):
     """Twice the instructions in half of the slots take four times as long."""
-    changed = []
-    for one in record.measurements:
-        if one.series == half_counters.PAIRS:
-            counted = one.parameters
-            counted = counted | {"instructions": 2 * counted["instructions"]}
-            counted |= {"issue_slots_busy": counted["issue_slots_busy"] / 2}
-            one = dataclasses.replace(one, parameters=counted)
-        changed.append(one)
-    other = dataclasses.replace(record, measurements=tuple(changed))
+
+    def change(one):
+        counted = dict(one.parameters)
+        counted["instructions"] *= 2
+        counted["issue_slots_busy"] /= 2
+        return dataclasses.replace(one, parameters=counted)
+
+    other = records.edited(record, change, series=half_counters.PAIRS)
     for layer in half_counters.LAYERS:
         four_times = 4 * half_counters.expected_ratio(record, layer)
         assert half_counters.expected_ratio(other, layer) == pytest.approx(four_times)

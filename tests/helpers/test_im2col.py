@@ -9,11 +9,12 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import limits, reference
-from helpers.bench import results, timing
+from helpers.bench import results
 from helpers.checking import CheckError
 from helpers.experiments import im2col_gemm, im2col_times
 from helpers.experiments.im2col_times import GPU_ALONE, WITH_LAUNCHES
 from helpers.problems import conv2d
+from tests import clock, records
 
 SHAPE = limits.ConvShape(B=4, C=2, M=5, H=9, W=13, K=3)
 
@@ -21,27 +22,6 @@ SHAPE = limits.ConvShape(B=4, C=2, M=5, H=9, W=13, K=3)
 @pytest.fixture(scope="module")
 def record() -> results.Record:
     return results.load(results.MEASURED / "200_deeper.json")
-
-
-def changed(record: results.Record, series: str, layer: str, change) -> results.Record:
-    """The record with the parameters and the timing that `change` returns for some rows."""
-    return dataclasses.replace(
-        record,
-        measurements=tuple(
-            change(one) if (one.series, one.parameters["layer"]) == (series, layer) else one
-            for one in record.measurements
-        ),
-    )
-
-
-def longer(factor: float):
-    """A change that multiplies the times of a measurement."""
-
-    def change(one):
-        times = {key: getattr(one.timing, key) * factor for key in ("low", "median", "high")}
-        return dataclasses.replace(one, timing=dataclasses.replace(one.timing, **times))
-
-    return change
 
 
 def arrays(shape: limits.ConvShape = SHAPE) -> tuple[np.ndarray, np.ndarray]:
@@ -74,15 +54,6 @@ def test_counted_multiplications_are_those_of_whole_tiles(layer, tile):
     assert share == pytest.approx(im2col_gemm.useful_share(layer, tile))
 
 
-def test_a_change_that_the_kernel_does_not_contain_is_refused():
-    with pytest.raises(ValueError, match="it has changed since"):
-        im2col_gemm.broken("no such line", "")
-
-
-def test_a_change_without_effect_passes():
-    assert "PASS" in im2col_gemm.broken("// Store.", "// Store it.")
-
-
 @pytest.mark.parametrize("images", [1, 2, 4])
 def test_pairs_of_launches_make_every_image(images):
     with conv2d.Problem(SHAPE, *arrays()) as problem:
@@ -101,35 +72,6 @@ def test_a_pair_for_too_few_images_is_found():
         pairs.free()
 
 
-@pytest.fixture
-def no_clock(monkeypatch, record):
-    """Run the launches that would be timed, on few small images, with a time from the record."""
-    timed = record.measurements[0].timing
-    launched = []
-
-    def time_gpu(launch, *, verdict, name, cache="cold", **_):
-        assert verdict
-        launched.append(name)
-        launch(None)
-        return dataclasses.replace(timed, name=name, cache=cache)
-
-    def time_end_to_end(call, *, verdict, name, **_):
-        launched.append(name)
-        call()
-        return dataclasses.replace(timed, name=name, cache=None)
-
-    def compare(one, other, *, verdicts, names, **_):
-        one(None)
-        other(None)
-        assert all(verdicts)
-        return timing.Comparison(2.0, 1.9, 2.1, timed, timed)
-
-    monkeypatch.setattr(timing, "time_gpu", time_gpu)
-    monkeypatch.setattr(timing, "time_end_to_end", time_end_to_end)
-    monkeypatch.setattr(timing, "compare", compare)
-    return launched
-
-
 def keys(rows) -> set[tuple]:
     return {
         (row["series"], row["layer"], row.get("batch"), row.get("images"), row.get("tile"))
@@ -137,7 +79,7 @@ def keys(rows) -> set[tuple]:
     }
 
 
-def test_a_measurement_has_the_rows_of_the_record(record, no_clock, monkeypatch):
+def test_a_measurement_has_the_rows_of_the_record(record, monkeypatch):
     small = dataclasses.replace(SHAPE, B=1)
     monkeypatch.setattr(
         conv2d, "shape_of", lambda layer, batch: dataclasses.replace(small, B=batch)
@@ -147,6 +89,7 @@ def test_a_measurement_has_the_rows_of_the_record(record, no_clock, monkeypatch)
     )
     for name, value in {"CUT": 2, "PER_LAUNCH": (1, 2)}.items():
         monkeypatch.setattr(im2col_times, name, value)
+    launched = clock.install(monkeypatch)
     made = keys(im2col_times.measure())
     per_launch = {1: 1, 1_000: 2}
     wanted = {
@@ -155,7 +98,7 @@ def test_a_measurement_has_the_rows_of_the_record(record, no_clock, monkeypatch)
         if images in per_launch
     }
     assert made == wanted
-    assert no_clock
+    assert launched
 
 
 def test_the_step_is_the_slope_between_two_layers(record):
@@ -171,23 +114,13 @@ def _is(one, series: str, layer: str, images: int) -> bool:
 
 
 def test_titles_follow_the_record(record):
-    slow = changed(record, GPU_ALONE, "layer E2", longer(3))
+    slow = records.slower(record, 3, series=GPU_ALONE, layer="layer E2")
     titles = [
         im2col_times.steps_figure(one).axes[0].get_title(loc="left") for one in (record, slow)
     ]
     assert titles[0] != titles[1]
-    slower = changed(record, WITH_LAUNCHES, "layer E1", longer(3))
+    slower = records.slower(record, 3, series=WITH_LAUNCHES, layer="layer E1")
     assert im2col_times.one_over_many(slower, "layer E1") == pytest.approx(
         im2col_times.one_over_many(record, "layer E1")
     )
     plt.close("all")
-
-
-def test_no_bar_stands_on_a_logarithmic_axis(record):
-    for figure in (im2col_gemm.padding_figure(),):
-        for ax in figure.axes:
-            assert ax.get_xscale() == "linear"
-            assert ax.get_xlim()[0] == 0
-    plt.close("all")
-
-

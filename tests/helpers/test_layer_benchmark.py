@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from helpers import checking, device, kernels, launch
-from helpers.bench import results, timing
-from helpers.experiments import layer_benchmark
-from helpers.experiments.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
+from helpers.bench import results
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import network, network_plan, pipeline, pooled, trained_weights
-from helpers.tools import benchmarks
+from helpers.tools.benchmarks import __main__ as benchmarks
+from helpers.tools.benchmarks import layer_benchmark
+from helpers.tools.benchmarks.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
+from tests import clock
 
 COMMITTED = results.MEASURED / f"{layer_benchmark.NAME}.json"
 SMALL = "layer E2"
@@ -23,18 +24,12 @@ SEVERAL = ("conv2d_basic", "conv2d_tiled_maps", "im2col_gemm", "conv2d_channels_
 
 @pytest.fixture
 def cuda(monkeypatch):
-    monkeypatch.setattr(timing, "time_gpu", two_ms)
+    clock.install(monkeypatch)
     monkeypatch.delenv(trained_weights.WEIGHTS_VARIABLE, raising=False)
     device.select()
     import pycuda.driver
 
     return pycuda.driver
-
-
-def two_ms(launch, *, verdict, name, budget_s):
-    timing._require_verdict(verdict, name)
-    launch(None)
-    return timing.Timing.of(name, [2.0] * 8, what="kernel", device="toy", cache="cold")
 
 
 def only(monkeypatch, *names):

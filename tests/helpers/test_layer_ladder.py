@@ -1,6 +1,7 @@
 """The ladder of lab 500: all kernels of the layer, their shares of a floor, and counters."""
 
 import dataclasses
+import re
 
 import matplotlib.pyplot as plt
 import nbformat
@@ -12,6 +13,7 @@ from helpers.bench import results
 from helpers.exercises.stored import exercises_of
 from helpers.experiments import layer_ladder as ladder
 from helpers.kernel_cells import parse
+from tests import records
 
 LAYERS = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
 TAKEN = {name: ladder.rungs(layer) for name, layer in LAYERS.items()}
@@ -26,22 +28,7 @@ def recorded():
 
 def rows_changed(times, change):
     """The times of a record whose median times went through `change(series, ms)`."""
-    record = times.record
-    new = []
-    for one in record.measurements:
-        ms = change(one.series, one.timing.median)
-        factor = ms / one.timing.median
-        samples = tuple(factor * sample for sample in one.timing.samples)
-        new.append(
-            dataclasses.replace(
-                one,
-                timing=dataclasses.replace(
-                    one.timing, samples=samples, median=ms,
-                    low=factor * one.timing.low, high=factor * one.timing.high,
-                ),
-            )
-        )  # fmt: skip
-    other = dataclasses.replace(record, measurements=tuple(new))
+    other = records.slower(times.record, change)
     return bench.Times.read(other, times.problem, [one.kernel for one in times])
 
 
@@ -58,6 +45,15 @@ def test_each_rung_was_made_from_another_one():
     assert all(before in {"", *ladder.BUILDS_ON} for before, _ in ladder.BUILDS_ON.values())
     lines = ladder.tree(["conv2d_uncoalesced", "conv2d_constant", "conv2d_tiled_maps"]).split("\n")
     assert [line.index("conv2d") for line in lines] == [0, 4, 8]  # basic and tiled are left out
+
+
+def test_a_rung_names_the_lab_of_its_kernel():
+    """As kernels/README.md has it; a kernel's forms and the product of two kernels are its own."""
+    page = (results.ROOT / "kernels/README.md").read_text(encoding="utf-8")
+    labs = dict(re.findall(r"^\| `(\w+)\.cu` .*\[(\d{3})[^|]*\|$", page, re.MULTILINE))
+    for name, (_, lab) in ladder.BUILDS_ON.items():
+        kernel = name.partition(",")[0].replace("im2col_gemm", "im2col_basic")
+        assert lab == labs[kernel], name
 
 
 def test_the_fourier_kernel_is_right_as_a_rung():
@@ -133,8 +129,9 @@ def test_a_readers_rung_is_launched_as_its_options_say():
     none = dataclasses.replace(rung, options=("-DMAPS=0",))
     assert ladder.entered(LAYERS["layer 2"], none).is_missing
     assert [one.label for one in ladder.of_maps(LAYERS["layer 1"], rung, (1, 2))] == [
-        "yours: my_rung, 1 maps", "yours: my_rung, 2 maps"
-    ]  # fmt: skip
+        "yours: my_rung, 1 maps",
+        "yours: my_rung, 2 maps",
+    ]
 
 
 def test_floors_of_a_reader_are_right_within_two_percent():

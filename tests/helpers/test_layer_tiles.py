@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from matplotlib import pyplot as plt
 
@@ -11,6 +9,7 @@ from helpers import bench, kernels
 from helpers.bench import results, sources
 from helpers.experiments import layer_caches, layer_tiles
 from helpers.limits import ConvShape
+from tests import records
 
 RAGGED = ConvShape(2, 3, 5, 21, 30, 4)
 
@@ -23,22 +22,6 @@ def times() -> results.Record:
 @pytest.fixture(scope="module")
 def counted() -> results.Record:
     return layer_caches.recorded()
-
-
-def with_row(record: results.Record, where: dict, **changes) -> results.Record:
-    """The record with other parameters in the measurements that have those of `where`."""
-
-    def fits(one) -> bool:
-        return all(one.parameters.get(key) == value for key, value in where.items())
-
-    assert any(map(fits, record.measurements))
-    return dataclasses.replace(
-        record,
-        measurements=tuple(
-            dataclasses.replace(one, parameters={**one.parameters, **changes}) if fits(one) else one
-            for one in record.measurements
-        ),
-    )
 
 
 @pytest.mark.parametrize("variant", layer_caches.VARIANTS)
@@ -91,7 +74,7 @@ def maps_of(record: results.Record, layer: bench.Problem) -> bench.Times:
 
 def test_the_best_number_of_maps_follows_the_record(times):
     where = {"layer": "layer 2", "maps": 8, "kernel": "conv2d_tiled_maps"}
-    changed = with_row(times, where, low=0.19, ratio=0.2, high=0.21)
+    changed = records.with_values(times, where, low=0.19, ratio=0.2, high=0.21)
     layer = bench.layer("layer 2")
     assert dict(maps_of(times, layer).fastest().kernel.settings) != {"maps": 8}
     assert dict(maps_of(changed, layer).fastest().kernel.settings) == {"maps": 8}
@@ -126,7 +109,8 @@ def test_cycles_over_the_floor_are_those_of_the_clock(counted):
     clock = layer_times.LayerTimes(results.load(results.MEASURED / "107_layer.json"))
     for layer in layer_caches.LAYERS:
         basic = layer_caches.row(counted, layer, layer_caches.BASIC)
-        expected = clock.over_floor(layer, layer_times.MANY)
+        where = layer, layer_times.MANY
+        expected = 1e-3 * clock.ms(*where, layer_times.OP_TIME) / clock.floor(*where).seconds
         assert layer_caches.cycles_over_floor(basic) == pytest.approx(expected, rel=0.03)
 
 

@@ -5,34 +5,18 @@ import numpy as np
 import pytest
 
 from helpers import bench, checking, device, kernels
-from helpers.bench import results, sampling, timing
+from helpers.bench import results
 from helpers.experiments import copies, split_error
 from helpers.problems.tensor_product import Split
+from tests import clock
 
 
 @pytest.fixture
-def clock(monkeypatch):
+def no_clock(monkeypatch):
     """A clock for the simulator: every launch is run, and takes 2 ms, the second of a pair 1 ms."""
     device.select()
 
-    def timed(name: str, ms: float) -> timing.Timing:
-        samples = [ms] * sampling.FEWEST_SAMPLES
-        return timing.Timing.of(name, samples, what="kernel", device="test", cache="cold")
-
-    def time_gpu(launch, *, verdict, name, **_):
-        assert verdict
-        launch(None)
-        return timed(name, 2.0)
-
-    def compare(a, b, *, verdicts, names, **_):
-        assert all(verdicts)
-        a(None)
-        b(None)
-        pair = (timed(name, ms) for name, ms in zip(names, (2.0, 1.0), strict=True))
-        return timing.Comparison(2.0, 1.9, 2.1, *pair)
-
-    monkeypatch.setattr(timing, "time_gpu", time_gpu)
-    monkeypatch.setattr(timing, "compare", compare)
+    clock.install(monkeypatch)
 
 
 def record_of(rows: list[dict], name: str) -> results.Record:
@@ -48,7 +32,7 @@ def record_of(rows: list[dict], name: str) -> results.Record:
     )
 
 
-def test_copies_are_checked_on_the_device_and_drawn_by_their_bytes_in_flight(clock):
+def test_copies_are_checked_on_the_device_and_drawn_by_their_bytes_in_flight(no_clock):
     line = bench.copies(4000, 3, 2, tile=64)
     with line.on_device() as there:
         assert there.ready("copy_async").registers > 0

@@ -81,9 +81,10 @@ def _dots(ax) -> list:
 
 THREE_NAMES = ("C++, one core", "conv1d_basic", "conv1d_tiled")
 THREE = record(
-    ("C++, one core", 100, 8.0, 7.0, 9.0), ("conv1d_basic", 100, 2.0, 1.8, 2.5),
-    ("conv1d_tiled", 100, 16.0, 15.0, 18.0)
-)  # fmt: skip
+    ("C++, one core", 100, 8.0, 7.0, 9.0),
+    ("conv1d_basic", 100, 2.0, 1.8, 2.5),
+    ("conv1d_tiled", 100, 16.0, 15.0, 18.0),
+)
 
 
 def test_speedup_is_baseline_time_over_series_time(ax):

@@ -13,6 +13,7 @@ from helpers.bench import results, timing
 from helpers.experiments import between_gpus, card_mistakes, several_gpus, wrong_card
 from helpers.plotting import several_gpus as drawn
 from helpers.problems import conv2d
+from tests import clock
 
 IMAGES = 3  # of the layer: pieces of 2 and 1 on a card, and a share for each of 3 cards
 
@@ -25,19 +26,7 @@ def timed(name: str, ms: float = 1.0) -> timing.Timing:
 @pytest.fixture
 def no_clock(monkeypatch):
     """Timings that make one call, so that everything runs on simulated cards."""
-
-    def time_end_to_end(call, *, verdict, name, budget_s):
-        assert isinstance(verdict, checking.Verdict)
-        call()
-        return timed(name)
-
-    def compare_end_to_end(a, b, *, verdicts, names, budget_s):
-        a()
-        b()
-        return timing.Comparison(2.0, 1.9, 2.1, timed(names[0], 2), timed(names[1], 1))
-
-    monkeypatch.setattr(timing, "time_end_to_end", time_end_to_end)
-    monkeypatch.setattr(timing, "compare_end_to_end", compare_end_to_end)
+    clock.install(monkeypatch)
     for module, sizes in (
         (
             several_gpus,

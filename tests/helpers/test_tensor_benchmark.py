@@ -1,46 +1,24 @@
 """The benchmarks of the layers on tensor cores and of the network, with a clock of 2 ms."""
 
+import re
+
 import pytest
 
 from helpers import checking, device, kernels
-from helpers.bench import results, timing
-from helpers.experiments import known_layers, network_benchmark, tensor_benchmark
-from helpers.experiments.network_benchmark import NetworkBenchmark
-from helpers.experiments.tensor_benchmark import (
-    COPY,
-    HALF_IO,
-    HALVES,
-    MODES,
-    RATIO,
-    SPLIT,
-    UNITS,
-    TensorBenchmark,
-)
+from helpers.bench import contenders, results
+from helpers.bench.contenders import COPY, HALF_IO, HALVES, MODES, SPLIT, UNITS
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.lenet import network_plan, pooled
+from helpers.tools.benchmarks import known_layers, network_benchmark, tensor_benchmark
+from helpers.tools.benchmarks.network_benchmark import NetworkBenchmark
+from helpers.tools.benchmarks.tensor_benchmark import RATIO, TensorBenchmark
+from tests import clock
 
 
 @pytest.fixture
 def cuda(monkeypatch):
-    def two_ms(launch, *, verdict, name, budget_s):
-        timing._require_verdict(verdict, name)
-        launch(None)
-        return timing.Timing.of(name, [2.0] * 8, what="kernel", device="toy", cache="cold")
-
-    def call(launch, **how):
-        return two_ms(lambda _: launch(), **how)
-
-    def compare(a, b, *, verdicts, names, budget_s):
-        one, other = (
-            two_ms(launch, verdict=verdict, name=name, budget_s=budget_s)
-            for launch, verdict, name in zip((a, b), verdicts, names, strict=True)
-        )
-        return timing.Comparison(1.5, 1.4, 1.6, one, other)
-
-    monkeypatch.setattr(timing, "time_gpu", two_ms)
-    monkeypatch.setattr(timing, "time_end_to_end", call)
-    monkeypatch.setattr(timing, "compare", compare)
+    clock.install(monkeypatch)
     device.select()
     import pycuda.driver
 
@@ -49,8 +27,8 @@ def cuda(monkeypatch):
 
 def only(monkeypatch, layer, *chosen):
     """Leave these ways of a layer, each with its last kernels (first: 0 for all, -1 for one)."""
-    left = {way: tensor_benchmark.ways(layer)[way][first:] for way, first in chosen}
-    monkeypatch.setattr(tensor_benchmark, "ways", lambda _: left)
+    left = {way: contenders.ways(layer)[way][first:] for way, first in chosen}
+    monkeypatch.setattr(contenders, "ways", lambda _: left)
 
 
 def flat(rows):
@@ -78,7 +56,7 @@ def test_every_way_of_a_layer_is_checked_and_timed(cuda):
     assert errors["FP32 units"] < 1e-6 and errors["FP32 accuracy"] < 1e-6 < errors["halves"] < 2e-3
     table = tensor_benchmark.table(flat(rows))
     assert "E1: 1" in table and "E1: 2" in table and "FP32 accuracy" in table
-    assert "takes 1.50 times as long as conv2d_mma_quads" in tensor_benchmark.summary(flat(rows))
+    assert "takes 2.00 times as long as conv2d_mma_quads" in tensor_benchmark.summary(flat(rows))
 
 
 def test_halves_in_and_out_are_measured_on_arrays_of_their_own(cuda, monkeypatch):
@@ -116,7 +94,7 @@ def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
 
 def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
     layers = {"tiny": ConvShape(2, C=3, M=4, H=9, W=10, K=3, stride=2)}
-    monkeypatch.setattr(known_layers, "LAYERS", layers)
+    monkeypatch.setattr(conv2d, "KNOWN_LAYERS", layers)
     rows = list(known_layers.KnownLayers(("tiny",), budget_s=0.0).measure())
     timed = [row["series"] for row in rows if row["timing"] and "way" in row]
     assert timed == ["conv2d_implicit_mma_split", *(2 * ["conv2d_implicit_mma_async"])]
@@ -131,10 +109,10 @@ def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
 
 
 def test_the_layers_of_networks_are_taken():
-    for shape in known_layers.LAYERS.values():
+    for shape in conv2d.KNOWN_LAYERS.values():
         for spec in (*conv2d.IMPLICIT, conv2d.implicit_mma(1, True)):
             spec.require(shape)
-    assert {shape.stride for shape in known_layers.LAYERS.values()} == {1, 2}
+    assert {shape.stride for shape in conv2d.KNOWN_LAYERS.values()} == {1, 2}
 
 
 def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):
@@ -159,5 +137,52 @@ def test_the_forms_are_the_fastest_and_the_portable():
 
 def test_all_layers_have_all_ways():
     for layer in conv2d.LAYERS:
-        assert list(tensor_benchmark.ways(layer)) == list(MODES)
-        assert all(tensor_benchmark.ways(layer).values())
+        assert list(contenders.ways(layer)) == list(MODES)
+        assert all(contenders.ways(layer).values())
+
+
+def fastest_of_each():
+    """Yield (layer, images, way, our least time, cuDNN's fastest row in the mode beside it)."""
+    rows = results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json").rows()
+    for layer, batch in sorted({(row["layer"], row["batch"]) for row in rows if "way" in row}):
+        here = [row for row in rows if (row.get("layer"), row.get("batch")) == (layer, batch)]
+        for way, mode in MODES.items():
+            ours = min(r["median_ms"] for r in here if r.get("way") == way and "median_ms" in r)
+            # A compiled way has a longer name.
+            theirs = [row for row in here if row["series"].startswith(f"cuDNN (PyTorch, {mode})")]
+            yield layer, batch, way, ours, min(theirs, key=lambda row: row["median_ms"])
+
+
+def test_ours_are_faster_in_all_cases_as_the_front_page_says():
+    cases = {}
+    for layer, batch, way, ours, theirs in fastest_of_each():
+        factors = cases.setdefault((layer, batch, MODES[way]), [])
+        factors.append(theirs["median_ms"] / ours)
+    assert len(cases) == 36 and all(max(factors) > 1 for factors in cases.values())
+    assert "in all 36 cases" in (results.ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_front_page_says_which_kernels_cudnn_took_where_a_factor_is_above_5():
+    """Each such row ran a kernel that the paragraph names, and each name is in one of them."""
+    page = (results.ROOT / "README.md").read_text(encoding="utf-8")
+    (paragraph,) = re.findall(r"Where a factor is above 5.*?\n\n", page, re.DOTALL)
+    names, seen = set(re.findall(r"`(\w+)`", paragraph)), set()
+    for layer, batch, way, ours, theirs in fastest_of_each():
+        if theirs["median_ms"] > 5 * ours:
+            ran = {name for name in names if name in theirs["kernels"]}
+            assert ran, (layer, batch, way, theirs["kernels"])
+            seen |= ran
+    assert seen == names
+
+
+def test_the_front_page_says_where_torch_compile_was_tried():
+    rows = results.load(results.MEASURED / f"{tensor_benchmark.NAME}.json").rows()
+    tried = {
+        (row["batch"], row["series"])
+        for row in rows
+        if "torch.compile" in str(row.get("layout")) and row["series"] != RATIO
+    }
+    images, mode = tensor_benchmark.COMPILED
+    assert tried == {(images, f"cuDNN (PyTorch, {mode})")}
+    page = " ".join((results.ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"and `torch.compile` for {images:,} images in {mode}" in page

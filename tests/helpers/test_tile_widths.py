@@ -50,6 +50,7 @@ def test_a_models_choice_and_its_loss_are_shown(times):
         return -width
 
     assert tile_widths.chosen_width(wide, "layer 1") == 32
+    assert tile_widths.chosen_width(lambda *_: None, "layer 1") in tile_widths.WIDTHS
     ms = tile_widths.by_width(times["layer 2"])
     lines = tile_widths.choices_table(wide, lanes, times).splitlines()
     assert lines[4].split()[-3:] == ["17", f"{ms[17]:.3f}", "0%"]

@@ -187,8 +187,9 @@ def test_groups_arrive_in_their_order():
         wait_group<1>(); sum += s[2][t];
         wait_all(); sum += s[3][t];
         y[t] = sum;""",
-        X[:128].reshape(4, 32).sum(0), X,
-    )  # fmt: skip
+        X[:128].reshape(4, 32).sum(0),
+        X,
+    )
 
 
 def test_bytes_beyond_the_source_are_zero():
@@ -197,8 +198,9 @@ def test_bytes_beyond_the_source_are_zero():
         int t = threadIdx.x;
         copy_some(s + t, x + t, t < 20 ? 4 : 0);
         wait_all(); y[t] = s[t];""",
-        np.where(np.arange(32) < 20, X[:32], 0).astype(np.float32), X[:20],
-    )  # fmt: skip
+        np.where(np.arange(32) < 20, X[:32], 0).astype(np.float32),
+        X[:20],
+    )
 
 
 def test_read_before_the_wait_is_found():
@@ -215,7 +217,7 @@ def test_wait_for_too_few_groups_is_found():
         for (int k = 0; k < 2; ++k) { copy_async<4>(&s[k][t], x + 32 * k + t); commit(); }
         wait_group<1>(); y[t] = s[1][t]; wait_all();""",
         "asynchronous copy",
-    )  # fmt: skip
+    )
 
 
 def test_write_over_a_copy_on_its_way_is_found():
@@ -240,8 +242,9 @@ def test_copy_over_what_others_still_read_is_found():
     finds(
         """__shared__ float s[64]; int t = threadIdx.x; s[t] = 1; __syncthreads();
         y[t] = s[63 - t]; copy_async<4>(s + t, x + t); wait_all();""",
-        "race", block=64,
-    )  # fmt: skip
+        "race",
+        block=64,
+    )
 
 
 def test_copy_out_of_bounds_and_misaligned():
@@ -319,8 +322,9 @@ def test_consumer_that_does_not_wait_is_found():
         s[t] = x[t]; State phase = arrive(&b);
         if (t < 32) wait_state(&b, phase);
         y[t] = s[63 - t];""",
-        "race", block=64,
-    )  # fmt: skip
+        "race",
+        block=64,
+    )
 
 
 def test_one_lane_waits_for_its_warp():
@@ -348,8 +352,9 @@ def test_counts_states_and_drops():
         arrive(&b); y[2] = is_over(&b, s);
         s = arrive_many(&b, 4); y[3] = is_over(&b, s);
         inval(&b); init(&b, 1); y[4] = is_over(&b, arrive(&b));""",
-        np.array([3, 0, 1, 1, 1], np.float32), X,
-    )  # fmt: skip
+        np.array([3, 0, 1, 1, 1], np.float32),
+        X,
+    )
 
 
 MBARRIERS = {
@@ -461,9 +466,10 @@ def test_bytes_that_were_not_announced_are_found():
 def test_thread_that_does_not_wait_is_found():
     finds(
         BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); "
-               "} if (t < 32) wait_parity(&b, 0); y[t] = s[t];",
-        "race|asynchronous", block=256,
-    )  # fmt: skip
+        "} if (t < 32) wait_parity(&b, 0); y[t] = s[t];",
+        "race|asynchronous",
+        block=256,
+    )
 
 
 BULK_CALLS = {
@@ -485,8 +491,9 @@ def test_missing_fence_is_found():
     finds(
         "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; __syncthreads();"
         "if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
-        "fence.proxy.async", block=256,
-    )  # fmt: skip
+        "fence.proxy.async",
+        block=256,
+    )
 
 
 def test_fence_behind_the_barrier_will_do():
@@ -502,24 +509,27 @@ def test_source_that_changes_too_early_is_found():
         "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); "
         "__syncthreads();if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); } __syncthreads(); "
         "s[t] = 0; if (t == 0) bulk_wait_read();",
-        "async", block=256,
-    )  # fmt: skip
+        "async",
+        block=256,
+    )
 
 
 def test_bulk_copy_of_what_others_wrote_without_a_barrier_is_found():
     finds(
         "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy();"
         "if (t == 255) { bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
-        "race", block=256,
-    )  # fmt: skip
+        "race",
+        block=256,
+    )
 
 
 def test_block_that_ends_before_its_copy_is_found():
     finds(
         "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); "
         "__syncthreads();if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); }",
-        "async", block=256,
-    )  # fmt: skip
+        "async",
+        block=256,
+    )
     finds(
         BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = 0;",
         "async",
@@ -607,7 +617,7 @@ def test_part_of_a_warp_is_refused():
             : "r"(at(s[t])));
         y[t] = r;""",
         "32 lanes",
-    )  # fmt: skip
+    )
 
 
 WMMA = """

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from helpers import checking, device, kernels, launch, reference, simulator
-from helpers.experiments import known_layers
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import LayerError, WarpgroupSizes, implicit_wgmma
@@ -32,7 +31,7 @@ TILED = (
     (ConvShape(3, 16, 8, 5, 6, 1), WarpgroupSizes((2, 4), 1, 2)),
     (ConvShape(1, 16, 8, 13, 20, 5, 2), WarpgroupSizes((2, 4), 1, 2)),
 )
-LAYERS = {name: shape for name, shape in known_layers.LAYERS.items() if shape.C >= 16}
+LAYERS = {name: shape for name, shape in conv2d.KNOWN_LAYERS.items() if shape.C >= 16}
 
 
 def problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:

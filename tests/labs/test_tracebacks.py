@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import device, tracebacks
+from helpers import device
+from helpers.jupyterlab import tracebacks
 
 REAL_PYCUDA = """
 class CompileError(Exception):

@@ -300,9 +300,10 @@ def _statement(
         )
     if kind == "atomic":
         return Line(
-            f"if ({condition}) atomicAdd(&{text}, 1);", (Access("atomic", array, text, index),),
+            f"if ({condition}) atomicAdd(&{text}, 1);",
+            (Access("atomic", array, text, index),),
             guard,
-        )  # fmt: skip
+        )
     if kind == "store":
         own = dice.random() < 0.7
         value = f"{100_000 * number} + w * 64 + t" if own else "7"
@@ -311,8 +312,9 @@ def _statement(
     from_array = dice.choice(arrays)
     from_text, from_index = _element(dice, from_array)
     accesses = (
-        Access("load", from_array, from_text, from_index), Access("store", array, text, index),
-    )  # fmt: skip
+        Access("load", from_array, from_text, from_index),
+        Access("store", array, text, index),
+    )
     # Its last seven bits are the thread's, so no other thread stores the same.
     value = f"{from_text} % 100 * 128 + {100_000 * number} + w * 64 + t"
     return Line(f"if ({condition}) {text} = {value};", accesses, guard)

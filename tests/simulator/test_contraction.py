@@ -38,29 +38,25 @@ TEXTS = {
     "of two sums": ("mul.f32 p, %2, %3; add.f32 %0, p, %4; add.f32 %1, p, %5;", (2, 0, 0)),
     "a saturated sum": ("mul.f32 p, %2, %3; add.sat.f32 %0, p, %4;", (1, 0, 0)),
     "both flushed": ("mul.ftz.f32 p, %2, %3; add.ftz.f32 %0, p, %4;", (1, 0, 0)),
-    "a guarded sum": (
-        "mul.f32 p, %2, %3; setp.eq.s32 y, %6, 1; @y add.f32 %0, p, %4;", (1, 0, 0)
-    ),
+    "a guarded sum": ("mul.f32 p, %2, %3; setp.eq.s32 y, %6, 1; @y add.f32 %0, p, %4;", (1, 0, 0)),
     "a barrier between": ("mul.f32 p, %2, %3; bar.sync 0; add.f32 %0, p, %4;", (1, 0, 0)),
-    "two products": (
-        "mul.f32 p, %2, %3; mul.f32 q, %4, %5; add.f32 %0, p, q;", (1, 1, 0)
-    ),
+    "two products": ("mul.f32 p, %2, %3; mul.f32 q, %4, %5; add.f32 %0, p, q;", (1, 1, 0)),
     "one product used twice": (
-        "mul.f32 p, %2, %3; mul.f32 q, %4, %5; add.f32 %0, q, p; add.f32 %1, q, %5;", (1, 1, 1)
+        "mul.f32 p, %2, %3; mul.f32 q, %4, %5; add.f32 %0, q, p; add.f32 %1, q, %5;",
+        (1, 1, 1),
     ),
     "a product that is rounded by name": ("mul.rn.f32 p, %2, %3; add.f32 %0, p, %4;", (0, 1, 1)),
     "a sum that is rounded by name": ("mul.f32 p, %2, %3; add.rn.f32 %0, p, %4;", (0, 1, 1)),
     "twice in one sum": ("mul.f32 p, %2, %3; add.f32 %0, p, p;", (0, 1, 1)),
-    "multiplied on": (
-        "mul.f32 p, %2, %3; add.f32 %0, p, %4; mul.f32 %1, p, %5;", (0, 2, 1)
-    ),
+    "multiplied on": ("mul.f32 p, %2, %3; add.f32 %0, p, %4; mul.f32 %1, p, %5;", (0, 2, 1)),
     "a saturated product": ("mul.sat.f32 p, %2, %3; add.f32 %0, p, %4;", (0, 1, 1)),
     "one flushed": ("mul.ftz.f32 p, %2, %3; add.f32 %0, p, %4;", (0, 1, 1)),
     "its size": ("mul.f32 p, %2, %3; abs.f32 q, p; add.f32 %0, q, %4;", (0, 1, 1)),
     "a way between": (
-        "mul.f32 p, %2, %3; setp.ne.s32 y, %6, 1; @y bra DONE; add.f32 %0, p, %4; DONE:", (0, 1, 1)
+        "mul.f32 p, %2, %3; setp.ne.s32 y, %6, 1; @y bra DONE; add.f32 %0, p, %4; DONE:",
+        (0, 1, 1),
     ),
-}  # fmt: skip
+}
 
 
 def source(ptx: str, third: str = "0.0f", name: str = "k") -> str:

@@ -97,15 +97,15 @@ RIGHT = {
     "a flat index of the whole": "(&tile[0][0])[t] = x[t];\ntile[0][0] = (&tile[0][0])[t];",
     "a pointer from a row": "float* row = tile[0];\nrow[t] = x[t];",
     "a pointer and the array in one line": "float* row = tile[0];\nrow[t] = x[t]; "
-                                           "tile[r][c] = x[t];",
+    "tile[r][c] = x[t];",
     "the array and a pointer into it in one line": "float* row = tile[r];\ntile[r][c] = "
-                                                   "x[t];\ny[t] = tile[r][c] + (row - 8 * r)[t];",
+    "x[t];\ny[t] = tile[r][c] + (row - 8 * r)[t];",
     "a pointer that walks": "for (float* p = tile[0] + t; p < tile[0] + 64; p += 64) *p = x[t];",
     "rows as vectors": "reinterpret_cast<float4*>(tile[r])[0] = make_float4(1, 2, 3, 4);",
     "the whole as vectors": "if (t < 16) reinterpret_cast<float4*>(tile)[t] = make_float4(1, 2, 3, "
-                            "4);",
+    "4);",
     "a vector at an element": "if (c % 4 == 0) *reinterpret_cast<float4*>(&tile[r][c]) = "
-                              "make_float4(1, 2, 3, 4);",
+    "make_float4(1, 2, 3, 4);",
     "an array of another shape": "auto flat = reinterpret_cast<float (*)[64]>(tile);\n"
     "flat[0][t] = x[t];",
     "a function's parameter of the name": "fill(tile[0], t, x[t]);",
@@ -117,7 +117,7 @@ RIGHT = {
     "float own[2] = {1, 2};\ns.high[c] = own[1];\ny[t] = s.high[c] + own[t & 1];",
     "two local arrays": "float a[3] = {1, 2, 3}, b[8] = {};\nb[c] = a[2];\ny[t] = b[c] + a[r % 3];",
     "a matrix filled by a flat loop": "for (int j = t; j < 64; j += blockDim.x) "
-                                      "tile[0][j % 8] = x[j];",
+    "tile[0][j % 8] = x[j];",
     "an inner block with the same name": "float own[2] = {1, 2};\n{ float own[8];\n"
     "for (int j = 0; j < 8; ++j) own[j] = j;\ny[t] = own[c]; }\ny[t] += own[t & 1];",
     "a copied structure with a gap": "Gap g; g.tag = 1; g.value = x[t];\nGap h = g;\n"
@@ -125,7 +125,7 @@ RIGHT = {
     "a bit field": "Bits b; b.low = 3; b.high = t;\ny[t] = b.low + b.high;",
     "a macro": "#define AT(i) tile[(i) / 8][(i) % 8]\nAT(t) = x[t];",
     "zero at the end of a reversed row": "tile[r][7 - c] = x[t];\ntile[7 - r][c] = x[t];",
-}  # fmt: skip
+}
 HELPERS = (
     "__device__ void fill(float* tile, int i, float v) { tile[i] = v; }\n"
     "__device__ void fill_row(float (*tile)[8], int i, int j, float v) { tile[i][j] = v; }\n"
@@ -152,7 +152,7 @@ COPIES = {
     "s[1] = s[0];\ny[t] = s[1].v;\nfree(s);",
     "aligned": "__shared__ Wide s[64], r[64];\ns[t] = Wide{x[t], 1, 2};\nr[t] = s[t];\n"
     "y[t] = r[t].a;",
-}  # fmt: skip
+}
 
 
 COPYING = Kernels(

@@ -377,10 +377,9 @@ def test_instances_of_a_template_are_kernels():
     kernel_of_doubles = module.kernels["k<3,double>"]
     assert kernel_of_doubles.mangled == "_Z1kILi3EdEvPT0_PK4PairIS0_XT_EEi"
     assert module.kernels[kernel_of_doubles.mangled] is kernel_of_doubles
-    assert [(p.name, p.size, p.is_const,
-            p.element_bytes) for p in kernel_of_doubles.parameters] == [
-        ("y", 8, False, 8), ("p", 8, True, 24), ("n", 4, False, 0)
-    ]  # fmt: skip
+    assert [
+        (p.name, p.size, p.is_const, p.element_bytes) for p in kernel_of_doubles.parameters
+    ] == [("y", 8, False, 8), ("p", 8, True, 24), ("n", 4, False, 0)]
     assert [k.static_shared for k in module.kernels.values()] == [16, 48, 0]
     module.close()
 

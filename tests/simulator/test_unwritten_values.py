@@ -34,9 +34,10 @@ DTYPES = {
     "Wide": np.dtype([("abc", "f4", 3), ("gap", "f4")]),
     "Nest": np.dtype([("k", "i1"), ("o", ODD)], align=True),
     "Either": np.dtype("f8"),
-    "Derived": np.dtype([("a", "i4"), ("b", "i1"), ("c", "f8"), ("pair", ODD, 2), ("next", "u8")],
-                        align=True),
-}  # fmt: skip
+    "Derived": np.dtype(
+        [("a", "i4"), ("b", "i1"), ("c", "f8"), ("pair", ODD, 2), ("next", "u8")], align=True
+    ),
+}
 SET_ODD = "s[t].tag = 1; s[t].v = x[i]; s[t].t = i; __syncthreads();"
 RIGHT = {
     "members of an output": ("Odd", "out[i].tag = 1; out[i].v = x[i]; out[i].t = i;"),

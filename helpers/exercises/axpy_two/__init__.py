@@ -66,21 +66,23 @@ def axpy(case: Case) -> np.ndarray:
 
 
 def last_left_out(case: Case) -> np.ndarray:
-    """What comes out if the last element keeps its value."""
+    """Return what comes out if the last element keeps its value."""
     y = axpy(case)
     y[-1] = case["y"][-1]
     return y
 
 
 def first_of_two(case: Case) -> np.ndarray:
-    """What comes out if each block makes as many elements as it has threads, not twice as many."""
+    """Return what comes out if each block makes as many elements as it has threads, not twice as
+    many.
+    """
     y, one = axpy(case), case["block"] * case.steps[0].grid[0]
     y[one:] = case["y"][one:]
     return y
 
 
 def other_factor(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether another factor than a explains the result."""
+    """Return whether another factor than a explains the result."""
     factors = np.unique((got - case["y"]) / case["x"])
     return factors.size == 1 and factors[0] not in (0, case["a"])
 

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import outcome
-from helpers.exercises.kit import Budget, Case, FindingHint, Outcome, Step, unwritten, whole_numbers
+from helpers.exercises.kit import (
+    Budget,
+    Case,
+    FindingHint,
+    Mistake,
+    Outcome,
+    Step,
+    unwritten,
+    whole_numbers,
+)
 from helpers.problems import copies
 
 LAB = "302_asynchronous_copies"
@@ -41,14 +50,33 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             ("P",),
             (step,),
             {"size": sizes},
-            {"filter": filter, "tiles": tiles, "tiles of a block": -(-tiles // blocks)},
+            {
+                "filter": filter,
+                "tile": tile,
+                "tiles": tiles,
+                "tiles of a block": -(-tiles // blocks),
+            },
             options=tuple(f"-D{name}={value}" for name, value in constants.items()),
             budgeted=n < 70_000,
         )
 
 
+def neighbours(case: Case) -> np.ndarray | None:
+    """What comes out if a block's next tile is the next one of N, and not one of its own."""
+    tile, outputs = case["tile"], len(case["P"])
+    blocks = case.steps[0].grid[0]
+    if blocks == 1 or case["tiles"] <= blocks:
+        return None
+    copied = convolved(case)
+    made = copied.copy()
+    for start in range(blocks * tile, outputs, tile):
+        part = copied[start - (blocks - 1) * tile :][: min(tile, outputs - start)]
+        made[start : start + len(part)] = part
+    return made
+
+
 def convolved(case: Case) -> np.ndarray:
-    """The outputs that need no cell outside N."""
+    """Return the outputs that need no cell outside N."""
     return copies.reference(case["N"], case["filter"])
 
 
@@ -72,6 +100,12 @@ OVERWRITTEN = FindingHint(
     "A copy goes into a tile that threads of the turn before may still read: a barrier belongs at "
     "the end of each turn.",
     when=lambda found: " writes " in found.message,
+)
+
+NEIGHBOURS = Mistake(
+    "A block copies the tile beside its own as the next one: its next tile begins `stride` cells "
+    "further on, and not TILE_WIDTH.",
+    gives=neighbours,
 )
 
 FINDINGS = (

@@ -54,7 +54,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def case_of(rng: np.random.Generator, n: int) -> Case:
-    """A thread for each number, a sum for each block."""
+    """Return a thread for each number, a sum for each block."""
     arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": cells(rng, n)}
     step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
     return Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
@@ -69,7 +69,7 @@ def large(rng: np.random.Generator) -> Case:
 
 
 def sums(case: Case, keep: slice = slice(None)) -> np.ndarray:
-    """The sum of each block, of the threads that `keep` selects."""
+    """Return the sum of each block, of the threads that `keep` selects."""
     blocks = ceil_div(case["N"].size, THREADS)
     cells = np.zeros(blocks * THREADS, np.float64)
     cells[: case["N"].size] = case["N"]

@@ -31,13 +31,13 @@ WIDTH, THREADS = 7, 128
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Whole blocks, whose lanes are counted; one cell, around a block, and many cells."""
+    """Yield whole blocks, whose lanes are counted; one cell, around a block, and many cells."""
     for n in (8 * THREADS, 1, THREADS - 1, THREADS + 1, int(rng.integers(600, 999)), MANY):
         yield signal(rng, n)
 
 
 def signal(rng: np.random.Generator, n: int = 10_000_000) -> Case:
-    """A signal, by default a long one, and a filter without symmetry."""
+    """Return a signal, by default a long one, and a filter without symmetry."""
     filter = whole_numbers(rng, WIDTH)
     filter[0], filter[-1] = 3, -4
     step = Step(
@@ -49,12 +49,12 @@ def signal(rng: np.random.Generator, n: int = 10_000_000) -> Case:
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The convolution."""
+    """Return the convolution."""
     return reference.conv1d(case["N"], case["filter"])
 
 
 def one_weight(case: Case) -> np.ndarray:
-    """What comes out if a thread takes its first weight in each step."""
+    """Return what comes out if a thread takes its first weight in each step."""
     N, filter = case["N"], case["filter"]
     places = np.arange(N.size)
     taps = places % THREADS % WIDTH
@@ -64,7 +64,7 @@ def one_weight(case: Case) -> np.ndarray:
 
 
 def weight_0(case: Case) -> np.ndarray:
-    """What comes out if all threads take weight 0 in each step."""
+    """Return what comes out if all threads take weight 0 in each step."""
     left = np.zeros_like(case["filter"])
     left[0] = WIDTH * case["filter"][0]
     return reference.conv1d(case["N"], left)

@@ -39,19 +39,19 @@ def large(rng: np.random.Generator) -> Case:
 
 
 def edge(case: Case, left: Any = "edge", right: Any = "edge") -> np.ndarray:
-    """The convolution with each end padded as NumPy's pad does by that mode."""
+    """Return the convolution with each end padded as NumPy's pad does by that mode."""
     N, filter = case["N"], case["filter"]
     wide = np.concatenate([np.pad(N, (1, 0), mode=left)[:1], N, np.pad(N, (0, 1), mode=right)[-1:]])
     return conv1d(wide, filter)[1:-1]
 
 
 def repeats_second(case: Case) -> np.ndarray | None:
-    """What comes out if the cells beside the edge are repeated, which reflecting does."""
+    """Return what comes out if the cells beside the edge are repeated, which reflecting does."""
     return edge(case, "reflect", "reflect") if case["N"].size > 1 else None
 
 
 def only_ends(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether all outputs are written, and the inner ones are right."""
+    """Return whether all outputs are written, and the inner ones are right."""
     return bool(np.isfinite(got).all() and (got == want)[1:-1].all())
 
 

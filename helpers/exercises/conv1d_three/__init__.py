@@ -41,7 +41,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> Case:
-    """A signal, by default a long one; a block has a tile of outputs."""
+    """Return a signal, by default a long one; a block has a tile of outputs."""
     filter = np.zeros(MOST, np.float32)
     filter[:width] = whole_numbers(rng, width)
     given = ("P", "N", np.int32(n), np.int32(width))
@@ -53,7 +53,7 @@ def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> 
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The convolution."""
+    """Return the convolution."""
     return reference.conv1d(case["N"], case["filter"])
 
 

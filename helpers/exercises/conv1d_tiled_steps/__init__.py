@@ -30,13 +30,15 @@ CELLS = TILE + 2 * RADIUS
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Whole tiles, whose loads are counted; fewer cells than a halo, around a tile, and ragged."""
+    """Yield whole tiles, whose loads are counted; fewer cells than a halo, around a tile, and
+    ragged.
+    """
     for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE)), MANY):
         yield signal(rng, n)
 
 
 def signal(rng: np.random.Generator, n: int = 10_000_000) -> Case:
-    """A signal, by default a long one; a block has a tile of outputs."""
+    """Return a signal, by default a long one; a block has a tile of outputs."""
     filter = whole_numbers(rng, WIDTH)
     filter[0], filter[-1] = 3, -4
     step = Step((ceil_div(n, TILE),), (TILE,), ("P", "N", np.int32(n)), {"filter": filter})
@@ -46,12 +48,12 @@ def signal(rng: np.random.Generator, n: int = 10_000_000) -> Case:
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The convolution, whose ghosts count as 0."""
+    """Return the convolution, whose ghosts count as 0."""
     return reference.conv1d(case["N"], case["filter"])
 
 
 def edge(case: Case) -> np.ndarray:
-    """What comes out if a ghost counts as the cell at the edge."""
+    """Return what comes out if a ghost counts as the cell at the edge."""
     padded = np.pad(case["N"], RADIUS, mode="edge")
     return np.correlate(padded.astype(np.float64), case["filter"], "valid").astype(np.float32)
 

@@ -27,7 +27,7 @@ TILE = 16
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer, by default a large one, in tiles of 16 x 16 outputs."""
+    """Return a layer, by default a large one, in tiles of 16 x 16 outputs."""
     tiles = ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE)
     return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), (TILE, TILE))
 
@@ -47,13 +47,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def is_of_one_place(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether no more than one output of each map is written."""
+    """Return whether no more than one output of each map is written."""
     maps = case["shape"].B * case["shape"].M
     return bool(np.isfinite(got).sum() <= maps)
 
 
 def sum_of_channel_0(case: Case) -> np.ndarray | None:
-    """What comes out if the loop over the channels is missing."""
+    """Return what comes out if the loop over the channels is missing."""
     if case["shape"].C == 1:
         return None
     filter = case["filter"].copy()
@@ -61,8 +61,24 @@ def sum_of_channel_0(case: Case) -> np.ndarray | None:
     return layers.conv2d(case["x"], filter)
 
 
+def cells_of_channel_0(case: Case) -> np.ndarray | None:
+    """Return what comes out if the weights of each channel meet the cells of channel 0."""
+    if case["shape"].C == 1:
+        return None
+    return layers.conv2d(np.repeat(case["x"][:, :1], case["shape"].C, axis=1), case["filter"])
+
+
+def misses_whole_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether some tiles are not written at all, and the others wholly."""
+    written = np.isfinite(got)
+    rows, columns = (range(0, size, TILE) for size in got.shape[2:])
+    tiles = [written[..., h : h + TILE, w : w + TILE] for h in rows for w in columns]
+    some = written.any() and not written.all()
+    return bool(some) and all(tile.all() or not tile.any() for tile in tiles)
+
+
 def is_of_first_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether the outputs right of the first tile are not written, or those below it."""
+    """Return whether the outputs right of the first tile are not written, or those below it."""
     written = np.isfinite(got)
     beyond = written[..., TILE:], written[..., TILE:, :]
     return any(part.size and not part.any() for part in beyond) and bool(written.any())
@@ -104,10 +120,21 @@ EXERCISE = Exercise(
             when=is_of_first_tiles,
         ),
         Mistake(
+            "Whole tiles are not written. The tile's column is blockIdx.x % across, and its row is "
+            "blockIdx.x / across. That is gap 1.",
+            when=misses_whole_tiles,
+        ),
+        Mistake(
             "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         layers.TURNED,
+        layers.EXCHANGED,
+        Mistake(
+            "The weights of every channel meet the cells of channel 0: the row of a cell in memory "
+            "is c * H + h + p.",
+            gives=cells_of_channel_0,
+        ),
         Mistake(
             "Channel 0 alone is added up: the sum goes over all C channels.",
             gives=sum_of_channel_0,
@@ -124,7 +151,7 @@ EXERCISE = Exercise(
         FindingHint(
             "out-of-bounds",
             "The window of output (h, w) has rows h to h + K - 1 and columns w to w + K - 1: it "
-            "lies in the image if h < out_h and w < out_w.",
+            "lies in the image if h < out_h and w < out_w. A channel of x has H rows of W cells.",
             when=lambda found: found.array == "x",
         ),
     ),

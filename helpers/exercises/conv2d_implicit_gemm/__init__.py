@@ -14,7 +14,7 @@ from helpers.limits import ConvShape
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """One channel and several, one image and several, ragged sizes."""
+    """Yield one channel and several, one image and several, ragged sizes."""
     height, width = map(int, rng.integers(9, 14, 2))
     yield layer(rng, ConvShape(2, 3, 5, height, width + 3, 3))
     yield layer(rng, ConvShape(1, 1, 4, 12, 17, 7))

@@ -18,7 +18,7 @@ DIVISIONS = 8  # per warp, before the loop
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """One channel and several, one image and several, ragged sizes; filters of 7 x 7."""
+    """Yield one channel and several, one image and several, ragged sizes; filters of 7 x 7."""
     height, width = map(int, rng.integers(9, 14, 2))
     yield known(rng, ConvShape(2, 3, 5, height, width + 3, WIDTH))
     yield known(rng, ConvShape(5, 1, 4, 12, 17, WIDTH))
@@ -27,7 +27,8 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def known(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer for a kernel that is compiled for its filter width, so that K is no argument."""
+    """Return a layer for a kernel that is compiled for its filter width, so that K is no argument.
+    """
     case = layer(rng, shape)
     (step,) = case.steps
     return dataclasses.replace(

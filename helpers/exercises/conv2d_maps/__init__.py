@@ -28,8 +28,8 @@ TILE = 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A layer as wide as layer 2 for the budgets, and ragged ones: few maps, maps beyond a block,
-    narrow rows.
+    """Yield a layer as wide as layer 2 for the budgets, and ragged ones: few maps, maps beyond a
+    block, narrow rows.
     """
     wide = ConvShape(1, 2, 16, 12, 40, 7)
     ragged = ConvShape(2, 3, 19, 9, int(rng.integers(19, 30)), 3)
@@ -39,13 +39,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
-    """A layer; a block has 16 columns and 16 maps."""
+    """Return a layer; a block has 16 columns and 16 maps."""
     grid = (ceil_div(shape.out_w, TILE), shape.out_h * ceil_div(shape.M, TILE), shape.B)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
 
 
 def only_diagonal(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether just those outputs are written whose map and column agree within a block."""
+    """Return whether just those outputs are written whose map and column agree within a block."""
     maps, columns = np.arange(got.shape[1]) % TILE, np.arange(got.shape[3]) % TILE
     written = np.isfinite(got)
     agree = (maps[:, None] == columns)[None, :, None, :]
@@ -53,7 +53,7 @@ def only_diagonal(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 
 def written_maps(case: Case, got: np.ndarray) -> np.ndarray:
-    """Which maps have any value."""
+    """Return which maps have any value."""
     return np.isfinite(got).any(axis=(0, 2, 3))
 
 

@@ -44,19 +44,31 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def same_size(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer whose output is as large as its input."""
+    """Return a layer whose output is as large as its input."""
     grid = (ceil_div(shape.W, TILE) * ceil_div(shape.H, TILE), shape.M, shape.B)
     y_shape = (shape.B, shape.M, shape.H, shape.W)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), y_shape=y_shape)
 
 
-def padded(case: Case, mode: Any = "constant", down: int = 0, flip: bool = False) -> np.ndarray:
-    """The layer with K / 2 cells more on each side; down: so many of them moved from the top left
-    to the bottom right.
+def misses_last_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether only tiles are missing that a map of out_h rows and out_w columns does not
+    have.
+    """
+    shape, written = case["shape"], np.isfinite(got)
+    h, w = (ceil_div(size, TILE) * TILE for size in (shape.out_h, shape.out_w))
+    return bool(written[..., :h, :w].all() and not written.all())
+
+
+def padded(
+    case: Case, mode: Any = "constant", down: int = 0, flip: bool = False, exchange: bool = False
+) -> np.ndarray:
+    """Return the layer with K / 2 cells more on each side; down: so many of them moved from the top
+    left to the bottom right.
     """
     r = case["shape"].K // 2
     sides = (0, 0), (0, 0), (r - down, r + down), (r - down, r + down)
     filter = case["filter"][:, :, ::-1, ::-1] if flip else case["filter"]
+    filter = filter.swapaxes(2, 3) if exchange else filter
     return reference.conv2d(np.pad(case["x"], sides, mode=mode), np.ascontiguousarray(filter))
 
 
@@ -105,9 +117,19 @@ EXERCISE = Exercise(
             ),
         ),
         Mistake(
+            "The last tiles are not written: the map has H rows and W columns now, and the tiles "
+            "side by side must cover W columns.",
+            when=misses_last_tiles,
+        ),
+        Mistake(
             "The filter is turned by half a turn: tap (p, q) belongs to row h - K / 2 + p, "
             "column w - K / 2 + q.",
             gives=lambda case: padded(case, flip=True),
+        ),
+        Mistake(
+            "Rows and columns of the filter are exchanged: tap (p, q) belongs to row "
+            "h - K / 2 + p, column w - K / 2 + q.",
+            gives=lambda case: padded(case, exchange=True) if case["shape"].K > 1 else None,
         ),
     ),
     findings=(

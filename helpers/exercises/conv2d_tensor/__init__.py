@@ -29,7 +29,9 @@ STEP = 16  # terms of one product
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A layer with both factors in one fragment, one with 8 rows, one with two blocks of maps."""
+    """Yield a layer with both factors in one fragment, one with 8 rows, one with two blocks of
+    maps.
+    """
     yield layer(rng, ConvShape(1, 2, 16, 14, 19, 5))
     yield layer(rng, ConvShape(5, 1, 4, 16, int(rng.integers(17, 30)), 7), rows=8)
     yield layer(rng, ConvShape(9, 3, 19, 23, 25, 3), budgeted=False)
@@ -38,7 +40,9 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 def layer(
     rng: np.random.Generator, shape: ConvShape, rows: int = 16, budgeted: bool = True
 ) -> Case:
-    """A layer of whole numbers, which are exact in half; a block has an image and `rows` maps."""
+    """Return a layer of whole numbers, which are exact in half; a block has an image and `rows`
+    maps.
+    """
     arrays = {
         "y": unwritten(shape.y_shape),
         "x": whole_numbers(rng, shape.x_shape),
@@ -65,12 +69,12 @@ def layer(
 
 
 def large(rng: np.random.Generator) -> Case:
-    """What a GPU times."""
+    """Return what a GPU times."""
     return layer(rng, layers.LARGE)
 
 
 def products(case: Case) -> int:
-    """How many products of fragments a launch cannot do without."""
+    """Return how many products of fragments a launch cannot do without."""
     shape, columns = case["shape"], 256 // case["rows"]
     # A warp takes 32 outputs, in one fragment or in two.
     tiles = ceil_div(shape.out_h * shape.out_w, 32) * 32 // columns
@@ -107,29 +111,31 @@ def _shaped(case: Case, y: np.ndarray) -> np.ndarray:
 
 
 def last_step(case: Case) -> np.ndarray:
-    """What comes out if the sums begin anew in each step."""
+    """Return what comes out if the sums begin anew in each step."""
     return product(case, first=(case["shape"].terms - 1) // STEP * STEP)
 
 
 def whole_steps(case: Case) -> np.ndarray:
-    """What comes out without the last step."""
+    """Return what comes out without the last step."""
     return product(case, last=(case["shape"].terms - 1) // STEP * STEP)
 
 
 def first_weights(case: Case) -> np.ndarray:
-    """What comes out if each step takes the weights of the first one."""
+    """Return what comes out if each step takes the weights of the first one."""
     terms = np.arange(case["shape"].terms) % STEP
     return _shaped(case, _weights(case)[:, terms] @ unrolled(case))
 
 
 def one_channel(case: Case) -> np.ndarray | None:
-    """What comes out if every channel is read from the first one; None where there is one."""
+    """Return what comes out if every channel is read from the first one; None where there is one.
+    """
     shape = case["shape"]
     return None if shape.C == 1 else product(case, lambda c, p, q: p * shape.W + q)
 
 
 def row_major(case: Case) -> np.ndarray | None:
-    """What comes out if b is taken by rows: each square of X with rows and columns exchanged.
+    """Return what comes out if b is taken by rows: each square of X with rows and columns
+    exchanged.
 
     None where the fragment of b is no square.
     """
@@ -147,7 +153,7 @@ def row_major(case: Case) -> np.ndarray | None:
 
 
 def second_part(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether all is right but every other 16 outputs, the second part of a warp's 32."""
+    """Return whether all is right but every other 16 outputs, the second part of a warp's 32."""
     if case["rows"] == 8:
         return False
     flat = (got == want).reshape(-1, want.shape[2] * want.shape[3])

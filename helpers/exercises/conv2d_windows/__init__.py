@@ -28,19 +28,23 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
 WARPS = 4
+BLOCKS = 5  # of a launch, at most; a block takes every fifth image
 RECORD = conv2d.mma_pairs()  # whose fragments of A the answer takes
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Layers with a full and with a spare tile, fewer maps than rows of A, and three widths."""
+    """Layers with a full and with a spare tile, fewer maps than rows of A, three widths, and many
+    images: more outputs than a short index counts.
+    """
     yield layer(rng, ConvShape(1, 2, 16, 10, 14, 7))
     yield layer(rng, ConvShape(3, 4, 16, 12, 16 + 2 * int(rng.integers(0, 6)), 7))
     yield layer(rng, ConvShape(2, 2, 11, 14, 20, 5))
     yield layer(rng, ConvShape(2, 4, 16, 6, 12, 3))
+    yield layer(rng, ConvShape(53, 2, 16, 6, 12, 3))
 
 
 def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> Case:
-    """A layer whose cells need two halves, and whose sums are exact in float32."""
+    """Return a layer whose cells need two halves, and whose sums are exact in float32."""
     x = whole_numbers(rng, shape.x_shape, 9) + rng.integers(1, 8, shape.x_shape) / np.float32(4096)
     filter = whole_numbers(rng, shape.filter_shape)
     arrays = {"y": unwritten(shape.y_shape), "x": x.astype(np.float32)}
@@ -53,7 +57,7 @@ def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> Cas
         "WARPS": warps,
     }
     step = Step(
-        (min(2, shape.B),),
+        (min(BLOCKS, shape.B),),
         (32 * warps,),
         ("y", "x", np.int32(shape.B)),
         {"filter": RECORD.arrange(filter)},
@@ -70,12 +74,12 @@ def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> Cas
 
 
 def large(rng: np.random.Generator) -> Case:
-    """What a GPU times."""
+    """Return what a GPU times."""
     return layer(rng, ConvShape(500, 4, 16, 40, 40, 7), 12)
 
 
 def products(case: Case) -> int:
-    """How many `mma` a launch cannot do without."""
+    """Return how many `mma` a launch cannot do without."""
     shape = case["shape"]
     tiles = ceil_div(shape.out_h // 2 * (shape.out_w // 2), 8)
     return shape.B * tiles * (shape.C * shape.K // 2) * 2 * 2 * 3
@@ -84,7 +88,9 @@ def products(case: Case) -> int:
 def _where(
     rows: Callable[[np.ndarray], np.ndarray],
 ) -> Callable[[Case], np.ndarray]:
-    """What comes out of another order of the filter's rows, of shape (maps, channels * K, K)."""
+    """Return what comes out of another order of the filter's rows, of shape (maps, channels * K,
+    K).
+    """
 
     def made(case: Case) -> np.ndarray:
         flat = case["filter"].reshape(case["shape"].M, -1, case["shape"].K)
@@ -99,14 +105,14 @@ def _exchanged(flat: np.ndarray) -> np.ndarray:
 
 
 def _same_for_both_rows(case: Case) -> np.ndarray:
-    """Rows h + 1 hold what belongs to the rows h."""
+    """Return rows h + 1 hold what belongs to the rows h."""
     y = layers.convolved(case).copy()
     y[:, :, 1::2] = y[:, :, ::2]
     return y
 
 
 def _first_channels(case: Case) -> np.ndarray:
-    """All channels' weights with the cells of the first one."""
+    """Return all channels' weights with the cells of the first one."""
     x = np.repeat(case["x"][:, :1], case["shape"].C, axis=1)
     return layers.conv2d(x, case["filter"])
 
@@ -128,7 +134,9 @@ def _next_row(case: Case) -> np.ndarray:
 
 
 def _one_pair(case: Case) -> np.ndarray:
-    """All lanes of a column take its first Pair: even and odd columns of the filter are added."""
+    """All lanes of a column take its first Pair: even and odd columns of the filter are
+    added.
+    """
     even, odd = (case["filter"][..., k::2].sum(axis=-1) for k in (0, 1))
     first, second = np.zeros_like(case["filter"]), np.zeros_like(case["filter"])
     first[..., 0], first[..., 1] = even, odd

@@ -58,7 +58,9 @@ class Seen(SimpleNamespace):
 
 @cache
 def counted() -> dict[tuple[str, int], Seen]:
-    """The counters of conv2d_tiled by layer and width, one image each, as `count` makes them."""
+    """Return the counters of conv2d_tiled by layer and width, one image each, as `count` makes
+    them.
+    """
     stored = json.loads((Path(__file__).parent / "seen.json").read_text(encoding="utf-8"))
     names = sorted(
         {name for rows in stored.values() for row in rows.values() for name in row}
@@ -89,7 +91,7 @@ def count(layer: str, width: int) -> dict[str, int]:
 
 @cache
 def measured() -> dict[tuple[str, int], float]:
-    """The recorded times, ms."""
+    """Return the recorded times, ms."""
     rows = results.load(RECORD).rows()
     return {
         (row["layer"], row["tile_width"]): row["median_ms"]
@@ -136,7 +138,7 @@ def pairs() -> tuple[tuple[str, int, int], ...]:
 
 
 def _number(cost: object) -> float:
-    """A cost as a float. Raises TypeError for anything else, None for instance."""
+    """Return a cost as a float. Raises TypeError for anything else, None for instance."""
     try:
         return float(cost)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -144,7 +146,7 @@ def _number(cost: object) -> float:
 
 
 def made(cost: Callable[[ConvShape, int, Any], float], seed: int) -> dict[str, Any]:
-    """The costs of all widths for both layers, and of the scaled layers."""
+    """Return the costs of all widths for both layers, and of the scaled layers."""
     known = {
         f"{layer}, {width}": _number(cost(shape, width, counted()[layer, width]))
         for layer, shape in SHAPES.items()
@@ -164,8 +166,8 @@ def made(cost: Callable[[ConvShape, int, Any], float], seed: int) -> dict[str, A
 
 
 def judged(one: dict[str, Any], seed: int) -> Found:
-    """Whether the widths of least cost are good ones by the record, and the costs grow with the
-    work.
+    """Return whether the widths of least cost are good ones by the record, and the costs grow with
+    the work.
     """
     chosen, ms = {}, measured()
     if not all(map(math.isfinite, [*one["known"].values(), *one["larger"], *one["untimed"]])):

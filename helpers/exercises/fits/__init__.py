@@ -51,7 +51,7 @@ def reference(*case: int) -> int:
 
 
 def cases(seed: int) -> list[numbers.Case]:
-    """The fixed rows, and drawn ones."""
+    """Return the fixed rows, and drawn ones."""
     rng = np.random.default_rng(seed)
     sizes = ((1, 2, 4, 5, 8), (1, 2, 4), (2, 4, 8, 16), (20, 34, 35, 36, 40, 80), (8, 16, 17, 34))
     layers = list(LAYERS.values())
@@ -64,23 +64,37 @@ def cases(seed: int) -> list[numbers.Case]:
 
 def _hint(case: numbers.Case, value: int, want: int) -> str:
     columns, rows, maps, tile_columns, tile_rows, out_w, out_h, M = case
+    if want:
+        return f"It keeps all five rules: {_kept(case)}."
     if tile_columns % columns or tile_rows % rows:
         return "Rule 1: a tile is made of whole patches, in columns and in rows."
     if M % maps:
         return "Rule 2: the maps of a thread divide M."
     threads = tile_columns // columns * (tile_rows // rows)
-    if not 64 <= 32 * -(-threads // 32) <= 256 or (want and threads not in range(64, 257)):
+    if not 64 <= 32 * -(-threads // 32) <= 256:
         return (
             f"Rule 3: {threads} threads have patches, and a block has whole warps: round up to a "
             "multiple of 32, then compare with 64 and 256."
         )
     sums = columns * rows * maps
-    if not 16 <= sums <= 72 or (want and sums in (16, 72)):
+    if not 16 <= sums <= 72:
         return f"Rule 4: a thread has {sums} sums; 16 and 72 are allowed."
     across, down = -(-out_w // tile_columns), -(-out_h // tile_rows)
     return (
         f"Rule 5: {across} x {down} tiles of {tile_columns} x {tile_rows} cover the map of "
         f"{out_w} x {out_h}: at least 80 % of the outputs that they compute must exist."
+    )
+
+
+def _kept(case: numbers.Case) -> str:
+    """Return what the five rules are about, of a configuration that keeps them."""
+    columns, rows, maps, tile_columns, tile_rows, out_w, out_h, M = case
+    threads = (tile_columns // columns) * (tile_rows // rows)
+    computed = -(-out_w // tile_columns) * tile_columns * -(-out_h // tile_rows) * tile_rows
+    return (
+        f"{tile_columns // columns} x {tile_rows // rows} patches make a tile, {maps} divides {M}, "
+        f"{threads} threads are {-(-threads // 32)} whole warps, a thread has "
+        f"{columns * rows * maps} sums, and of {computed:,} outputs {out_w * out_h:,} exist"
     )
 
 

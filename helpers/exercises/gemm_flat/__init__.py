@@ -42,7 +42,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 def matrices(
     rng: np.random.Generator, rows: int = 16, cols: int = 1_280, inner: int = 196, batch: int = 64
 ) -> Case:
-    """A product for each image, by default as large as layer 2's."""
+    """Return a product for each image, by default as large as layer 2's."""
     arrays = {
         "Y": unwritten((batch, rows, cols)),
         "A": whole_numbers(rng, (rows, inner)),
@@ -57,12 +57,12 @@ def matrices(
 
 
 def product(case: Case, terms: int | None = None) -> np.ndarray:
-    """A X, of the first so many terms."""
+    """Return a X, of the first so many terms."""
     return case["A"][:, :terms].astype(float) @ case["X"][:, :terms].astype(float)
 
 
 def one_row_of_four(case: Case) -> np.ndarray:
-    """What comes out if only terms 0 to 3 of each step of 16 are multiplied."""
+    """Return what comes out if only terms 0 to 3 of each step of 16 are multiplied."""
     terms = np.arange(case["terms"]) % STEP < ROWS
     return case["A"][:, terms].astype(float) @ case["X"][:, terms].astype(float)
 

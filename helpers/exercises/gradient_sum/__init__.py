@@ -33,8 +33,8 @@ HOW: dict[str, Any] = {"block": (128, 1, 1), "grid": (-(-LENGTH // 128), 1)}
 
 
 def inputs(seed: int, count: int) -> np.ndarray:
-    """The vectors of all steps and cards, small whole numbers, so that every order of summing gives
-    the same.
+    """Return the vectors of all steps and cards, small whole numbers, so that every order of
+    summing gives the same.
     """
     rng = np.random.default_rng(seed)
     return np.stack([whole_numbers(rng, (count, LENGTH), 5) for _ in range(STEPS)])
@@ -43,7 +43,8 @@ def inputs(seed: int, count: int) -> np.ndarray:
 def made(
     total: Callable[[Any], None], seed: int, counts: Sequence[int] = COUNTS
 ) -> list[dict[str, Any]]:
-    """What comes of an answer on so many cards: findings, weights, whether the host waited."""
+    """Return what comes of an answer on so many cards: findings, weights, whether the host waited.
+    """
     return [_trained(total, inputs(seed, count)) for count in counts]
 
 
@@ -99,7 +100,7 @@ def _trained(total: Callable[[Any], None], data: np.ndarray) -> dict[str, Any]:
 
 
 def _host_knows(event: Any) -> bool:
-    """Whether the host has waited for an event: the simulator keeps account of it."""
+    """Return whether the host has waited for an event: the simulator keeps account of it."""
     from helpers.simulator.pycuda_api import _order
 
     return _order.host_knows(event._clock)
@@ -115,7 +116,8 @@ def _read(cuda: Any, ring: cards.Exchange, card: int, there: Any) -> np.ndarray:
 def judged(
     results: list[dict[str, Any]], seed: int, counts: Sequence[int] = COUNTS
 ) -> Found:
-    """Whether all cards have the sums, everything is ordered, and the host has not waited."""
+    """Return whether all cards have the sums, everything is ordered, and the host has not waited.
+    """
     for count, one in zip(counts, results, strict=True):
         words, findings = f"{count} cards", one["findings"]
         if findings:

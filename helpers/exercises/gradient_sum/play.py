@@ -14,7 +14,8 @@ from helpers.exercises.python_exercise import PythonExercise
 
 
 def made(back: Any, seed: int, counts: Sequence[int] = gradient_sum.COUNTS) -> Any:
-    """What comes of the calls that the student's function made, replayed on simulated cards."""
+    """Return what comes of the calls that the student's function made, replayed on simulated cards.
+    """
     logs = {count: iter(steps) for count, steps in zip(counts, back, strict=True)}
     events: dict[int, dict[int, Any]] = {count: {} for count in counts}
 

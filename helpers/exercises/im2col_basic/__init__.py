@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
-    """The images of a layer, by default a large one, and their unrolled matrices."""
+    """Return the images of a layer, by default a large one, and their unrolled matrices."""
     x, _ = layers.draw(rng, shape)
     columns = shape.out_h * shape.out_w
     grid = (ceil_div(columns, THREADS), shape.C, shape.B)
@@ -55,32 +55,48 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: b
 
 
 def unrolled(case: Case) -> np.ndarray:
-    """The unrolled matrices, by NumPy's windows: no index is divided."""
+    """Return the unrolled matrices, by NumPy's windows: no index is divided."""
     K = case["shape"].K
     windows = np.lib.stride_tricks.sliding_window_view(case["x"], (K, K), axis=(2, 3))
     return windows.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
 
 
 def turned(case: Case) -> np.ndarray:
-    """What comes out if filter rows and columns change places in the rows of the matrix."""
+    """Return what comes out if filter rows and columns change places in the rows of the matrix."""
     shape = case["shape"]
     parts = unrolled(case).reshape(shape.B, shape.C, shape.K, shape.K, -1)
     return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
 
 
 def rows_of_outputs(case: Case) -> np.ndarray:
-    """What comes out if the matrix of a channel is stored output by output."""
+    """Return what comes out if the matrix of a channel is stored output by output."""
     shape = case["shape"]
     parts = unrolled(case).reshape(shape.B, shape.C, shape.K**2, -1)
     return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
 
 
 def narrow(case: Case) -> np.ndarray:
-    """What comes out if a row of the image is taken to be as long as one of outputs."""
+    """Return what comes out if a row of the image is taken to be as long as one of outputs."""
     shape = case["shape"]
     h, w, p, q = np.ix_(*map(np.arange, (shape.out_h, shape.out_w, shape.K, shape.K)))
     cells = case["x"].reshape(shape.B, shape.C, -1)[:, :, (h + p) * shape.out_w + w + q]
     return cells.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
+
+
+def by_width_of_image(case: Case) -> np.ndarray:
+    """Return what comes out if the output's row and column are found by the width of the image, W.
+    """
+    shape = case["shape"]
+    p, q, pixel = np.ix_(*map(np.arange, (shape.K, shape.K, shape.out_h * shape.out_w)))
+    cells = case["x"].reshape(shape.B, shape.C, -1)[:, :, p * shape.W + q + pixel]
+    return cells.reshape(case["unrolled"].shape)
+
+
+def first_channel(case: Case) -> np.ndarray:
+    """Return what comes out if every channel of every image is read from the first one."""
+    shape = case["shape"]
+    parts = unrolled(case).reshape(shape.B, shape.C, -1)
+    return np.broadcast_to(parts[:1, :1], parts.shape).reshape(case["unrolled"].shape)
 
 
 EXERCISE = Exercise(
@@ -120,6 +136,16 @@ EXERCISE = Exercise(
             "The channel is read as if it were as narrow as an output map: one row of it lies W "
             "cells behind the one before.",
             gives=narrow,
+        ),
+        Mistake(
+            "The outputs of a map are numbered as if a row of it had W of them: it has out_w, so "
+            "output number pixel is in row pixel / out_w, column pixel % out_w.",
+            gives=by_width_of_image,
+        ),
+        Mistake(
+            "Every column holds cells of the first image's first channel: read from `channel`, "
+            "which begins at channel c of image b.",
+            gives=first_channel,
         ),
     ),
     findings=(

@@ -43,7 +43,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
-    """A layer as a product of matrices; a block has a tile of it."""
+    """Return a layer as a product of matrices; a block has a tile of it."""
     grid = (ceil_div(shape.out_h * shape.out_w, TILE), ceil_div(shape.M, TILE), shape.B)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
 

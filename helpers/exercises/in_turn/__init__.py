@@ -12,6 +12,11 @@ from helpers.exercises.python_exercise import PythonExercise
 def _hint(findings: list[str], buffers: int) -> str:
     if findings[0].startswith("unwritten"):
         return "Within its stream a piece is copied in first, then computed, and copied back last."
+    if findings[0].startswith("unsynchronised: kernel") and "HtoD" in findings[0]:
+        return (
+            "A kernel reads the images that a copy in another stream brings: give the three works "
+            "of a piece the same stream."
+        )
     return (
         f"With {buffers} buffers pieces 0 and {buffers} lie in the same ones. Put both into the "
         "same stream, that of buffer piece % pipe.buffers: then the second one comes behind the "

@@ -18,7 +18,7 @@ def reference(out_h: int, out_w: int, width: int) -> int:
 
 
 def cases(seed: int) -> list[numbers.Case]:
-    """The fixed rows, and drawn ones; maps that are not square among them."""
+    """Return the fixed rows, and drawn ones; maps that are not square among them."""
     rng = np.random.default_rng(seed)
     drawn = [(*map(int, rng.integers(1, 100, 2)), int(rng.integers(1, 33))) for _ in range(40)]
     return [*FIXED, *drawn]

@@ -31,8 +31,9 @@ PATIENCE_S = 60.0  # by the clock, compilation included: the machine may be busy
 
 
 def inputs(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Cells and weights of each case: one of each, a filter wider than N, ragged sizes. The last
-    OVERLAPS are for the overlap: few cells and many, without zeros, by which nothing would grow.
+    """Return cells and weights of each case: one of each, a filter wider than N, ragged sizes. The
+    last OVERLAPS are for the overlap: few cells and many, without zeros, by which nothing would
+    grow.
     """
     rng = np.random.default_rng(seed)
     sizes = [
@@ -87,8 +88,8 @@ def made(text: str, seed: int) -> dict[str, Any]:
 
 
 def judged(one: dict[str, Any], seed: int) -> Found:
-    """Whether all outputs are right, nothing is touched outside of the arrays, and the loops are
-    swapped.
+    """Return whether all outputs are right, nothing is touched outside of the arrays, and the loops
+    are swapped.
     """
     if "said" in one:
         if one["crashed"]:
@@ -133,7 +134,9 @@ def judged(one: dict[str, Any], seed: int) -> Found:
 
 
 def _reads_one_value(P: np.ndarray, N: np.ndarray, filter: np.ndarray) -> bool:
-    """Whether the first two of the overlapped outputs have read one value in N[0]; 3 weights."""
+    """Return whether the first two of the overlapped outputs have read one value in N[0]; 3
+    weights.
+    """
     left, middle, right = map(float, filter)
     value = (float(P[0]) - right * float(N[1])) / middle
     return float(P[1]) == left * value + middle * float(N[1]) + right * float(N[2])
@@ -160,7 +163,9 @@ def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) 
 
 
 def times(text: str) -> str:
-    """The time of an answer beside the stub's loops, one core, as text; it differs each time."""
+    """Return the time of an answer beside the stub's loops, one core, as text; it differs each
+    time.
+    """
     from helpers.bench import timing
     from helpers.problems import baselines
 

@@ -28,7 +28,7 @@ ROWS, COLUMNS, STEP = 16, 8, 16  # of D, and terms that one instruction adds up
 def exercise(
     name: str, place: int, title: str, terms: int, loads: float, load_hint: str, **more: Any
 ) -> Exercise:
-    """An exercise on the product of 16 x `terms` and `terms` x 8 halves by one warp.
+    """Return an exercise on the product of 16 x `terms` and `terms` x 8 halves by one warp.
 
     loads: requests of global memory that an answer may make.
     """
@@ -84,17 +84,17 @@ def _numbers(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
 
 
 def product(case: Case) -> np.ndarray:
-    """A B, in float64."""
+    """Return a B, in float64."""
     return of(case["A"], case["B"])
 
 
 def of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The product of two matrices, in float64."""
+    """Return the product of two matrices, in float64."""
     return a.astype(float) @ b.astype(float)
 
 
 def squares_exchanged(a: np.ndarray) -> np.ndarray:
-    """A with the upper right and the lower left square of each 16 columns exchanged."""
+    """Return a with the upper right and the lower left square of each 16 columns exchanged."""
     other = a.copy()
     for first in range(0, a.shape[1], STEP):
         other[:8, first + 8 : first + STEP] = a[8:, first : first + 8]

@@ -16,7 +16,7 @@ COST = {"layer 1": 3.296, "layer 2": 4.350}
 
 
 def fit(case: Case, cell: KernelCell) -> Case:
-    """Blocks of TILE_WIDTH x TILE_WIDTH threads, each with COLUMNS outputs of MAPS maps."""
+    """Return blocks of TILE_WIDTH x TILE_WIDTH threads, each with COLUMNS outputs of MAPS maps."""
     sizes = competition.options(cell, {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1})
     return competition.fitted(case, sizes["TILE_WIDTH"], sizes["COLUMNS"], sizes["MAPS"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,25 +22,29 @@ from helpers.exercises.kit import (
     unwritten,
     whole_numbers,
 )
+from helpers.simulator import Finding
 
 LAB = "201_gemm_ladder"
 DEPTH = 8  # of a step along `inner`
 
 
 def product(case: Case, terms: int | None = None) -> np.ndarray:
-    """A X, of the first so many terms."""
+    """Return a X, of the first so many terms."""
     return case["A"][:, :terms].astype(float) @ case["X"][:terms].astype(float)
 
 
 def last_term(case: Case) -> np.ndarray:
-    """What comes out if a sum begins again with each term: the cells beyond the last one are 0."""
+    """Return what comes out if a sum begins again with each term: the cells beyond the last one are
+    0.
+    """
     if case["terms"] % DEPTH:
         return np.zeros_like(product(case))
     return case["A"][:, -1:].astype(float) @ case["X"][-1:].astype(float)
 
 
 def matrices(tile: int, threads: int) -> Callable[..., Case]:
-    """A function of (rng, rows, cols, inner): a product for blocks that make square tiles."""
+    """Return a function of (rng, rows, cols, inner): a product for blocks that make square tiles.
+    """
 
     def case(
         rng: np.random.Generator, rows: int = 1_024, cols: int = 1_024, inner: int = 1_024
@@ -76,10 +81,20 @@ def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[C
     return drawn
 
 
+def two_blocks(found: Finding) -> bool:
+    """Return whether the two threads of a race are the same one of two blocks: they forgot their
+    block.
+    """
+    places = re.search(r"thread \((.*?)\) of block .* thread \((.*?)\) of block", found.message)
+    return places is not None and places[1] == places[2]
+
+
 def exercise(
     name: str, place: int, title: str, tile: int, threads: int, words: float, **more: Any
 ) -> Exercise:
-    """An exercise of the ladder. words: of shared memory, for a multiply-add of a right answer."""
+    """Return an exercise of the ladder. words: of shared memory, for a multiply-add of a right
+    answer.
+    """
     return Exercise(
         name=name,
         place=place,
@@ -129,6 +144,11 @@ def exercise(
             *more.pop("mistakes", ()),
         ),
         findings=(
+            FindingHint(
+                "race",
+                "Two blocks write one cell of Y: a block's rows begin at top, its columns at left.",
+                when=lambda found: found.array == "Y" and two_blocks(found),
+            ),
             FindingHint(
                 "race",
                 "A column beyond the last one is a cell of the next row, which has a thread of its "

@@ -38,7 +38,7 @@ class Puzzle(Exercise):
 
 
 def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more: Any) -> Puzzle:
-    """A puzzle, with the budgets and hints that all of them have. task: what must
+    """Return a puzzle, with the budgets and hints that all of them have. task: what must
     come out, as a hint says it where no other hint fits.
     """
     other = (
@@ -89,7 +89,7 @@ _FINDINGS = (
 
 
 def _is_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether each output is a number, and no wrong one is what was there before."""
+    """Return whether each output is a number, and no wrong one is what was there before."""
     before = case.arrays[case.outputs[0]]
     return bool(not np.isnan(got).any() and not ((got == before) & (got != want)).any())
 
@@ -98,7 +98,7 @@ def _is_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 
 def sectors_per_request(array: str, access: str, most: float, hint: str) -> Budget:
-    """The sectors of a request, on average."""
+    """Return the sectors of a request, on average."""
     words = {"load": "loads", "store": "stores"}[access]
 
     def amount(case: Case, one: Any) -> float:
@@ -109,7 +109,7 @@ def sectors_per_request(array: str, access: str, most: float, hint: str) -> Budg
 
 
 def lanes_of(array: str, most: Any, hint: str) -> Budget:
-    """How often threads load a value of an array."""
+    """Return how often threads load a value of an array."""
     return Budget(
         f"loads of {array}",
         lambda case, one: one.total("lanes", "global", "load", array),
@@ -119,7 +119,7 @@ def lanes_of(array: str, most: Any, hint: str) -> Budget:
 
 
 def barriers(most: float, hint: str) -> Budget:
-    """How often a warp comes to a barrier."""
+    """Return how often a warp comes to a barrier."""
 
     def amount(case: Case, one: Any) -> float:
         return one.barriers / (one.blocks * _warps_of_a_block(case))
@@ -142,7 +142,7 @@ def _warps_of_a_block(case: Case) -> int:
 
 
 def padded(values: np.ndarray, to: int, fill: float) -> np.ndarray:
-    """The values as rows of `to`, the last row filled up."""
+    """Return the values as rows of `to`, the last row filled up."""
     rows = -(-values.size // to)
     wide = np.full(rows * to, fill, np.float64)
     wide[: values.size] = values
@@ -150,12 +150,12 @@ def padded(values: np.ndarray, to: int, fill: float) -> np.ndarray:
 
 
 def as_blocks(values: np.ndarray, to: int, change: Any, fill: float = 0.0) -> np.ndarray:
-    """What `change` makes of the rows of `to` values, cut to as many values as there are."""
+    """Return what `change` makes of the rows of `to` values, cut to as many values as there are."""
     return np.asarray(change(padded(values, to, fill))).reshape(-1)[: values.size]
 
 
 def sizes_of(rng: np.random.Generator, block: int, most: int = 900) -> Sequence[int]:
-    """A ragged size first, which has a pattern to show; then few values, and those around a
+    """Return a ragged size first, which has a pattern to show; then few values, and those around a
     block.
     """
     return int(rng.integers(3 * block + 1, most)), 2, block - 1, block, block + 1

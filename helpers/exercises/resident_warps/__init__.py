@@ -45,7 +45,7 @@ def reference(threads: int, registers: int, shared_bytes: int) -> int:
 
 
 def cases(seed: int) -> list[numbers.Case]:
-    """The fixed rows, and drawn ones."""
+    """Return the fixed rows, and drawn ones."""
     rng = np.random.default_rng(seed)
     drawn = [
         (

@@ -40,7 +40,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def product(case: Case) -> np.ndarray:
-    """A B, in float64."""
+    """Return a B, in float64."""
     return case["A"].astype(float) @ case["B"].astype(float)
 
 
@@ -49,7 +49,7 @@ def _relative(got: np.ndarray, want: np.ndarray) -> np.ndarray:
 
 
 def _cut(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether all errors have one sign, and are as large as cuts of a long sum."""
+    """Return whether all errors have one sign, and are as large as cuts of a long sum."""
     error = _relative(got, want)
     spread = float(np.sqrt(np.mean(error**2)))
     return spread < 1e-3 and float(error.mean()) < -0.9 * spread

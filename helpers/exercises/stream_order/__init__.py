@@ -31,7 +31,7 @@ def inputs(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
-    """What comes of an issue order with 3, 2 and 1 buffers: steps, findings, works and y."""
+    """Return what comes of an issue order with 3, 2 and 1 buffers: steps, findings, works and y."""
     x, filter = inputs(seed)
     results = []
     for buffers in BUFFERS:
@@ -45,7 +45,11 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
                 "conv2d_register_tiled", SHAPE, filter, sim.cuda, sim.compiler
             )
             with streams.Pipeline(sim.cuda, launch, y, there, images=1, buffers=buffers) as pipe:
-                pipe.run(issue)
+                try:
+                    pipe.run(issue)
+                except IndexError as error:
+                    error.args = (f"{error}, with {buffers} buffers",)
+                    raise
                 order = pipe.order() if pipe._issued else ()
         found = [pipe.words(finding) for finding in sim.findings]
         steps = max((span.end for span in order), default=0)
@@ -80,7 +84,7 @@ def judged(
     overlapped: Sequence[int] = (3, 2),
     hint_of: Callable[[list[str], int], str] = _hint,
 ) -> Found:
-    """Whether all three runs are ordered, right, and as short as they can be.
+    """Return whether all three runs are ordered, right, and as short as they can be.
 
     overlapped: the numbers of buffers with which all overlap must stay. hint_of: the hint for the
     findings of a run with so many buffers.

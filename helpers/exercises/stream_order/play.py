@@ -17,7 +17,7 @@ def calls(seed: int) -> Any:
 
 
 def made(back: Any, seed: int) -> Any:
-    """What comes of the calls that the student's function made, replayed on the simulator's
+    """Return what comes of the calls that the student's function made, replayed on the simulator's
     driver.
     """
     logs = dict(zip(stream_order.BUFFERS, back, strict=True))

@@ -32,7 +32,7 @@ LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of layer 
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> Case:
-    """A layer, by default a large one; a block has a tile for so many maps."""
+    """Return a layer, by default a large one; a block has a tile for so many maps."""
     x, filter = layers.draw(rng, shape)
     weights = np.zeros(WORDS, np.float32)
     weights[: filter.size] = filter.ravel()
@@ -70,11 +70,18 @@ def of_a_channel(space: str, access: str):
 
 
 def first_channel(case: Case) -> np.ndarray | None:
-    """What comes out if every channel's tile holds the cells of the first one."""
+    """Return what comes out if every channel's tile holds the cells of the first one."""
     if case["shape"].C == 1:
         return None
     x = np.repeat(case["x"][:, :1], case["shape"].C, axis=1)
     return conv2d(x, case["filter"])
+
+
+def first_tile(case: Case) -> np.ndarray:
+    """Return what comes out if every block stages the tile of block 0."""
+    y = layers.convolved(case)
+    rows, columns = (np.arange(size) % TILE for size in y.shape[2:])
+    return np.ascontiguousarray(y[:, :, rows][..., columns])
 
 
 LOADS = Budget(
@@ -107,6 +114,11 @@ MISTAKES = (
         gives=lambda case: np.zeros_like(layers.convolved(case)),
     ),
     layers.TURNED,
+    layers.EXCHANGED,
+    Mistake(
+        "Every block has the tile of block 0: its cells begin at row `top` and column `left`.",
+        gives=first_tile,
+    ),
     Mistake(
         "Every channel is multiplied with the cells of channel 0: load them from `channel`.",
         gives=first_channel,
@@ -116,7 +128,8 @@ FINDINGS = (
     FindingHint(
         "uninitialised",
         "A part of the tile was not loaded. There are 256 threads and 484 cells: each thread "
-        "loads up to four, in every 16th row and every 16th column.",
+        "loads up to four, in every 16th row and every 16th column. If you load them all, look at "
+        "the sum: threadIdx.y belongs to the row of a cell, threadIdx.x to its column.",
         when=lambda found: found.array == "tile",
     ),
     FindingHint(

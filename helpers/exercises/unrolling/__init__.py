@@ -40,7 +40,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer, by default a large one. The kernel gets no K, but FILTER_WIDTH."""
+    """Return a layer, by default a large one. The kernel gets no K, but FILTER_WIDTH."""
     x, filter = layers.draw(rng, shape)
     tiles = ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE)
     *sizes, _ = layers.sizes(shape)
@@ -57,7 +57,8 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
 
 
 def narrow_rows(case: Case) -> np.ndarray | None:
-    """What comes out if the rows of cells are taken to be as far apart as those of weights."""
+    """Return what comes out if the rows of cells are taken to be as far apart as those of weights.
+    """
     x, shape = case["x"], case["shape"]
     y = np.zeros(shape.y_shape, np.float64)
     K = shape.K
@@ -72,7 +73,7 @@ def narrow_rows(case: Case) -> np.ndarray | None:
 
 
 def first_channel(case: Case) -> np.ndarray | None:
-    """What comes out if all channels have the weights of the first one."""
+    """Return what comes out if all channels have the weights of the first one."""
     if case["shape"].C == 1:
         return None
     filter = np.repeat(case["filter"][:, :1], case["shape"].C, axis=1)
@@ -103,6 +104,7 @@ MISTAKES = (
         gives=lambda case: np.zeros_like(layers.convolved(case)),
     ),
     layers.TURNED,
+    layers.EXCHANGED,
     Mistake(
         "The rows of cells lie W apart, not FILTER_WIDTH: that is the distance of two rows of "
         "weights.",

@@ -22,7 +22,7 @@ from helpers.limits import (
 
 from .base import Compiled, Conv2d, Names
 from .checks import Problem, check, conv2d_atol, some_images, suspects
-from .data import inputs
+from .data import inputs, random_inputs
 from .half import HalfInputs, half2
 from .im2col import Im2colGemm
 from .implicit import IMPLICIT, ImplicitMma, ImplicitSizes, implicit_mma
@@ -51,7 +51,7 @@ from .register_2d import Register2d, register_2d
 from .register_images import RegisterImages, register_images
 from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
-from .shapes import LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
+from .shapes import KNOWN_LAYERS, LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
 from .table import CONV2D, REDUCED, SMALL, TAUGHT, channels_shuffle, channels_tree, conv2d_named
 from .wmma import Wmma, wmma
 
@@ -63,6 +63,7 @@ __all__ = [
     "FITTED",
     "IMPLICIT",
     "INDICES",
+    "KNOWN_LAYERS",
     "LAYERS",
     "MOST_SHARED_BYTES",
     "MULTIPROCESSOR_SHARED_BYTES",
@@ -115,6 +116,7 @@ __all__ = [
     "mma_quads",
     "mma_wgmma",
     "power_of_two",
+    "random_inputs",
     "register_2d",
     "register_images",
     "require_warpgroups",

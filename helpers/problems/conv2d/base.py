@@ -29,18 +29,20 @@ def nothing(spec: Conv2d, shape: ConvShape) -> int:
 
 
 def input_tile(spec: Conv2d, shape: ConvShape) -> int:
-    """Bytes of the input cells, halo included, that the outputs of a block need of one channel."""
+    """Return bytes of the input cells, halo included, that the outputs of a block need of one
+    channel.
+    """
     columns, rows, _ = spec.tile
     return 4 * (columns + shape.K - 1) * (rows + shape.K - 1)
 
 
 def a_float_a_thread(spec: Conv2d, shape: ConvShape) -> int:
-    """Bytes of one float for each thread of the block."""
+    """Return bytes of one float for each thread of the block."""
     return 4 * math.prod(spec.block)
 
 
 def two_tiles(spec: Conv2d, shape: ConvShape) -> int:
-    """Bytes of a tile of either factor of a product of matrices."""
+    """Return bytes of a tile of either factor of a product of matrices."""
     return 2 * 4 * spec.tile[0] ** 2
 
 

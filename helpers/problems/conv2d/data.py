@@ -54,3 +54,11 @@ def inputs(name: str, batch: int, weights: Any = None) -> tuple[np.ndarray, np.n
 def _random_filter(shape: ConvShape) -> np.ndarray:
     rng = np.random.default_rng(SEED)
     return (rng.uniform(-1, 1, shape.filter_shape) / math.sqrt(shape.terms)).astype(np.float32)
+
+
+def random_inputs(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
+    """Return (x, filter), float32, random: x with a standard deviation of 1, and outputs, too."""
+    rng = np.random.default_rng([shape.C, shape.M, shape.H, shape.K])
+    x = rng.standard_normal(shape.x_shape, np.float32)
+    filter = rng.standard_normal(shape.filter_shape, np.float32)
+    return x, filter / np.float32(math.sqrt(shape.terms))

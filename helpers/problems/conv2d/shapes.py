@@ -20,6 +20,16 @@ LAYERS = {
     "layer E2": ConvShape(1, C=12, M=24, H=11, W=11, K=7),
 }
 
+# Layers of well-known networks, which arrive with their border of zeros.
+KNOWN_LAYERS = {
+    "ResNet-50, first": ConvShape(64, C=3, M=64, H=230, W=230, K=7, stride=2),
+    "ResNet-50, 56 x 56": ConvShape(128, C=64, M=64, H=58, W=58, K=3),
+    "ResNet-50, 56 to 28": ConvShape(128, C=128, M=128, H=58, W=58, K=3, stride=2),
+    "ResNet-50, 14 x 14": ConvShape(256, C=256, M=256, H=16, W=16, K=3),
+    "VGG-16, 224 x 224": ConvShape(16, C=64, M=64, H=226, W=226, K=3),
+    "GoogLeNet, 5 x 5": ConvShape(256, C=16, M=32, H=32, W=32, K=5),
+}
+
 
 class LayerError(ValueError):
     """A layer that no kernel can compute, or a launch that CUDA or a kernel refuses.

@@ -264,7 +264,7 @@ def _becomes(name: str, space: int) -> tuple[str, ...]:
 
 
 def _bytes(instruction: np.void) -> float:
-    """Bytes that a lane moves by an access, as it is counted."""
+    """Return bytes that a lane moves by an access, as it is counted."""
     join = int(instruction["join"])
     if join <= 0:
         return float(instruction["bytes"]) * float(instruction["elements"])

@@ -28,7 +28,7 @@ from .syntax import (
     Statement,
     Symbol,
     Variable,
-)  # fmt: skip
+)
 from .variables import FLOAT, NUMBER, integer, read_variable
 
 _STATEMENT = re.compile(

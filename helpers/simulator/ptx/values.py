@@ -18,7 +18,7 @@ from .opcodes import (
     WIDTHS,
     Opcode,
     describe,
-)  # fmt: skip
+)
 from .parse import Function
 from .rows import FUNCTION_ADDRESS, NONE, STATIC_KINDS, Code, Context, Row, Template, Unsupported
 from .syntax import Address, Literal, Negated, Nothing, Operand, Part, Special, Symbol, Variable

@@ -27,6 +27,20 @@ WRONG = (
         "half a turn",
         ("* weights[(c * K + p) * K + q]", "* weights[(c * K + K - 1 - p) * K + K - 1 - q]"),
     ),
+    wrong("p and q exchanged", "exchanged", ("h + p", "h + q"), ("w + q", "w + p")),
+    wrong("no channel of the cell", "cells of channel 0", ("(c * H + h + p)", "(h + p)")),
+    wrong(
+        "columns for rows",
+        "h rows of w cells",
+        ("(c * H + h + p)", "(c * W + h + p)"),
+        status="finding",
+    ),
+    wrong(
+        "the tile's row and column exchanged",
+        "whole tiles",
+        ("blockIdx.x % across * blockDim.x", "blockIdx.x / across * blockDim.x"),
+        ("blockIdx.x / across * blockDim.y", "blockIdx.x % across * blockDim.y"),
+    ),
     wrong("one channel", "channel 0 alone", ("c < C", "c < 1")),
     wrong("a row too many", "out-of-bounds", ("p < K", "p <= K"), status="finding"),
     wrong(

@@ -30,6 +30,11 @@ WRONG = (
         ("m * channels + c", "m * C + c"),
     ),
     wrong(
+        "the symbol as if it held the whole filter",
+        "has not filled",
+        ("m * channels + c", "(first_map + m) * C + first_channel + c"),
+    ),
+    wrong(
         "an atomic addition",
         "must set y",
         ("*output = sum", "atomicAdd(output, sum)"),

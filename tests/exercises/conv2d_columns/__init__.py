@@ -34,6 +34,26 @@ WRONG = (
     wrong("one half at a time", "single multiplications", file="wrong_single.cu", status="budget"),
     wrong("all rows added in half", "add the rows in float", file="wrong_half_sums.cu"),
     wrong(
+        "two rows added in half",
+        "add the rows in float",
+        ("        __half2 part = __float2half2_rn(0.0f);\n", ""),
+        ("    for (int p = 0; p < 7", "    __half2 part;\n    for (int p = 0; p < 7"),
+        (
+            "        const __half* tap =",
+            "        if (p % 2 == 0) part = __float2half2_rn(0.0f);\n        const __half* tap =",
+        ),
+        ("        sum.x +=", "        if (p % 2 == 0 && p < 6) continue;\n        sum.x +="),
+    ),
+    wrong(
+        "a sum that goes on from row to row",
+        "begin each row with 0",
+        ("        __half2 part = __float2half2_rn(0.0f);\n", ""),
+        (
+            "    for (int p = 0; p < 7",
+            "    __half2 part = __float2half2_rn(0.0f);\n    for (int p = 0; p < 7",
+        ),
+    ),
+    wrong(
         "exchanged",
         "exchanged",
         ("sum.x += __low2float(part)", "sum.x += __high2float(part)"),

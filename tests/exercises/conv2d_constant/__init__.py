@@ -19,6 +19,17 @@ WRONG = (
     wrong("no product", "All sums are 0", (INDEX, "* 0.0f * filter[0];")),
     wrong("the stub", "no constant 'filter'", file="stub.cu", status="not_begun"),
     wrong("map 0 for all", "weights of map 0", (INDEX, "* filter[(c * K + p) * K + q];")),
+    wrong("p and q exchanged", "exchanged", (INDEX, "* filter[((m * C + c) * K + q) * K + p];")),
+    wrong(
+        "m and c exchanged", "m * C * K * K", (INDEX, "* filter[((c * M + m) * K + p) * K + q];")
+    ),
+    wrong(
+        "another name",
+        "this name",
+        ("__constant__ float filter[", "__constant__ float weights["),
+        (INDEX, INDEX.replace("filter", "weights")),
+        status="refused",
+    ),
     wrong(
         "the filter turned",
         "half a turn",

@@ -41,7 +41,9 @@ WRONG = (
         "half a turn",
         (TAP, "weights[(c * K + K - 1 - p) * K + K - 1 - q]"),
     ),
-    wrong("one channel", "are wrong", (CELL, "image[(h + p) * W + w + q]")),
+    wrong("one channel", "c * H rows", (CELL, "image[(h + p) * W + w + q]")),
+    wrong("one channel's weights", "c * K * K", (TAP, "weights[p * K + q]")),
+    wrong("columns first", "changed places", (TAP, "weights[(c * K + q) * K + p]")),
     wrong(
         "beyond the filters",
         "and a weight is",

@@ -45,6 +45,10 @@ WRONG = (
         ("#pragma unroll\n            for (int q", "#pragma unroll 1\n            for (int q"),
         status="budget",
     ),
+    wrong("p and q exchanged", "exchanged", (WEIGHT, "weight = filter[c][q][p][map + m];")),
+    wrong("no q", "meet its first cell", ("[w + q]", "[w]")),
+    wrong("no p", "meet the same cells", (FILL, FILL.replace("h + p", "h"))),
+    wrong("patches one row apart", "patches overlap", ("tile[row + h", "tile[threadIdx.y + h")),
     wrong("nine cells of a row", "2 x 10 cells", ("i < 10", "i < 9"), status="finding"),
     wrong(
         "the place in the image in place of that in the tile",

@@ -29,6 +29,8 @@ WRONG = (
         ("h - K / 2 + p", "h + K / 2 - p"),
         ("w - K / 2 + q", "w + K / 2 - q"),
     ),
+    wrong("p and q exchanged", "exchanged", ("K + p) * K + q", "K + q) * K + p")),
+    wrong("tiles of a smaller map", "last tiles", ("(W + 15)", "(W - K + 16)")),
     wrong(
         "no test of columns",
         "must not be loaded",

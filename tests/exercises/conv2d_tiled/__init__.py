@@ -20,6 +20,18 @@ RIGHT = (
 
 WRONG = (
     wrong("the stub", "sums are 0", file="stub.cu", status="not_begun"),
+    wrong("p and q exchanged", "exchanged", (CELL, "tile[threadIdx.y + q][threadIdx.x + p]")),
+    wrong(
+        "block 0's tile for all",
+        "tile of block 0",
+        ("channel[(top + r) * W + left + s]", "channel[r * W + s]"),
+    ),
+    wrong(
+        "rows by threadIdx.x",
+        "threadIdx.y belongs to the row",
+        (CELL, "tile[threadIdx.x + p][threadIdx.y + q]"),
+        status="finding",
+    ),
     wrong("no barrier before the sum", "between the loads and the", (BEFORE, ""), status="finding"),
     wrong("no barrier after the sum", "the next channel", (AFTER, ""), status="finding"),
     wrong(

@@ -40,7 +40,15 @@ WRONG = (
     wrong(
         "the filter turned", "half a turn", ("K + p) * K + q]", "K + K - 1 - p) * K + K - 1 - q]")
     ),
+    wrong("stores behind the last map", "fewer maps", ("if (first + o < M)", ""), status="finding"),
     wrong(
-        "stores behind the last map", "out-of-bounds", ("if (first + o < M)", ""), status="finding"
+        "the first maps' weights", "begin at `first`", ("min(first + o, M - 1);", "min(o, M - 1);")
+    ),
+    wrong("map o", "map first + o", ("b * M + first + o", "b * M + o"), status="finding"),
+    wrong(
+        "no guard",
+        "thread with an output",
+        ("    if (h < out_h && w < out_w)\n        #pragma", "        #pragma"),
+        status="finding",
     ),
 )

@@ -21,6 +21,11 @@ RIGHT = (
 WRONG = (
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(
+        "p and q exchanged",
+        "exchanged",
+        (SUM, SUM.replace("p * FILTER_WIDTH + q", "q * FILTER_WIDTH + p")),
+    ),
+    wrong(
         "rows that stay a loop",
         "#pragma unroll above each",
         (ROWS, ROWS.replace("unroll", "unroll 1")),

@@ -76,6 +76,11 @@ WRONG = (
         (NEXT, NEXT.replace("        }\n        COMMIT();", "            COMMIT();\n        }")),
         status="finding",
     ),
+    wrong(
+        "the tile beside its own",
+        "cells further on",
+        ("N, start + stride, n);", "N, start + TILE_WIDTH, n);"),
+    ),
     wrong("no barrier at the end", "end of each turn", (END, "    }\n}"), status="finding"),
     wrong("no first tile", "nothing was copied", (FIRST, ""), status="finding"),
     wrong(

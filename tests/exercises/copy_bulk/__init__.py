@@ -27,7 +27,7 @@ WRONG = (
     wrong("the stub", "nothing was copied", file="stub.cu", status="not_begun"),
     wrong(
         "cells for bytes",
-        "announced bytes",
+        "whole vectors",
         ("const int bytes = 16 *", "const int bytes = 4 *"),
         status="finding",
     ),
@@ -39,9 +39,29 @@ WRONG = (
     ),
     wrong(
         "whole tiles to the end",
-        "no tile behind the last",
+        "may be shorter",
         (BYTES, "16 * VECTORS"),
         status="finding",
+    ),
+    wrong(
+        "all that is left of N", "room for vectors", (BYTES, "4 * (n - start)"), status="finding"
+    ),
+    wrong(
+        "cells, and no whole vectors",
+        "whole vectors",
+        (BYTES, "4 * min(TILE_WIDTH + FILTER_WIDTH - 1, n - start)"),
+        status="finding",
+    ),
+    wrong(
+        "a tile behind the last one",
+        "fewer than 0 bytes",
+        ("if (threadIdx.x == 0 && start + stride < outputs)", "if (threadIdx.x == 0)"),
+        status="finding",
+    ),
+    wrong(
+        "the tile beside its own",
+        "cells further on",
+        ("N, start + stride, n, &arrived", "N, start + TILE_WIDTH, n, &arrived"),
     ),
     wrong("a parity for each turn", "which parity", ("turn / 2 % 2", "turn % 2"), status="finding"),
     wrong("always parity 0", "which parity", ("turn / 2 % 2", "0"), status="finding"),

@@ -37,6 +37,25 @@ WRONG = (
         ("tile_a[ty + p * ACROSS][i]", "tile_a[ty * PATCH + p][i]"),
     ),
     wrong(
+        "neighbouring columns",
+        "columns are right",
+        ("tile_x[i][tx + p * ACROSS]", "tile_x[i][tx * PATCH + p]"),
+    ),
+    wrong(
+        "neighbours both ways",
+        "outputs are right",
+        ("tile_a[ty + p * ACROSS][i]", "tile_a[ty * PATCH + p][i]"),
+        ("tile_x[i][tx + p * ACROSS]", "tile_x[i][tx * PATCH + p]"),
+    ),
+    wrong("the first rows", "first 8 rows", ("tile_a[ty + p * ACROSS][i]", "tile_a[p][i]")),
+    wrong("the first columns", "first 8 columns", ("tile_x[i][tx + p * ACROSS]", "tile_x[i][p]")),
+    wrong(
+        "tx and ty exchanged",
+        "tx counts columns",
+        ("tile_a[ty + p * ACROSS][i]", "tile_a[tx + p * ACROSS][i]"),
+        ("tile_x[i][tx + p * ACROSS]", "tile_x[i][ty + p * ACROSS]"),
+    ),
+    wrong(
         "rows and columns exchanged",
         "a[r] belongs to the rows",
         ("sum[r][s] += a[r] * x[s]", "sum[r][s] += a[s] * x[r]"),

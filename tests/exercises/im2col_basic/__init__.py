@@ -26,9 +26,11 @@ WRONG = (
     ),
     wrong(
         "the output's row by W",
-        "map",
+        "pixel is in row pixel / out_w",
         ("pixel / out_w, w = pixel % out_w", "pixel / W, w = pixel % W"),
     ),
+    wrong("no row of outputs", "pixel is in row", (CELL, "channel[pixel + p * W + q]")),
+    wrong("one channel for all", "first channel", (CELL, CELL.replace("channel", "x"))),
     wrong("each output a row", "a column of the", (STORE, "rows[pixel * K * K + p * K + q]")),
     wrong(
         "every cell loaded twice",

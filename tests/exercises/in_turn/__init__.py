@@ -29,6 +29,19 @@ WRONG = (
         (STREAM, "streams[piece]"),
         status="finding",
     ),
+    wrong_python(
+        "a stream for each engine, and no event",
+        "the same stream",
+        ("        pipe.h2d(piece, stream)", "        pipe.h2d(piece, streams[-1])"),
+        (STREAM, "streams[0]"),
+        status="finding",
+    ),
+    wrong_python(
+        "three streams for any number of buffers",
+        "with 2 buffers",
+        (STREAM, "streams[piece % 3]"),
+        status="refused",
+    ),
     wrong_python("no copy back", "works are enqueued", (COPY_BACK, "")),
     wrong_python(
         "the copy back before the kernel",

@@ -38,4 +38,5 @@ WRONG = (
     wrong("every lane does all taps", "load", file="wrong_all_taps.cu", status="budget"),
     wrong("31 shuffles", "shuffles per warp", file="wrong_chain.cu", status="budget"),
     wrong("nothing is written", "unchanged", ("if (lane == 0)", "if (lane == 32)")),
+    wrong("shuffles up", "no lane before it", ("__shfl_down_sync", "__shfl_up_sync")),
 )

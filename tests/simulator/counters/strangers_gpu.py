@@ -41,9 +41,10 @@ from helpers.tools import counter_readings, counters
 READINGS = counter_readings.READINGS
 # Beside those of helpers.tools.counters: read and recorded, not compared.
 OBSERVED = (
-    *counter_readings.OBSERVED, "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
+    *counter_readings.OBSERVED,
+    "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
     "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum",
-)  # fmt: skip
+)
 APPROXIMATIONS = tensor_products.SOURCE.with_name("approximations.cu")
 
 # Function -> (bits of the first number, step, how many), each a range whose numbers have one

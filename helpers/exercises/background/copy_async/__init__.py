@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helpers.exercises.background import FINDINGS, LAB, OVERLAP, cases, convolved
+from helpers.exercises.background import FINDINGS, LAB, NEIGHBOURS, OVERLAP, cases, convolved
 from helpers.exercises.kit import (
     NO_DETOURS,
     ONE_STORE,
@@ -45,6 +45,7 @@ EXERCISE = Exercise(
         ONE_STORE,
         *NO_DETOURS,
     ),
+    mistakes=(NEIGHBOURS,),
     findings=(
         FindingHint(
             "race",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from helpers.exercises.background import FINDINGS, LAB, OVERLAP, cases, convolved
+from helpers.exercises.background import FINDINGS, LAB, NEIGHBOURS, OVERLAP, cases, convolved
 from helpers.exercises.kit import (
     NO_DETOURS,
     ONE_STORE,
@@ -14,6 +15,14 @@ from helpers.exercises.kit import (
     executed,
     none_of,
 )
+from helpers.simulator import Finding
+
+
+def begins_inside(found: Finding) -> bool:
+    """Whether what is read beyond the end of N begins in it."""
+    size = re.search(r"but N has ([\d,]+) elements", found.message)
+    return size is not None and found.index in range(int(size[1].replace(",", "")))
+
 
 EXERCISE = Exercise(
     name="copy_bulk",
@@ -38,6 +47,7 @@ EXERCISE = Exercise(
         ONE_STORE,
         *NO_DETOURS,
     ),
+    mistakes=(NEIGHBOURS,),
     findings=(
         FindingHint(
             "race",
@@ -49,8 +59,30 @@ EXERCISE = Exercise(
         FindingHint(
             "fault",
             "Several threads start a copy at one mbarrier, and it expects one arrival: only thread "
-            "0 starts copies, and only one of them in each turn.",
+            "0 starts copies, one of them in each turn, at the mbarrier of the copy's buffer.",
             when=lambda found: " arrives " in found.message,
+        ),
+        FindingHint(
+            "fault",
+            "A bulk copy takes whole vectors of 16 bytes; VECTORS and (n - start) / 4 count them.",
+            when=lambda found: "multiples of 16" in found.message,
+        ),
+        FindingHint(
+            "fault",
+            "These are fewer than 0 bytes. There is no tile behind the last one: start the next "
+            "copy only if there is a next tile.",
+            when=lambda found: "2^20 bytes" in found.message,
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "The last tile may be shorter: it has (n - start) / 4 vectors, if these are fewer than "
+            "VECTORS.",
+            when=lambda found: found.array == "N" and begins_inside(found),
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "A buffer has room for VECTORS vectors, a tile and its halo: copy no more of them.",
+            when=lambda found: found.array == "tiles",
         ),
         FindingHint(
             "fault",
@@ -67,7 +99,7 @@ EXERCISE = Exercise(
         "Gap 3: turn 0 uses buffer 0, turn 1 buffer 1, turn 2 buffer 0 again. So the parity at a "
         "buffer's mbarrier is 0, 0, 1, 1, 0, 0, ...: turn / 2 % 2.",
         "Gap 2: if (threadIdx.x == 0 && start + stride < outputs) start_copy(tiles[current ^ 1], "
-        "N, start + stride, n, &arrived[current ^ 1]). Gap 3: wait(&arrived[current], turn / 2 % "
-        "2). Gap 4 is __syncthreads().",
+        "N, start + stride, n, &arrived[current ^ 1]). Gap 3 waits at &arrived[current], for the "
+        "parity of hint 2. Gap 4 is __syncthreads().",
     ),
 )

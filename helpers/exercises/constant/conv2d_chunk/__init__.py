@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises import layers
+from helpers.exercises.cases import is_unwritten
 from helpers.exercises.constant import LAB, TILE
 from helpers.exercises.kit import (
     Budget,
@@ -91,7 +92,8 @@ def without(*, first: bool):
 
 
 def last_chunk(case: Case) -> np.ndarray:
-    """What comes out if each launch sets y, where all but a map's first one must add to it."""
+    """Return what comes out if each launch sets y, where all but a map's first one must add to it.
+    """
     filter = case["filter"].copy()
     for m, maps, c, channels in chunks(case):
         if c + channels < case["shape"].C:
@@ -100,7 +102,7 @@ def last_chunk(case: Case) -> np.ndarray:
 
 
 def first_channels(case: Case) -> np.ndarray:
-    """What comes out if each chunk reads the channels of x from 0 on."""
+    """Return what comes out if each chunk reads the channels of x from 0 on."""
     x, y = case["x"], np.zeros(case["shape"].y_shape)
     for m, maps, c, channels in chunks(case):
         part = np.ascontiguousarray(case["filter"][m : m + maps, c : c + channels])
@@ -119,7 +121,7 @@ def reads_of_unset_outputs(case: Case, one: Outcome) -> float:
 
 
 def whole_maps_missing(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether some whole maps hold nothing, and others have values."""
+    """Return whether some whole maps hold nothing, and others have values."""
     missing = np.isnan(got).all(axis=(0, 2, 3))
     return bool(missing.any() and not missing.all())
 
@@ -209,6 +211,11 @@ EXERCISE = Exercise(
             "All outputs are NaN: a map's first launch (first_channel == 0) must set y. It holds "
             "nothing yet that could be added to.",
             when=lambda case, got, want: bool(np.isnan(got).all()),
+        ),
+        Mistake(
+            "Cells of the symbol are read that this launch has not filled. It begins with map "
+            "first_map and channel first_channel, and has `channels` channels a map.",
+            when=lambda case, got, want: bool(np.isnan(got).any() and not is_unwritten(got).any()),
         ),
     ),
     hints=(

@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer, by default a large one. The symbol is NaN behind the weights."""
+    """Return a layer, by default a large one. The symbol is NaN behind the weights."""
     x, filter = layers.draw(rng, shape)
     weights = np.full(WORDS, np.nan, np.float32)
     weights[: filter.size] = filter.ravel()
@@ -59,10 +59,19 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
 
 
 def first_map(case: Case) -> np.ndarray | None:
-    """What comes out if every map has the weights of the first one."""
+    """Return what comes out if every map has the weights of the first one."""
     if case["shape"].M == 1:
         return None
     return layers.convolved(case)[:, :1].repeat(case["shape"].M, axis=1)
+
+
+def maps_for_channels(case: Case) -> np.ndarray | None:
+    """Return what comes out if the symbol is read as (C, M, K, K)."""
+    shape, filter = case["shape"], case["filter"]
+    if 1 in (shape.C, shape.M):
+        return None
+    read = filter.reshape(shape.C, shape.M, shape.K, shape.K).swapaxes(0, 1)
+    return layers.conv2d(case["x"], np.ascontiguousarray(read))
 
 
 EXERCISE = Exercise(
@@ -102,6 +111,12 @@ EXERCISE = Exercise(
         ),
         Mistake("Every map has the weights of map 0: m belongs to the index.", gives=first_map),
         layers.TURNED,
+        layers.EXCHANGED,
+        Mistake(
+            "Map and channel are exchanged: a map has C channels, so its weights begin at "
+            "m * C * K * K.",
+            gives=maps_for_channels,
+        ),
     ),
     findings=(
         FindingHint(

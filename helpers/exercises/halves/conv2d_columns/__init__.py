@@ -31,7 +31,7 @@ MAPS, WIDE = 4, 8
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Even and odd widths. Whole numbers: a row's sum stays below 2,048, which half holds exactly,
-    and the sum of all rows does not.
+    and sums of two rows are often larger.
     """
     for H, W in (
         (22, 38),
@@ -44,8 +44,8 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
-    """An image, by default a large one; a block has 16 rows of 16 pairs."""
-    x = rng.integers(1, 37, (1, 1, H, W)).astype(np.float16)
+    """Return an image, by default a large one; a block has 16 rows of 16 pairs."""
+    x = rng.integers(24, 42, (1, 1, H, W)).astype(np.float16)
     filter = rng.integers(1, 8, (MAPS, 1, 7, 7)).astype(np.float16)
     arrays = {"y": unwritten((1, MAPS, H - 6, W - 6)), "x": x, "filter": filter}
     grid = (ceil_div(W - 6, 2 * WIDE), ceil_div(H - 6, WIDE), MAPS)
@@ -55,20 +55,29 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The layer in float64."""
+    """Return the layer in float64."""
     return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
 
 
 def exchanged(case: Case) -> np.ndarray | None:
-    """What comes out if the two outputs of each pair stand in each other's place."""
+    """Return what comes out if the two outputs of each pair stand in each other's place."""
     y = convolved(case)
     if y.shape[3] % 2:
         return None
     return y.reshape(*y.shape[:3], -1, 2)[..., ::-1].reshape(y.shape)
 
 
+def never_cleared(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether a result is near to what comes out if the rows before are added again each
+    time.
+    """
+    times = np.arange(7, 0, -1, dtype=np.float32)[:, None]
+    sums = reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32) * times)
+    return bool(np.abs(got / sums - 1).max() < 2e-2)
+
+
 def rounded(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether a result is near, and has the last bits of half precision only."""
+    """Return whether a result is near, and has the last bits of half precision only."""
     return bool(np.isfinite(got).all() and np.abs(got / want - 1).max() < 5e-3)
 
 
@@ -145,7 +154,12 @@ EXERCISE = Exercise(
             ),
         ),
         Mistake(
-            "Right to three digits: half adds up one row exactly, and not all seven. Add the "
+            "The sum in half goes on from row to row, and is added again behind each: begin each "
+            "row with 0.",
+            when=never_cleared,
+        ),
+        Mistake(
+            "Right to three digits: half adds up one row exactly, and not two or seven. Add the "
             "rows in float.",
             when=rounded,
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +39,8 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
-    """A layer of whole numbers of six bits: their products have up to twelve, one more than a half,
-    and their sums are exact in float.
+    """Return a layer of whole numbers of six bits: their products have up to twelve, one more than
+    a half, and their sums are exact in float.
     """
     drawn = (_six_bits(rng, size) for size in (shape.x_shape, shape.filter_shape))
     x, filter = drawn
@@ -60,12 +60,14 @@ def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The layer in float64."""
+    """Return the layer in float64."""
     return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
 
 
 def terms(case: Case) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and weights of each output, in the order of the sum: (terms, B, M, out_h, out_w)."""
+    """Return cells and weights of each output, in the order of the sum: (terms, B, M, out_h,
+    out_w).
+    """
     shape = case["shape"]
     cells, weights = [], []
     for c in range(shape.C):
@@ -79,7 +81,7 @@ def terms(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rounded_products(case: Case) -> np.ndarray | None:
-    """What comes out if each product is rounded to half; None for a large layer."""
+    """Return what comes out if each product is rounded to half; None for a large layer."""
     if case["shape"].outputs > 20_000:
         return None
     cells, weights = terms(case)
@@ -87,7 +89,7 @@ def rounded_products(case: Case) -> np.ndarray | None:
 
 
 def half_sums(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether all outputs are halves near the right sums."""
+    """Return whether all outputs are halves near the right sums."""
     with np.errstate(over="ignore"):
         if not np.array_equal(got.astype(np.float16), got):
             return False
@@ -97,6 +99,28 @@ def half_sums(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(
         (np.abs(got - want)[finite] <= most).all() and np.abs(want[~finite]).min(initial=1e9) > 4e4
     )
+
+
+def first_channel(name: str) -> Callable[[Case], np.ndarray | None]:
+    """Return a function of a case: what comes out if the first channel of an array is read for all.
+    """
+
+    def made(case: Case) -> np.ndarray | None:
+        if case["shape"].C == 1:
+            return None
+        arrays = {one: case[one].astype(np.float32) for one in ("x", "filter")}
+        arrays[name] = np.ascontiguousarray(np.broadcast_to(arrays[name][:, :1], case[name].shape))
+        return reference.conv2d(arrays["x"], arrays["filter"])
+
+    return made
+
+
+def turned(case: Case) -> np.ndarray | None:
+    """Return what comes out if rows and columns of the filter change places."""
+    if case["shape"].K == 1:
+        return None
+    filter = np.ascontiguousarray(case["filter"].swapaxes(2, 3), np.float32)
+    return reference.conv2d(case["x"].astype(np.float32), filter)
 
 
 EXERCISE = Exercise(
@@ -139,6 +163,19 @@ EXERCISE = Exercise(
             "Every output is a half, so the sum was one. Sum in float: above 2,048 halves are two "
             "apart, and more.",
             when=half_sums,
+        ),
+        Mistake(
+            "Each channel has the cells of the first one: channel c begins c * H rows further on.",
+            gives=first_channel("x"),
+        ),
+        Mistake(
+            "Each channel has the weights of the first one: those of channel c begin c * K * K "
+            "further on.",
+            gives=first_channel("filter"),
+        ),
+        Mistake(
+            "Rows and columns of the filter have changed places: a row, p, has K weights.",
+            gives=turned,
         ),
         Mistake(
             "The filter is turned by half a turn.",

@@ -34,7 +34,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def numbers(rng: np.random.Generator, n: int = 1 << 24) -> Case:
-    """Numbers of many sizes, half of them exactly between two halves."""
+    """Return numbers of many sizes, half of them exactly between two halves."""
     drawn = rng.uniform(-8, 8, n) * 2.0 ** rng.integers(-8, 9, n)
     between = 2049.0 + 2 * rng.integers(0, 1000, n)
     start = np.where(rng.random(n) < 0.5, drawn, between * rng.choice((-1, 1), n))
@@ -47,12 +47,12 @@ def numbers(rng: np.random.Generator, n: int = 1 << 24) -> Case:
 
 
 def rounded(case: Case) -> np.ndarray:
-    """The nearest halves; of two that are equally near, the one whose last bit is 0."""
+    """Return the nearest halves; of two that are equally near, the one whose last bit is 0."""
     return case["from"].astype(np.float16)
 
 
 def cut(case: Case) -> np.ndarray:
-    """What comes out if digits are cut off, towards zero."""
+    """Return what comes out if digits are cut off, towards zero."""
     near = rounded(case)
     too_far = np.abs(near.astype(np.float32)) > np.abs(case["from"])
     return np.where(too_far, np.nextafter(near, np.float16(0)), near)
@@ -111,7 +111,7 @@ EXERCISE = Exercise(
         "Seen as pairs, `from` is an array of n / 2 float2 and `to` one of n / 2 __half2: "
         "reinterpret_cast<const float2*>(from)[i] is the pair of thread i.",
         "__floats2half2_rn(a, b) rounds two floats to the nearest halves, a pair.",
-        "if (i < n / 2): const float2 two = reinterpret_cast<const float2*>(from)[i]; "
+        "If i < n / 2: load one float2, call it two; then "
         "reinterpret_cast<__half2*>(to)[i] = __floats2half2_rn(two.x, two.y);",
     ),
 )

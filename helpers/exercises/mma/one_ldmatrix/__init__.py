@@ -18,7 +18,7 @@ def named(
     part: Callable[[np.ndarray], np.ndarray] = lambda lane: lane // 16,
     row_of_b: Callable[[np.ndarray], np.ndarray] = lambda lane: lane % 16,
 ) -> np.ndarray:
-    """What comes out if lanes name other rows: row and part of A, and row of B, by lane."""
+    """Return what comes out if lanes name other rows: row and part of A, and row of B, by lane."""
     halves = case["A"].reshape(16, 2, 8)[row(LANES), part(LANES)]  # the eight that a lane names
     a = np.empty((16, STEP), np.float16)
     for square in range(4):

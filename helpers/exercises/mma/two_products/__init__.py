@@ -16,7 +16,7 @@ def _columns_from_8(case: Case) -> np.ndarray:
 
 
 def _rows_of_16(case: Case) -> np.ndarray:
-    """A read as if its rows had 16 halves."""
+    """Return a read as if its rows had 16 halves."""
     flat = case["A"].ravel()
     places = 16 * np.arange(ROWS)[:, None] + np.arange(TERMS)
     return of(flat[places], case["B"])

@@ -30,8 +30,8 @@ MAPS, FAR = 4, 8  # FAR: threads of a block along each axis
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Whole patches for the budgets, and ragged images: H and W differ, so that neither can be told
-    from the other.
+    """Yield whole patches for the budgets, and ragged images: H and W differ, so that neither can
+    be told from the other.
     """
     ragged = int(rng.integers(24, 36)), int(rng.integers(36, 50))
     for H, W in ((22, 38), ragged, (7, 7), (8, 10), (29, 23)):
@@ -40,7 +40,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
-    """An image, by default a large one; a block has 16 x 16 patches of one map."""
+    """Return an image, by default a large one; a block has 16 x 16 patches of one map."""
     shape = ConvShape(1, 1, MAPS, H, W, 7)
     x, filter = layers.draw(rng, shape)
     grid = (ceil_div(W - 6, 4 * FAR), ceil_div(H - 6, 2 * FAR), MAPS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer, by default a large one; its sizes are constants of the source."""
+    """Return a layer, by default a large one; its sizes are constants of the source."""
     x, filter = layers.draw(rng, shape)
     weights = np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, -shape.M % MAPS),))
     tiles = ceil_div(shape.out_h, ROWS * DOWN) * ceil_div(shape.out_w, COLUMNS * ACROSS)
@@ -69,21 +69,45 @@ def of_a_filter_row(space: str, access: str = "load"):
 
 
 def upper_row(case: Case) -> np.ndarray:
-    """What comes out if both rows of a patch are computed from the cells of the upper one."""
+    """Return what comes out if both rows of a patch are computed from the cells of the upper one.
+    """
     y = layers.convolved(case)
     return y[:, :, np.arange(y.shape[2]) // ROWS * ROWS]
 
 
 def first_column(case: Case) -> np.ndarray:
-    """What comes out if all columns of a patch are computed from the cells of its first one."""
+    """Return what comes out if all columns of a patch are computed from the cells of its first one.
+    """
     y = layers.convolved(case)
     return y[..., np.arange(y.shape[3]) // COLUMNS * COLUMNS]
 
 
 def first_map(case: Case) -> np.ndarray | None:
-    """What comes out if all maps of a patch have the weights of its first one."""
+    """Return what comes out if all maps of a patch have the weights of its first one."""
     shape = case["shape"]
     return layers.convolved(case)[:, np.arange(shape.M) // MAPS * MAPS] if shape.M > 1 else None
+
+
+def summed(axis: int) -> Callable[[Case], np.ndarray]:
+    """A function of a case: what comes out if all weights of a column (axis 2), or of a row (axis
+    3), meet its first cell.
+    """
+
+    def made(case: Case) -> np.ndarray:
+        filter = np.zeros_like(case["filter"])
+        first = (slice(None),) * axis + (0,)
+        filter[first] = case["filter"].sum(axis=axis)
+        return layers.conv2d(case["x"], filter)
+
+    return made
+
+
+def overlapping(case: Case) -> np.ndarray:
+    """What comes out if patches below each other lie one row apart, and not two."""
+    y = layers.convolved(case)
+    row = np.arange(y.shape[2])
+    top, within = row // (ROWS * DOWN) * ROWS * DOWN, row % (ROWS * DOWN)
+    return y[:, :, top + within // ROWS + within % ROWS]
 
 
 EXERCISE = Exercise(
@@ -136,6 +160,22 @@ EXERCISE = Exercise(
             gives=first_map,
         ),
         layers.TURNED,
+        layers.EXCHANGED,
+        Mistake(
+            "All weights of a row meet its first cell: output w meets weight q with the cell in "
+            "column w + q.",
+            gives=summed(axis=3),
+        ),
+        Mistake(
+            "All rows of the filter meet the same cells: for its row p they lie in row `row + h + "
+            "p` of the tile.",
+            gives=summed(axis=2),
+        ),
+        Mistake(
+            "Patches overlap: a patch has two rows, so it begins in row 2 * threadIdx.y of the "
+            "tile, which is `row`.",
+            gives=overlapping,
+        ),
         *(
             Mistake(
                 f"The filter's columns from {first} on are left out: q goes from 0 to 6.",

@@ -11,11 +11,20 @@ TILE, PATCH = 64, 8
 
 
 def first_rows(case: Case) -> np.ndarray | None:
-    """What comes out if each thread's 8 rows all get the product of its first one."""
+    """Return what comes out if each thread's 8 rows all get the product of its first one."""
     want = product(case)
     if want.shape[0] < 2:
         return None
     return want[np.arange(want.shape[0]) // PATCH * PATCH]
+
+
+def top_rows(case: Case) -> np.ndarray | None:
+    """Return what comes out if every thread reads the first 8 rows of the tile of A."""
+    want = product(case)
+    if want.shape[0] <= PATCH:
+        return None
+    rows = np.arange(want.shape[0])
+    return want[rows // TILE * TILE + rows % PATCH]
 
 
 EXERCISE = exercise(
@@ -31,6 +40,10 @@ EXERCISE = exercise(
             "All 8 rows of a thread have the sum of the first one: row patch + r of tile_a belongs "
             "to sum[r].",
             gives=first_rows,
+        ),
+        Mistake(
+            "Every thread has the first 8 rows of the tile of A: yours begin with row `patch`.",
+            gives=top_rows,
         ),
     ),
     hints=(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from helpers.exercises.kit import Case, Mistake
@@ -12,7 +14,7 @@ ACROSS = TILE // PATCH
 
 
 def diagonal(case: Case) -> np.ndarray | None:
-    """What comes out if a thread multiplies a[r] by x[r] only."""
+    """Return what comes out if a thread multiplies a[r] by x[r] only."""
     want = product(case)
     if max(want.shape) <= ACROSS:
         return None
@@ -22,18 +24,56 @@ def diagonal(case: Case) -> np.ndarray | None:
 
 
 def in_tiles(case: Case, *axes: int) -> np.ndarray:
-    """The product with its axes (tile, r, ty, tile, s, tx) in another order, and 0 beyond it."""
+    """Return the product with its axes (tile, r, ty, tile, s, tx) in another order, and 0 beyond
+    it.
+    """
+    padded = padded_product(case)
+    parts = padded.reshape(len(padded) // TILE, PATCH, ACROSS, -1, PATCH, ACROSS)
+    return cut(case, parts.transpose(axes).reshape(padded.shape))
+
+
+def cells(case: Case, rows: Cells, columns: Cells) -> np.ndarray:
+    """Return what comes out if r of lane t reads these cells of the tile, functions of (t, r)."""
+    padded = padded_product(case)
+
+    def places(size: int, chosen: Cells) -> np.ndarray:
+        tile, at = np.divmod(np.arange(size), TILE)
+        return tile * TILE + chosen(at % ACROSS, at // ACROSS)
+
+    high, wide = padded.shape
+    return cut(case, padded[np.ix_(places(high, rows), places(wide, columns))])
+
+
+def padded_product(case: Case) -> np.ndarray:
+    """Return the product, with zeros up to whole tiles."""
     want = product(case)
-    tiles = [-(-size // TILE) for size in want.shape]
-    padded = np.zeros([count * TILE for count in tiles])
+    padded = np.zeros([-(-size // TILE) * TILE for size in want.shape])
     padded[: want.shape[0], : want.shape[1]] = want
-    parts = padded.reshape(tiles[0], PATCH, ACROSS, tiles[1], PATCH, ACROSS)
-    if axes == NEIGHBOURS:  # row ty * 8 + r of a tile
-        parts = padded.reshape(tiles[0], ACROSS, PATCH, tiles[1], PATCH, ACROSS)
-    return parts.transpose(axes).reshape(padded.shape)[: want.shape[0], : want.shape[1]]
+    return padded
 
 
-EXCHANGED, NEIGHBOURS = (0, 4, 2, 3, 1, 5), (0, 2, 1, 3, 4, 5)
+def cut(case: Case, padded: np.ndarray) -> np.ndarray:
+    """Return the part of whole tiles that is the product."""
+    return padded[: len(case["A"]), : case["X"].shape[1]]
+
+
+Cells = Callable[[np.ndarray, np.ndarray], np.ndarray]
+EXCHANGED, TURNED = (0, 4, 2, 3, 1, 5), (0, 1, 5, 3, 4, 2)
+
+
+def right(t: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Return every 16th cell."""
+    return t + r * ACROSS
+
+
+def neighbours(t: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """8 neighbouring cells."""
+    return t * PATCH + r
+
+
+def first_cells(t: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Return the first 8 cells of the tile, for every thread."""
+    return r
 
 
 EXERCISE = exercise(
@@ -57,7 +97,29 @@ EXERCISE = exercise(
         Mistake(
             "The rows are right, and stand in other places: row r of a thread is ty + r * ACROSS, "
             "as the store has it.",
-            gives=lambda case: in_tiles(case, *NEIGHBOURS),
+            gives=lambda case: cells(case, neighbours, right),
+        ),
+        Mistake(
+            "The columns are right, and stand in other places: column s of a thread is "
+            "tx + s * ACROSS, as the store has it.",
+            gives=lambda case: cells(case, right, neighbours),
+        ),
+        Mistake(
+            "The outputs are right, and stand in other places: a thread has rows ty + r * ACROSS "
+            "and columns tx + s * ACROSS, as the store has them.",
+            gives=lambda case: cells(case, neighbours, neighbours),
+        ),
+        Mistake(
+            "Every thread reads the first 8 rows of tile_a: yours are ty + p * ACROSS.",
+            gives=lambda case: cells(case, first_cells, right),
+        ),
+        Mistake(
+            "Every thread reads the first 8 columns of tile_x: yours are tx + p * ACROSS.",
+            gives=lambda case: cells(case, right, first_cells),
+        ),
+        Mistake(
+            "tx and ty have changed places: tx counts columns, so it belongs to tile_x.",
+            gives=lambda case: in_tiles(case, *TURNED),
         ),
     ),
     hints=(

@@ -28,7 +28,7 @@ WARP = 32
 
 
 def case(N: np.ndarray, block: int, warp: int = WARP) -> Case:
-    """A thread for each number."""
+    """Return a thread for each number."""
     n = N.size
     step = Step((ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
     return Case(
@@ -58,14 +58,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def above(case: Case, keep: slice = slice(None), fill: float = np.inf) -> np.ndarray:
-    """Each number minus the smallest one of its warp, of the lanes that `keep` selects."""
+    """Return each number minus the smallest one of its warp, of the lanes that `keep` selects."""
     return as_blocks(
         case["N"], case["warp"], lambda rows: rows - rows[:, keep].min(axis=1, keepdims=True), fill
     )
 
 
 def lane_0_only(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether each warp's first output is right, and all are numbers."""
+    """Return whether each warp's first output is right, and all are numbers."""
     return bool(np.isfinite(got).all() and (got == want)[:: case["warp"]].all())
 
 

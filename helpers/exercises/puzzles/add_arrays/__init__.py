@@ -45,22 +45,22 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def added(case: Case) -> np.ndarray:
-    """A + B."""
+    """Return a + B."""
     return case["A"] + case["B"]
 
 
 def first_block_only(case: Case) -> np.ndarray:
-    """What comes out if each block makes the first block's numbers."""
+    """Return what comes out if each block makes the first block's numbers."""
     return np.where(np.arange(case.count) < case["block"], added(case), case["C"])
 
 
 def last_left_out(case: Case) -> np.ndarray:
-    """What comes out if the last number is not written."""
+    """Return what comes out if the last number is not written."""
     return np.where(np.arange(case.count) < case.count - 1, added(case), case["C"])
 
 
 def other_width(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether blocks that begin another number of numbers apart explain the result."""
+    """Return whether blocks that begin another number of numbers apart explain the result."""
     there, blocks = int((got == want).sum()), case.steps[0].grid[0]
     width, rest = divmod(there - case["block"], max(blocks - 1, 1))
     close = bool((got == want)[:there].all())

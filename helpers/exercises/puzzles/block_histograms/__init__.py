@@ -24,7 +24,7 @@ BINS, SHARE, THREADS = 256, 1_024, 256
 
 
 def case(N: np.ndarray, bins: int = BINS, share: int = SHARE, threads: int = THREADS) -> Case:
-    """A block for each `share` of the values."""
+    """Return a block for each `share` of the values."""
     blocks = ceil_div(N.size, share)
     return Case(
         f"n = {N.size:,}",
@@ -37,19 +37,19 @@ def case(N: np.ndarray, bins: int = BINS, share: int = SHARE, threads: int = THR
 
 
 def values(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Values from 0 to 255, small ones more often."""
+    """Return values from 0 to 255, small ones more often."""
     return np.minimum(rng.integers(0, BINS, n), rng.integers(0, BINS, n)).astype(np.int32)
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A ragged size, a few values, and sizes around a block's share."""
+    """Yield a ragged size, a few values, and sizes around a block's share."""
     for n in (int(rng.integers(2_100, 4_000)), 3, SHARE, SHARE + 1):
         yield case(values(rng, n))
     yield without_budgets(case(values(rng, MANY)))
 
 
 def counted(case: Case, most: int = 0) -> np.ndarray:
-    """The counts of each block, of its first `most` cells (0: of all)."""
+    """Return the counts of each block, of its first `most` cells (0: of all)."""
     N, share = case["N"], case["share"]
     return np.array(
         [
@@ -61,7 +61,7 @@ def counted(case: Case, most: int = 0) -> np.ndarray:
 
 
 def first_block_alone(case: Case) -> np.ndarray:
-    """What comes out if every block counts the cells of block 0."""
+    """Return what comes out if every block counts the cells of block 0."""
     return np.repeat(counted(case)[:1], case.steps[0].grid[0], axis=0)
 
 

@@ -28,7 +28,7 @@ BLOCK = 256
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> Case:
-    """A thread for each number, a result for each block."""
+    """Return a thread for each number, a result for each block."""
     blocks = ceil_div(N.size, block)
     step = Step((blocks,), (block,), ("P", "N", np.int32(N.size)))
     return Case(
@@ -58,7 +58,7 @@ def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A ragged size, two numbers, and sizes around a block."""
+    """Yield a ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 6_000):
         yield case(numbers(rng, n))
     yield without_budgets(case(numbers(rng, MANY)))
@@ -69,7 +69,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def largest(case: Case, keep: slice = slice(None), fill: float = -np.inf) -> np.ndarray:
-    """The largest number of each block, of the threads that `keep` selects."""
+    """Return the largest number of each block, of the threads that `keep` selects."""
     return padded(case["N"], case["block"], fill)[:, keep].max(axis=1)
 
 

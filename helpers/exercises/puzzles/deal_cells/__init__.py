@@ -24,7 +24,7 @@ BLOCK = 256
 
 
 def case(N: np.ndarray, step: int, block: int = BLOCK) -> Case:
-    """Whole blocks."""
+    """Return whole blocks."""
     blocks = N.size // block
     return Case(
         f"{blocks} block{'s' if blocks > 1 else ''}, step {step}",
@@ -37,7 +37,7 @@ def case(N: np.ndarray, step: int, block: int = BLOCK) -> Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Some blocks, and odd steps, with which every cell is dealt once."""
+    """Yield some blocks, and odd steps, with which every cell is dealt once."""
     for blocks, step in (
         (int(rng.integers(3, 7)), 2 * int(rng.integers(4, 60)) + 1),
         (1, 3),
@@ -49,24 +49,24 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def places(case: Case) -> np.ndarray:
-    """The number in its block of the cell of each thread."""
+    """Return the number in its block of the cell of each thread."""
     return case["step"] * np.arange(case["block"]) % case["block"]
 
 
 def dealt(case: Case) -> np.ndarray:
-    """The cells of each block, dealt."""
+    """Return the cells of each block, dealt."""
     return case["N"].reshape(-1, case["block"])[:, places(case)].ravel()
 
 
 def undealt(case: Case) -> np.ndarray:
-    """What comes out if cell t goes to place step * t, the other way around."""
+    """Return what comes out if cell t goes to place step * t, the other way around."""
     P = np.empty_like(case["N"]).reshape(-1, case["block"])
     P[:, places(case)] = case["N"].reshape(-1, case["block"])
     return P.ravel()
 
 
 def first_block_alone(case: Case) -> np.ndarray:
-    """What comes out if every block deals the cells of the first one."""
+    """Return what comes out if every block deals the cells of the first one."""
     return np.tile(case["N"][: case["block"]][places(case)], case.steps[0].grid[0])
 
 

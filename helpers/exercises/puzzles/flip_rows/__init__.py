@@ -27,7 +27,7 @@ ACROSS = (
 
 
 def case(N: np.ndarray, block: tuple[int, int] = (32, 8)) -> Case:
-    """Blocks of 32 x 8 threads over an image."""
+    """Return blocks of 32 x 8 threads over an image."""
     height, width = N.shape
     grid = (ceil_div(width, block[0]), ceil_div(height, block[1]))
     step = Step(grid, block, ("P", "N", np.int32(width), np.int32(height)))

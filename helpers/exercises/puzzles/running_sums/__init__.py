@@ -28,7 +28,7 @@ BLOCK = 256
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> Case:
-    """A thread for each number."""
+    """Return a thread for each number."""
     n = N.size
     step = Step((ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
     return Case(
@@ -37,19 +37,19 @@ def case(N: np.ndarray, block: int = BLOCK) -> Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A ragged size, two numbers, and sizes around a block."""
+    """Yield a ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 1_300):
         yield case(cells(rng, n))
     yield without_budgets(case(cells(rng, MANY)))
 
 
 def scanned(case: Case, block: int = 0) -> np.ndarray:
-    """The running sums of each block, or of another number of cells."""
+    """Return the running sums of each block, or of another number of cells."""
     return as_blocks(case["N"], block or case["block"], lambda rows: rows.cumsum(axis=1))
 
 
 def of_neighbours(case: Case) -> np.ndarray:
-    """What comes out if only a part of the steps is made: sums of the last 128 numbers."""
+    """Return what comes out if only a part of the steps is made: sums of the last 128 numbers."""
 
     def change(rows: np.ndarray) -> np.ndarray:
         sums = rows.cumsum(axis=1)

@@ -25,7 +25,7 @@ BLOCK = 128
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> Case:
-    """A thread for each output."""
+    """Return a thread for each output."""
     n = N.size
     step = Step((ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
     return Case(
@@ -39,20 +39,20 @@ def case(N: np.ndarray, block: int = BLOCK) -> Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A ragged size, two cells, and sizes around a block."""
+    """Yield a ragged size, two cells, and sizes around a block."""
     for n in sizes_of(rng, BLOCK):
         yield case(cells(rng, n))
     yield without_budgets(case(cells(rng, MANY)))
 
 
 def differences(case: Case, mode: Any = "constant") -> np.ndarray:
-    """The second differences, N continued as NumPy's pad does by that mode."""
+    """Return the second differences, N continued as NumPy's pad does by that mode."""
     wide = np.pad(case["N"], 1, mode=mode)
     return wide[:-2] - 2 * wide[1:-1] + wide[2:]
 
 
 def halo_left_out(case: Case) -> np.ndarray:
-    """What comes out if the neighbours' cells count as 0 in each block."""
+    """Return what comes out if the neighbours' cells count as 0 in each block."""
 
     def change(rows: np.ndarray) -> np.ndarray:
         wide = np.pad(rows, ((0, 0), (1, 1)))

@@ -21,7 +21,7 @@ from helpers.exercises.puzzles import puzzle
 
 
 def case(N: np.ndarray) -> Case:
-    """One block with a thread for each number."""
+    """Return one block with a thread for each number."""
     step = Step((1,), (N.size,), ("P", "N"))
     return Case(
         f"n = {N.size}", {"P": unwritten(N.size), "N": N}, ("P",), (step,), {"size": N.size}
@@ -35,7 +35,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def same(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether all values of a result are one number."""
+    """Return whether all values of a result are one number."""
     return bool(np.isfinite(got).all() and np.unique(got).size == 1)
 
 

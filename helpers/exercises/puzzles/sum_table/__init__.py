@@ -28,7 +28,8 @@ BROADCAST = (
 def case(
     column: np.ndarray, row: np.ndarray, padding: np.ndarray, block: tuple[int, int] = (32, 8)
 ) -> Case:
-    """Blocks of 32 x 8 threads over a table; padding: of its rows, (height, pitch - width)."""
+    """Return blocks of 32 x 8 threads over a table; padding: of its rows, (height, pitch - width).
+    """
     height, width, pitch = column.size, row.size, row.size + padding.shape[1]
     # What T holds at first: cells that must change, and the padding, which must not.
     T = np.concatenate([np.full((height, width), -777.25, np.float32), padding], axis=1)
@@ -44,7 +45,7 @@ def case(
 
 
 def drawn(rng: np.random.Generator, height: int, width: int, gap: int) -> Case:
-    """A table of random numbers."""
+    """Return a table of random numbers."""
     column, row = whole_numbers(rng, height, 99), whole_numbers(rng, width, 99)
     return case(column, row, whole_numbers(rng, (height, gap), 99))
 
@@ -58,14 +59,14 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def tabled(case: Case) -> np.ndarray:
-    """The table, and the padding as it was."""
+    """Return the table, and the padding as it was."""
     T = case["T"].copy()
     T[:, : case["row"].size] = case["column"][:, None] + case["row"]
     return T
 
 
 def without_pitch(case: Case) -> np.ndarray:
-    """What comes out if the rows follow each other closely."""
+    """Return what comes out if the rows follow each other closely."""
     T = case["T"].copy()
     close = (case["column"][:, None] + case["row"]).ravel()
     T.reshape(-1)[: close.size] = close
@@ -73,7 +74,7 @@ def without_pitch(case: Case) -> np.ndarray:
 
 
 def padding_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether only cells of the padding are wrong."""
+    """Return whether only cells of the padding are wrong."""
     width = case["row"].size
     return bool((got == want)[:, :width].all() and (got != want)[:, width:].any())
 

@@ -25,7 +25,7 @@ TILE = 16
 
 
 def case(A: np.ndarray, B: np.ndarray, tile: int = TILE) -> Case:
-    """A thread for each cell of C."""
+    """Return a thread for each cell of C."""
     (rows, inner), cols = A.shape, B.shape[1]
     grid = (ceil_div(cols, tile), ceil_div(rows, tile))
     sizes = (np.int32(rows), np.int32(cols), np.int32(inner))
@@ -40,12 +40,13 @@ def case(A: np.ndarray, B: np.ndarray, tile: int = TILE) -> Case:
 
 
 def drawn(rng: np.random.Generator, rows: int, cols: int, inner: int) -> Case:
-    """A product of whole numbers, which float32 holds exactly."""
+    """Return a product of whole numbers, which float32 holds exactly."""
     return case(whole_numbers(rng, (rows, inner)), whole_numbers(rng, (inner, cols)))
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """A ragged product, a small one, one of whole tiles, and one that is a tile and one more."""
+    """Yield a ragged product, a small one, one of whole tiles, and one that is a tile and one more.
+    """
     rows, cols, inner = (int(n) for n in rng.integers(33, 48, 3))
     for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17)):
         yield drawn(rng, *sizes)
@@ -53,19 +54,19 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def product(case: Case, of: int = 0) -> np.ndarray:
-    """A B, of the first `of` terms (0: of all)."""
+    """Return a B, of the first `of` terms (0: of all)."""
     A, B = (case[name].astype(np.float64) for name in ("A", "B"))
     return A[:, : of or A.shape[1]] @ B[: of or A.shape[1]]
 
 
 def whole_tiles(case: Case) -> np.ndarray:
-    """What comes out if the terms behind the last whole tile are left out."""
+    """Return what comes out if the terms behind the last whole tile are left out."""
     terms = case["A"].shape[1] // case["tile"] * case["tile"]
     return product(case, terms) if terms else np.zeros(case["C"].shape)
 
 
 def tiles_turned(case: Case) -> np.ndarray:
-    """What comes out if each tile of B is read along its rows, not down its columns."""
+    """Return what comes out if each tile of B is read along its rows, not down its columns."""
     A, B, b = case["A"].astype(np.float64), case["B"].astype(np.float64), case["tile"]
     inner, cols = (-size % b for size in B.shape)
     B = np.pad(B, ((0, inner), (0, cols)))

@@ -28,7 +28,7 @@ TILE, THREADS = 16, 4  # outputs along a side of a block, and threads of an outp
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """One channel, fewer and more than there are threads, ragged maps, and many outputs."""
+    """Yield one channel, fewer and more than there are threads, ragged maps, and many outputs."""
     drawn = ConvShape(2, 6, 2, 20 + int(rng.integers(0, 9)), 19 + int(rng.integers(0, 9)), 3)
     for shape in (
         drawn,
@@ -42,7 +42,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer, by default a large one; an output has four threads."""
+    """Return a layer, by default a large one; an output has four threads."""
     tiles = ceil_div(shape.out_h, TILE) * ceil_div(shape.out_w, TILE)
     return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), (TILE, TILE, THREADS))
 
@@ -60,7 +60,7 @@ def of_threads(*threads: int) -> Callable[[Case], np.ndarray | None]:
 
 
 def first_channels(case: Case) -> np.ndarray | None:
-    """What comes out if a thread adds one channel, even if there are more."""
+    """Return what comes out if a thread adds one channel, even if there are more."""
     filter = case["filter"].copy()
     filter[:, THREADS:] = 0
     return reference.conv2d(case["x"], filter) if filter.shape[1] > THREADS else None

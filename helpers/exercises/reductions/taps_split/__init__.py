@@ -30,7 +30,7 @@ OUTPUTS = 8  # of a block: one a warp
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """One channel and several; taps that are no multiple of 32; ragged numbers of outputs."""
+    """Yield one channel and several; taps that are no multiple of 32; ragged numbers of outputs."""
     drawn = ConvShape(2, 5, 3, 8 + int(rng.integers(0, 4)), 11 + int(rng.integers(0, 5)), 3)
     for shape in (
         drawn,
@@ -44,7 +44,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer whose outputs begin at 0, for those who add to them; a warp has one output."""
+    """Return a layer whose outputs begin at 0, for those who add to them; a warp has one output."""
     grid = (ceil_div(shape.out_h * shape.out_w, OUTPUTS), shape.M, shape.B)
     case = layers.layer_case(rng, shape, grid, (32, OUTPUTS))
     return replace(case, arrays={**case.arrays, "y": np.zeros(shape.y_shape, np.float32)})
@@ -61,8 +61,13 @@ def first_lanes(lanes: int):
     return made
 
 
+def doubled_by_lane_0(case: Case) -> np.ndarray:
+    """What comes out if lane 0 adds its own sum to itself in each of five steps."""
+    return 32 * first_lanes(1)(case)
+
+
 def even_lanes(case: Case) -> np.ndarray | None:
-    """What comes out if the sums of lanes 0, 2, 4 ... are added."""
+    """Return what comes out if the sums of lanes 0, 2, 4 ... are added."""
     filter = case["filter"].reshape(len(case["filter"]), -1).copy()
     filter[:, 1::2] = 0
     return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
@@ -128,6 +133,11 @@ EXERCISE = Exercise(
         Mistake(
             "Only lane 0's own taps are in the sum: what the other lanes have is not added.",
             gives=first_lanes(1),
+        ),
+        Mistake(
+            "Lane 0 adds its own sum to itself: __shfl_up_sync() reads the lane `half` before, and "
+            "lane 0 has no lane before it.",
+            gives=doubled_by_lane_0,
         ),
         Mistake(
             "Half of the lanes are missing: the first shuffle reaches 16 lanes far.",

@@ -12,7 +12,7 @@ from helpers.exercises.kit import Budget, Case, Exercise
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Each of the lab's shapes, a block for a tile of one map."""
+    """Yield each of the lab's shapes, a block for a tile of one map."""
     for shape in tiles.shapes(rng):
         yield tiles.layer(rng, shape)
 

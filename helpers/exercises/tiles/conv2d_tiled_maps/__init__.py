@@ -8,26 +8,34 @@ from pathlib import Path
 import numpy as np
 
 from helpers.exercises import layers, tiles
-from helpers.exercises.kit import Budget, Case, Exercise, Mistake
+from helpers.exercises.kit import Budget, Case, Exercise, FindingHint, Mistake
 
 MAPS = 4
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Each of the lab's shapes, a block for a tile of four maps; some have five maps, or two."""
+    """Yield each of the lab's shapes, a block for a tile of four maps; some have five maps, or two.
+    """
     for shape in tiles.shapes(rng):
         yield layer(rng, shape)
 
 
 def layer(rng: np.random.Generator, shape=tiles.LARGE) -> Case:
-    """A layer, by default a large one; a block has a tile for four maps."""
+    """Return a layer, by default a large one; a block has a tile for four maps."""
     return tiles.layer(rng, shape, MAPS)
 
 
 def same_weights(case: Case) -> np.ndarray | None:
-    """What comes out if a thread multiplies with the weights of its first map for all maps."""
+    """Return what comes out if a thread multiplies with the weights of its first map for all maps.
+    """
     shape = case["shape"]
     return layers.convolved(case)[:, np.arange(shape.M) // MAPS * MAPS] if shape.M > 1 else None
+
+
+def first_weights(case: Case) -> np.ndarray | None:
+    """Return what comes out if every block has the weights of the first maps."""
+    shape = case["shape"]
+    return layers.convolved(case)[:, np.arange(shape.M) % MAPS] if shape.M > MAPS else None
 
 
 EXERCISE = Exercise(
@@ -61,9 +69,26 @@ EXERCISE = Exercise(
             "All maps of a thread have the weights of its first one: map m changes with o.",
             gives=same_weights,
         ),
+        Mistake(
+            "Every block has the weights of the first maps: its maps begin at `first`.",
+            gives=first_weights,
+        ),
         *tiles.MISTAKES,
     ),
-    findings=tiles.FINDINGS,
+    findings=(
+        *tiles.FINDINGS,
+        FindingHint(
+            "out-of-bounds",
+            "The last block may have fewer maps than MAPS: store sum[o] only if first + o < M.",
+            when=lambda found: found.array == "y",
+        ),
+        FindingHint(
+            "race",
+            "Two threads store the same output. sum[o] belongs to map first + o, and only a "
+            "thread with an output (h < out_h and w < out_w) stores.",
+            when=lambda found: found.array == "y",
+        ),
+    ),
     hints=(
         "`const float cell = ...` reads the cell of the tile into a register. How many products "
         "does a thread make of it?",

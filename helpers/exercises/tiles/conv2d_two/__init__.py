@@ -29,7 +29,7 @@ MAPS, TILE, SPAN = 4, tiles.TILE, tiles.SPAN
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """One channel, four maps; images of one output, of whole tiles and ragged ones."""
+    """Yield one channel, four maps; images of one output, of whole tiles and ragged ones."""
     for H, W in (
         tuple(map(int, rng.integers(23, 40, 2))),
         (7, 7),
@@ -42,7 +42,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
-    """An image, by default a large one; a block has a tile of one map."""
+    """Return an image, by default a large one; a block has a tile of one map."""
     shape = ConvShape(1, 1, MAPS, H, W, 7)
     x, filter = layers.draw(rng, shape)
     grid = (ceil_div(H - 6, TILE) * ceil_div(W - 6, TILE), MAPS)

@@ -28,7 +28,7 @@ STAGES = 6
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """One signal, an impulse that stands anywhere, and several drawn ones, whole numbers."""
+    """Yield one signal, an impulse that stands anywhere, and several drawn ones, whole numbers."""
     impulse = np.zeros((1, POINTS), np.complex64)
     impulse[0, int(rng.integers(1, POINTS))] = 1
     drawn = (rng.integers(-9, 10, (5, POINTS)) + 1j * rng.integers(-9, 10, (5, POINTS))).astype(
@@ -53,7 +53,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def scaled(case: Case) -> np.ndarray:
-    """The signals, times n."""
+    """Return the signals, times n."""
     return POINTS * case["signals"]
 
 
@@ -63,8 +63,8 @@ def per_warp(space: str, access: str):
 
 
 def half_done(case: Case) -> np.ndarray:
-    """What comes out if the last stage is left out: the transforms of the even and of the odd part
-    of the spectrum.
+    """Return what comes out if the last stage is left out: the transforms of the even and of the
+    odd part of the spectrum.
     """
     X = case["X"][:, fft.bit_reversed(POINTS)].astype(np.complex128)
     return np.concatenate([np.fft.ifft(X[:, first::2]) * (POINTS // 2) for first in (0, 1)], axis=1)

@@ -32,7 +32,7 @@ LOG_SIZE = 8
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """One cell, one whole segment, the widest filter, ragged ends, and other transforms."""
+    """Yield one cell, one whole segment, the widest filter, ragged ends, and other transforms."""
     yield case(rng, 200, 9)
     yield case(rng, 1, 3)
     yield case(rng, 2 * 194, 63)
@@ -45,7 +45,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 def case(
     rng: np.random.Generator, n: int = 100_000, width: int = 63, log_size: int = LOG_SIZE
 ) -> Case:
-    """A signal and a filter of drawn whole numbers, by default long ones for a GPU."""
+    """Return a signal and a filter of drawn whole numbers, by default long ones for a GPU."""
     spec = OverlapAdd(log_size, stages=1, segments=1)
     N, filter = whole_numbers(rng, n), whole_numbers(rng, width)
     arrays = {
@@ -67,12 +67,12 @@ def case(
 
 
 def large(rng: np.random.Generator) -> Case:
-    """What a GPU times."""
+    """Return what a GPU times."""
     return case(rng)
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The convolution whose cells outside the array count as 0."""
+    """Return the convolution whose cells outside the array count as 0."""
     return reference.conv1d(case["N"], case["filter"])
 
 
@@ -82,7 +82,8 @@ def by_segments(
     tails: bool = True,
     shifted: bool = True,
 ) -> np.ndarray:
-    """What comes out of another product of the spectra, without tails, or at other places."""
+    """Return what comes out of another product of the spectra, without tails, or at other places.
+    """
     N, width, size = case["N"], case["filter"].size, case["spec"].size
     segment, spectrum = case["spec"].segment(width), np.fft.fft(case["filter"][::-1], size)
     full = np.zeros(N.size + 2 * size)
@@ -95,7 +96,7 @@ def by_segments(
 
 
 def in_parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The product of the real parts and that of the imaginary ones, as the two parts."""
+    """Return the product of the real parts and that of the imaginary ones, as the two parts."""
     return a.real * b.real + 1j * a.imag * b.imag
 
 

@@ -40,13 +40,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
-    """A layer; a block has a tile of outputs."""
+    """Return a layer; a block has a tile of outputs."""
     grid = (ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE), shape.M, shape.B)
     return layers.layer_case(rng, shape, grid, (TILE, TILE))
 
 
 def without_last_column(case: Case) -> np.ndarray | None:
-    """What comes out if the last tap of each row is left out where K is odd."""
+    """Return what comes out if the last tap of each row is left out where K is odd."""
     filter = case["filter"].copy()
     if filter.shape[3] % 2:
         filter[..., -1] = 0
@@ -54,7 +54,7 @@ def without_last_column(case: Case) -> np.ndarray | None:
 
 
 def with_last_column_twice(case: Case) -> np.ndarray | None:
-    """What comes out if the last tap of each row is added once more where K is even."""
+    """Return what comes out if the last tap of each row is added once more where K is even."""
     filter = case["filter"].copy()
     if filter.shape[3] % 2 == 0:
         filter[..., -1] *= 2

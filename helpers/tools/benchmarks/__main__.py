@@ -13,12 +13,10 @@ with the plainest kernel, and that kernel with the oracle.
 ``timing`` tests the timer: a comparison of a launch with itself must find no difference, and a
 comparison with 5 % more work must find one.
 
-``conv2d`` times every kernel of the convolution layer, see ``helpers.experiments.layer_benchmark``;
-``tensor`` the layers on tensor cores beside cuDNN and copies, see
-``helpers.experiments.tensor_benchmark``; ``known`` layers of well-known networks, see
-``helpers.experiments.known_layers``; ``gemm`` products of matrices beside cuBLAS, see
-``helpers.tools.gemm_benchmark``; ``lenet`` the whole network beside PyTorch, see
-``helpers.experiments.network_benchmark``.
+``conv2d`` times every kernel of the convolution layer, see `layer_benchmark`; ``tensor`` the layers
+on tensor cores beside cuDNN and copies, see `tensor_benchmark`; ``known`` layers of well-known
+networks, see `known_layers`; ``gemm`` products of matrices beside cuBLAS, see `gemm_benchmark`;
+``lenet`` the whole network beside PyTorch, see `network_benchmark`.
 
 ``simulator`` needs no GPU. It measures how many threads and memory accesses a second our simulator
 checks and profiles, and how many numba-cuda's simulator does with the same three kernels in the
@@ -40,7 +38,12 @@ from typing import Any
 
 from helpers import device
 from helpers.bench import results
-from helpers.tools import conv1d_benchmark, gemm_benchmark, simulator_benchmark, timer_benchmark
+from helpers.tools.benchmarks import (
+    conv1d_benchmark,
+    gemm_benchmark,
+    simulator_benchmark,
+    timer_benchmark,
+)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -156,7 +159,7 @@ def _simulator(options: argparse.Namespace) -> _Benchmark:
 
 
 def _conv2d(options: argparse.Namespace) -> _Benchmark:
-    from helpers.experiments import layer_benchmark as layers
+    from helpers.tools.benchmarks import layer_benchmark as layers
 
     return _Benchmark(
         layers.NAME,
@@ -166,7 +169,7 @@ def _conv2d(options: argparse.Namespace) -> _Benchmark:
 
 
 def _tensor(options: argparse.Namespace) -> _Benchmark:
-    from helpers.experiments import tensor_benchmark as tensor
+    from helpers.tools.benchmarks import tensor_benchmark as tensor
 
     return _Benchmark(
         tensor.NAME,
@@ -176,8 +179,8 @@ def _tensor(options: argparse.Namespace) -> _Benchmark:
 
 
 def _known(options: argparse.Namespace) -> _Benchmark:
-    from helpers.experiments import known_layers as known
-    from helpers.experiments import tensor_benchmark as tensor
+    from helpers.tools.benchmarks import known_layers as known
+    from helpers.tools.benchmarks import tensor_benchmark as tensor
 
     return _Benchmark(
         known.NAME,
@@ -187,7 +190,7 @@ def _known(options: argparse.Namespace) -> _Benchmark:
 
 
 def _lenet(options: argparse.Namespace) -> _Benchmark:
-    from helpers.experiments import network_benchmark as network
+    from helpers.tools.benchmarks import network_benchmark as network
 
     return _Benchmark(
         network.NAME,

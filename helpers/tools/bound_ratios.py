@@ -1,13 +1,10 @@
 """Bounds beside times: every kernel that a record has times of, counted without a GPU.
 
-    python -m helpers.experiments.bound_ratios [--only RECORD]      writes data/measured/bounds.json
+    python -m helpers.tools.bound_ratios [--only RECORD]            writes data/measured/bounds.json
 
 A bound is wrong where it is above a time by more than the times' own spread, and of little use
 where it is far below. So for each timing in data/measured of a kernel of ours this module makes the
-bound of the same launches, `simulator.bounds`, and gives their ratio. Launches of thousands of
-images are not run whole in the simulator. Their counts are those of a few images, continued in a
-straight line, which is exact where each block does what the others do; `test_bound_ratios.py` holds
-that to a third size.
+bound of the same launches, `bench.plan_bounds`, and gives their ratio.
 """
 
 from __future__ import annotations
@@ -25,22 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from helpers import launch, simulator, tables
-from helpers.bench import old_records, results
-from helpers.launch import Launch, Plan
+from helpers.bench import old_records, plan_bounds, results
+from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, fft_conv1d, fft_conv2d
 from helpers.problems.conv1d import CONV1D, conv1d_named
 from helpers.problems.lenet import network_plan
-from helpers.simulator import bounds
-from helpers.simulator.bounds import Bounds, Counts
 
 PATH = results.MEASURED / "bounds.json"
-IMAGES = (2, 4)  # of the launches that are counted
 BLOCKS = (24, 48)  # of 1D launches that are counted, likewise
-PERSISTENT_BLOCKS = 2  # of a kernel whose blocks loop over the images, and of more of them
-PERSISTENT_IMAGES = (4, 8)
-MOST_OF_A_BLOCK = 8  # images
 MARGIN = 1.02  # a bound may be above a time by so much: the times' own spread
 
 
@@ -65,97 +55,11 @@ class Timed:
 
 
 # --------------------------------------------------------------------------------------------------
-# The bounds of a plan
-
-
-def bounds_of(one: Timed, device: str = "H200") -> Bounds:
-    """The bounds of all launches of a plan, one after the other."""
-    found: list[Bounds] = []
-    made: dict[tuple, Bounds] = {}
-    numbers: dict[str, int] = {}
-    whole = one.plan(one.size)
-    for wanted in whole:
-        number = numbers[wanted.name] = numbers.get(wanted.name, -1) + 1
-        if one.parts and wanted.name not in one.parts:
-            continue
-        # What the launch before has written may be in L2.
-        cache = "hot" if found else one.cache
-        times = sum(part.name == wanted.name for part in whole)
-        few = sum(part.name == wanted.name for part in one.plan(one.sizes[0]))
-        key = wanted.name, wanted.options, wanted.grid, cache, number % few
-        if key not in made:
-            counts = counts_of(one, wanted, number % few, chunks=times // few)
-            made[key] = bounds.bounds(counts, device, cache)
-        found.append(made[key])
-    return bounds.in_a_row(found, one.name)
-
-
-def counts_of(one: Timed, wanted: Launch, number: int = 0, chunks: int = 1) -> Counts:
-    """The counts of one launch of a plan, from two smaller ones.
-
-    number: of the launch among those of its name in the small plans; chunks: launches that share
-    the work of the large problem, of which each is as large as its grid.
-    """
-    sizes, blocks = one.sizes, 0
-    few = _blocks(one.plan(sizes[0]), wanted.name, number)
-    many = _blocks(one.plan(sizes[1]), wanted.name, number)
-    # Fewer blocks than the problem has more: each does the work of several, one after the other.
-    if chunks == 1 and many > few and math.prod(wanted.grid) < 0.9 * few * one.size / sizes[0]:
-        sizes, blocks = PERSISTENT_IMAGES, PERSISTENT_BLOCKS
-    small, large = (_counted(one.plan, size, wanted.name, number, blocks) for size in sizes)
-    if chunks > 1:
-        return small.at(large, wanted.grid)
-    return small.at(large, wanted.grid, (*sizes, one.size))
-
-
-def _blocks(plan: Plan, name: str, number: int) -> int:
-    return math.prod([part for part in plan if part.name == name][number].grid)
-
-
-_known: dict[tuple, tuple[Counts, ...]] = {}
-
-
-def _counted(
-    plan_of: Callable[[int], Plan], size: int, name: str, number: int, blocks: int
-) -> Counts:
-    """The counts of a launch of that name in the plan for a size; blocks: of its grid, where it is
-    not the plan's."""
-    plan = tuple(
-        dataclasses.replace(part, grid=(blocks, 1, 1)) if blocks else part for part in plan_of(size)
-    )
-    key = tuple(
-        (part.name, part.options, part.source, part.grid, part.block,
-         *((array.name, array.shape) for array in part.arrays))
-        for part in plan
-    )  # fmt: skip
-    if key not in _known:
-        profiles = launch.simulate(plan, _arrays(plan), simulator.profile)
-        for part, profile in zip(plan, profiles, strict=True):
-            if profile.findings:
-                raise ValueError(f"{part.name}: {profile.findings[0]}")
-        _known[key] = tuple(profile.counts for profile in profiles)
-    of_name = [k for k, part in enumerate(plan) if part.name == name]
-    return _known[key][of_name[number]]
-
-
-def _arrays(plan: Plan) -> dict[str, np.ndarray]:
-    """Random contents for all arrays of a plan: which cells are read does not depend on them."""
-    rng = np.random.default_rng(conv2d.SEED)
-    found: dict[str, np.ndarray] = {}
-    for array in (array for part in plan for array in part.arrays):
-        if array.name not in found:
-            floats = np.issubdtype(array.dtype, np.floating)
-            values = rng.uniform(-1, 1, array.shape) if floats else rng.integers(0, 2, array.shape)
-            found[array.name] = values.astype(array.dtype)
-    return found
-
-
-# --------------------------------------------------------------------------------------------------
 # What was timed
 
 
 def timed(only: str = "") -> Iterator[Timed]:
-    """All timings of kernels of ours in the records; only: of the record of that name."""
+    """Yield all timings of kernels of ours in the records; only: of the record of that name."""
     for name, reader in READERS.items():
         if only in ("", name):
             rows = results.load(results.MEASURED / f"{name}.json").rows()
@@ -184,24 +88,12 @@ def _of_array(
 def _of_layer(
     record: str, spec: conv2d.Conv2d, shape: ConvShape, row: dict, more: str = "", **how: Any
 ) -> Timed:
-    fitted = spec.fitted(shape)
-
-    def plan(B: int) -> Plan:
-        return fitted.plan(dataclasses.replace(shape, B=B))
-
+    plan = plan_bounds.layer_plan(spec, shape)
     where = f"{row['layer']}, {shape.B:,} images{more}"
     return Timed(
-        record, spec.name, where, plan, shape.B, _whole_blocks(plan), row["median_ms"],
+        record, spec.name, where, plan, shape.B, plan_bounds.whole_blocks(plan), row["median_ms"],
         row["cache"], **{"layer": True, **how},
     )  # fmt: skip
-
-
-def _whole_blocks(plan: Callable[[int], Plan]) -> tuple[int, int]:
-    """IMAGES, or as many times as many as a block takes."""
-    blocks = [math.prod(plan(images)[-1].grid) for images in range(1, MOST_OF_A_BLOCK + 1)]
-    of_a_block = blocks.count(blocks[0])
-    few, more = IMAGES
-    return few * of_a_block, more * of_a_block
 
 
 def _layer(record: str, rows: list[dict]) -> Iterator[Timed]:
@@ -281,10 +173,9 @@ def _fft(record: str, rows: list[dict]) -> Iterator[Timed]:
             def plan(B: int, shape: ConvShape = shape) -> Plan:
                 return fft_conv2d.Tiles().plan(dataclasses.replace(shape, B=B))
 
-            yield Timed(
-                record, name, f"{row['layer']}, {shape.B:,} images{more}", plan, shape.B, IMAGES,
-                row["median_ms"], row["cache"], layer=True,
-            )  # fmt: skip
+            where = f"{row['layer']}, {shape.B:,} images{more}"
+            sizes, ms = plan_bounds.IMAGES, row["median_ms"]
+            yield Timed(record, name, where, plan, shape.B, sizes, ms, row["cache"], layer=True)
 
 
 def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
@@ -302,7 +193,7 @@ def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
             return next(step.plan for step in steps if step.name == row["stage"])
 
         where = f"{row['stage']}, {row['batch']:,} images, {row['form']}"
-        sizes = _dense_images(row["batch"]) if row["stage"] == "dense" else IMAGES
+        sizes = _dense_images(row["batch"]) if row["stage"] == "dense" else plan_bounds.IMAGES
         # The stages are timed in a row: each finds in L2 what the one before has left.
         yield Timed(
             record, row["kernel"], where, plan, row["batch"], sizes, row["median_ms"], "hot"
@@ -337,8 +228,10 @@ READERS: dict[str, Callable[[str, list[dict]], Iterable[Timed]]] = {
 
 
 def row_of(one: Timed) -> dict[str, Any]:
-    """The bound of a timing beside it, as the record has it."""
-    found = bounds_of(one)
+    """Return the bound of a timing beside it, as the record has it."""
+    found = plan_bounds.bounds_of(
+        one.plan, one.size, one.sizes, one.name, cache=one.cache, parts=one.parts
+    )
     shares = found.shares[1:] if found.resource == "launches in a row" else found.shares
     return {
         "record": one.record, "kernel": one.name, "where": one.where, "layer": one.layer,
@@ -359,7 +252,7 @@ def correlation(rows: Iterable[Mapping[str, Any]]) -> float:
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the rows show: how close bounds are to times, and whether they rank alike."""
+    """Return what the rows show: how close bounds are to times, and whether they rank alike."""
     layers = [row for row in rows if row["layer"]]
     board = [row for row in layers if row["record"] == "benchmark_conv2d"]
     boards = {
@@ -377,31 +270,20 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def too_high(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The rows whose bound is none."""
+    """Return the rows whose bound is none."""
     return [row for row in rows if not row["bound_us"] <= MARGIN * row["measured_us"]]
-
-
-def table(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A Markdown table of bounds beside times."""
-    heads = ("record", "kernel", "where", "bound, us", "by", "measured, us", "bound / measured")
-    cells = [
-        (row["record"], row["kernel"], row["where"], f"{row['bound_us']:.4g}", row["resource"],
-         f"{row['measured_us']:.4g}", f"{row['ratio']:.2f}")
-        for row in rows
-    ]  # fmt: skip
-    return tables.markdown(heads, cells)
 
 
 @cache
 def recorded() -> dict[str, Any]:
-    """The committed record of bounds."""
+    """Return the committed record of bounds."""
     return json.loads(PATH.read_text(encoding="utf-8"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Make all bounds, write the record, print the table. Returns the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m helpers.experiments.bound_ratios", description=__doc__.splitlines()[0]
+        prog="python -m helpers.tools.bound_ratios", description=__doc__.splitlines()[0]
     )
     parser.add_argument(
         "--only", default="", metavar="RECORD", help="those of one record; the others are kept"

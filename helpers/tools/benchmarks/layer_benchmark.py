@@ -21,27 +21,23 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from helpers import checking, device, limits, programs, tables
-from helpers.bench import cudnn, lenet_times, timing
-from helpers.checking import device_counter
-from helpers.experiments.benchmark_base import BenchmarkBase
+from helpers import device, programs, tables
+from helpers.bench import contenders, cudnn, lenet_times, timing
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import Conv2d, LayerError, Problem
 from helpers.problems.lenet import network, pooled, trained_weights
+from helpers.tools.benchmarks.benchmark_base import BenchmarkBase
 
 NAME = "benchmark_conv2d"
 ACCURACY = "accuracy"
-COPY = "device-to-device copy"
+COPY = contenders.COPY[False]
 BATCHES = network.ACCURACY_SIZES
 BUDGET_S = 0.2
 SLOWEST_MS = 100.0  # a slower launch is not timed, and the record says so
 COURSE = "the course's LeNet"
 KNOWN_RIGHT = {100: 86, 1_000: 886, 10_000: 8_714}  # course's weights; five reports agree
-ONE = 0x3F800000  # the bits of 1.0f
 
 
 class AccuracyError(RuntimeError):
@@ -126,36 +122,15 @@ class LayerBenchmark(BenchmarkBase):
         return 1e3 * (time.perf_counter() - begin)
 
     def _copy(self, shape: ConvShape, place: Mapping[str, Any]) -> dict[str, Any]:
-        """Time a copy of half the layer's bytes.
-
-        A copy reads and writes each byte, so that it moves as many bytes as the layer must.
-        """
-        moved = limits.conv2d(shape).bytes
-        words = moved // 8
-        source, target = (self._cuda.mem_alloc(4 * words) for _ in range(2))
-
-        def launch(stream: Any) -> None:
-            self._cuda.memcpy_dtod_async(int(target), int(source), 4 * words, stream)
-
+        """Time a copy that moves as many bytes as the layer must."""
+        copy = contenders.copy(shape, halves=False)
         try:
-            counter = device_counter.DeviceCounter()
-            self._cuda.memset_d32(int(source), ONE, words)
-            counter.poison(int(target), words)
-            launch(None)
-            self._cuda.Context.synchronize()
-            if counter.wrong(int(target), int(source), 0.0, words):
-                raise RuntimeError(
-                    "the device-to-device copy is wrong: the GPU or its driver is at fault; "
-                    "run nvidia-smi, and restart the machine"
-                )
-            got = np.empty(min(words, 4096), np.float32)
-            self._cuda.memcpy_dtoh(got, int(target))
-            verdict = checking.check(got, np.ones(got.size), rtol=0.0, name=COPY)
-            timed = timing.time_gpu(launch, verdict=verdict, name=COPY, budget_s=self._budget_s)
-            return {"series": COPY, **place, "bytes": moved, "timing": timed}
+            timed = timing.time_gpu(
+                copy.launch, verdict=copy.verdict, name=COPY, budget_s=self._budget_s
+            )
+            return {**copy.row, **place, "timing": timed}
         finally:
-            source.free()
-            target.free()
+            copy.free()
 
 
 def compile_ahead(shapes: Iterable[ConvShape]) -> None:
@@ -169,7 +144,8 @@ def compile_ahead(shapes: Iterable[ConvShape]) -> None:
 
 
 def _plan(spec: Conv2d, shape: ConvShape) -> Plan:
-    """The launches that `conv2d.compile` compiles; none for a shape that the kernel refuses."""
+    """Return the launches that `conv2d.compile` compiles; none for a shape that the kernel refuses.
+    """
     try:
         spec.require(shape)
     except LayerError:
@@ -213,7 +189,7 @@ def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
 
 
 def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
-    """The records of both convolutions: their scratch fits half of the free memory."""
+    """Return the records of both convolutions: their scratch fits half of the free memory."""
     device.select()
     import pycuda.driver as cuda
 
@@ -222,7 +198,7 @@ def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
 
 
 def _networks() -> list[tuple[trained_weights.Weights, dict[int, int]]]:
-    """The available networks, each with the known numbers of right images."""
+    """Return the available networks, each with the known numbers of right images."""
     trained = {
         int(count): right
         for count, right in trained_weights.lenet_record()["test"]["right"].items()

@@ -1,6 +1,6 @@
 """Times of three kernels in numba-cuda's simulator, a yardstick for our simulator.
 
-    python helpers/tools/numba_yardstick.py FOLDER SAMPLES
+    python helpers/tools/benchmarks/numba_yardstick.py FOLDER SAMPLES
 
 `python -m helpers.tools.benchmarks simulator` runs this in a process of its own: Numba decides at
 its import whether it simulates, and it may be installed in another Python than the labs. The

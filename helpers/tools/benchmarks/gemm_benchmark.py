@@ -44,7 +44,7 @@ def measure(budget_s: float = BUDGET_S) -> Iterator[Row]:
 def _products(
     sizes: tuple[int, int, int], halves: bool, budget_s: float, alone: bool
 ) -> Iterator[Row]:
-    """Rows of one size and type: ours, cuBLAS, and the ratio of the best of ours to it."""
+    """Yield rows of one size and type: ours, cuBLAS, and the ratio of the best of ours to it."""
     import pycuda.driver as cuda
 
     rows, cols, inner = sizes

@@ -26,14 +26,14 @@ from helpers.bench import cudnn, lenet_times, pytorch, timing
 from helpers.problems import datasets
 from helpers.problems.lenet import checks, network, network_plan, pipeline, trained_weights
 
-NAME = "benchmark_lenet"
+NAME = lenet_times.BENCHMARK
 BATCHES = network.ACCURACY_SIZES
 BUDGET_S = 0.1
 AS_IT_IS, GRAPH = "launches", "CUDA graph"
 # torch.compile is tried in PyTorch's fastest mode, for the largest batch: its search takes 20 s or
 # more.
 COMPILED_MODE = "FP16"
-RATIO = "ratio"
+RATIO = lenet_times.RATIO
 
 Row = dict[str, Any]
 Forms = Mapping[str, Sequence[Any]]
@@ -94,7 +94,7 @@ class NetworkBenchmark:
         ours: Callable[..., None],
         verdict: checking.Verdict,
     ) -> Iterator[Row]:
-        """Rows of PyTorch in every mode and way, and of the ratios of the fastest to ours."""
+        """Yield rows of PyTorch in every mode and way, and of the ratios of the fastest to ours."""
         layouts: dict[str, list[str]] = {}  # of each mode, the faster one first
         for way, mode in itertools.product(pytorch.WAYS, cudnn.MODES):
             compiled = way == pytorch.COMPILED
@@ -139,7 +139,7 @@ class NetworkBenchmark:
         answer: Callable[[], Any],
         told: Row,
     ) -> Iterator[Row]:
-        """The time between two events, and that from the call to the classes on the host."""
+        """Yield the time between two events, and that from the call to the classes on the host."""
         name = f"{told['series']}, {told['way']}"
         timed = timing.time_gpu(launch, verdict=verdict, name=name, budget_s=self._budget_s)
         yield {**told, "clock": "device", "timing": timed}
@@ -161,7 +161,7 @@ def forms() -> dict[str, Sequence[Any]]:
 
 
 def _trained() -> list[trained_weights.Weights]:
-    """The labs' network, and the course's where COURSE_WEIGHTS names its file."""
+    """Return the labs' network, and the course's where COURSE_WEIGHTS names its file."""
     found = [trained_weights.lenet_weights()]
     if os.environ.get(trained_weights.WEIGHTS_VARIABLE, "").strip():
         found.append(trained_weights.course_weights())
@@ -174,7 +174,9 @@ def _answered(launch: Callable[..., None], answer: Callable[[], Any]) -> None:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A text table of the rows: ms by series, way and clock, of PyTorch's layouts the faster."""
+    """Return a text table of the rows: ms by series, way and clock, of PyTorch's layouts the
+    faster.
+    """
     times = [row for row in rows if row.get("clock")]
     batches = sorted({row["batch"] for row in times})
     lines = []
@@ -195,7 +197,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The ratios of PyTorch's times to ours, and the right answers: a line each."""
+    """Return the ratios of PyTorch's times to ours, and the right answers: a line each."""
     lines = []
     for row in rows:
         if row["series"] == RATIO:

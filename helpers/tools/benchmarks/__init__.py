@@ -1,0 +1,1 @@
+"""The recorded benchmarks, a module for each; `python -m helpers.tools.benchmarks` runs them."""
