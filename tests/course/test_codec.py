@@ -1,0 +1,57 @@
+"""What comes out of the box is a student's word: only what can be true is read."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from helpers import exercises, kernel_cells
+from helpers.course import codec, wire
+
+EDGE = exercises.find("conv1d_edge")
+CASES = EDGE.fitted(kernel_cells.parse(EDGE.solution), 5)
+ANSWER = codec.answer(CASES, EDGE.run(EDGE.solution, 5))
+NOTES, START = wire.content(ANSWER)
+
+
+def read(notes, cases=CASES, answer=ANSWER):
+    return codec.outcomes(notes, cases, answer, START)
+
+
+def test_an_answer_is_read():
+    assert EDGE.verdict(read(NOTES["outcomes"]), 5).passed
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda notes: notes.append(notes[0]), "more outcomes than cases"),
+        (lambda notes: notes[0].update(stopped="finding"), "stopped without a finding"),
+        (lambda notes: notes[0].update(counts=[]), "not every launch has counters"),
+        (lambda notes: notes[0]["counts"][0].update(barriers=-1), "a counter is -1"),
+        (lambda notes: notes[0]["counts"][0]["traffic"][0].update(lanes=-3), "a counter is -3"),
+        (lambda notes: notes[0].update(spread=[1, -2, 0, 0]), "a counter is -2"),
+        (lambda notes: notes.pop(), "bytes of arrays"),
+    ],
+)
+def test_what_cannot_be_true_is_refused(change, says):
+    notes = copy.deepcopy(NOTES["outcomes"])
+    change(notes)
+    with pytest.raises(wire.MessageError, match=says):
+        read(notes)
+
+
+def test_texts_are_cut_and_unknown_words_are_refused():
+    notes = copy.deepcopy(NOTES["outcomes"])
+    finding = {
+        "kind": "race", "message": "m" * 9_000, "file": "f", "line": 1, "thread": [0, 0, 0],
+        "block": [1, 2, 3], "array": None, "index": [4, 5], "severity": "error", "cause": "",
+        "other_line": None, "count": 1, "source_lines": {"1": "x" * 9_000},
+    }  # fmt: skip
+    notes[0].update(stopped="sudo", said="s" * 9_000, findings=[finding])
+    one = read(notes)[0]
+    (found,) = one.findings
+    assert one.stopped == "refused" and len(one.said) == 5_000
+    assert len(found.message) == len(found.source_lines[1]) == 2_000
+    assert (found.block, found.index) == ((1, 2, 3), (4, 5))
