@@ -234,8 +234,12 @@ def build() -> Path:
 
 
 @cache
+def _prebuilt() -> prebuilt.Prebuilt:
+    return prebuilt.find(toolchain.sources_key(MACHINE))
+
+
 def _found_or_built() -> Path:
-    found = prebuilt.find(toolchain.sources_key(MACHINE))
+    found = _prebuilt()
     if found.path is not None:
         return found.path
     why = f"the installed {prebuilt.PACKAGE} is not used: {found.why_not}" if found.why_not else ""
