@@ -65,6 +65,7 @@ COPIES = "copies counted"
 PINNED = "copies counted, pinned"
 CACHED = "first launch, nvcc's work cached"
 NVCC = "first launch, nvcc counted"
+ALL_WAYS = NOBODY_WAITS, EVENTS, WAITED, COPIES, CACHED, NVCC
 PYTHON, NUMPY, CPP = "Python loop", "NumPy", "C++, one core"
 
 CPP_TEXT = """extern "C" void axpy(float* y, const float* x, long long n, float a)
@@ -248,11 +249,10 @@ def medians(record: Record) -> dict[tuple[str, int], float]:
     return {(row["series"], row["n"]): row["median_ms"] for row in timed}
 
 
-def figure_of_ways(record: Record) -> Figure:
-    """Draw the times of the same launch, taken in several ways."""
+def figure_of_ways(record: Record, ways: tuple[str, ...] = ALL_WAYS) -> Figure:
+    """Return a figure of the times of the same launch, taken in these ways."""
     import matplotlib.pyplot as plt
 
-    ways = (NOBODY_WAITS, EVENTS, WAITED, COPIES, CACHED, NVCC)
     rows = [row for row in record.rows() if row["n"] == TIMED and row["series"] in ways]
     rows.sort(key=lambda row: row["median_ms"])
     least, most = (styles.duration_text(rows[end]["median_ms"]) for end in (0, -1))

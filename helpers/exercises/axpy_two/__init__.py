@@ -106,9 +106,8 @@ EXERCISE = Exercise(
             lambda case: (
                 3 * ceil_div(case.count, 8) + 3
             ),  # as axpy_basic has; the tail may take one sector more of each
-            "Look at the 32 lanes of a warp in one pass of the loop: they should stand on 32 "
-            "neighbouring elements, not on every "
-            "second one.",
+            "Look at the first elements of the 32 lanes of a warp: they should be neighbours, not "
+            "every second one. The same holds for their second elements.",
         ),
         Budget(
             "loads per element",
@@ -129,9 +128,8 @@ EXERCISE = Exercise(
             "The last element is left out: i < n is right, i < n - 1 is not.", gives=last_left_out
         ),
         Mistake(
-            "Half of the elements are left out: with half the blocks each thread makes two "
-            "elements, and the second one of a block "
-            "stands blockDim.x behind the first.",
+            "Half of the elements keep their old value: with half the blocks each thread must "
+            "compute a second element, too.",
             gives=first_of_two,
         ),
         Mistake(
@@ -150,15 +148,15 @@ EXERCISE = Exercise(
         ),
         FindingHint(
             "race",
-            "Two threads write the same element: does the index differ for each thread and for "
-            "each k?",
+            "Two threads write the same element: is each element the first or the second of one "
+            "thread only?",
         ),
     ),
     hints=(
-        "Write down the index i of lanes 0, 1 and 2 for k = 0. How far apart are they?",
+        "Write down the first element of lanes 0, 1 and 2. How far apart are they?",
         "If the first elements of a block's threads are neighbours, where must the second ones "
         "stand?",
-        "A block has 2 * blockDim.x elements: the first pass takes the first blockDim.x of them, "
-        "the second pass the rest.",
+        "A block has 2 * blockDim.x elements. The first of each thread come from the first "
+        "blockDim.x of them, and the second blockDim.x behind.",
     ),
 )

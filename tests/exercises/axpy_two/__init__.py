@@ -29,7 +29,7 @@ WRONG = (
     wrong("n - 1", "last element", ("i < n", "i < n - 1")),
     wrong(
         "one element a thread",
-        "half of the elements",
+        "second element",
         ("k < 2", "k < 1"),
         ("2 * blockIdx.x", "blockIdx.x"),
     ),
@@ -40,5 +40,13 @@ WRONG = (
         ("k * blockDim.x", "k"),
         status="finding",
     ),
-    wrong("lanes two elements apart, the stub", "sectors", file="stub.cu", status="not_begun"),
+    wrong(
+        "lanes two elements apart",
+        "every second one",
+        ("2 * blockIdx.x * blockDim.x + threadIdx.x", "2 * (blockIdx.x * blockDim.x + t)"),
+        ("const int first", "const int t = threadIdx.x, first"),
+        ("k * blockDim.x", "k"),
+        status="budget",
+    ),
+    wrong("the stub", "second element", file="stub.cu", status="not_begun"),
 )
