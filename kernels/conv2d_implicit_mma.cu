@@ -40,7 +40,7 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
         if (chunk > 0) {
             __syncthreads();   // not before all have read what is now overwritten
         }
-        #pragma unroll 2
+        #pragma unroll 2   // the loads of two rounds are under way
         for (int round = 0; round < ROUNDS; ++round) {
             const OctetPlace at = octet_place(round);
             RawOctets raw;

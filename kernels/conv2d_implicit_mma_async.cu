@@ -96,6 +96,8 @@ conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
                     }
                 }
             }
+            // With two buffers the barrier of the next round is enough: until then, faster threads
+            // store into the other buffer only.
             buffer ^= 1;
             if (CELL_BUFFERS == 1) {
                 __syncthreads();   // not before all have read what is stored next

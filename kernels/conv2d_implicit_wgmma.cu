@@ -242,7 +242,7 @@ __device__ __forceinline__ void produce(
 }
 
 // ------------------------------------------------------------------------------------------------
-// A consumer
+// A consumer: a warpgroup that multiplies, and stores
 
 // Stores the outputs that a lane has of one map: of 8 columns of B the two that follow 2 * (lane %
 // 4), a pair. to: the consumer's first output of this map; high, wide: how many rows and columns
@@ -263,7 +263,7 @@ __device__ __forceinline__ void store_map(
         half* place = to + row * OUT_W + column % PITCH;
         const bool inside = row < min(high, TILE_H) && column % PITCH < min(wide, TILE_W);
         if constexpr (AT_ONCE == 4) {
-            const int next = (k + 4) % 128;   // behind the last columns: any
+            const int next = (k + 4) % 128;   // behind the last columns: any, it is not stored
             const Pair b = to_pair(sum[next] * scale, sum[next + 1] * scale);
             const Pair other = __shfl_xor_sync(~0u, odd ? a : b, 1);
             if (inside) {
@@ -288,10 +288,10 @@ conv2d_implicit_wgmma(half* y, const half* __restrict__ x, int B)
 
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
-            make_barrier(filled + stage, GROUP + 1);      // a producer, and the bulk copy
+            make_barrier(filled + stage, GROUP + 1);      // a producer, and who starts the copy
             make_barrier(read + stage, CONSUMERS * 4);    // a lane of each warp
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");   // copies see them
     }
     __syncthreads();   // the barriers are there
 

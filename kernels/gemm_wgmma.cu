@@ -29,8 +29,8 @@ constexpr int TILE_A = HIGH * DEPTH;          // halves
 constexpr int STAGE = TILE_A + DEPTH * WIDE;  // halves: A's tile, then X's
 
 // ------------------------------------------------------------------------------------------------
-// Barriers. A phase ends when as many threads have arrived as the barrier was made for; a thread
-// waits for the end of the phases with the parity 0, 1, 0, ...
+// Barriers, as in warpgroup.cuh. A phase ends when as many threads have arrived as the barrier was
+// made for; a thread waits for the end of the phases with the parity 0, 1, 0, ...
 
 typedef unsigned long long Barrier;
 
@@ -125,8 +125,9 @@ __device__ __forceinline__ unsigned long long descriptor(const half* tile)
     "+f"(sum[i + 4]), "+f"(sum[i + 5]), "+f"(sum[i + 6]), "+f"(sum[i + 7])
 #define SUMS_32(i) SUMS_8(i), SUMS_8(i + 8), SUMS_8(i + 16), SUMS_8(i + 24)
 
-// Starts sum += a * x for 16 steps along `inner`, in the background. The last 1: the fast axis of X
-// is that of its columns.
+// Starts sum += a * x for 16 steps along `inner`, in the background. The numbers behind both tiles
+// say: add to the sums; A and X times 1; the fast axis of A is that of the steps (0), that of X is
+// that of its columns (1).
 __device__ __forceinline__ void start_product(
     float (&sum)[128], unsigned long long a, unsigned long long x)
 {
@@ -172,7 +173,8 @@ extern "C" __global__ void __launch_bounds__(3 * GROUP, 1) gemm_wgmma(
     __syncthreads();   // the barriers are there
 
     if (group == 2) {
-        // Produce. A stage is taken again when both consumers are done with it.
+        // Produce. A stage is taken again when both consumers are done with it. It is taken for the
+        // time u = step / STAGES (from 0 on), and its u-th phases have the parity u & 1.
         for (int step = 0; step < steps; ++step) {
             const int stage = step % STAGES;
             const int first = step * DEPTH;

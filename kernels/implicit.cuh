@@ -1,17 +1,21 @@
 // implicit.cuh -- what the kernels conv2d_implicit_mma* share: sizes, octets, fragments, stores
 //
 // A layer is a product of matrices. A row of A has the cells of one output's window, a column of B
-// the weights of one map, and row times column is one output. A is never stored as a whole: the
-// windows of neighbouring outputs overlap, so a block stages the cells once and every weight finds
-// its cells there.
+// the weights of one map, and row times column is one output. (conv2d_wmma has them the other way
+// round: there the weights are the left factor.) A is never stored as a whole: the windows of
+// neighbouring outputs overlap, so a block stages the cells once, and every weight finds its cells
+// there. That works because ldmatrix takes an address from each lane: the rows of a fragment of A
+// need not be evenly spaced, they may lie wherever their cells are.
 //
 // Words:
 //   tile     the outputs of a block: TILE_H x TILE_W of IMAGES images, numbered row by row
 //   octet    8 halves, 16 bytes, a row for ldmatrix: 8 channels of one cell. With fewer channels
 //            their neighbours in the row fill the rest: 4 channels of 2 columns, 2 of 4, 1 of 8.
 //   chunk    the channels in shared memory at a time, OCTETS octets of each cell
-//   slice    the 8 columns of A, and rows of B, that one octet of a window fills
+//   slice    the 8 columns of A, and rows of B, that one octet of a window fills: one for each row
+//            of the filter, octet in this row, and octet of channels
 //   step     two slices, the 16 terms that one instruction adds up
+//   corner   the octet in which the window of an output begins
 //
 // All sizes are constants of the compilation, so that nvcc makes every division of an index a
 // multiplication, or makes it itself. By -D (defaults below: layer 2 of the network):
@@ -19,7 +23,8 @@
 //                   FILTER_STRIDE
 //   of a block      IMAGES, TILE_H, TILE_W; OCTETS; WARPS_DOWN x WARPS_ACROSS warps
 //   of a warp       ROW_TILES (16 outputs each), MAP_TILES (8 maps each)
-//   of the program  PARTS, HALF_IO (see mma.cuh); RESIDENT (blocks of a multiprocessor)
+//   of the program  PARTS, HALF_IO (see mma.cuh); RESIDENT (blocks that a multiprocessor must be
+//                   able to hold at a time: it limits the registers)
 #pragma once
 
 #ifndef CHANNELS
@@ -115,7 +120,7 @@ static_assert(OUTPUTS <= ROWS, "a tile has more outputs than the block has rows 
 // The maps of a block, and the fragments of B that its warps take in a step: one for 8 maps.
 constexpr int BLOCK_FRAGMENTS = WARPS_ACROSS * MAP_TILES;
 constexpr int MAP_GROUPS = ceil_div(OUTPUT_MAPS, 8 * BLOCK_FRAGMENTS);
-constexpr int WEIGHTS = STEPS * PARTS * BLOCK_FRAGMENTS * 32;   // of a chunk: Pairs of Pairs
+constexpr int WEIGHTS = STEPS * PARTS * BLOCK_FRAGMENTS * 32;   // of a chunk: uint2, two Pairs
 
 // Where rows of outputs are even, a lane stores two neighbours at once: row g of a fragment of A
 // is output 2 g, and row g + 8 output 2 g + 1. Else row r is output r.
@@ -132,7 +137,9 @@ constexpr int PLACES = IMAGES * CELL_ROWS * CELL_COLUMNS;   // of octets, in a p
 // ldmatrix reads 8 octets at once, without a conflict if they lie in 8 different slots of 16 bytes,
 // modulo 128. Those of 8 rows of A are PHASES columns apart: columns that are PHASES apart are
 // neighbours in shared memory. Where a row of outputs ends among the 8, the pitch goes on with the
-// next slot.
+// next slot. Layer 2 with the defaults, for instance, has PHASES = 2: of a row's 40 columns first
+// lie 0, 2, ..., 38, then 1, 3, ..., 39. A row of outputs has 17 rows of A, and the pitch is 41,
+// both 1 modulo 8: so the next row of A lies in the slot that follows.
 constexpr int PHASES = (PAIRED ? 2 : 1) * FILTER_STRIDE / UNIT;
 constexpr int PHASE_WIDTH = ceil_div(CELL_COLUMNS, PHASES);
 constexpr int RUN = PAIRED ? TILE_W / 2 : TILE_W;   // rows of A from one row of outputs
@@ -156,7 +163,9 @@ constexpr int CELLS = OCTETS * PLANE;         // octets of a chunk: [octet][imag
 // ------------------------------------------------------------------------------------------------
 // Weights
 
-// Fragments of B: [group of maps][chunk][step][part][8 maps][lane]; last: 1 / scale.
+// Fragments of B: [group of maps][chunk][step][part][8 maps][lane]; last: 1 / scale. The host has
+// multiplied all weights by `scale`, a power of two that brings the largest to 2^13 or more: else
+// small weights, and residuals, would lose their last bits as halves. The sums are divided by it.
 __device__ __align__(16) uint2 filter[MAP_GROUPS * CHUNKS * WEIGHTS + 2];
 
 __device__ __forceinline__ float inverse_scale()
@@ -164,8 +173,8 @@ __device__ __forceinline__ float inverse_scale()
     return __uint_as_float(filter[MAP_GROUPS * CHUNKS * WEIGHTS].x);
 }
 
-// Starts the copies of `count` chunks of weights to shared memory. The address there is computed
-// once: nvcc would convert that of each vector.
+// Starts the copies of `count` chunks of weights to shared memory. The address there is converted
+// once, by hand: nvcc would convert that of each vector anew.
 template <int count>
 __device__ __forceinline__ void copy_weights(uint2* to, const uint2* from)
 {
@@ -237,7 +246,8 @@ __device__ __forceinline__ void load_octets(
 {
     const int h = place.top * FILTER_STRIDE + at.row;
     const int w = place.left * FILTER_STRIDE + at.column * UNIT;
-    // The first cell of the tile is the same for all threads, and the offset in every tile.
+    // `first`, the tile's first cell, is the same for all threads; a thread's `offset` from there
+    // is the same in every tile.
     const size_t first =
         (((size_t)place.image * CHANNELS + chunk * CHUNK) * HEIGHT + place.top * FILTER_STRIDE)
         * WIDTH + place.left * FILTER_STRIDE;
@@ -322,8 +332,8 @@ __device__ __forceinline__ void store_cells(uint4* cells, const RawOctets (&raw)
 // A warp's sums: 16 outputs x 8 maps each.
 typedef Accumulator Sums[ROW_TILES][MAP_TILES];
 
-// The output, counted in the tile, of a row of A. Rows beyond the last output repeat earlier ones,
-// whose octets lie in the slots that follow.
+// The output, counted in the tile, of a row of A. A row beyond the last output has none: it repeats
+// the one 16 rows before it, or 32, ..., whose octet ldmatrix may read, in a slot of its own.
 __device__ __forceinline__ int output_of(int row)
 {
     const int n = PAIRED ? row / 16 * 16 + row % 8 * 2 + row / 8 % 2 : row;
@@ -357,8 +367,9 @@ __host__ __device__ constexpr int slice_offset(int slice, bool odd)
 }
 
 // The octet that the lane names for ldmatrix in a step, counted from that of lane 0. Lanes 0 to 15
-// name the first slice, the others the second; with PAIRED, rows 8 to 15 are odd outputs. It is a
-// sum of products, and no choice between constants: so the same few values serve all steps.
+// name the first slice, the others the second; with PAIRED, rows 8 to 15 are odd outputs. `odd` and
+// `second` are 0 or 1. The four cases are written as a sum of products, because most steps have the
+// same distances: the compiler computes such a sum once for all of them.
 __device__ __forceinline__ int lane_offset(int step)
 {
     const int odd = threadIdx.x / 8 % 2;

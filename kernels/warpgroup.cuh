@@ -18,7 +18,8 @@ constexpr int GROUP = 128;   // threads of a warpgroup
 //
 // An mbarrier lies in shared memory. A phase of it ends when as many threads have arrived, and as
 // many bytes have come, as it waits for; then the next one begins. A thread waits for the end of
-// the phase with the parity 0, 1, 0, ...
+// the phase with the parity 0, 1, 0, ... A new barrier is in a phase of parity 0, and the phase
+// before it, of parity 1, counts as over: nobody waits for that.
 
 typedef unsigned long long Barrier;
 
@@ -90,6 +91,10 @@ __device__ __forceinline__ Descriptor descriptor(unsigned address, int other_hal
     return (Descriptor)(address / 16) | (Descriptor)other_half << 16 | (Descriptor)next_eight << 32;
 }
 
+// Sums: lane 4 g + q of warp w of the warpgroup holds, for n = 0, 8, 16, ... columns,
+//   sum[n / 2], sum[n / 2 + 1]       row 16 w + g, columns n + 2 q and n + 2 q + 1
+//   sum[n / 2 + 2], sum[n / 2 + 3]   row 16 w + g + 8, the same columns
+
 // PLAIN_PRODUCTS = 1, by -D: by plain code, which the simulator runs.
 #ifndef PLAIN_PRODUCTS
 #define PLAIN_PRODUCTS 0
@@ -157,7 +162,8 @@ __device__ __forceinline__ void wait_for_products()
 
 // Defines start_product, which starts sum = A B (keep = 0) or sum += A B (keep = 1) in the
 // background, for A of 64 x 16 and B of 16 x COLUMNS halves: COLUMNS, a multiple of 8 up to 256. A
-// thread has COLUMNS / 2 sums; the instruction does not name the others.
+// thread has COLUMNS / 2 sums; the instruction does not name the others. The numbers behind `keep`
+// say that A and B are taken times 1, and that neither is transposed.
 #define DEFINE_START_PRODUCT(COLUMNS)                                                              \
     __device__ __forceinline__ void start_product(                                                 \
         float (&sum)[128], Descriptor a, Descriptor b, int keep)                                   \
@@ -172,5 +178,6 @@ __device__ __forceinline__ void wait_for_products()
             : SUMS_32(0), SUMS_32(32), SUMS_32(64), SUMS_32(96)                                    \
             : "l"(a), "l"(b), "r"(keep));                                                          \
     }
+// The same for a COLUMNS that is a macro itself: # and ## above would take its name, not its value.
 #define DEFINE_START_PRODUCT_FOR(COLUMNS) DEFINE_START_PRODUCT(COLUMNS)
 #endif

@@ -1,11 +1,9 @@
 // wgmma.cuh -- what the kernels of layer 2 on warpgroup products share: granules, slots, barriers
 //
-// Words, beside those of mma.cuh:
-//   warpgroup    four warps, the first of which has a number divisible by 4: 128 threads
+// Words, beside those of mma.cuh and warpgroup.cuh:
 //   granule      8 neighbouring cells of a row as halves, from an even column on: 16 bytes
 //   slot         shared memory for the granules of CHUNK channels of an image
 //   producer     one of the PRODUCERS warpgroups that fill slots; two consumers multiply
-//   descriptor   64 bits that say where in shared memory a matrix lies
 //
 // The tensor cores of a multiprocessor multiply A, 64 x 16, by B, 16 x COLUMNS, for a warpgroup: at
 // twice the rate of mma.sync, and they read B from shared memory themselves. The 64 rows of A are
@@ -15,14 +13,9 @@
 // stored up to four times, which costs less than reading it that often.
 //
 // A kernel sets PRODUCERS before it includes this file, and what mma.cuh wants.
-//
-// It needs compute capability 9.0, compiled for sm_90a: these instructions belong to it alone.
 #pragma once
 #include "mma.cuh"
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
-#error "wgmma.cuh supports compute capability 9.0 only; compile with -arch=sm_90a"
-#endif
+#include "warpgroup.cuh"
 
 // Layer 2 of the network.
 constexpr int CHANNELS = 4;
@@ -37,7 +30,6 @@ constexpr int CHUNK = 2;                          // channels of a slot
 constexpr int CHUNKS = CHANNELS / CHUNK;
 constexpr int STEPS = (K + 1) / 2;                // of a channel: two rows of a window each
 constexpr int ALL_STEPS = CHANNELS * STEPS;
-constexpr int GROUP = 128;                        // threads of a warpgroup
 constexpr int PRODUCER_THREADS = PRODUCERS * GROUP;
 constexpr int CONSUMERS = 2;                      // warpgroups
 constexpr int THREADS = CONSUMERS * GROUP + PRODUCER_THREADS;
@@ -45,43 +37,6 @@ constexpr int FILL_UNROLL = HALF_IO ? 6 : 2;      // granules that a producing t
 constexpr int PRODUCER_BARRIER = 1;               // numbers of barriers, see sync_threads
 constexpr int CONSUMER_BARRIER = 2;               // of the first consumer; the second has the next
 constexpr int TURN_BARRIER = 4;                   // likewise: a consumer's turn to multiply
-
-// ------------------------------------------------------------------------------------------------
-// Barriers
-//
-// An mbarrier lies in shared memory. A phase of it ends when as many threads have arrived, and as
-// many bytes have come, as it waits for; then the next one begins. A thread waits for the end of
-// the phase with the parity 0, 1, 0, ...
-
-typedef unsigned long long Barrier;
-
-__device__ __forceinline__ unsigned shared_address(const void* pointer)
-{
-    return (unsigned)__cvta_generic_to_shared(pointer);
-}
-
-__device__ __forceinline__ void make_barrier(Barrier* barrier, int arrivals)
-{
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;"
-                 :: "r"(shared_address(barrier)), "r"(arrivals));
-}
-
-__device__ __forceinline__ void arrive(Barrier* barrier)
-{
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(shared_address(barrier)) : "memory");
-}
-
-__device__ __forceinline__ void wait_for(Barrier* barrier, int parity)
-{
-    asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
-        "@!done bra again;\n"
-        "}"
-        :: "r"(shared_address(barrier)), "r"(parity) : "memory");
-}
 
 // A barrier of some of the block's threads, by number. 0 is that of __syncthreads.
 __device__ __forceinline__ void sync_threads(int number, int threads)
@@ -92,20 +47,6 @@ __device__ __forceinline__ void sync_threads(int number, int threads)
 __device__ __forceinline__ void arrive_threads(int number, int threads)
 {
     asm volatile("bar.arrive %0, %1;" :: "r"(number), "r"(threads) : "memory");
-}
-
-// ------------------------------------------------------------------------------------------------
-// Bulk loads, from global to shared memory: one thread starts the copy of a whole image, and the
-// barrier counts the bytes that have come.
-
-__device__ __forceinline__ void load_bulk(void* to, const void* from, int bytes, Barrier* barrier)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
-                 :: "r"(shared_address(barrier)), "r"(bytes) : "memory");
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-        :: "r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(barrier))
-        : "memory");
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -178,34 +119,17 @@ __device__ __forceinline__ void fill_slot(uint4* slot, const Cell* channels, int
 // ------------------------------------------------------------------------------------------------
 // Products of a warpgroup
 
-// A matrix in shared memory, in pieces of 8 rows (of A) or columns (of B) by 16 bytes: 128 bytes
-// without a gap. Bits 0 to 13: its address / 16; 16 to 29: from a piece to the other 8 of the 16
-// elements that a product sums up, / 16; 32 to 45: to the next 8 rows or columns, / 16.
-typedef unsigned long long Descriptor;
-
-__device__ __forceinline__ Descriptor descriptor(unsigned address, int other_half, int next_eight)
-{
-    return (Descriptor)(address / 16) | (Descriptor)other_half << 16 | (Descriptor)next_eight << 32;
-}
-
-// Sums: lane 4 g + q of warp w of the warpgroup holds, for n = 0, 8, 16, ... columns,
-//   sum[n / 2], sum[n / 2 + 1]       row 16 w + g, columns n + 2 q and n + 2 q + 1
-//   sum[n / 2 + 2], sum[n / 2 + 3]   row 16 w + g + 8, the same columns
+// The sums of a lane as operands of an instruction. Their names are those of warpgroup.cuh.
 #define SUMS_4(i) "+f"(sum[i]), "+f"(sum[(i) + 1]), "+f"(sum[(i) + 2]), "+f"(sum[(i) + 3])
 #define SUMS_12(i) SUMS_4(i), SUMS_4((i) + 4), SUMS_4((i) + 8)
 #define SUMS_36(i) SUMS_12(i), SUMS_12((i) + 12), SUMS_12((i) + 24)
 #define SUMS_44(i) SUMS_36(i), SUMS_4((i) + 36), SUMS_4((i) + 40)
-#define NAMES_12 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11"
-#define NAMES_36                                                                                   \
-    NAMES_12 ", %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "  \
-             "%28, %29, %30, %31, %32, %33, %34, %35"
-#define NAMES_44 NAMES_36 ", %36, %37, %38, %39, %40, %41, %42, %43"
 
 // Starts sum = A B (keep = 0) or sum += A B (keep = 1) for COLUMNS columns of B. A lies in
 // registers, in the fragments of mma.cuh, 16 rows a warp; or in shared memory, as B does. The
 // products of a warpgroup are made in order, in the background. N0 to N5: the numbers of what
 // follows COLUMNS / 2 = N0 sums.
-#define DEFINE_START_PRODUCT(COLUMNS, N0, N1, N2, N3, N4, N5)                                      \
+#define DEFINE_START_PRODUCTS(COLUMNS, N0, N1, N2, N3, N4, N5)                                     \
     __device__ __forceinline__ void start_product(                                                 \
         float (&sum)[N0], const uint4& a, Descriptor b, int keep)                                  \
     {                                                                                              \
@@ -214,7 +138,7 @@ __device__ __forceinline__ Descriptor descriptor(unsigned address, int other_hal
             ".reg .pred keep;\n"                                                                   \
             "setp.ne.b32 keep, %" #N5 ", 0;\n"                                                     \
             "wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32.f16.f16 "                        \
-            "{" NAMES_##N0 "}, {%" #N0 ", %" #N1 ", %" #N2 ", %" #N3 "}, %" #N4                    \
+            "{" NAMES_##COLUMNS "}, {%" #N0 ", %" #N1 ", %" #N2 ", %" #N3 "}, %" #N4               \
             ", keep, 1, 1, 0;\n"                                                                   \
             "}"                                                                                    \
             : SUMS_##N0(0) : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"(keep));           \
@@ -227,32 +151,13 @@ __device__ __forceinline__ Descriptor descriptor(unsigned address, int other_hal
             ".reg .pred keep;\n"                                                                   \
             "setp.ne.b32 keep, %" #N2 ", 0;\n"                                                     \
             "wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32.f16.f16 "                        \
-            "{" NAMES_##N0 "}, %" #N0 ", %" #N1 ", keep, 1, 1, 0, 0;\n"                            \
+            "{" NAMES_##COLUMNS "}, %" #N0 ", %" #N1 ", keep, 1, 1, 0, 0;\n"                       \
             "}"                                                                                    \
             : SUMS_##N0(0) : "l"(a), "l"(b), "r"(keep));                                           \
     }
-DEFINE_START_PRODUCT(24, 12, 13, 14, 15, 16, 17)
-DEFINE_START_PRODUCT(72, 36, 37, 38, 39, 40, 41)
-DEFINE_START_PRODUCT(88, 44, 45, 46, 47, 48, 49)
-
-// The order of calls, by a whole warpgroup: begin_products, products, end_products; then
-// wait_for_products, and only then the sums are there.
-__device__ __forceinline__ void begin_products()
-{
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-
-__device__ __forceinline__ void end_products()
-{
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-// Waits until all but the last `left` groups of products are made.
-template <int left>
-__device__ __forceinline__ void wait_for_products()
-{
-    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(left) : "memory");
-}
+DEFINE_START_PRODUCTS(24, 12, 13, 14, 15, 16, 17)
+DEFINE_START_PRODUCTS(72, 36, 37, 38, 39, 40, 41)
+DEFINE_START_PRODUCTS(88, 44, 45, 46, 47, 48, 49)
 
 // The weights of a lane: of each step A's fragment, and with PARTS = 2 that of the residuals; those
 // of the last SHARED steps lie in shared memory, where registers do not suffice.
@@ -338,21 +243,6 @@ __device__ __forceinline__ void start_chunk(
 
 // ------------------------------------------------------------------------------------------------
 // Slots, one after the other
-
-// A place in the ring of SLOTS slots, and the parity of the phase in which it is filled.
-template <int SLOTS>
-struct Place {
-    int slot = 0;
-    int parity = 0;
-
-    __device__ __forceinline__ void advance()
-    {
-        if (++slot == SLOTS) {
-            slot = 0;
-            parity ^= 1;
-        }
-    }
-};
 
 // The barriers of the ring: a slot is filled, or nobody reads it any more.
 struct Ring {

@@ -46,6 +46,7 @@ CUDA, TORCH, COMPILED, TRITON, CUTLASS = TOOLS = (
 NO_CUTLASS = "it has no Python wheel here, and was not measured"
 BUDGET_S, TRIAL_S = 0.15, 0.03  # seconds for a timing, and for one of several sizes
 CELLS = 2**26  # of the chain
+PLAIN = "plain_products.cuh"  # for the simulator alone: nobody needs to write it for a GPU
 COMMAND = "python -m helpers.experiments.at_work"
 NOT_YET = (
     f"not measured yet: data/measured/{NAME}.json is not there. On a machine with a GPU, PyTorch "
@@ -169,7 +170,7 @@ def _with_headers(text: str) -> str:
 
     def add(text: str) -> None:
         for name in re.findall(r'^#include "(.+)"', text, re.MULTILINE):
-            if name not in included:
+            if name not in (*included, PLAIN):
                 included[name] = (kernels.FOLDER / name).read_text(encoding="utf-8")
                 add(included[name])
 

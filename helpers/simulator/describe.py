@@ -348,7 +348,8 @@ class _Describer(FindingFacts):
         if self.is_in_one_warp():
             return (
                 "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() is "
-                "missing between the two lines, or a __syncthreads()."
+                "missing between the two lines, or a __syncthreads() if other warps use these "
+                "bytes."
             )
         return "On a GPU either may come first: a __syncthreads() is missing between the two lines."
 

@@ -110,12 +110,6 @@ def test_all_points_of_the_sweep_lie_inside_the_axes(record, close_figures):
         assert max(values) < 0.97 * top
 
 
-def test_bars_begin_at_zero(record, close_figures):
-    for ax in overlap.end_to_end_figure(record).axes:
-        assert ax.get_xscale() == "linear"
-        assert ax.get_xlim()[0] == 0
-
-
 def test_an_order_that_enqueues_nothing_is_not_there_yet(close_figures):
     cases = {
         "ours": issue_orders.tried(streams.depth_first),

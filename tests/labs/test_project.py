@@ -221,6 +221,18 @@ def test_minutes_in_the_index_are_those_of_the_labs():
     assert all(int(minutes) <= 60 for minutes in index.values()), "a lab is one sitting"
 
 
+def test_the_hours_of_the_syllabi_are_those_of_their_labs():
+    text = (ROOT / "labs/README.md").read_text(encoding="utf-8")
+    minutes = dict(re.findall(r"^\| \[(\d{3})_\w+\].*\| (\d+) \|$", text, re.MULTILINE))
+    row = r"^\| (a weekend|a term|all) \| (.*) \| ([\d.]+) \|$"
+    courses = re.findall(row, text, re.MULTILINE)
+    assert len(courses) == 3 and len(minutes) > 30
+    for course, chosen, hours in courses:
+        taken = re.findall(r"\b\d{3}\b", chosen) or list(minutes)
+        total = sum(int(minutes[lab]) for lab in taken) / 60
+        assert hours == f"{total:.1f}", f"{course}: the labs' minutes make {total:.1f} hours"
+
+
 def test_every_kernel_is_used_by_the_lab_it_is_listed_for():
     text = (ROOT / "kernels/README.md").read_text()
     listed = re.findall(r"^\| `(\w+)\.cu` .*\((\.\./labs/.*?)\) \|$", text, re.MULTILINE)

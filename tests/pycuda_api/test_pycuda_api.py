@@ -295,6 +295,7 @@ WRONG_SHAPES = {
     "a block of two": ({"block": (32, 1)}, TypeError, "tuple of 3 ints"),
     "a block that is a number": ({"block": 256}, TypeError, "tuple of 3 ints"),
     "a float": ({"block": (256.0, 1, 1)}, TypeError, r"256.0.*pass int\(256.0\)"),
+    "a quotient": ({"block": (256, 1, 1), "grid": (1000 / 256, 1)}, TypeError, "round .* up"),
     "a NumPy int": ({"block": (256, 1, 1), "grid": (np.int64(4), 1)}, TypeError, "pass int"),
     "an empty grid": (
         {"block": (256, 1, 1), "grid": (0, 1)},

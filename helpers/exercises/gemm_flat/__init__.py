@@ -131,6 +131,12 @@ EXERCISE = Exercise(
     ),
     findings=(
         FindingHint(
+            "race",
+            "All warps of the block read the tiles: wait at __syncthreads() between the loads and "
+            "the sum, and again before the next loads.",
+            when=lambda found: str(found.array).startswith("tile"),
+        ),
+        FindingHint(
             "out-of-bounds",
             "A tile of A is 16 numbers wide, and the block 64 threads: only threads with tx < "
             "STEP load it.",

@@ -161,6 +161,12 @@ EXERCISE = Exercise(
     ),
     findings=(
         FindingHint(
+            "race",
+            "All warps of the block read the tiles: wait at __syncthreads() between the loads and "
+            "the sum, and again before the next loads.",
+            when=lambda found: str(found.array).startswith("tile"),
+        ),
+        FindingHint(
             "out-of-bounds",
             "An index left x: when q reaches K, it must fall by K and p must rise; when p "
             "reaches K, it must fall "

@@ -306,6 +306,8 @@ def _triple(shape: object, name: str, *, need_three: bool) -> tuple[int, int, in
     for extent in shape:
         if not isinstance(extent, int):
             hint = f": pass int({extent!r})" if hasattr(extent, "__int__") else ""
+            if isinstance(extent, float) and extent % 1:
+                hint = ": round a quotient up, as -(-a // b)"  # int() would leave the rest out
             raise TypeError(
                 f"{name} must be {wanted}, got {extent!r} ({type(extent).__name__}) in it{hint}"
             )

@@ -34,7 +34,7 @@ WRONG = (
     wrong("no guard of terms", "counts as 0", ("first + i < inner && ", ""), status="finding"),
     wrong(
         "no second barrier",
-        "race",
+        "before the next loads",
         ("tile_x[k][tx];\n        __syncthreads();", "tile_x[k][tx];"),
         status="finding",
     ),

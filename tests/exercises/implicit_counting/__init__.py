@@ -27,7 +27,7 @@ WRONG = (
     ),
     wrong(
         "no second barrier",
-        "race",
+        "before the next loads",
         ("tile_x[k][tx];\n        __syncthreads();", "tile_x[k][tx];"),
         status="finding",
     ),
