@@ -127,6 +127,7 @@ COLUMNS: Mapping[str, tuple[str, Cell]] = {
     "constant": ("constant\nrequests", _of("constant_load_requests")),
     "replays": ("replays", _of("constant_load_replays")),
     "stores": ("store\nsectors", _of("global_store_sectors")),
+    "atomics": ("atomic\nrequests", _of("global_atomic_requests")),
     "shuffles": (
         "shuffles",
         lambda one, outputs: f"{outputs * _shuffles(one) / one.outputs:.1f}",
