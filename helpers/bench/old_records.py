@@ -55,29 +55,8 @@ def _constant_1d(row: Row) -> Row:
     return _inverted(row, "conv1d_constant", "conv1d_basic")
 
 
-def _orders(row: Row) -> Row:
-    """Return the order of loads and stores in a column."""
-    order = row.pop("order", "loads first")
-    return row if order == "loads first" else row | {"series": order}
-
-
-def _copy_1d(row: Row) -> Row:
-    """The driver's copy names its cells "n"."""
-    if row["series"] == "device-to-device copy" and "n" in row:
-        row["cells"] = row.pop("n")
-    return row
-
-
-def _coalescing(row: Row) -> Row:
-    if row.get("block_width"):
-        width = row["block_width"]
-        return row | {"series": row["kernel"], "block": f"{width} x {256 // width}"}
-    return row
-
-
 def _layer(row: Row) -> Row:
-    """Return the plain kernel alone is "op time", and cuDNN has a row for each order of the arrays.
-    """
+    """The plain kernel alone is "op time", and cuDNN has a row for each order of the arrays."""
     names = {"op time": "conv2d_basic", "cuDNN (PyTorch, FP32)": "cuDNN"}
     series = names.get(row["series"], row["series"])
     return row | {"series": series} if row.get("layer") else row
@@ -85,16 +64,6 @@ def _layer(row: Row) -> Row:
 
 def _reported(row: Row) -> Row:
     return row | {"series": row["variant"] or row["kernel"]} if "variant" in row else row
-
-
-def _ranked(row: Row) -> Row:
-    """Return the best configurations of a sweep by rank, over the sizes that the labs take (rank
-    0).
-    """
-    if not row.pop("rank", 0):
-        return row
-    del row["tuner_ms"]
-    return row | {"series": row.pop("configuration"), "over": row["series"]}
 
 
 def _wmma(row: Row) -> Row:
@@ -107,15 +76,6 @@ def _wmma(row: Row) -> Row:
     series = {"float32": "conv2d_register_tiled", "half": "conv2d_wmma"}.get(variant, variant)
     over = {"over": "conv2d_wmma"} if row["series"] == "ratio" else {}
     return row | over | {"series": series}
-
-
-def _half(row: Row) -> Row:
-    """A part of a kernel, such as its conversion, is a series of its own."""
-    part = row.pop("part", None)
-    if part in (None, "whole"):
-        return row
-    own = "kernel" if row["series"] == "ratio" else "series"
-    return row | {own: f"{row[own]}, {part}"}
 
 
 def _im2col(row: Row) -> Row:
@@ -134,16 +94,9 @@ _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
     "100_timing_traps": _first_launch,
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,
-    "106_orders": _orders,
-    "106_waiting": _orders,
-    "104_tiles": _copy_1d,
     "107_layer": _layer,
-    "108_deeper": _coalescing,
     "111_reported": _reported,
     "200_im2col_gemm": _im2col,
     "202_fusion": _im2col,
-    "203_tiles": _ranked,
-    "300_half": _half,
     "303_deeper": _wmma,
-    "303_wmma": _wmma,
 }

@@ -11,7 +11,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench, checking, device, kernel_cells, kernels, simulator
-from helpers.bench import problem, results, timing
+from helpers.bench import old_records, problem, results, timing
 from helpers.bench.counts import NOT_YET
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
@@ -381,20 +381,12 @@ def test_the_record_with_low_and_high_is_read():
 
 
 def test_series_of_the_form_a_over_b_are_read():
-    layer = bench.layer("layer 1", images=100)
-    wide = layer.kernel("conv2d_basic", block=(32, 8), label="conv2d_basic, 32 x 8")
-    times = layer.compare("conv2d_basic", "conv2d_uncoalesced", wide, record="108_deeper")
-    old = results.load(results.MEASURED / "108_deeper.json").series(
-        "conv2d_basic, 32 x 8 over conv2d_basic"
-    )
-    row = next(m.row() for m in old if m.parameters["layer"] == "layer 1")
-    assert row["batch"] == 100 and times.ratio("conv2d_basic, 32 x 8").value == row["ratio"]
-    shapes = bench.layer("layer 1").sweep(
-        "conv2d_basic", block=[(8, 32), (16, 16)], record="108_deeper"
-    )
-    rows = results.load(results.MEASURED / "108_deeper.json").series("block shapes")
-    (square,) = (m.row() for m in rows if m.parameters["block_width"] == 16)
-    assert shapes.ms("conv2d_basic", block="16 x 16") == square["median_ms"]
+    over = "conv2d_channels_tree over conv2d_basic"
+    old = results.load(results.MEASURED / "401_deeper.json").series(over)
+    for one in old:
+        new = old_records.comparable("401_deeper", one.row())
+        assert (new["series"], new["over"]) == tuple(over.split(" over "))
+        assert new["ratio"] == one.row()["ratio"]
 
 
 RECORDS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.bench import old_records, results
+from helpers.bench import results
 from helpers.experiments import half_instructions, half_precision, loop_code
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PATCH
 from helpers.problems import conv2d, precision
@@ -110,13 +110,3 @@ def test_each_kernel_passes_its_own_check_and_none_of_a_higher_precision():
 def test_a_comparison_that_is_not_recorded_is_refused(times):
     with pytest.raises(ValueError, match="does not compare"):
         half_precision.ratio_row(times, HALF, "conversion", "layer 1")
-
-
-def test_an_earlier_row_of_a_part_is_a_series_of_its_own():
-    row = {"series": "ratio", "kernel": HALF, "over": BASIC, "ratio": 1.1}
-    whole = old_records.comparable("300_half", row | {"part": "whole"})
-    assert (whole["series"], whole["over"]) == (HALF, BASIC) and "part" not in whole
-    alone = old_records.comparable("300_half", row | {"part": "convolution"})
-    assert alone["series"] == f"{HALF}, convolution"
-    time = {"series": HALF, "part": "conversion"}
-    assert old_records.comparable("300_half", time)["series"] == f"{HALF}, conversion"
