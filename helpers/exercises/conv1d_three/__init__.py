@@ -91,9 +91,8 @@ EXERCISE = Exercise(
             "shared words per output",
             lambda case, one: one.total("bytes_used", "shared", "load") / 4 / case.count,
             11,
-            "Three neighbouring outputs read 33 different cells, not 93: turn the loops, so that "
-            "a cell is read once and "
-            "added to all outputs that it belongs to.",
+            "Three neighbouring outputs read 33 different cells, not 93: let the outer loop go "
+            "over cells, so that a cell is read once and added to all outputs that it belongs to.",
             least=(MOST + 2) / 3,
         ),
         Budget(
@@ -120,6 +119,7 @@ EXERCISE = Exercise(
     ),
     most_of_a_block=lambda case: TILE,
     mistakes=(
+        Mistake("All sums are 0: the gap adds the cells of the tile to them.", gives=only()),
         Mistake(
             "Of three outputs only the first is right: the others start at 0 and stay there.",
             gives=only(0),

@@ -10,9 +10,9 @@ __global__ void conv1d_three(float* P, const float* N, int n, int width)
     }
     __syncthreads();
     float sum[3] = {};
+    // Go over the cells of this thread's window, tile[mine] and those behind it. Read each once,
+    // and add it, times its weight, to every sum[o] that wants it.
     //>
-    //= for (int o = 0; o < 3; ++o)                               // change this loop nest
-        //= for (int j = 0; j < width; ++j) sum[o] += tile[mine + o + j] * filter[j];
     for (int c = 0; c < width + 2; ++c) {
         const float value = tile[mine + c];
         for (int o = 0; o < 3; ++o) if (c >= o && c - o < width) sum[o] += value * filter[c - o];

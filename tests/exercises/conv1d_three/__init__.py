@@ -12,7 +12,13 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("the stub", "shared words per output", file="stub.cu", status="not_begun"),
+    wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
+    wrong(
+        "one output after the other",
+        "shared words per output",
+        file="wrong_each_output.cu",
+        status="budget",
+    ),
     wrong(
         "no tile: sums from N, one dummy read of the tile",
         "global loads per output",
