@@ -70,7 +70,7 @@ def earlier(*names: str) -> list[KernelCell]:
     stand in the notebooks beside this one. Those that have not passed there are left out.
     """
     from helpers import kernel_cells
-    from helpers.exercises import stored
+    from helpers.labs import stored
 
     here = stored.notebook()
     folder = Path.cwd() if here is None else here.parent

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from helpers import kernel_cells
 from helpers.exercises import competition, layers
 from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise, Mistake, none_of
 from helpers.kernel_cells import KernelCell
@@ -25,7 +26,7 @@ def of_first_maps(case: Case) -> np.ndarray:
 
 def fit(case: Case, cell: KernelCell) -> Case:
     """Blocks of 16 x 16 threads, MAPS output maps each."""
-    return competition.fitted(case, 16, 1, competition.options(cell, {"MAPS": 1})["MAPS"])
+    return competition.fitted(case, 16, 1, kernel_cells.sizes(cell.options, {"MAPS": 1})["MAPS"])
 
 
 EXERCISE = Exercise(
