@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,13 +30,12 @@ EVERYTHING = (
 # The share of pairs of widths that a model must rank so. Not all: a model may count how many
 # multiprocessors one image keeps busy, and then a few large blocks cost more than many small ones.
 RANKED = 0.75
-RECORD = Path(__file__).resolve().parents[3] / "data/measured/203_tiles.json"
 
 
 @cache
 def measured() -> dict[tuple[str, int], float]:
     """Return the recorded times, ms."""
-    rows = results.load(RECORD).rows()
+    rows = results.recall("203_tiles").rows()
     return {
         (row["layer"], row["tile_width"]): row["median_ms"]
         for row in rows
@@ -187,7 +185,6 @@ EXERCISE = PythonExercise(
     lab="203_conv2d_sweep",
     title="A model of costs that chooses the tile",
     place=2,
-    folder=Path(__file__).parent,
     answer="cost",
     made=made,
     judged=judged,

@@ -4,8 +4,6 @@ is no GPU. The budget is on an estimate of its cost.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from helpers import kernel_cells
 from helpers.exercises import competition, layers
 from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise
@@ -27,7 +25,6 @@ EXERCISE = Exercise(
     lab="501_lenet_end_to_end",
     place=2,
     title="The leaderboard",
-    folder=Path(__file__).parent,
     timed=competition.large,
     cases=competition.cases,
     fit=fit,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from helpers import limits
@@ -78,7 +76,6 @@ EXERCISE = numbers.exercise(
     lab="106_hiding_latency",
     title="How many warps of a kernel a multiprocessor holds",
     place=2,
-    folder=Path(__file__).parent,
     hints=(
         "Count blocks first: how many does each resource allow? The smallest number decides. Only "
         "then count their warps.",

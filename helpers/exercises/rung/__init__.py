@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from helpers import kernel_cells
@@ -35,7 +33,6 @@ EXERCISE = Exercise(
     place=1,
     points=5,
     title="Your own rung: fewer sectors than conv2d_tiled",
-    folder=Path(__file__).parent,
     timed=competition.large,
     cases=competition.cases,
     fit=fit,
