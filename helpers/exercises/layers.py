@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import Case, Step, cells, unwritten, whole_numbers
+from helpers.exercises.budgets import Budget
+from helpers.exercises.cases import Case, Step, ceil_div, cells, unwritten, whole_numbers
 from helpers.exercises.mistakes import Mistake
+from helpers.exercises.outcome import Outcome
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -37,30 +39,67 @@ def words(shape: ConvShape) -> str:
     )
 
 
+def tiles(shape: ConvShape, tile: int) -> int:
+    """Return how many tiles of tile x tile outputs a map has."""
+    return ceil_div(shape.out_w, tile) * ceil_div(shape.out_h, tile)
+
+
+def symbol(filter: np.ndarray, words: int, beyond: float = np.nan) -> dict[str, np.ndarray]:
+    """Return the constants of a launch: the filter in a symbol of so many words, and behind it
+    `beyond`.
+    """
+    values = np.full(words, beyond, np.float32)
+    values[: filter.size] = filter.ravel()
+    return {"filter": values}
+
+
 def layer_case(
     rng: np.random.Generator,
     shape: ConvShape,
     grid: tuple[int, ...],
     block: tuple[int, ...],
     *,
+    drawn: tuple[np.ndarray, np.ndarray] | None = None,
+    arguments: tuple[Any, ...] | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
+    options: tuple[str, ...] = (),
     budgeted: bool = True,
     y_shape: tuple[int, ...] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Case:
-    """A case of one launch. y_shape: of the output, where it is not that of a valid convolution."""
-    x, filter = draw(rng, shape)
-    arrays = {"y": unwritten(y_shape or shape.y_shape), "x": x, "filter": filter}
-    kinds = {"layer": shape, "filter width": shape.K}
-    step = Step(grid, block, ("y", "x", "filter", *sizes(shape)))
+    """Return a case of one launch.
+
+    drawn: cells and weights, in place of `draw`. arguments: by default y, x, the filter unless it
+    is among the constants, and all sizes. y_shape: of the output, where it is not that of a valid
+    convolution. The filter is among the facts.
+    """
+    x, filter = drawn or draw(rng, shape)
+    held = constants or {}
+    pointers = ("y", "x") if held else ("y", "x", "filter")
+    arrays = {"y": unwritten(y_shape or shape.y_shape), "x": x}
+    if not held:
+        arrays["filter"] = filter
     return Case(
         words(shape),
         arrays,
         ("y",),
-        (step,),
-        kinds,
-        {"shape": shape, **(facts or {})},
+        (Step(grid, block, arguments or (*pointers, *sizes(shape)), held),),
+        {"layer": shape, "filter width": shape.K},
+        {"shape": shape, "filter": filter, **(facts or {})},
         budgeted,
+        options=options,
     )
+
+
+def loads_per_product(
+    most: float, hint: str, *, what: str = "loads per product", **more: Any
+) -> Budget:
+    """Return the budget on global loads of threads, for each product of a cell and a weight."""
+
+    def amount(case: Case, one: Outcome) -> float:
+        return one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
+
+    return Budget(what, amount, most, hint, **more)
 
 
 def convolved(case: Case) -> np.ndarray:

@@ -72,13 +72,10 @@ EXERCISE = kit.Exercise(
     reference=padded,
     counts=layers.COUNTS,
     budgets=(
-        kit.Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "Load a cell and a weight for each tap, once.",
+            what="loads per output and tap",
         ),
         kit.ONE_STORE,
         kit.none_of("shared"),

@@ -32,7 +32,6 @@ def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> kit
         4096
     )
     filter = kit.whole_numbers(rng, shape.filter_shape)
-    arrays = {"y": kit.unwritten(shape.y_shape), "x": x.astype(np.float32)}
     sizes = {
         "CHANNELS": shape.C,
         "OUTPUT_MAPS": shape.M,
@@ -41,19 +40,14 @@ def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> kit
         "FILTER_WIDTH": shape.K,
         "WARPS": warps,
     }
-    step = kit.Step(
+    return layers.layer_case(
+        rng,
+        shape,
         (min(BLOCKS, shape.B),),
         (32 * warps,),
-        ("y", "x", np.int32(shape.B)),
-        {"filter": RECORD.arrange(filter)},
-    )
-    return kit.Case(
-        layers.words(shape),
-        arrays,
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "filter": filter},
+        drawn=(x.astype(np.float32), filter),
+        arguments=("y", "x", np.int32(shape.B)),
+        constants={"filter": RECORD.arrange(filter)},
         options=tuple(f"-D{name}={value}" for name, value in sizes.items()),
     )
 

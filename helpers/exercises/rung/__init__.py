@@ -29,6 +29,7 @@ def fit(case: Case, cell: KernelCell) -> Case:
 
 EXERCISE = Exercise(
     name="my_rung",
+    home="rung",
     lab="500_conv2d_ladder",
     place=1,
     points=5,

@@ -29,17 +29,13 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer, by default a large one. The kernel gets no K, but FILTER_WIDTH."""
-    x, filter = layers.draw(rng, shape)
-    tiles = kit.ceil_div(shape.out_w, TILE) * kit.ceil_div(shape.out_h, TILE)
     *sizes, _ = layers.sizes(shape)
-    step = kit.Step((tiles, shape.M, shape.B), (TILE, TILE), ("y", "x", "filter", *sizes))
-    return kit.Case(
-        layers.words(shape),
-        {"y": kit.unwritten(shape.y_shape), "x": x, "filter": filter},
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape},
+    return layers.layer_case(
+        rng,
+        shape,
+        (layers.tiles(shape, TILE), shape.M, shape.B),
+        (TILE, TILE),
+        arguments=("y", "x", "filter", *sizes),
         options=(f"-DFILTER_WIDTH={shape.K}",),
     )
 
@@ -73,9 +69,7 @@ def last_left_out(without: Callable[[int], Callable[[kit.Case], np.ndarray]]):
     return lambda case: without(case["shape"].K - 1)(case) if case["shape"].K > 1 else None
 
 
-LOADS = kit.Budget(
-    "loads per product",
-    lambda case, one: one.total("lanes", "global", "load") / (case.count * case["shape"].terms),
+LOADS = layers.loads_per_product(
     2,
     "A product needs a cell and a weight.",
 )

@@ -96,13 +96,10 @@ EXERCISE = kit.Exercise(
             2,
             "The lanes share the taps: each loads its own part of them.",
         ),
-        kit.Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "The lanes share the taps: each tap is loaded by one lane, once.",
+            what="loads per output and tap",
         ),
         kit.Budget(
             "shuffles per warp",
