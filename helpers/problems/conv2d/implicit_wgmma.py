@@ -22,8 +22,8 @@ from .shapes import LayerError, ceil_div
 
 NAME = "conv2d_implicit_wgmma"
 PORTABLE = "conv2d_implicit_mma_async"
-# Columns of B that fit the registers of a consumer, by producers. With two of them, a thread has 128
-# registers, and up to 192 columns nvcc spills none.
+# Columns of B whose sums fit the registers of a consumer, by producers. With two producers a thread
+# has 128 registers, and up to 192 columns nvcc spills none.
 MOST_COLUMNS = {1: 256, 2: 192}
 
 
