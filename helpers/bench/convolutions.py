@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, limits, reference
-from helpers.bench.problem import OnDevice, Problem, Ready
+from helpers.bench.on_device import OnDevice, Ready
+from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, chosen, sized
 from helpers.launch import Array, Plan
 from helpers.problems import baselines, fft_conv1d

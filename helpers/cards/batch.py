@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers.bench import gpu_faults
 from helpers.cards.group import Card, Cards, CardsError, is_real
 from helpers.cards.shares import shares
 from helpers.cards.work import Work, whole_bytes
+from helpers.checking import gpu_faults
 from helpers.launch import Array
 from helpers.programs import Program
 

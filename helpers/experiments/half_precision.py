@@ -16,7 +16,7 @@ import numpy as np
 
 from helpers import checking, tables
 from helpers.bench import layers, results
-from helpers.bench.problem import Ready
+from helpers.bench.on_device import Ready
 from helpers.experiments import layer_counters
 from helpers.problems import conv2d, datasets, precision, resizing
 from helpers.problems.lenet import network, trained_weights

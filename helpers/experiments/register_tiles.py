@@ -17,7 +17,6 @@ from helpers import limits, plotting, tables
 from helpers.bench import results
 from helpers.bench.counts import NOT_YET, Counts
 from helpers.bench.sources import Changes, changed
-from helpers.exercises.resident_warps import reference as resident_warps
 from helpers.experiments import layer_counters, ncu, sass, sweep
 from helpers.launch import Plan
 from helpers.limits import ConvShape
@@ -208,7 +207,7 @@ def registers_table(specs: Sequence[RegisterTiled], layer: str) -> str:
     for spec in specs:
         function = conv2d.compile(spec, shape).function
         threads = spec.threads(shape)[0]
-        warps = resident_warps(threads, function.num_regs, function.shared_size_bytes)
+        warps = limits.resident_warps(threads, function.num_regs, function.shared_size_bytes)
         sums = math.prod(spec.sizes.patch)
         at_work = warps * 32 * math.prod(spec.sizes.patches) // threads
         rows.append(
@@ -247,7 +246,7 @@ def swept(layer: str) -> tuple[Swept, ...]:
     for one, ms in sweep.ranking(record):
         spec = sweep.spec_of(one)
         threads = spec.threads(shape)[0]
-        warps = resident_warps(threads, registers[one], spec.static_bytes(shape))
+        warps = limits.resident_warps(threads, registers[one], spec.static_bytes(shape))
         found.append(Swept(one, math.prod(spec.sizes.patch), registers[one], warps, ms))
     return tuple(found)
 

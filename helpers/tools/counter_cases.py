@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from helpers import kernels, simulator
 from helpers.experiments import waiting
-from helpers.launch import Launch, bound
+from helpers.launch import Array, Launch, Plan, bound, simulate
 from helpers.limits import ConvShape
 from helpers.problems import (
     conv1d,
@@ -75,18 +75,30 @@ class Case:
             return kernels.path(self.kernel)
         return self.folder / f"{self.kernel}.cu"
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of the plan by name, with the same values at each call."""
+        values = enumerate(self.arguments())
+        return {_name(k): value for k, value in values if isinstance(value, np.ndarray)}
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The launch, for the runners of `launch` and `programs`."""
+        arguments = tuple(
+            Array(_name(k), value.shape, value.dtype) if isinstance(value, np.ndarray) else value
+            for k, value in enumerate(self.arguments())
+        )
+        source, how = self.path.read_text(encoding="utf-8"), (self.grid, self.block, self.shared)
+        return (Launch(source, self.kernel, self.options, *how, self.constants, arguments),)
+
     def profile(self) -> simulator.Profile:
         """Run the launch in the simulator and return its profile."""
-        return simulator.profile(
-            self.path.read_text(),
-            self.kernel,
-            *self.arguments(),
-            grid=self.grid,
-            block=self.block,
-            shared=self.shared,
-            options=self.options,
-            constants=self.constants,
-        )
+        (seen,) = simulate(self.plan, self.arrays(), simulator.profile)
+        return seen
+
+
+def _name(place: int) -> str:
+    """Return the name of an argument in a plan."""
+    return f"argument {place}"
 
 
 def _cells(count: int, dtype: Any = np.float32) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import helpers.experiments.jsonschema_import  # noqa: F401
+import helpers.labs.jsonschema_import  # noqa: F401
 
 # isort: split
 import pytest

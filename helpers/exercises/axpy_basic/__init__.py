@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -49,7 +48,6 @@ EXERCISE = Exercise(
     name="axpy_basic",
     lab="100_start_here",
     title="A thread for each element, in any number of blocks",
-    folder=Path(__file__).parent,
     points=3,
     reads_outputs=True,
     cases=cases,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -74,7 +73,6 @@ EXERCISE = Exercise(
     name="conv1d_constant_divergent",
     lab="102_conv1d_constant_memory",
     title="Let each lane begin with another weight",
-    folder=Path(__file__).parent,
     points=3,
     cases=cases,
     reference=convolved,

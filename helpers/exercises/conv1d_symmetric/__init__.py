@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -74,7 +73,6 @@ EXERCISE = Exercise(
     lab="102_conv1d_constant_memory",
     place=2,
     title="One weight for two cells of a symmetric filter",
-    folder=Path(__file__).parent,
     cases=cases,
     reference=lambda case: reference.conv1d(case["N"], case["filter"]),
     counts={"size": "sizes", "filter": "filters"},

@@ -191,7 +191,6 @@ EXERCISE = PythonExercise(
     name="mine",
     lab="400_cpu_baselines",
     title="Swap the loops of a convolution in C++",
-    folder=Path(__file__).parent,
     answer="mine",
     is_text=True,
     made=made,

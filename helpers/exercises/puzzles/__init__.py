@@ -37,7 +37,7 @@ class Puzzle(Exercise):
     watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0)
 
 
-def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more: Any) -> Puzzle:
+def puzzle(name: str, place: int, title: str, *, task: str, **more: Any) -> Puzzle:
     """Return a puzzle, with the budgets and hints that all of them have. task: what must
     come out, as a hint says it where no other hint fits.
     """
@@ -48,9 +48,7 @@ def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more:
     more["mistakes"] = (*more.get("mistakes", ()), Mistake(other, when=_is_written))
     more["budgets"] = (*more.get("budgets", ()), *_COMMON)
     more["findings"] = (*more.get("findings", ()), *_FINDINGS)
-    return Puzzle(
-        name=name, place=place, title=title, folder=folder, lab=LAB, points=POINTS, **more
-    )
+    return Puzzle(name=name, place=place, title=title, lab=LAB, points=POINTS, **more)
 
 
 _COMMON = (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
+from helpers import kernel_cells
 from helpers.exercises import competition, layers
 from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise, Mistake, none_of
 from helpers.kernel_cells import KernelCell
@@ -25,7 +24,7 @@ def of_first_maps(case: Case) -> np.ndarray:
 
 def fit(case: Case, cell: KernelCell) -> Case:
     """Blocks of 16 x 16 threads, MAPS output maps each."""
-    return competition.fitted(case, 16, 1, competition.options(cell, {"MAPS": 1})["MAPS"])
+    return competition.fitted(case, 16, 1, kernel_cells.sizes(cell.options, {"MAPS": 1})["MAPS"])
 
 
 EXERCISE = Exercise(
@@ -34,7 +33,6 @@ EXERCISE = Exercise(
     place=1,
     points=5,
     title="Your own rung: fewer sectors than conv2d_tiled",
-    folder=Path(__file__).parent,
     timed=competition.large,
     cases=competition.cases,
     fit=fit,

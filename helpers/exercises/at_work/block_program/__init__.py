@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,7 +98,6 @@ EXERCISE = PythonExercise(
     name="block_program",
     lab=LAB,
     title="One program of a Triton kernel",
-    folder=Path(__file__).parent,
     place=1,
     points=5,
     answer="program",

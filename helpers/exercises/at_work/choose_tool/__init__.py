@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -108,7 +107,6 @@ EXERCISE = PythonExercise(
     name="choose_tool",
     lab=LAB,
     title="Choose the tool from the table",
-    folder=Path(__file__).parent,
     place=2,
     answer="choose",
     made=made,

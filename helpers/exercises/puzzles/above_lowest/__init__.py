@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -73,7 +72,6 @@ EXERCISE = puzzle(
     "above_lowest",
     9,
     "Shuffles: the smallest number of a warp, for all its lanes",
-    Path(__file__).parent,
     task="P[i] must be N[i] minus the smallest number of its warp",
     cases=cases,
     reference=above,

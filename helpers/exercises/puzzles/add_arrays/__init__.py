@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -71,7 +70,6 @@ EXERCISE = puzzle(
     "add_arrays",
     2,
     "Guard: more threads than numbers",
-    Path(__file__).parent,
     task="C[i] must be A[i] + B[i]",
     cases=cases,
     reference=added,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -52,7 +51,6 @@ EXERCISE = puzzle(
     "flip_rows",
     3,
     "Two axes: an image upside down",
-    Path(__file__).parent,
     task="row height - 1 - y of P must be row y of N",
     cases=cases,
     reference=lambda case: case["N"][::-1],

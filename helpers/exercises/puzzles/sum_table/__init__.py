@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -83,7 +82,6 @@ EXERCISE = puzzle(
     "sum_table",
     4,
     "Broadcast: a column and a row make a table",
-    Path(__file__).parent,
     task="T[y * pitch + x] must be column[y] + row[x]",
     cases=cases,
     reference=tabled,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -78,7 +77,6 @@ EXERCISE = puzzle(
     "tile_product",
     12,
     "Tiles of two matrices: a small product",
-    Path(__file__).parent,
     task="C[r][c] must be the sum over k of A[r][k] * B[k][c]",
     cases=cases,
     reference=product,

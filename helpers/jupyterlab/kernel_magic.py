@@ -20,12 +20,12 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
-from . import device, kernel_cells
-from .jupyterlab import cell_marks, gaps, tracebacks
-from .kernel_cells import USAGE, with_c_linkage
-from .kernel_cells import CellError as KernelError
-from .simulator.toolchain import CompilerMissingError
-from .simulator.toolkit import ToolkitMissingError
+from helpers import device, kernel_cells
+from helpers.jupyterlab import cell_marks, gaps, tracebacks
+from helpers.kernel_cells import USAGE, with_c_linkage
+from helpers.kernel_cells import CellError as KernelError
+from helpers.simulator.toolchain import CompilerMissingError
+from helpers.simulator.toolkit import ToolkitMissingError
 
 __all__ = [
     "UNBOUND",
@@ -137,7 +137,7 @@ def _describe_figures(shell) -> None:
     """
 
     def bundle(figure, include=None, exclude=None) -> tuple[dict, dict]:
-        from .plotting.descriptions import description
+        from helpers.plotting.descriptions import description
 
         words = description(figure)
         return {"text/plain": words}, {"image/png": {"alt": words}}

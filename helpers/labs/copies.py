@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers import labs
-from helpers.exercises import stored
+from helpers.labs import stored
 
 ROOT = labs.ROOT
 FOLDER = "my_labs"
