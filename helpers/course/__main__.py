@@ -10,8 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from helpers.course import box, grades, texts
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, box, texts
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -177,13 +176,13 @@ def _level(given) -> str:
 def _shard(text: str) -> tuple[int, int]:
     first, _, of = text.partition("/")
     if not (first.isdigit() and of.isdigit() and 1 <= int(first) <= int(of)):
-        raise grades.GradesError(f"--shard {text}: give I/N with I from 1 to N, such as 2/4")
+        raise CourseError(f"--shard {text}: give I/N with I from 1 to N, such as 2/4")
     return int(first), int(of)
 
 
 def _run_grade(given) -> int:
     _progress(0, 0, f"reading {given.submitted}")
-    from helpers.course import gradebook, notebooks, submissions
+    from helpers.course import gradebook, grades, notebooks, submissions
 
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
     gradebook.keep(given.to, given.course, given.roster)
@@ -216,7 +215,7 @@ def _run_grade(given) -> int:
 
 
 def _graded(given, answers, told: list[str]) -> dict[str, int]:
-    from helpers.course import gradebook, grading
+    from helpers.course import gradebook, grades, grading
     from helpers.simulator import library
 
     _progress(0, 0, "the simulator is made ready; on a new machine that takes minutes")
@@ -272,15 +271,15 @@ def _run_override(given) -> int:
     lab = labs.number(given.lab) if not given.lab.isdigit() else given.lab
     if lab not in {row.lab for row in account.rows}:
         known = ", ".join(sorted({row.lab for row in account.rows}))
-        raise grades.GradesError(f"{given.student} has no lab {given.lab}; there are: {known}")
+        raise CourseError(f"{given.student} has no lab {given.lab}; there are: {known}")
     if given.withdraw:
         decisions.withdraw(given.grades, (student, lab, given.exercise))
         print(f"{given.student} {lab} {given.exercise}: the grader's verdict counts")
         return 0
     if given.points is None and not given.comment and given.days is None:
-        raise grades.GradesError("nothing is decided: give --points, --comment or --days")
+        raise CourseError("nothing is decided: give --points, --comment or --days")
     if given.points is not None and (given.points < 0 or not given.exercise):
-        raise grades.GradesError("--points must be 0 or more, and needs the name of an exercise")
+        raise CourseError("--points must be 0 or more, and needs the name of an exercise")
     made = decisions.decide(
         given.grades,
         decisions.Decision(

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from helpers.course import texts
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, texts
 
 MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
 

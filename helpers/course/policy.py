@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from helpers import exercises, labs
-from helpers.course import texts, writing
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, texts, writing
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise

@@ -14,8 +14,7 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers.course import texts
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, texts
 
 COLUMNS = ("student", "name", "section", "nickname")
 
