@@ -8,6 +8,7 @@ import argparse
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from helpers.course import CourseError, box, texts
@@ -142,6 +143,12 @@ def _grade(commands) -> None:
         help="see README.md",
     )
     command.add_argument(
+        "--times",
+        type=Path,
+        metavar="TIMES.CSV",
+        help="student,lab,time: when something was handed in, where files do not say it",
+    )
+    command.add_argument(
         "--only",
         action="append",
         default=[],
@@ -182,22 +189,36 @@ def _shard(text: str) -> tuple[int, int]:
 
 def _run_grade(given) -> int:
     _progress(0, 0, f"reading {given.submitted}")
+    from helpers import labs
     from helpers.course import gradebook, grades, notebooks, submissions
 
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
-    gradebook.keep(given.to, given.course, given.roster)
+    gradebook.keep(given.to, given.course, given.roster, given.times)
+    counts, names = gradebook.policy_of(given.to), gradebook.names_of(given.to)
+    if counts.labs:
+        numbers = {lab.number for lab in counts.labs}
+        where = tuple(place for place in where if labs.number(place.lab) in numbers)
     told: list[str] = []
     with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
         answers = []
-        for answer in submissions.answers(given.submitted, where, Path(scratch), told):
-            answers.append(answer)
+        found = submissions.answers(
+            given.submitted, where, Path(scratch), told, names, counts.zone
+        )
+        times = gradebook.times_of(given.to)
+        for answer in found:
+            at = times.get((answer.student, labs.number(answer.lab)), answer.submitted)
+            answers.append(replace(answer, submitted=at))
             if len(answers) % 500 == 0:
                 _progress(len(answers), 0, "answers were read")
         if given.only:
-            only = {texts.name(student) for student in given.only}
+            only = {names.find(student) or texts.name(student) for student in given.only}
             answers = [answer for answer in answers if answer.student in only]
+            mine = tuple(f"{student}:" for student in only)
+            told = [one for one in told if one.startswith(mine)]
+            before = grades.run_of(given.to).get("told", [])
+            told = [*(one for one in before if not one.startswith(mine)), *told]
         else:
-            told += grades.stale(given.to, {answer.student for answer in answers})
+            told += gradebook.strangers(given.to, {answer.student for answer in answers})
         print("".join(f"{one}\n" for one in told), end="", file=sys.stderr)
         if not answers:
             raise notebooks.SubmissionError(
@@ -205,10 +226,10 @@ def _run_grade(given) -> int:
                 f"{' of ' + ', '.join(given.only) if given.only else ''}: STUDENT/LAB/*.ipynb is "
                 "expected"
             )
-        counts = _graded(given, answers, told)
+        counts_of = _graded(given, answers, told)
     print(file=sys.stderr)
     print(
-        ", ".join(f"{count:,} {status}" for status, count in sorted(counts.items()))
+        ", ".join(f"{count:,} {status}" for status, count in sorted(counts_of.items()))
         + f"; results in {given.to}"
     )
     return 0

@@ -141,6 +141,14 @@ def load(path: Path) -> dict[str, Any] | None:
     return result if whole else None
 
 
+def run_of(folder: Path) -> dict[str, Any]:
+    """Return what the last whole run wrote about itself; empty where there was none."""
+    try:
+        return json.loads((folder / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
 def results(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield all results of a folder of grades, by student, lab and exercise. Raises GradesError
     where there is none, and where the grading has not come to its end.

@@ -131,7 +131,7 @@ def grade(
         grades.save(grades.place(to, student, lab, name), result)
     _claims(answers, to)
     _writing(answers, to)
-    own = _ladders(answers, to, plan) if ladders else {}
+    own = {**_ladders_before(to), **_ladders(answers, to, plan)} if ladders else {}
     about = _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
     grades.save(to / grades.RUN, {**about, "told": list(told)})
     return counts
@@ -277,6 +277,12 @@ def _kept_picture(path: Path, to: Path) -> str:
         part.write_bytes(data)
         part.replace(place)
     return name
+
+
+def _ladders_before(to: Path) -> dict[str, Any]:
+    """Return the costs of an earlier run, which may have had answers to other exercises."""
+    before = grades.run_of(to)
+    return before["ladders"] if before.get("grader") == grades.grader_version() else {}
 
 
 def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[dict[str, Any]]]:
