@@ -59,6 +59,7 @@ def _binades(first: int, count: int, step: int) -> list[tuple[int, int, int]]:
 
 
 _NEGATIVE = 1 << 31
+_STACK_BYTES = 16 << 10  # of a thread: some kernels call themselves. The default is 1 KB
 RANGES: dict[str, list[tuple[int, int, int]]] = {
     "rcp": _binades(0, 1, 1), "rsqrt": _binades(0, 2, 1), "sqrt": _binades(0, 2, 1),
     "lg2": _binades(-1, 2, 1),
@@ -126,6 +127,8 @@ class Binaries:
         import pycuda.driver as cuda
 
         key = (name, options)
+        if not self._modules:
+            cuda.Context.set_limit(cuda.limit.STACK_SIZE, _STACK_BYTES)
         if key not in self._modules:
             self._modules[key] = cuda.module_from_buffer(
                 (self._folder / _file(name, options, self._texts[key])).read_bytes()
