@@ -41,6 +41,7 @@ from .ptx.encode import (
 from .ptx.inline import Inlined
 from .ptx.opcodes import RESULT_UNUSED, TYPES
 from .ptx.parse import Place
+from .ptx.updates import Dataflow
 from .toolchain import CompileFailed
 
 _NOTES = "notes"
@@ -166,21 +167,35 @@ def _encoding(ptx: str, mangled: str, contract: bool) -> Encoding:
     return Encoding(parsed(ptx), mangled, library.operation_ids(), contract)
 
 
-def _of_careful(compiled: Compiled, mangled: str) -> Program:
-    """Encode a kernel of the careful translation, with checks of indices and without calls. Raises
-    Unsupported and ParseError.
-    """
+def _checked(compiled: Compiled) -> Checked:
+    """Return the careful translation with checks of indices."""
     parameters = {
         kernel.mangled: [one.name for one in kernel.parameters] for kernel in compiled.kernels
     }
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
-    module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
+    return Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
+
+
+def _of_careful(compiled: Compiled, mangled: str) -> Program:
+    """Encode a kernel of the careful translation, with checks of indices and without calls. Raises
+    Unsupported and ParseError.
+    """
+    module = _checked(compiled)
     # This PTX keeps code that no thread reaches, such as a group's barrier for clusters and grids.
     contract = compiled.contract
     encoding = Encoding(Inlined(module), mangled, library.operation_ids(), contract, True)
     program = told_apart(encoding.program, library.operation_ids())
     return dataclasses.replace(program, axes=module.axes)
+
+
+@lru_cache(maxsize=8)
+def dataflow(compiled: Compiled, mangled: str) -> Dataflow:
+    """Return where the values of a function come from. In a careful translation it is the function
+    after inlining, as the machine runs it.
+    """
+    module = Inlined(_checked(compiled)) if compiled.is_careful else parsed(compiled.ptx)
+    return Dataflow(module.body(mangled))
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:
