@@ -58,6 +58,15 @@ _MEANINGS = (
     ("%envreg", "a barrier of the whole grid, grid.sync()", "end the kernel there, launch another"),
     ("%reserved_smem_offset", "a group of several warps", "use a group of a warp or of the block"),
     ("alloca", "alloca()", "declare a local array of a fixed size"),
+    (
+        "__cudaCDP2",
+        "a function of CUDA's runtime in a kernel, which belongs to dynamic parallelism",
+        "call it on the host; for memory of a kernel's own, call malloc",
+    ),
+    *(
+        (part, "clusters of blocks", "let the blocks exchange values in global memory")
+        for part in ("barrier.cluster", "in clusters", "mapa", "getctarank")
+    ),
     *(
         (f"instruction {part}", "a read of a texture", "read the array through a const pointer")
         for part in ("tex.", "tld4.", "txq.")
