@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import exercises, labs
-from helpers.course import notebooks, release
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, notebooks, release
 
 ROOT = labs.ROOT
 _FOLDERS = ("helpers", "kernels", "data")

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import labs
-from helpers.course import grades, notebooks, submissions
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, grades, notebooks, submissions
 from helpers.course.submissions import Place
 
 ROOT = labs.ROOT

@@ -22,8 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises, labs
-from helpers.course import drawings, export, gradebook, grades, similarity, texts, writing
-from helpers.course.errors import CourseError
+from helpers.course import (
+    CourseError,
+    drawings,
+    export,
+    gradebook,
+    grades,
+    similarity,
+    texts,
+    writing,
+)
 from helpers.course.gradebook import Account, Gradebook
 
 WORDS = {

@@ -40,6 +40,7 @@ most_days = 3
 deadline = {DEADLINE.isoformat()}
 weight = 2
 [labs.103]
+column = "Puzzles (4711)"
 deadline = {DEADLINE.isoformat()}
 [labs.101.by_hand]
 predictions = 1
@@ -177,6 +178,10 @@ class Class:
         body = edge[EDGE].replace("\n", "\n__device__ float huge[1ull << 36];\n", 1)
         huge = body.replace("P[i] = sum;", "P[i] = sum; huge[i] = sum;")
         self.hand_in("huge", "101/x.ipynb", book({EDGE: huge}))
+        self.student("huge_array", 0)
+        array = "volatile float a[1ull << 36]; a[i] = P[i] = sum;"
+        local = {EDGE: edge[EDGE].replace("P[i] = sum;", array)}
+        self.hand_in("huge_array", "101/x.ipynb", book(local))
         # Each of these is right for whole blocks alone: a quarter of what "over budget" is worth.
         self.student("no_guard", 2.5)
         bare = edge[EDGE].replace("if (i < n)", "")
@@ -224,6 +229,9 @@ class Class:
         bad = self.submitted / "unreadable_zip" / "work.zip"
         bad.parent.mkdir(parents=True)
         bad.write_bytes(b"PK no zip")
+        at = DEADLINE.timestamp()
+        for archive in self.submitted.glob("*/**/*.[zZ]*"):
+            os.utime(archive, (at, at))
         self.student("Anna Berg", 20, "Anna Berg")
         with zipfile.ZipFile(self.submitted / "moodle.zip", "w") as file:
             self._zipped(file, "Anna Berg_123_assignsubmission_file_/101.ipynb", book(edge))
