@@ -123,11 +123,11 @@ def across(
         ax.errorbar(
             places, middle, [middle - low, high - middle], capsize=3, markersize=4, label=label,
             color=styles.COLOURS[number], marker=styles.MARKERS[number],
-        )  # fmt: skip
+        )
     if floor:
         least = [_floor(one) for one in times]
         ax.plot(sizes, [np.nan if n is None else n for n in least], "--", color=styles.INK,
-                label="floor of a direct sum")  # fmt: skip
+                label="floor of a direct sum")
     ax.axhline(1, color=styles.INK, linestyle=":")
     if max(sizes) > 100 * min(sizes):
         ax.set_xscale("log")
@@ -261,7 +261,7 @@ def _draw_floor(ax: Axes, least: float) -> None:
     ax.annotate(
         f"floor: {least:.2g}", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
         textcoords="offset points", va="top", fontsize="small",
-    )  # fmt: skip
+    )
 
 
 def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, float]]]:

@@ -21,17 +21,17 @@ MOST = 3  # of the weights and most cells: sums of 1,000 products stay below 2^2
 
 
 def draw(rng: np.random.Generator, shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and weights of a layer."""
+    """Return cells and weights of a layer."""
     return cells(rng, shape.x_shape, MOST), whole_numbers(rng, shape.filter_shape, MOST)
 
 
 def sizes(shape: ConvShape) -> tuple[np.int32, ...]:
-    """B, C, M, H, W, K as a kernel takes them."""
+    """Return B, C, M, H, W, K as a kernel takes them."""
     return tuple(np.int32(n) for n in (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K))
 
 
 def words(shape: ConvShape) -> str:
-    """A layer in a few words."""
+    """Return a layer in a few words."""
     channels = f"{shape.C} channel{'s' * (shape.C > 1)}"
     return (
         f"{shape.B} x {channels} of {shape.H} x {shape.W}, {shape.M} "
@@ -103,22 +103,22 @@ def loads_per_product(
 
 
 def convolved(case: Case) -> np.ndarray:
-    """The layer's outputs."""
+    """Return the layer's outputs."""
     return conv2d(case["x"], case["filter"])
 
 
 def flipped(case: Case) -> np.ndarray:
-    """What comes out if each filter is turned by half a turn."""
+    """Return what comes out if each filter is turned by half a turn."""
     return conv2d(case["x"], np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1]))
 
 
 def transposed(case: Case) -> np.ndarray:
-    """What comes out if the rows and columns of each filter are exchanged."""
+    """Return what comes out if the rows and columns of each filter are exchanged."""
     return conv2d(case["x"], np.ascontiguousarray(case["filter"].swapaxes(2, 3)))
 
 
 def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
-    """A function of a case: what comes out if a channel is left out."""
+    """Return a function of a case: what comes out if a channel is left out."""
 
     def made(case: Case) -> np.ndarray | None:
         filter = case["filter"].copy()
@@ -129,8 +129,8 @@ def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
 
 
 def without_rows(first: int) -> Callable[[Case], np.ndarray]:
-    """A function of a case: what comes out if the rows of each filter from `first` on are left
-    out.
+    """Return a function of a case: what comes out if the rows of each filter from `first` on are
+    left out.
     """
 
     def made(case: Case) -> np.ndarray:
@@ -142,7 +142,7 @@ def without_rows(first: int) -> Callable[[Case], np.ndarray]:
 
 
 def without_columns(first: int) -> Callable[[Case], np.ndarray]:
-    """As `without_rows`, of columns."""
+    """Return the same as `without_rows`, of columns."""
 
     def made(case: Case) -> np.ndarray:
         filter = case["filter"].copy()
@@ -153,8 +153,8 @@ def without_columns(first: int) -> Callable[[Case], np.ndarray]:
 
 
 def exchanged(case: Case) -> np.ndarray | None:
-    """What comes out if rows and columns of each filter are exchanged; None where it is as wide as
-    one weight.
+    """Return what comes out if rows and columns of each filter are exchanged; None where it is as
+    wide as one weight.
     """
     if case["shape"].K == 1:
         return None

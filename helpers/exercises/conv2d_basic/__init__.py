@@ -19,7 +19,8 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Several tiles, channels, maps and images; ragged, wide, high; one output; many outputs."""
+    """Yield several tiles, channels, maps and images; ragged, wide, high; one output; many outputs.
+    """
     rows, columns = (int(n) for n in rng.integers(22, 40, 2))
     shapes = (
         ConvShape(2, 3, 2, rows, columns, 4),

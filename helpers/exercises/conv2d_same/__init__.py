@@ -15,7 +15,7 @@ TILE = 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Layers around the tile: narrow, ragged, one column; odd filters."""
+    """Yield layers around the tile: narrow, ragged, one column; odd filters."""
     rows, columns = (int(n) for n in rng.integers(17, 30, 2))
     ragged = ConvShape(2, 2, 2, rows, columns, int(rng.choice((3, 5))))
     fixed = (

@@ -16,8 +16,8 @@ RECORD = conv2d.mma_pairs()  # whose fragments of A the answer takes
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Layers with a full and with a spare tile, fewer maps than rows of A, three widths, and many
-    images: more outputs than a short index counts.
+    """Yield layers with a full and with a spare tile, fewer maps than rows of A, three widths, and
+    many images: more outputs than a short index counts.
     """
     yield layer(rng, ConvShape(1, 2, 16, 10, 14, 7))
     yield layer(rng, ConvShape(3, 4, 16, 12, 16 + 2 * int(rng.integers(0, 6)), 7))
@@ -105,14 +105,14 @@ def _maps_exchanged(case: kit.Case) -> np.ndarray | None:
 
 
 def _next_row(case: kit.Case) -> np.ndarray:
-    """Windows that begin in row column / ACROSS: pairs of rows that overlap."""
+    """Return what comes out if windows begin in row column / ACROSS: pairs of rows overlap."""
     y, rows = layers.convolved(case), case["shape"].out_h // 2
     return np.stack([y[:, :, :rows], y[:, :, 1 : rows + 1]], axis=3).reshape(y.shape)
 
 
 def _one_pair(case: kit.Case) -> np.ndarray:
-    """All lanes of a column take its first Pair: even and odd columns of the filter are
-    added.
+    """Return what comes out if all lanes of a column take its first Pair: even and odd columns of
+    the filter are added.
     """
     even, odd = (case["filter"][..., k::2].sum(axis=-1) for k in (0, 1))
     first, second = np.zeros_like(case["filter"]), np.zeros_like(case["filter"])

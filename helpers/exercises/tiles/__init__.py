@@ -34,7 +34,9 @@ def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> 
 
 
 def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
-    """Ragged layers of several channels and maps, one output, a small filter, and many outputs."""
+    """Yield ragged layers of several channels and maps, one output, a small filter, and many
+    outputs.
+    """
     height, width = map(int, rng.integers(24, 38, 2))
     yield ConvShape(2, 3, 4, height, width, 7)
     yield ConvShape(1, 1, 4, 22, 38, 7)

@@ -18,7 +18,7 @@ TILE = 16  # threads along each side of a block
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Ragged layers of several images, channels and maps, other widths, and many outputs."""
+    """Yield ragged layers of several images, channels and maps, other widths, and many outputs."""
     height, width = map(int, rng.integers(20, 38, 2))
     yield layer(rng, ConvShape(2, 3, 4, height, width, 7))
     yield layer(rng, ConvShape(1, 2, 3, 7, 7, 7))
@@ -65,7 +65,7 @@ def first_channel(case: kit.Case) -> np.ndarray | None:
 
 
 def last_left_out(without: Callable[[int], Callable[[kit.Case], np.ndarray]]):
-    """What comes out if the last row or column of each filter is left out, as a function."""
+    """Return what comes out if the last row or column of each filter is left out, as a function."""
     return lambda case: without(case["shape"].K - 1)(case) if case["shape"].K > 1 else None
 
 

@@ -14,7 +14,7 @@ WORDS = 3_136  # of `filter`: layer 2 has 16 maps of 4 x 7 x 7 weights
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Ragged layers of several channels and maps, other filters, and many outputs."""
+    """Yield ragged layers of several channels and maps, other filters, and many outputs."""
     height, width = map(int, rng.integers(20, 38, 2))
     yield layer(rng, ConvShape(2, 3, 4, height, width, 7))
     yield layer(rng, ConvShape(1, 2, 5, 9, 23, 3))

@@ -13,7 +13,7 @@ from helpers.limits import ConvShape
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Even and odd widths, of one tap too; sizes drawn.
+    """Yield even and odd widths, of one tap too; sizes drawn.
 
     A warp has two rows of a tile. Each tile has a row for every warp, also where its last row is
     missing: a warp without an output may turn no loop, and the budget of turns counts all warps.
