@@ -364,7 +364,7 @@ def _theme_options(repository: str) -> dict[str, Any]:
 
 
 def _offer_download(application: Any, page: str, template: str, context: Any, tree: Any) -> None:
-    """A button on a lab's page that saves the lab as a student's copy."""
+    """Add a button to a lab's page that saves the lab as a student's copy."""
     if page.startswith("labs/") and page != "labs/README":
         context["header_buttons"].insert(
             0,
@@ -407,7 +407,7 @@ def _lead_on(ways: dict[str, str]) -> Any:
 
 
 def _color_kernel_cells(application: Any, tree: Any) -> None:
-    """Cells that begin with %%kernel are CUDA C++, not Python."""
+    """Name CUDA C++ as the language of cells that begin with %%kernel."""
     from docutils import nodes
 
     for block in tree.findall(nodes.literal_block):
