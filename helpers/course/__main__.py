@@ -68,7 +68,7 @@ def _run_release(given) -> int:
         print(f"{count:,} files in {given.package}, without solutions")
         return 0
     written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
-    print(f"{len(written)} labs in {given.to}, with manifest.json")
+    print(f"{len(written)} notebooks in {given.to}, with manifest.json")
     return 0
 
 

@@ -478,6 +478,15 @@ def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
     for path in to.rglob("*"):
         if path.is_file() and path.suffix in (".py", ".cu", ".ipynb", ".json"):
             assert line not in path.read_text(encoding="utf-8"), path
+    pages = {path: path.read_text(encoding="utf-8") for path in to.rglob("*")
+             if path.suffix in (".md", ".ipynb")}  # fmt: skip
+    links = [
+        path.parent / link.partition("#")[0]
+        for path, text in pages.items()
+        for link in re.findall(r"\[[^\]\n]*\]\(([^)#\s][^)\s]*)\)", text)
+        if "://" not in link and not link.startswith(("mailto:", "attachment:"))
+    ]
+    assert len(links) > 50 and [path for path in links if not path.exists()] == []
     (to / "mine.cu").write_text(one.solution)
     program = (
         "import pathlib, helpers; from helpers import exercises; "
