@@ -33,11 +33,8 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
+def server(browser, tmp_path_factory):
     """The address of a JupyterLab that serves the project, its own settings in another folder."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on the PATH")
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     # A first use compiles the simulator's machine, which may take longer than a page waits for a
     # cell.
     library.build()
@@ -87,16 +84,23 @@ def _wait_for(address: str, process: subprocess.Popen, log: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def page(server):
-    from playwright.sync_api import sync_playwright
+def browser():
+    """Chromium, started once."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on the PATH")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        made = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield made
+        made.close()
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        context = browser.new_context(viewport={"width": 1366, "height": 768})
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        yield page
-        browser.close()
+
+@pytest.fixture(scope="session")
+def page(browser, server):
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.set_default_timeout(WAIT_MS)
+    yield page
+    page.context.close()
 
 
 def open_file(page, server: str, path: str) -> None:

@@ -17,7 +17,7 @@ from helpers.exercises import states
 from helpers.labs import stored
 from helpers.plotting.descriptions import description
 from helpers.tools import website
-from tests.labs.browser import CHROMIUM, QUIET, screenshot
+from tests.labs.browser import screenshot
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
@@ -213,17 +213,6 @@ def address(site):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on the PATH")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        made = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield made
-        made.close()
 
 
 PAGES = ("index.html", "labs/README.html", "labs/101_conv1d_blocks_and_halos.html")
