@@ -120,8 +120,8 @@ def _layer(name: str, shape: ConvShape) -> Iterator[dict[str, Any]]:
         pair = (tiles.name, DIRECT_2D)
         launches, verdicts = zip(*(ready[kernel] for kernel in pair), strict=True)
         found = timing.compare(*launches, verdicts=verdicts, names=pair, budget_s=0.2)
-        ratio = Ratio.of(found).to_row()
-        yield {"series": "ratio", "kernel": tiles.name, **common, **ratio, "timing": None}
+        row = {"series": "ratio", "kernel": tiles.name, **common, **found.to_row()}
+        yield row | {"timing": None}
 
 
 def _timing(name: str, launch: Any, verdict: Verdict) -> timing.Timing:
