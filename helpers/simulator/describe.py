@@ -323,6 +323,16 @@ class _Describer(FindingFacts):
             return None, None, message, cause
         if self.array is None or self.array.space == "local":
             name = self.local_name() or self.unset_name()
+            if name is None and self.text_of_line().strip().startswith("}"):
+                message = (
+                    f"{self.who(self.raw.here)} comes to the end of a function without a return, "
+                    "and uses its value"
+                )
+                cause = (
+                    "Every way through a function that has a value must end with a return: which "
+                    "case is left out?"
+                )
+                return None, None, message, cause
             message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
             return (
                 None,
