@@ -254,6 +254,7 @@ struct Worker {
     std::vector<Region*> shared;    // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;    // what the kernel itself has allocated
+    std::vector<Place> heap_places;    // and where
     std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_heap;    // start, bytes
     std::deque<Saved> saved;    // of a launch that may be undone: the arrays that it has written to
     std::uint64_t steps = 0;    // backward branches and calls of the turns that have ended
