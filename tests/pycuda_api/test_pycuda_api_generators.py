@@ -62,6 +62,9 @@ def test_the_same_seeds_give_the_same_numbers(kind):
     skipping = kind(seeds)
     skipping.call_skip_ahead(3)
     assert (skipping.gen_uniform(100, np.float32).get() != first).any()
+    far = kind(seeds)
+    far.call_skip_ahead_sequence(2)
+    assert (far.gen_uniform(100, np.float32).get() != first).any()
 
 
 QUASIRANDOM = [
@@ -103,7 +106,8 @@ def test_sobols_sequence_has_its_order():
     generator = curandom.Sobol32RandomNumberGenerator()
     first = generator.gen_uniform((4, generator.generators_per_block), np.float32).get()
     np.testing.assert_allclose(first[:, 0], [0, 0.5, 0.75, 0.25], atol=2**-31)
-    later = curandom.Sobol32RandomNumberGenerator(offset=2)
+    later = curandom.Sobol32RandomNumberGenerator(offset=1)
+    later.call_skip_ahead_array(gpuarray.to_gpu(np.ones(256, np.uint32)))
     np.testing.assert_array_equal(
         later.gen_uniform(generator.generators_per_block, np.float32).get(), first[2]
     )

@@ -36,7 +36,7 @@ _TABLES = (
     "generate_scramble_constants64",
 )  # fmt: skip
 _VERSION = (10, 4, 0)  # of cuRAND in CUDA 13.0
-_SUBSEQUENCE = 2**67  # numbers, in XORWOW
+_SUBSEQUENCE = 2**67  # numbers
 
 
 def rand(shape, dtype=np.float32, stream=None) -> GPUArray:
@@ -189,25 +189,28 @@ class _Pseudorandom(_Generator):
         """Skip as many numbers as the array says for each generator."""
         self.call_skip_ahead(int(np.asarray(i.get(), np.int64).sum()))
 
-class XORWOWRandomNumberGenerator(_Pseudorandom):
-    """Stands in for cuRAND's XORWOW; see _Pseudorandom."""
-
     def call_skip_ahead_sequence(self, i: int, stream=None) -> None:
         """Skip i subsequences of 2^67 numbers."""
         self._bits.advance(int(i) * _SUBSEQUENCE)
 
     def call_skip_ahead_sequence_array(self, i: GPUArray, stream=None) -> None:
+        """Skip as many subsequences as the array says for each generator."""
         self.call_skip_ahead_sequence(int(np.asarray(i.get(), np.int64).sum()))
+
+
+class XORWOWRandomNumberGenerator(_Pseudorandom):
+    """Stands in for cuRAND's XORWOW; see _Pseudorandom."""
 
 
 class MRG32k3aRandomNumberGenerator(_Pseudorandom):
     """Stands in for cuRAND's MRG32k3a; see _Pseudorandom."""
 
     def call_skip_ahead_subsequence(self, i: int, stream=None) -> None:
-        """Skip i subsequences of 2^67 numbers."""
-        self._bits.advance(int(i) * _SUBSEQUENCE)
+        """Skip i subsequences of 2^76 numbers."""
+        self._bits.advance(int(i) << 76)
 
     def call_skip_ahead_subsequence_array(self, i: GPUArray, stream=None) -> None:
+        """Skip as many subsequences as the array says for each generator."""
         self.call_skip_ahead_subsequence(int(np.asarray(i.get(), np.int64).sum()))
 
 
@@ -278,6 +281,16 @@ class _Sobol(_Generator):
     def call_skip_ahead(self, i: int, stream=None) -> None:
         """Skip i numbers of each generator."""
         self._random.advance(int(i))
+
+    def call_skip_ahead_array(self, i: GPUArray, stream=None) -> None:
+        """Skip numbers of each generator; the simulator skips equally many of all of them."""
+        counts = np.unique(i.get())
+        if counts.size != 1:
+            raise NotImplementedError(
+                "the simulator's quasirandom generators skip equally many numbers, "
+                f"got counts from {counts.min()} to {counts.max()}"
+            )
+        self.call_skip_ahead(int(counts[0]))
 
 
 class _ScrambledSobol(_Sobol):
