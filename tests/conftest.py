@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import helpers.experiments.jsonschema_import  # noqa: F401
+import helpers.labs.jsonschema_import  # noqa: F401
 from helpers import device
 from tests.labs.browser import browser
 

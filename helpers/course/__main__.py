@@ -412,7 +412,7 @@ def _update(commands) -> None:
 
 
 def _run_update(given) -> int:
-    from helpers.course import copies
+    from helpers.labs import copies
 
     print(copies.update())
     return 0

@@ -58,7 +58,7 @@ _FILES = {
         "helpers/__init__.py",
         "helpers/checking",
         "helpers/kernel_cells.py",
-        "helpers/labs.py",
+        "helpers/labs/__init__.py",
         "helpers/launch.py",
         "helpers/limits.py",
         "helpers/tables.py",

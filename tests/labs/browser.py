@@ -33,6 +33,18 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 
 @pytest.fixture(scope="session")
+def browser():
+    """The one browser of all tests: playwright does not start twice in a process."""
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on the PATH")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
 def server(browser, tmp_path_factory):
     """The address of a JupyterLab that serves the project, its own settings in another folder."""
     # A first use compiles the simulator's machine, which may take longer than a page waits for a
@@ -84,23 +96,12 @@ def _wait_for(address: str, process: subprocess.Popen, log: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def browser():
-    """Chromium, started once."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on the PATH")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        made = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield made
-        made.close()
-
-
-@pytest.fixture(scope="session")
-def page(browser, server):
-    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+def page(server, browser):
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    page = context.new_page()
     page.set_default_timeout(WAIT_MS)
     yield page
-    page.context.close()
+    context.close()
 
 
 def open_file(page, server: str, path: str) -> None:
