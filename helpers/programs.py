@@ -2,6 +2,10 @@
 
 with programs.Program(plan) as program:
     program.launch({"y": y_there, "x": x_there, "filter": filter_there}, stream)
+
+with programs.DeviceRun(plan, {"y": y, "x": x, "filter": filter}) as run:  # arrays of the host
+    run.launch()
+    y = run.read("y")["y"]
 """
 
 from __future__ import annotations
@@ -325,6 +329,55 @@ def _same(held: Any, array: Any) -> bool:
     if isinstance(array, np.ndarray) or isinstance(held, np.ndarray):
         return held is array
     return held is not None and held == int(array)
+
+
+class DeviceRun:
+    """A plan with copies of the host's arrays on the device, for one launch or many.
+
+    modules: as for `Program`. The `with` block frees what lies on the device.
+    """
+
+    def __init__(
+        self, plan: Plan, arrays: Mapping[str, np.ndarray], modules: Modules | None = None
+    ):
+        self._program = Program(plan, modules)
+        self._cuda = self._program.modules.cuda
+        self._arrays = arrays
+        self._there = {name: self._cuda.to_device(array) for name, array in arrays.items()}
+        self.launch = launcher(self._program, self._there)
+
+    def read(self, *names: str) -> dict[str, np.ndarray]:
+        """Return arrays as the launches so far have left them."""
+        found = {name: np.empty_like(self._arrays[name]) for name in names}
+        for name, array in found.items():
+            self._cuda.memcpy_dtoh(array, self._there[name])
+        return found
+
+    def free(self) -> None:
+        """Give the device's memory back."""
+        self._program.free()
+        for array in self._there.values():
+            array.free()
+
+    def __enter__(self) -> DeviceRun:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+
+class Images:
+    """Sources that were compiled before, in the place of a compiler of `Modules`.
+
+    images: the compiled source, by source and options.
+    """
+
+    def __init__(self, images: Mapping[tuple[str, tuple[str, ...]], bytes]):
+        self._images = images
+
+    def compile(self, source: str, options: Sequence[str], **_: Any) -> bytes:
+        """Return the compiled source. Raises KeyError for one that is not there."""
+        return self._images[source, tuple(options)]
 
 
 def launcher(

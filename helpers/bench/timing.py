@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from helpers.bench import gpu_clock, sampling
-from helpers.bench.gpu_faults import device_faults
 from helpers.bench.statistics import interval_of_median, ratio_interval
 from helpers.checking import Verdict
+from helpers.checking.gpu_faults import device_faults
 
 
 class NoClockError(RuntimeError):

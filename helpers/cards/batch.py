@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers.bench import gpu_faults
 from helpers.cards.group import Card, Cards, CardsError, is_real
 from helpers.cards.shares import shares
 from helpers.cards.work import Work, whole_bytes
+from helpers.checking import gpu_faults
 from helpers.launch import Array
 from helpers.programs import Program
 
@@ -304,7 +304,7 @@ class Batch:
         _all_of([
             share.card.start(put, share, x[end - share.images : end])
             for share, end in zip(self._shares, ends, strict=True)
-        ])  # fmt: skip
+        ])
 
     def poison(self) -> None:
         """Fill all results with NaN, or with 255, so that what no card writes shows."""
@@ -414,7 +414,7 @@ class Batch:
         return todo
 
     def _do(self, place: int, pieces: list[Piece]) -> tuple[list[Piece], Exception | None]:
-        """In a card's thread: do pieces; return those that are certainly done, and what stopped the
+        """Do pieces, in a card's thread; return those that are certainly done, and what stopped the
         others.
         """
         share, finished, error = self._shares[place], [], None

@@ -37,7 +37,9 @@ def names() -> tuple[str, ...]:
     """Return the names of all exercises, in the order of the labs, and within a lab in its own
     order.
     """
-    return tuple(sorted(_folders(), key=lambda name: (_module(name).lab, _module(name).place)))
+    from helpers.exercises.folders import folders
+
+    return tuple(sorted(folders(), key=lambda name: (_module(name).lab, _module(name).place)))
 
 
 def find(name: str) -> BaseExercise:
@@ -78,7 +80,7 @@ def earlier(*names: str) -> list[KernelCell]:
     stand in the notebooks beside this one. Those that have not passed there are left out.
     """
     from helpers import kernel_cells
-    from helpers.exercises import stored
+    from helpers.labs import stored
 
     here = stored.notebook()
     folder = Path.cwd() if here is None else here.parent
@@ -118,20 +120,10 @@ def _by_lab() -> dict[str, tuple[str, ...]]:
     return found
 
 
-@cache
-def _folders() -> dict[str, str]:
-    """Return the module of each exercise by its name. A folder is an exercise if a solution lies in
-    it, or its stub alone, as in a package for students.
-    """
-    here = Path(__file__).parent
-    files = (path for stem in ("solution", "stub") for path in here.rglob(f"{stem}.*"))
-    holders = {path.parent for path in files}
-    folders = {one.relative_to(here) for one in holders if (one / "__init__.py").exists()}
-    return {folder.name: ".".join((__name__, *folder.parts)) for folder in folders}
-
-
 def _module(name: str) -> BaseExercise:
-    return importlib.import_module(_folders()[name]).EXERCISE
+    from helpers.exercises.folders import folders
+
+    return importlib.import_module(".".join((__name__, *folders()[name].parts))).EXERCISE
 
 
 def _shorten_errors() -> None:

@@ -6,8 +6,7 @@ Whoever writes one chooses its tile by -D options; the launch follows them.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from helpers.exercises import layers
 from helpers.exercises.cases import Case, Step, ceil_div
 from helpers.exercises.mistakes import FindingHint, Mistake
 from helpers.exercises.outcome import Outcome
-from helpers.kernel_cells import CellError, KernelCell
 from helpers.limits import ConvShape
 
 WIDTHS = (1, 2, 4, 5, 7, 9, 15)  # of the filters of drawn shapes
@@ -48,24 +46,6 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 def large(rng: np.random.Generator) -> Case:
     """Return what a GPU times."""
     return layers.layer_case(rng, layers.LARGE, (1,), (1,))
-
-
-def options(cell: KernelCell, known: Mapping[str, int]) -> dict[str, int]:
-    """Return the values of -D options, where a cell gives them. Raises CellError for one below 1,
-    and for blocks that CUDA does not allow.
-    """
-    values = dict(known)
-    for option in cell.options:
-        if found := re.fullmatch(rf"-D({'|'.join(known)})=(-?\d+)", option):
-            values[found[1]] = int(found[2])
-    if min(values.values()) < 1:
-        raise CellError(f"{', '.join(known)} must be 1 or more; got {' '.join(cell.options)}")
-    if values.get("TILE_WIDTH", 1) > 32:
-        raise CellError(
-            f"TILE_WIDTH can be at most 32: a block has TILE_WIDTH x TILE_WIDTH threads, got "
-            f"{values['TILE_WIDTH']}"
-        )
-    return values
 
 
 def fitted(case: Case, width: int, columns: int, maps: int) -> Case:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from helpers.course import copies
+from helpers.labs import copies
 
 from . import ROOT
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from . import memory
 from .arrays import ArrayName
 from .finding_facts import FindingFacts, Kind, Scene
-from .findings import Finding, finding_of_launch
+from .findings import LOCAL_LEFTOVERS, Finding, finding_of_launch
 from .library import RawFinding
 from .progress import waits_for_others
 
@@ -116,16 +116,17 @@ class _Describer(FindingFacts):
                 f"{index:,} is {index + 2**32:,} as an int that has overflowed: compute a product "
                 "such as row * width as size_t."
             )
-        elif self.array.name in self.scene.dynamic_names:
-            given = self.array.nbytes
+        elif self.wraps_as_short(index):
             cause = (
-                f"The launch gives {given:,} bytes of dynamic shared memory (shared={given}). Is "
-                "that enough for all arrays in it, and does each start where the one before ends?"
+                f"{index:,} is {index + 2**16:,} as a short, which counts to 32,767: make the "
+                "index an int."
             )
+        elif self.array.name in self.scene.dynamic_names:
+            cause = self.cause_of_little_shared()
         elif self.array.space == "global":
             cause = (
-                "Is a guard missing or off by one: at the array's ends (ghost cells), or in the "
-                "last block, which may be partial?"
+                "Is a guard missing or off by one: at the array's ends, or in the last block, "
+                "which may be partial?"
             )
         else:
             cause = (
@@ -133,6 +134,20 @@ class _Describer(FindingFacts):
                 "one?"
             )
         return index, self.array.name, message, cause
+
+    def cause_of_little_shared(self) -> str:
+        """Return the cause of an access past the dynamic shared memory."""
+        array = self.known_array()
+        given, (x, y, z) = array.nbytes, self.scene.block
+        cause = f"The launch gives {given:,} bytes of dynamic shared memory (shared={given}). "
+        if given == x * y * z and array.element_bytes > 1:
+            return cause + (
+                f"shared= counts bytes, not elements: {given:,} elements of "
+                f"{array.element_bytes} bytes need shared={given * array.element_bytes}."
+            )
+        return cause + (
+            "Is that enough for all arrays in it, and does each start where the one before ends?"
+        )
 
     def wild_pointer(self, name: str | None) -> _Words:
         what = f"{name} points to no array of the device" if name else "outside every array"
@@ -298,7 +313,7 @@ class _Describer(FindingFacts):
                 None,
                 name,
                 message,
-                "A local variable holds leftovers until it is set: give it a value first.",
+                LOCAL_LEFTOVERS,
             )
         index, element = self.element()
         if self.array.space == "constant":
@@ -336,22 +351,43 @@ class _Describer(FindingFacts):
                 f"use {atomic}, or give each thread an element of its own."
             )
         if not same_block:
-            if (line := self.line_of_block_fence()) is not None:
-                return (
-                    f"The __threadfence_block() in line {line} orders memory only for the threads "
-                    "of its block: between blocks it must be a __threadfence()."
-                )
+            if (unordered := self.unordered_store()) is not None:
+                return self.cause_of_missing_fence(*unordered)
             return (
                 "Blocks run in any order: let each block write its own part, use an atomic, or "
                 "make it two launches."
             )
+        if self.overlapping is not None:
+            first, second = self.overlapping
+            return (
+                f"{first} and {second} lie in the block's dynamic shared memory and have bytes in "
+                "common: each must start where the one before ends, in bytes of its own type, and "
+                "the launch must give bytes for all of them (shared=)."
+            )
         if self.is_in_one_warp():
+            if self.is_block_of_one_warp():
+                return (
+                    "Both threads are of one warp, whose lanes need not run in step: a "
+                    "__syncwarp() or a __syncthreads() is missing between the two lines."
+                )
             return (
                 "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() is "
                 "missing between the two lines, or a __syncthreads() if other warps use these "
                 "bytes."
             )
         return "On a GPU either may come first: a __syncthreads() is missing between the two lines."
+
+    def cause_of_missing_fence(self, fence: int | None, signal: int | None) -> str:
+        if fence is not None:
+            return (
+                f"The __threadfence_block() in line {fence} orders memory only for the threads "
+                "of its block: between blocks it must be a __threadfence()."
+            )
+        where = f"line {signal}" if signal is not None else "the flag"
+        return (
+            f"Another block may see {where} before the store of line {self.other_line}: a "
+            "__threadfence() is missing between the two."
+        )
 
     def async_read(self) -> _Words:
         index, element = self.element() if self.array else (None, "shared memory")

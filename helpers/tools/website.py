@@ -34,9 +34,8 @@ from PIL import Image
 from helpers import exercises, labs
 from helpers.bench.results import ROOT
 from helpers.bench.results import folder as results_folder
-from helpers.course import copies
-from helpers.exercises import stored
 from helpers.exercises.base import BaseExercise
+from helpers.labs import copies, stored
 
 THEME = "sphinx_book_theme"
 
@@ -372,7 +371,7 @@ def _theme_options(repository: str) -> dict[str, Any]:
 
 
 def _offer_download(application: Any, page: str, template: str, context: Any, tree: Any) -> None:
-    """A button on a lab's page that saves the lab as a student's copy."""
+    """Add a button to a lab's page that saves the lab as a student's copy."""
     if page.startswith("labs/") and page != "labs/README":
         context["header_buttons"].insert(
             0,
@@ -415,7 +414,7 @@ def _lead_on(ways: dict[str, str]) -> Any:
 
 
 def _choose_languages(application: Any, tree: Any) -> None:
-    """Cells that begin with %%kernel are CUDA C++, not Python, and a short error is plain text."""
+    """Name the languages: CUDA C++ of cells that begin with %%kernel, none of a short error."""
     from docutils import nodes
 
     for block in tree.findall(nodes.literal_block):

@@ -35,7 +35,7 @@ from helpers.course import (
     submissions,
     texts,
 )
-from helpers.course.benches import Benches
+from helpers.course.box import Benches
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.simulator import library, toolchain, toolkit
 

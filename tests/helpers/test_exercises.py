@@ -318,11 +318,11 @@ def test_the_estimate_orders_the_board_as_the_record_of_times_does():
 
 
 def test_the_counters_of_the_sweep_are_those_of_the_simulator():
-    from helpers.exercises import cost
+    from helpers.problems.conv2d import tile_counters
 
     for layer, width in (("layer 1", 17), ("layer 2", 20)):
-        stored = vars(cost.counted()[layer, width])
-        counted = cost.count(layer, width)
+        stored = vars(tile_counters.counted()[layer, width])
+        counted = tile_counters.count(layer, width)
         assert {name: n for name, n in counted.items() if n} == {
             name: n for name, n in stored.items() if n
         }

@@ -17,9 +17,12 @@ from nbformat import NotebookNode
 from helpers import exercises, labs
 from helpers.bench.counts import NOT_YET
 from helpers.exercises.base import BaseExercise
+from helpers.tools import forked_kernels
 from helpers.tools.lab_execution import run_lab
 from helpers.tools.progress import Progress
 from tests import exercises as stored
+
+forked_kernels.use()
 
 OWN = "# yours"  # marks a line that the student writes into a cell that is no exercise
 SHARES = 4  # modules among which the labs are dealt

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from helpers import exercises, labs
-from helpers.course import copies
+from helpers.labs import copies
 from tests import exercises as answers
 from tests.labs.browser import WAIT_MS, open_file, screenshot
 

@@ -17,6 +17,7 @@ from instances import Kernels
 from helpers import kernels, reference, simulator
 from helpers.bench import results
 from helpers.experiments import ncu
+from helpers.launch import bound, simulate
 from helpers.problems import conv2d, fft
 from helpers.problems.lenet import network
 from helpers.simulator.profile import WATCHED_REQUESTS
@@ -116,15 +117,11 @@ def run(label: str) -> tuple[list, dict[str, int]]:
     kernels/ are only counted: their own tests say whether the simulator blames them.
     """
     (launch,) = (launch for launch in LAUNCHES if launch.label == label)
-    arguments = list(launch.arguments())
-    counted = simulator.profile(
-        launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block,
-        shared=launch.shared, options=launch.options, constants=launch.constants,
-        checks=label in CHECKED,
-    )  # fmt: skip
+    arrays = launch.arrays()
+    (counted,) = simulate(launch.plan, arrays, simulator.profile, checks=label in CHECKED)
     assert counted.completed, f"{label}: the simulator stopped it\n{counted}"
     assert not counted.findings, f"{label}: the simulator blames it\n{counted}"
-    return arguments, counted.counters()
+    return bound(launch.plan[0], arrays)[0], counted.counters()
 
 
 def launched(label: str) -> list:

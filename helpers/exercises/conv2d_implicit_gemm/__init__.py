@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -27,7 +26,6 @@ EXERCISE = Exercise(
     name="conv2d_implicit_gemm",
     lab="202_conv2d_fusion",
     title="Look the unrolled matrix up in the image",
-    folder=Path(__file__).parent,
     points=5,
     timed=layer,
     cases=cases,

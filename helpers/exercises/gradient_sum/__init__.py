@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -169,7 +168,6 @@ EXERCISE = PythonExercise(
     lab=LAB,
     place=2,
     title="The waits of a sum over cards",
-    folder=Path(__file__).parent,
     answer="total",
     made=made,
     judged=judged,

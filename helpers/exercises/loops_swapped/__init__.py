@@ -189,9 +189,9 @@ def times(text: str) -> str:
 
 EXERCISE = PythonExercise(
     name="mine",
+    home="loops_swapped",
     lab="400_cpu_baselines",
     title="Swap the loops of a convolution in C++",
-    folder=Path(__file__).parent,
     answer="mine",
     is_text=True,
     made=made,

@@ -4,8 +4,7 @@ is no GPU. The budget is on an estimate of its cost.
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from helpers import kernel_cells
 from helpers.exercises import competition, layers
 from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise
 from helpers.kernel_cells import KernelCell
@@ -17,7 +16,7 @@ COST = {"layer 1": 3.296, "layer 2": 4.350}
 
 def fit(case: Case, cell: KernelCell) -> Case:
     """Return blocks of TILE_WIDTH x TILE_WIDTH threads, each with COLUMNS outputs of MAPS maps."""
-    sizes = competition.options(cell, {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1})
+    sizes = kernel_cells.sizes(cell.options, {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1})
     return competition.fitted(case, sizes["TILE_WIDTH"], sizes["COLUMNS"], sizes["MAPS"])
 
 
@@ -26,7 +25,6 @@ EXERCISE = Exercise(
     lab="501_lenet_end_to_end",
     place=2,
     title="The leaderboard",
-    folder=Path(__file__).parent,
     timed=competition.large,
     cases=competition.cases,
     fit=fit,

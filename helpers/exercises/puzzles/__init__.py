@@ -37,7 +37,7 @@ class Puzzle(Exercise):
     watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0)
 
 
-def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more: Any) -> Puzzle:
+def puzzle(name: str, place: int, title: str, *, task: str, **more: Any) -> Puzzle:
     """Return a puzzle, with the budgets and hints that all of them have. task: what must
     come out, as a hint says it where no other hint fits.
     """
@@ -48,9 +48,7 @@ def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more:
     more["mistakes"] = (*more.get("mistakes", ()), Mistake(other, when=_is_written))
     more["budgets"] = (*more.get("budgets", ()), *_COMMON)
     more["findings"] = (*more.get("findings", ()), *_FINDINGS)
-    return Puzzle(
-        name=name, place=place, title=title, folder=folder, lab=LAB, points=POINTS, **more
-    )
+    return Puzzle(name=name, place=place, title=title, lab=LAB, points=POINTS, **more)
 
 
 _COMMON = (
@@ -60,7 +58,13 @@ _COMMON = (
         hint="An array in a thread, with an index that the compiler does not know, lies in slow "
         "memory. Keep single variables.",
     ),
-    none_of("global", "atomic", what="atomics in global memory"),
+    none_of(
+        "global",
+        "atomic",
+        what="atomics in global memory",
+        hint="One thread stores each output, once. What a block's threads have to join, they join "
+        "in shared memory.",
+    ),
 )
 
 _FINDINGS = (
@@ -128,7 +132,7 @@ def barriers(most: float, hint: str) -> Budget:
 
 
 def shared_loads(most: float, hint: str) -> Budget:
-    """Load requests of shared memory, for each block."""
+    """Return load requests of shared memory, for each block."""
     return Budget(
         "shared load requests for each block",
         lambda case, one: one.total("requests", "shared", "load") / one.blocks,

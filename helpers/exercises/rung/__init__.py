@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
+from helpers import kernel_cells
 from helpers.exercises import competition, layers
 from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise, Mistake, none_of
 from helpers.kernel_cells import KernelCell
@@ -19,22 +18,22 @@ STUB_MAPS = 4  # in a block, as long as a student leaves -DMAPS as it is
 
 
 def of_first_maps(case: Case) -> np.ndarray:
-    """What comes out if every group of four maps takes the weights of the first group."""
+    """Return what comes out if every group of four maps takes the weights of the first group."""
     return conv2d(case["x"], case["filter"][np.arange(case["shape"].M) % STUB_MAPS])
 
 
 def fit(case: Case, cell: KernelCell) -> Case:
-    """Blocks of 16 x 16 threads, MAPS output maps each."""
-    return competition.fitted(case, 16, 1, competition.options(cell, {"MAPS": 1})["MAPS"])
+    """Return the case in blocks of 16 x 16 threads, MAPS output maps each."""
+    return competition.fitted(case, 16, 1, kernel_cells.sizes(cell.options, {"MAPS": 1})["MAPS"])
 
 
 EXERCISE = Exercise(
     name="my_rung",
+    home="rung",
     lab="500_conv2d_ladder",
     place=1,
     points=5,
     title="Your own rung: fewer sectors than conv2d_tiled",
-    folder=Path(__file__).parent,
     timed=competition.large,
     cases=competition.cases,
     fit=fit,

@@ -5,7 +5,6 @@ stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -142,7 +141,6 @@ EXERCISE = PythonExercise(
     lab=LAB,
     place=2,
     title="The waits that two buffers need",
-    folder=Path(__file__).parent,
     answer="mend",
     made=made,
     judged=judged,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -47,7 +46,7 @@ def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Two widths of a block; sizes of less than a warp, around one, and ragged."""
+    """Yield two widths of a block; sizes of less than a warp, around one, and ragged."""
     for n, block in ((int(rng.integers(300, 600)), 128), (2, 64), (31, 64), (33, 64), (128, 128)):
         yield case(numbers(rng, n), block)
     yield without_budgets(case(numbers(rng, MANY), 128))
@@ -69,11 +68,16 @@ def lane_0_only(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(np.isfinite(got).all() and (got == want)[:: case["warp"]].all())
 
 
+def last_warp_only(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether all wrong outputs belong to a last warp that has lanes without a number."""
+    whole = got.size // case["warp"] * case["warp"]
+    return bool(np.isfinite(got).all() and (got == want)[:whole].all())
+
+
 EXERCISE = puzzle(
     "above_lowest",
     9,
     "Shuffles: the smallest number of a warp, for all its lanes",
-    Path(__file__).parent,
     task="P[i] must be N[i] minus the smallest number of its warp",
     cases=cases,
     reference=above,
@@ -108,6 +112,11 @@ EXERCISE = puzzle(
             "In the last warp lanes without a number count as 0, which is the smallest. They must "
             "bring INFINITY.",
             lambda case: above(case, fill=0.0),
+        ),
+        Mistake(
+            "Only the last warp is wrong, and some of its lanes have no number: what they bring "
+            "must never be the smallest. That is INFINITY.",
+            when=last_warp_only,
         ),
         Mistake(
             "The sign is turned around: N[i] minus the smallest, not the smallest minus N[i].",

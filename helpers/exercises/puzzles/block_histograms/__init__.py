@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -69,7 +68,6 @@ EXERCISE = puzzle(
     "block_histograms",
     11,
     "Atomics: a histogram of each block",
-    Path(__file__).parent,
     task="P[256 * b + v] must be how often v stands in N[1024 * b] to N[1024 * b + 1023]",
     cases=cases,
     reference=counted,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -77,7 +76,6 @@ EXERCISE = puzzle(
     "block_max",
     8,
     "Reduction: the largest number of a block",
-    Path(__file__).parent,
     task="P[b] must be the largest number of block b",
     cases=cases,
     reference=largest,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -74,7 +73,6 @@ EXERCISE = puzzle(
     "deal_cells",
     5,
     "Shared memory: a block deals its cells",
-    Path(__file__).parent,
     task="output t of a block must be its cell (step * t) % 256",
     cases=cases,
     reference=dealt,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -41,18 +40,31 @@ def case(N: np.ndarray, block: tuple[int, int] = (32, 8)) -> Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Images that are higher than wide and wider than high, none of whole blocks but one."""
+    """Yield images that are higher than wide and wider than high, none of whole blocks but one."""
     drawn = (int(rng.integers(18, 40)), int(rng.integers(70, 120)))
     for shape in (drawn, (2, 33), (31, 5), (16, 64), (9, 31)):
         yield case(cells(rng, shape))
     yield without_budgets(case(cells(rng, MANY_ROWS)))
 
 
+def axes_exchanged(case: Case) -> np.ndarray | None:
+    """Return what comes out if .x counts rows and .y columns; None where that makes no
+    difference.
+    """
+    (across, down), (wide, high) = case.steps[0].grid[:2], case.steps[0].block[:2]
+    height, width = case["N"].shape
+    rows, columns = across * wide, down * high
+    if rows >= height and columns >= width:
+        return None
+    flipped = case["P"].copy()
+    flipped[max(height - rows, 0) :, :columns] = case["N"][::-1][max(height - rows, 0) :, :columns]
+    return flipped
+
+
 EXERCISE = puzzle(
     "flip_rows",
     3,
     "Two axes: an image upside down",
-    Path(__file__).parent,
     task="row height - 1 - y of P must be row y of N",
     cases=cases,
     reference=lambda case: case["N"][::-1],
@@ -66,6 +78,11 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: 256,
     timed=lambda rng: case(cells(rng, (4_096, 4_096))),
     mistakes=(
+        Mistake(
+            "The axes are exchanged: x, the column, comes from threadIdx.x and blockIdx.x, and y, "
+            "the row, from their .y.",
+            axes_exchanged,
+        ),
         Mistake("The image is copied: row y must become row height - 1 - y.", lambda c: c["N"]),
         Mistake(
             "Left and right are exchanged, not top and bottom: the row changes, the column stays.",

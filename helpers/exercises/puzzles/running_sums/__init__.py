@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -62,7 +61,6 @@ EXERCISE = puzzle(
     "running_sums",
     10,
     "Scan: running sums of a block",
-    Path(__file__).parent,
     task="P[i] must be the sum of the numbers of its block up to N[i]",
     cases=cases,
     reference=scanned,

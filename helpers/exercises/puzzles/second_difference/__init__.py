@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,7 +64,6 @@ EXERCISE = puzzle(
     "second_difference",
     6,
     "Stencil: a tile with its halo",
-    Path(__file__).parent,
     task="P[i] must be N[i - 1] - 2 * N[i] + N[i + 1], with 0 outside N",
     cases=cases,
     reference=differences,

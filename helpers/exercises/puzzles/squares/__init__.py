@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -43,7 +42,6 @@ EXERCISE = puzzle(
     "squares",
     1,
     "Map: each thread its own number",
-    Path(__file__).parent,
     task="P[i] must be N[i] * N[i]",
     cases=cases,
     reference=lambda case: case["N"] * case["N"],

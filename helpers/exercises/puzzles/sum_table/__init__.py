@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -83,7 +82,6 @@ EXERCISE = puzzle(
     "sum_table",
     4,
     "Broadcast: a column and a row make a table",
-    Path(__file__).parent,
     task="T[y * pitch + x] must be column[y] + row[x]",
     cases=cases,
     reference=tabled,
@@ -125,7 +123,8 @@ EXERCISE = puzzle(
     findings=(
         FindingHint(
             "out-of-bounds",
-            "`column` has a number for each row, column[y]; `row` has one for each column, row[x].",
+            "`column` has a number for each row, column[y]; `row` has one for each column, row[x]. "
+            "The guards are x < width and y < height.",
             when=lambda found: found.array in ("column", "row") and "reads" in found.message,
         ),
         FindingHint("out-of-bounds", "Two guards are needed, x < width and y < height."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -54,7 +53,6 @@ EXERCISE = puzzle(
     "transpose",
     7,
     "Transpose: rows in, rows out, and no bank conflict",
-    Path(__file__).parent,
     task="P[x * height + y] must be N[y * width + x]",
     cases=cases,
     reference=lambda case: case["N"].T,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +20,6 @@ EXERCISE = Exercise(
     name="conv2d_tiled",
     lab=tiles.LAB,
     title="Stage each channel's tile in shared memory",
-    folder=Path(__file__).parent,
     points=4,
     timed=tiles.layer,
     cases=cases,

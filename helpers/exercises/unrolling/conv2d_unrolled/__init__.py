@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from helpers.exercises import layers, unrolling
 from helpers.exercises.kit import NO_DETOURS, ONE_STORE, Exercise, none_of
 
@@ -12,7 +10,6 @@ EXERCISE = Exercise(
     lab=unrolling.LAB,
     place=1,
     title="Write the window with a known width, unrolled",
-    folder=Path(__file__).parent,
     points=3,
     timed=unrolling.layer,
     cases=unrolling.cases,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from helpers.exercises import layers, unrolling
 from helpers.exercises.kit import NO_DETOURS, Budget, Exercise, none_of, per_output
 
@@ -12,7 +10,6 @@ EXERCISE = Exercise(
     lab=unrolling.LAB,
     place=2,
     title="Promise that the arrays do not overlap",
-    folder=Path(__file__).parent,
     points=3,
     timed=unrolling.layer,
     cases=unrolling.cases,
