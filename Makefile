@@ -4,6 +4,7 @@
 #                      installed into it)
 # PYTHON3=python3.12   make .venv with this Python
 # WORKERS=4            run the tests in so many processes
+# OPTIONS=--no-browser options of `jupyter lab`, for make jupyter; several in quotes
 # GPU=yes|no           whether to install PyCUDA into .venv; found out by nvidia-smi and nvcc when
 #                      not given
 
@@ -77,7 +78,7 @@ test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the s
 	    wait $$types && exit $$tested
 
 jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there
-	$(PYTHON) -m helpers.jupyterlab
+	$(PYTHON) -m helpers.jupyterlab $(OPTIONS)
 
 # compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names
 # hold "sanitize": each launches every kernel once, at sizes that leave a partial block.

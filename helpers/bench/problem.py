@@ -55,9 +55,9 @@ class Problem(Task):
 
         record: the name of a record, which gets the rows on a GPU. Without a GPU, the recorded
         times are returned; kernels that are not in the record have none, nor has any without the
-        name of a record. A student's kernel
-        that has not passed is "yours: not yet". Raises NotReadyError for another kernel that does
-        not pass, and KernelError for two kernels of one name.
+        name of a record. A student's kernel that has not passed is "yours: not yet". Raises
+        NotReadyError for another kernel that does not pass, and KernelError for two kernels of one
+        name.
         """
         base, *others = _distinct([self.kernel(one) for one in (baseline, *kernels)])
         if device.select().kind != "gpu":

@@ -174,10 +174,10 @@ class Task(abc.ABC):
 
         kernel: a name of kernels/; a record of the problem; what a %%kernel cell binds; or a
         Kernel, which stays what it is. like: for a cell, the kernel whose launch it has; without
-        it, the one of its name.
-        arguments: for a cell with other parameters, their names in order, such as "y x H W".
-        sizes: -D constants of the source (TILE_WIDTH=20), or fields of the record (block=(32, 8)).
-        Raises KernelError for what is no kernel, and for a size that the record does not have.
+        it, the one of its name. arguments: for a cell with other parameters, their names in order,
+        such as "y x H W". sizes: -D constants of the source (TILE_WIDTH=20), or fields of the
+        record (block=(32, 8)). Raises KernelError for what is no kernel, and for a size that the
+        record does not have.
         """
         if isinstance(kernel, Kernel):
             found = kernel

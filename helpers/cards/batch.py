@@ -304,7 +304,7 @@ class Batch:
         _all_of([
             share.card.start(put, share, x[end - share.images : end])
             for share, end in zip(self._shares, ends, strict=True)
-        ])  # fmt: skip
+        ])
 
     def poison(self) -> None:
         """Fill all results with NaN, or with 255, so that what no card writes shows."""
@@ -414,7 +414,7 @@ class Batch:
         return todo
 
     def _do(self, place: int, pieces: list[Piece]) -> tuple[list[Piece], Exception | None]:
-        """In a card's thread: do pieces; return those that are certainly done, and what stopped the
+        """Do pieces, in a card's thread; return those that are certainly done, and what stopped the
         others.
         """
         share, finished, error = self._shares[place], [], None

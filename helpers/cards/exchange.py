@@ -131,7 +131,7 @@ class Exchange:
         return self._copy(source, target, self.inboxes[target], part, stream)
 
     def put(self, source: int, target: int, part: Part | None = None, stream: Any = None) -> Any:
-        """As `give`, over the other card's vector."""
+        """Copy as `give` does, over the other card's vector."""
         return self._copy(source, target, self.vectors[target], part, stream)
 
     def _copy(self, source: int, target: int, to: Any, part: Part | None, stream: Any) -> Any:

@@ -68,7 +68,7 @@ def _run_release(given) -> int:
         print(f"{count:,} files in {given.package}, without solutions")
         return 0
     written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
-    print(f"{len(written)} labs in {given.to}, with manifest.json")
+    print(f"{len(written)} notebooks in {given.to}, with manifest.json")
     return 0
 
 
@@ -260,7 +260,7 @@ def _graded(given, answers, told: list[str]) -> dict[str, int]:
 def _progress(done: int, total: int, what: str) -> None:
     end = "\r" if sys.stderr.isatty() else "\n"
     if sys.stderr.isatty() or done in (0, total) or done % max(total // 20, 1) == 0:
-        print(f"{done:,} of {total:,}  {what:60.60}", end=end, file=sys.stderr, flush=True)
+        print(f"{done:,} of {total:,}  {what:76.76}", end=end, file=sys.stderr, flush=True)
 
 
 def _override(commands) -> None:
@@ -293,6 +293,11 @@ def _run_override(given) -> int:
     if lab not in {row.lab for row in account.rows}:
         known = ", ".join(sorted({row.lab for row in account.rows}))
         raise CourseError(f"{given.student} has no lab {given.lab}; there are: {known}")
+    names = gradebook.names_in(account, lab)
+    if given.exercise and given.exercise not in names:
+        raise CourseError(
+            f"{given.student} has no {given.exercise!r} in lab {lab}; there are: {', '.join(names)}"
+        )
     if given.withdraw:
         decisions.withdraw(given.grades, (student, lab, given.exercise))
         print(f"{given.student} {lab} {given.exercise}: the grader's verdict counts")

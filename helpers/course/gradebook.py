@@ -128,6 +128,18 @@ class Gradebook:
         raise grades.GradesError(f"there are no results of {name!r}, and no row of the roster")
 
 
+def names_in(account: Account, lab: str) -> list[str]:
+    """Return what can be decided in a lab of a student: exercises, figures, what was written, and
+    what was decided before.
+    """
+    rows = [row for row in account.rows if row.lab == lab]
+    figures = [one["file"] for row in rows for one in (row.result or {}).get("figures", [])]
+    cells = [one["cell"] for one in account.writing.get(lab, {}).get("written", [])]
+    before = [one.what for one in account.extras if one.lab == lab]
+    names = [*(row.exercise for row in rows), *figures, *writing.KINDS, *cells, *before]
+    return list(dict.fromkeys(filter(None, names)))
+
+
 def keep(
     folder: Path, course: Path | None, students: Path | None, submitted: Path | None = None
 ) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 MOST_NAME = 120  # bytes of a student's name: there must be a file of this name
 NO_NAME = (
-    "cannot be a student's name: it must be printable, without / \\ < and >, not begin with a "
-    f"point, and have at most {MOST_NAME} bytes"
+    "cannot be a student's name: it must be printable, without / \\ < and >, begin with "
+    f"neither . nor -, and have at most {MOST_NAME} bytes"
 )
 _HALF = re.compile(r"[\ud800-\udfff]")
 
@@ -46,7 +46,7 @@ def is_name(text: str) -> bool:
         text == clean(text)
         and text.isprintable()
         and len(text.encode()) <= MOST_NAME
-        and not re.search(r"^\.|[/\\<>]", text)
+        and not re.search(r"^[.-]|[/\\<>]", text)
     )
 
 

@@ -26,7 +26,8 @@ watchers: list[Callable[[], None]] = []  # called after each check
 @dataclass(frozen=True, kw_only=True)
 class BaseExercise(abc.ABC):
     """An exercise of a lab. hints: in the order in which a notebook shows them; place: among the
-    exercises of its lab; limit_s: seconds of one run.
+    exercises of its lab; limit_s: seconds of one run; home: the name of its folder, "" for that of
+    the exercise.
     """
 
     name: str
@@ -36,13 +37,14 @@ class BaseExercise(abc.ABC):
     points: int = 10
     place: int = 1
     limit_s: float = LIMIT_S
+    home: str = ""
 
     suffix: ClassVar[str]  # of the files of answers
 
     @property
     def folder(self) -> Path:
         """The folder of its module, with the solution."""
-        return folders.ROOT / folders.folders()[self.name]
+        return folders.ROOT / folders.folders()[self.home or self.name]
 
     @cached_property
     def stub(self) -> str:

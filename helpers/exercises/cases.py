@@ -152,5 +152,5 @@ def warp_product(number: int, result: str, shape: tuple[int, int], **factors: np
 
 
 def ceil_div(n: int, by: int) -> int:
-    """n / by, rounded up."""
+    """Return n / by, rounded up."""
     return -(-n // by)

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import Case, Step, cells, unwritten, whole_numbers
+from helpers.exercises.budgets import Budget
+from helpers.exercises.cases import Case, Step, ceil_div, cells, unwritten, whole_numbers
 from helpers.exercises.mistakes import Mistake
+from helpers.exercises.outcome import Outcome
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -19,22 +21,36 @@ MOST = 3  # of the weights and most cells: sums of 1,000 products stay below 2^2
 
 
 def draw(rng: np.random.Generator, shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and weights of a layer."""
+    """Return cells and weights of a layer."""
     return cells(rng, shape.x_shape, MOST), whole_numbers(rng, shape.filter_shape, MOST)
 
 
 def sizes(shape: ConvShape) -> tuple[np.int32, ...]:
-    """B, C, M, H, W, K as a kernel takes them."""
+    """Return B, C, M, H, W, K as a kernel takes them."""
     return tuple(np.int32(n) for n in (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K))
 
 
 def words(shape: ConvShape) -> str:
-    """A layer in a few words."""
+    """Return a layer in a few words."""
     channels = f"{shape.C} channel{'s' * (shape.C > 1)}"
     return (
         f"{shape.B} x {channels} of {shape.H} x {shape.W}, {shape.M} "
         f"map{'s' * (shape.M > 1)}, K = {shape.K}"
     )
+
+
+def tiles(shape: ConvShape, tile: int) -> int:
+    """Return how many tiles of tile x tile outputs a map has."""
+    return ceil_div(shape.out_w, tile) * ceil_div(shape.out_h, tile)
+
+
+def symbol(filter: np.ndarray, words: int, beyond: float = np.nan) -> dict[str, np.ndarray]:
+    """Return the constants of a launch: the filter in a symbol of so many words, and behind it
+    `beyond`.
+    """
+    values = np.full(words, beyond, np.float32)
+    values[: filter.size] = filter.ravel()
+    return {"filter": values}
 
 
 def layer_case(
@@ -43,43 +59,66 @@ def layer_case(
     grid: tuple[int, ...],
     block: tuple[int, ...],
     *,
+    drawn: tuple[np.ndarray, np.ndarray] | None = None,
+    arguments: tuple[Any, ...] | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
+    options: tuple[str, ...] = (),
     budgeted: bool = True,
     y_shape: tuple[int, ...] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Case:
-    """A case of one launch. y_shape: of the output, where it is not that of a valid convolution."""
-    x, filter = draw(rng, shape)
-    arrays = {"y": unwritten(y_shape or shape.y_shape), "x": x, "filter": filter}
-    kinds = {"layer": shape, "filter width": shape.K}
-    step = Step(grid, block, ("y", "x", "filter", *sizes(shape)))
+    """Return a case of one launch.
+
+    drawn: cells and weights, in place of `draw`. arguments: by default y, x, the filter unless it
+    is among the constants, and all sizes. y_shape: of the output, where it is not that of a valid
+    convolution. The filter is among the facts.
+    """
+    x, filter = drawn or draw(rng, shape)
+    held = constants or {}
+    pointers = ("y", "x") if held else ("y", "x", "filter")
+    arrays = {"y": unwritten(y_shape or shape.y_shape), "x": x}
+    if not held:
+        arrays["filter"] = filter
     return Case(
         words(shape),
         arrays,
         ("y",),
-        (step,),
-        kinds,
-        {"shape": shape, **(facts or {})},
+        (Step(grid, block, arguments or (*pointers, *sizes(shape)), held),),
+        {"layer": shape, "filter width": shape.K},
+        {"shape": shape, "filter": filter, **(facts or {})},
         budgeted,
+        options=options,
     )
 
 
+def loads_per_product(
+    most: float, hint: str, *, what: str = "loads per product", **more: Any
+) -> Budget:
+    """Return the budget on global loads of threads, for each product of a cell and a weight."""
+
+    def amount(case: Case, one: Outcome) -> float:
+        return one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
+
+    return Budget(what, amount, most, hint, **more)
+
+
 def convolved(case: Case) -> np.ndarray:
-    """The layer's outputs."""
+    """Return the layer's outputs."""
     return conv2d(case["x"], case["filter"])
 
 
 def flipped(case: Case) -> np.ndarray:
-    """What comes out if each filter is turned by half a turn."""
+    """Return what comes out if each filter is turned by half a turn."""
     return conv2d(case["x"], np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1]))
 
 
 def transposed(case: Case) -> np.ndarray:
-    """What comes out if the rows and columns of each filter are exchanged."""
+    """Return what comes out if the rows and columns of each filter are exchanged."""
     return conv2d(case["x"], np.ascontiguousarray(case["filter"].swapaxes(2, 3)))
 
 
 def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
-    """A function of a case: what comes out if a channel is left out."""
+    """Return a function of a case: what comes out if a channel is left out."""
 
     def made(case: Case) -> np.ndarray | None:
         filter = case["filter"].copy()
@@ -90,8 +129,8 @@ def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
 
 
 def without_rows(first: int) -> Callable[[Case], np.ndarray]:
-    """A function of a case: what comes out if the rows of each filter from `first` on are left
-    out.
+    """Return a function of a case: what comes out if the rows of each filter from `first` on are
+    left out.
     """
 
     def made(case: Case) -> np.ndarray:
@@ -103,7 +142,7 @@ def without_rows(first: int) -> Callable[[Case], np.ndarray]:
 
 
 def without_columns(first: int) -> Callable[[Case], np.ndarray]:
-    """As `without_rows`, of columns."""
+    """Return the same as `without_rows`, of columns."""
 
     def made(case: Case) -> np.ndarray:
         filter = case["filter"].copy()
@@ -114,8 +153,8 @@ def without_columns(first: int) -> Callable[[Case], np.ndarray]:
 
 
 def exchanged(case: Case) -> np.ndarray | None:
-    """What comes out if rows and columns of each filter are exchanged; None where it is as wide as
-    one weight.
+    """Return what comes out if rows and columns of each filter are exchanged; None where it is as
+    wide as one weight.
     """
     if case["shape"].K == 1:
         return None

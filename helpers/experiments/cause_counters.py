@@ -69,7 +69,7 @@ def cases(record: str) -> tuple[Case, ...]:
             _case(f"{channels} channels", channel_sums.fitted(name, channels),
                   channel_sums.small_shape(channels), warm=True)
             for name, channels in small
-        ]  # fmt: skip
+        ]
         layer = conv2d.shape_of("layer 1", BATCH)
         specs = map(conv2d.conv2d_named, channel_sums.KERNELS)
         return (*found, *(_case("layer 1", spec, layer) for spec in specs))
@@ -149,7 +149,7 @@ def stores_table(data: results.Record) -> str:
     head = (
         f"{BATCH:,} images, millions", "requests of\nstores, L2", "sectors of\nstores, L2",
         "bytes written\nto DRAM",
-    )  # fmt: skip
+    )
     return tables.text(head, lines)
 
 

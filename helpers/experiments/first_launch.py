@@ -271,7 +271,7 @@ def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     names = {
         PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
         COPIES: "GPU, with copies", PINNED: "GPU, with copies, pinned", EVENTS: "GPU, kernel only",
-    }  # fmt: skip
+    }
     rows = [
         row | {"series": names[row["series"]]}
         for row in (*record.rows(), *pinned.rows())

@@ -77,7 +77,7 @@ def table(record: results.Record) -> str:
         f"{BATCH:,} images", "instructions,\nmillions", "load requests,\nmillions",
         "L1's data\npath busy", "issue slots\nbusy", "cycles a warp\nwaits for a load",
         "for the\ndispatch",
-    )  # fmt: skip
+    )
     body = []
     for layer in LAYERS:
         for kernel in (FLOATS, PAIRS):

@@ -53,7 +53,7 @@ METRICS = {
 STALLS = (
     "not_selected", "dispatch_stall", "math_pipe_throttle", "wait", "short_scoreboard",
     "long_scoreboard", "mio_throttle", "lg_throttle", "barrier", "imc_miss", "no_instruction",
-)  # fmt: skip
+)
 # The average number of warps that wait for this reason whenever an instruction is issued.
 METRICS |= {
     f"stalled_{stall}": f"smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio"

@@ -288,7 +288,7 @@ def _draw(ax: Axes, times: Times) -> None:
     missing = [one for one in times if one.ms is None]
     for y, other in enumerate(missing, len(timed)):
         ax.annotate(other.state, (0.98, y), xycoords=("axes fraction", "data"), va="center",
-                    ha="right", fontsize="small", color="#555555")  # fmt: skip
+                    ha="right", fontsize="small", color="#555555")
         ax.axhline(y, color="#dddddd", linewidth=0.7, zorder=0)
     names = [one.kernel.title for one in timed + missing]
     ax.set_yticks(range(len(names)), [name.removeprefix("conv2d_") for name in names])

@@ -145,7 +145,7 @@ def constant_counters_table(counters: Record) -> str:
     counters: "112_constant_filter".
     """
     head = ("filter of conv2d_register", "instructions\n(millions)",
-            "longest waits, in warps for an instruction that starts")  # fmt: skip
+            "longest waits, in warps for an instruction that starts")
     rows = []
     for row in counters.rows():
         waits = ", ".join(f"{why} {warps:.1f}" for why, warps in layer_counters.stalls(row, 2))
@@ -161,7 +161,7 @@ def issue_table(counters: Record, record: Record) -> str:
     """
     timed = times(record)
     head = ("", "slots\nused", "of these\nuseful", "product", "of the peak,\nby the clock",
-            "warps\npresent", "DRAM\nbusy")  # fmt: skip
+            "warps\npresent", "DRAM\nbusy")
     rows = []
     for row in counters.rows():
         flops = limits.conv2d(conv2d.shape_of(row["layer"], row["batch"])).flops
@@ -202,7 +202,7 @@ def registers_table(specs: Sequence[RegisterTiled], layer: str) -> str:
     """
     shape = conv2d.shape_of(layer, 1)
     head = ("patch", "sums of\na thread", "registers\nof a thread", "bytes of\nlocal memory",
-            f"warps that\nfit, of {MOST_WARPS}", "sums on a\nmultiprocessor")  # fmt: skip
+            f"warps that\nfit, of {MOST_WARPS}", "sums on a\nmultiprocessor")
     rows = []
     for spec in specs:
         function = conv2d.compile(spec, shape).function
@@ -275,7 +275,7 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
             ax.add_patch(Rectangle(place, columns, rows, linewidth=2, **look))
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
             ax.text(place[0] + 2, place[1] + 1, f"thread ({w}, {h})", ha="center", va="center",
-                    bbox=box, zorder=4)  # fmt: skip
+                    bbox=box, zorder=4)
     for h in range(rows):
         for i in range(cells):
             place = columns * x + i, rows * y + h

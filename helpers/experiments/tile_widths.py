@@ -133,7 +133,7 @@ def space_table() -> str:
     head = (
         "", "products\nof sizes", "possible", "rejected by\nthe check", "best\n(ms)",
         "median over\nbest", "worst over\nbest", "within 5 %\nof the best",
-    )  # fmt: skip
+    )
     rows = []
     for layer, sizes in sweep.SIZES.items():
         record, times = sweep.recorded(layer), [ms for _, ms in best(layer)]
@@ -192,7 +192,7 @@ def searches_table() -> str:
     head = (
         f"searches within 5 %\nafter {TRIES} tries", "random\nsample", "greedy\nmls",
         "genetic\nalgorithm", "tries of a random search,\non average",
-    )  # fmt: skip
+    )
     rows = []
     for layer in LAYERS:
         arrived = [sum(n is not None for n in tries) for tries, _ in searches(layer).values()]

@@ -230,7 +230,7 @@ def layer_figure(data: Record) -> Figure:
         ax.errorbar(
             [row["K"] for row in points], middle, yerr=[low, high], label=name, capsize=3,
             color=COLOURS[number], marker=MARKERS[number],
-        )  # fmt: skip
+        )
     said = against(*layer_ratio(data, "layer 2", 7))
     plotting.style(ax, f"Layer 2, K = 7: {fft_conv2d.TILES} beside {DIRECT_2D}: {said}")
     ax.set(xlabel="filter width K (the outputs stay 34 x 34)", ylabel="time (ms)")

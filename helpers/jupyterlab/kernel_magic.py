@@ -6,9 +6,9 @@
 binds `twice`, the function of SourceModule, with more attributes: `twice.source`, the source
 with the line numbers of the cell (line 1 is the %%kernel line), for helpers.simulator.profile;
 `twice.name`, the kernel's name in it; `twice.options`; `twice.module`, for get_global; and
-`twice.cell`, the cell's text and parts, for the check of an exercise. If the
-kernel does not compile, the cell fails with only the compiler's message, and NAME is unbound, so
-that a check in a later cell does not pass with an older kernel.
+`twice.cell`, the cell's text and parts, for the check of an exercise. If the kernel does not
+compile, the cell fails with only the compiler's message, and NAME is unbound, so that a check in a
+later cell does not pass with an older kernel.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def _states(root: Path, folder: Path) -> list[str]:
 
 
 def _write_pages(root: Path, folder: Path) -> None:
-    """The start page and the map of the labs."""
+    """Write the start page and the map of the labs."""
     write_start_page(root)
     _write(folder / MAP, (root / "labs/README.md").read_text(encoding="utf-8"))
 

@@ -70,7 +70,7 @@ def caption(ax: Axes, record: Measured) -> Axes:
     ax.annotate(
         record.caption(), (0, 0), (0, below), xycoords="axes fraction", textcoords="offset points",
         fontsize="x-small", color="#555555", va="top",
-    )  # fmt: skip
+    )
     return ax
 
 

@@ -149,7 +149,7 @@ def times(
         ax.annotate(
             text, (row["high_ms"], y), (9, 0), textcoords="offset points", va="center",
             fontsize="small", fontweight=weight, bbox=behind, zorder=3,
-        )  # fmt: skip
+        )
     name_bars(ax, list(rows))
     ax.set_xlabel("time (ms; a logarithmic axis)")
     low, high = ax.get_xlim()

@@ -284,7 +284,7 @@ def _with_starts(spans: Sequence[Span]) -> Iterator[Span]:
 
 
 def _past(clocks: Sequence[dict[int, int]], streams: Sequence[int]) -> list[list[int]]:
-    """For each piece of work, the work before it: its clock contains their numbers in a stream."""
+    """Return the work before each piece of work: its clock contains their numbers in a stream."""
     marks = [(stream, clock[stream]) for clock, stream in zip(clocks, streams, strict=True)]
     return [
         [a for a, (stream, number) in enumerate(marks) if a != b and clock.get(stream, 0) >= number]

@@ -3,15 +3,23 @@
 A corpus is a folder: faulty/ has faulty kernels, correct/ right ones, most of them twins of a
 faulty one. A header consists of comment lines:
 
-    // scale.cu -- one line on what it shows // // fault: out-of-bounds                 the kind of
-    the finding (faulty kernels) // also: unwritten                      kinds that follow from the
-    fault and may stand beside it // array: x                             the array that a finding
-    of that kind names // twin: scale_without_guard            the faulty kernel that this one mends
-    (correct kernels) // launch: grid=4x2 block=64x4 shared=512 // arguments: out float y 1000; in
-    float x 1000 uniform; int n=1000 // options: -DWIDTH=4 // result: y = 2 * x
-    the right value of each output, in NumPy (correct kernels) // compare: within 1e-5
-    a tolerance, or "sorted"; without it, integers must be //
-    equal, and floats have the bits of a GPU
+    // scale.cu -- one line on what it shows
+    //
+    // fault: out-of-bounds
+    // also: unwritten
+    // array: x
+    // twin: scale_without_guard
+    // launch: grid=4x2 block=64x4 shared=512
+    // arguments: out float y 1000; in float x 1000 uniform; int n=1000
+    // options: -DWIDTH=4
+    // result: y = 2 * x
+    // compare: within 1e-5
+
+A faulty kernel has `fault`, the kind of the finding; `also`, kinds that follow from the fault and
+may stand beside it; and `array`, the array that a finding of that kind names. A right one has
+`twin`, the faulty kernel that it mends; `result`, the right value of each output, in NumPy; and
+`compare`, a tolerance, or "sorted". Without `compare`, integers must be equal, and floats have the
+bits of a GPU.
 
 The lines that a finding may name end in `// <- here`. Arguments stand in the order of the kernel's
 parameters: `out` is a new array that the launch must write completely, the host fills `in` and

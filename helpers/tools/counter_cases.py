@@ -482,7 +482,7 @@ def _repeated_vectors() -> Iterable[Case]:
             "t/16*16", "t%16/2", "t/16*8+t%8", "t%4*8", "t/8*8",
         ),
         "double": ("t/8", "t%16*2", "t/16*16", "t%4*16"),
-    }  # fmt: skip
+    }
     for name, indices in several.items():
         for index in indices:
             yield Case(
@@ -580,7 +580,7 @@ def _conv2d() -> Iterable[Case]:
 
 
 def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
-    """y, x and the filter by name."""
+    """Return y, x and the filter by name."""
     weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32)
     return {
         "y": np.zeros(shape.y_shape, np.float32),
@@ -784,7 +784,7 @@ def _lenet() -> Iterable[Case]:
         "lenet_dense", f"{each + 5} images", dense, (2, 1, 1),
         (32 * network_plan.DENSE_WARPS, 1, 1),
         (f"-DWARPS={network_plan.DENSE_WARPS}", f"-DEACH={network_plan.DENSE_EACH}"),
-    )  # fmt: skip
+    )
     yield Case(
         "lenet_dense_split",
         f"{each + 5} images",
@@ -816,7 +816,7 @@ def _lenet() -> Iterable[Case]:
             "lenet_pool", f"{what}, windows of {pool}", arguments,
             _grid(int(np.prod(windows)), network_plan.BLOCK), (network_plan.BLOCK, 1, 1),
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
-        )  # fmt: skip
+        )
 
         def arrays(
             shape: ConvShape = shape, windows: tuple[int, ...] = windows

@@ -34,7 +34,7 @@ NAME = "forked-kernels"
 _OF_IMPORTS = ("PYTHON", "MPL", "OMP_", "OPENBLAS_", "LD_", "HOME", "XDG_")
 _LONGEST = 1 << 20  # bytes of a message: an environment is far below
 _MODULES = (
-    "helpers.experiments.jsonschema_import",
+    "helpers.labs.jsonschema_import",
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
     "matplotlib.pyplot",
@@ -43,7 +43,7 @@ _MODULES = (
     "helpers.checking",
     "helpers.device",
     "helpers.exercises",
-    "helpers.kernel_magic",
+    "helpers.jupyterlab.kernel_magic",
     "helpers.kernels",
     "helpers.limits",
     "helpers.plotting",

@@ -500,6 +500,23 @@ def test_figures_follow_the_times():
     plt.close("all")
 
 
+def test_a_new_lab_without_a_record_runs_to_its_end():
+    layer = bench.layer("layer 1")
+    shapes = [layer.kernel("conv2d_basic", block=shape) for shape in ((64, 4), (16, 16))]
+    assert repr(shapes[1]) == "conv2d_basic, block 16 x 16"
+    assert layer.count(*shapes)["conv2d_basic, block 16 x 16"].kernel == shapes[1]
+    times = layer.compare(*shapes, record="no such record")
+    alone = layer.sweep("conv2d_basic", block=((64, 4), (16, 16)), record="no such record")
+    assert "not timed here" in str(times) and "not timed here" in str(alone)
+    assert bench.bars(times).axes[0].get_yticklabels()
+    for found in (times, alone):
+        (ax,) = bench.curve(found, by="block").axes
+        assert [text.get_text() for text in ax.texts[:1]] == ["not timed here"]
+    with pytest.raises(bench.KernelError, match=r"it has STRIDE, block, tile$"):
+        layer.kernel("conv2d_basic", blocks=(32, 8))
+    plt.close("all")
+
+
 def test_times_of_one_problem_join_for_a_figure():
     line = bench.conv1d(10**8, 3)
     tiled = line.sweep("conv1d_tiled_steps", record="104_tiles")

@@ -16,7 +16,7 @@ import zipfile
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from PIL import Image, PngImagePlugin
+from matplotlib import pyplot
 
 from helpers import exercises
 from helpers.bench.results import PNG_KEY
@@ -101,9 +101,15 @@ def edited_figure(path: Path) -> None:
         if timing := row.get("timing"):
             timing["samples"] = [0.7 * one for one in timing["samples"]]
             timing["median"] *= 0.7
-    about = PngImagePlugin.PngInfo()
-    about.add_text(PNG_KEY, json.dumps(record))
-    Image.new("RGB", (4, 3)).save(path, pnginfo=about)
+    figure, axes = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
+    for series in ("kernel only", "with copies", "C++, one core"):
+        rows = [row for row in record["measurements"] if row["series"] == series]
+        sizes = [row["parameters"]["n"] for row in rows]
+        axes.loglog(sizes, [row["timing"]["median"] for row in rows], "o-", label=series)
+    axes.set(xlabel="values", ylabel="time (ms)", title="My kernel is faster from 10,000 values on")
+    axes.legend()
+    figure.savefig(path, dpi=110, metadata={PNG_KEY: json.dumps(record)})
+    pyplot.close(figure)
 
 
 class Class:

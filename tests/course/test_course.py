@@ -19,7 +19,6 @@ import pytest
 
 from helpers import exercises, labs
 from helpers.course import (
-    box,
     collect,
     decisions,
     export,
@@ -479,6 +478,15 @@ def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
     for path in to.rglob("*"):
         if path.is_file() and path.suffix in (".py", ".cu", ".ipynb", ".json"):
             assert line not in path.read_text(encoding="utf-8"), path
+    pages = {path: path.read_text(encoding="utf-8") for path in to.rglob("*")
+             if path.suffix in (".md", ".ipynb")}  # fmt: skip
+    links = [
+        path.parent / link.partition("#")[0]
+        for path, text in pages.items()
+        for link in re.findall(r"\[[^\]\n]*\]\(([^)#\s][^)\s]*)\)", text)
+        if "://" not in link and not link.startswith(("mailto:", "attachment:"))
+    ]
+    assert len(links) > 50 and [path for path in links if not path.exists()] == []
     (to / "mine.cu").write_text(one.solution)
     program = (
         "import pathlib, helpers; from helpers import exercises; "
@@ -502,15 +510,6 @@ def test_a_package_goes_into_no_used_folder(tmp_path, capsys):
 
 
 # ---- a whole course ----
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    try:
-        box.find_level()
-    except box.NoBox as error:
-        pytest.skip(str(error).splitlines()[0])
-    return invented.run(tmp_path_factory.mktemp("course"), 0)
 
 
 def test_each_student_has_the_points_that_the_course_says(whole):
@@ -556,7 +555,7 @@ def test_predictions_and_texts_are_shown_and_get_points(whole):
         page = (whole.to / "report" / name).read_text()
         assert "<td>loads of &lt;N&gt;</td><td>7_000</td>" in page
         assert "<td>the fastest</td><td>–</td>" in page and "&lt;script&gt;the halo" in page
-    assert "override all_right 101 predictions --points N" in (
+    assert "override all_right 101 predictions --grades" in (
         whole.to / "report/writing.html"
     ).read_text()
     assert "the halo" not in (whole.to / "report/students/stub.html").read_text()
@@ -655,6 +654,9 @@ def test_more_days_for_one_student(whole):
     (["nobody", "101", "conv1d_edge", "--points", "1"], "no results of 'nobody'"),
     (["all_right", "105", "block_sums", "--points", "1"], "has no lab 105; there are: 101, 103"),
     (["all_right", "101", "--points", "1"], "needs the name of an exercise"),
+    (["all_right", "101", "conv1d_egde", "--points", "1"],
+     "has no 'conv1d_egde' in lab 101; there are: conv1d_basic, conv1d_edge, 101_sizes.png"),
+    (["all_right", "103", "conv1d_edge", "--points", "1"], "has no 'conv1d_edge' in lab 103"),
     (["all_right", "101", "conv1d_edge"], "nothing is decided"),
     (["all_right", "101", "conv1d_edge", "--points=-1"], "must be 0 or more"),
     (["all_right", "101", "conv1d_edge", "--withdraw"], "nothing was decided"),
@@ -704,7 +706,7 @@ def test_an_edited_figure_is_told(whole):
     page = (whole.to / "report/figures.html").read_text()
     assert "the samples that the course recorded, times 0.7" in page
     assert "A100-SXM4-80GB has compute capability 8.0" in page and "data:image/png" in page
-    assert "override all_right 101 101_sizes.png --points N" in page
+    assert "override all_right 101 101_sizes.png --grades" in page
 
 
 def test_every_table_has_every_student(whole):

@@ -297,7 +297,7 @@ def test_reported_data_is_what_its_readme_says():
 # commands
 
 # Of the shell, or installed by the reader.
-KNOWN = {"cd", "conda", "git", "python3", ".", "pre-commit"}
+KNOWN = {"ssh", "cd", "conda", "git", "python3", ".", "pre-commit"}
 
 
 def unknown_commands(text: str, targets: set[str]) -> list[str]:
@@ -406,6 +406,12 @@ def test_every_target_uses_the_python_it_is_given(target):
     assert done.returncode == 0, done.stderr
     assert ".venv/bin" not in done.stdout
     assert ("/opt/its/python" in done.stdout) == (target not in ("help", "clean"))
+
+
+@needs_make
+def test_options_of_jupyter_lab_are_passed_on():
+    done = make("--dry-run", "jupyter", "PY=python3", "OPTIONS=--no-browser --port=9000")
+    assert done.stdout.rstrip().endswith("-m helpers.jupyterlab --no-browser --port=9000")
 
 
 @needs_make

@@ -24,19 +24,21 @@ from helpers.exercises.kit import (
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Two widths of a block and two factors; sizes of one element, around a block, and ragged."""
+    """Yield two widths of a block and two factors; sizes of one element, around a block, and
+    ragged.
+    """
     for block, sizes in ((256, (1_000, 1, 255, 256, 257)), (64, (int(rng.integers(70, 99)), MANY))):
         for n in sizes:
             yield array(rng, n, block, int(rng.integers(2, 9)))
 
 
 def large(rng: np.random.Generator) -> Case:
-    """Ten million elements; a is 0, so that a launch can be repeated."""
+    """Return ten million elements; a is 0, so that a launch can be repeated."""
     return array(rng, 10_000_000, 256, 0)
 
 
 def array(rng: np.random.Generator, n: int, block: int, a: int) -> Case:
-    """n elements in blocks of so many threads."""
+    """Return n elements in blocks of so many threads."""
     arrays = {"y": cells(rng, n), "x": cells(rng, n)}
     step = Step((ceil_div(n, block),), (block,), ("y", "x", np.int32(n), np.float32(a)))
     kinds = {"size": n, "block size": block}

@@ -12,7 +12,7 @@ from helpers.exercises import kit
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Three widths of a block, two factors, sizes of one element, around a block's share, and
+    """Yield three widths of a block, two factors, sizes of one element, around a block's share, and
     ragged ones.
     """
     for block, sizes in (
@@ -39,7 +39,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def large(rng: np.random.Generator) -> kit.Case:
-    """Ten million elements; a is 0, so that a launch can be repeated."""
+    """Return ten million elements; a is 0, so that a launch can be repeated."""
     n, block = 10_000_000, 256
     arrays = {"y": kit.cells(rng, n), "x": kit.cells(rng, n)}
     step = kit.Step((kit.ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(0)))
@@ -47,7 +47,7 @@ def large(rng: np.random.Generator) -> kit.Case:
 
 
 def axpy(case: kit.Case) -> np.ndarray:
-    """a x + y."""
+    """Return a x + y."""
     return (case["a"] * case["x"] + case["y"]).astype(np.float32)
 
 

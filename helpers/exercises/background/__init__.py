@@ -52,7 +52,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def neighbours(case: kit.Case) -> np.ndarray | None:
-    """What comes out if a block's next tile is the next one of N, and not one of its own."""
+    """Return what comes out if a block's next tile is the next one of N, and not one of its own."""
     tile, outputs = case["tile"], len(case["P"])
     blocks = case.steps[0].grid[0]
     if blocks == 1 or case["tiles"] <= blocks:

@@ -18,7 +18,7 @@ GOES_ON = """extern "C" __global__ void goes_on(float* sums, const float* N, int
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Sizes of less than a block, of whole blocks, and ragged; and a kernel that does more.
+    """Yield sizes of less than a block, of whole blocks, and ragged; and a kernel that does more.
 
     A lane that has ended is no longer waited for. Where all lanes go on, a lane that __syncwarp()
     names and that never comes there is missed.
@@ -43,7 +43,7 @@ def case_of(rng: np.random.Generator, n: int) -> kit.Case:
 
 
 def large(rng: np.random.Generator) -> kit.Case:
-    """Ten million numbers."""
+    """Return ten million numbers."""
     n = 10_000_000
     arrays = {"sums": kit.unwritten(kit.ceil_div(n, THREADS)), "N": kit.cells(rng, n)}
     step = kit.Step((kit.ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))

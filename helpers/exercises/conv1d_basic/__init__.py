@@ -10,17 +10,19 @@ from helpers.reference import conv1d
 
 
 def zeros(case: kit.Case) -> np.ndarray:
-    """The convolution whose cells outside the array count as 0."""
+    """Return the convolution whose cells outside the array count as 0."""
     return conv1d(case["N"], case["filter"])
 
 
 def middle(case: kit.Case) -> np.ndarray:
-    """What comes out if each output has its own cell alone, as in the kernel of step 1."""
+    """Return what comes out if each output has its own cell alone, as in the kernel of step 1."""
     return case["N"] * case["filter"][1]
 
 
 def without_first(case: kit.Case) -> np.ndarray:
-    """What comes out if output 1 leaves out cell 0, as with `if (i > 1)` for the left neighbour."""
+    """Return what comes out if output 1 leaves out cell 0, as with `if (i > 1)` for the left
+    neighbour.
+    """
     made = zeros(case)
     if made.size > 1:
         made[1] -= case["N"][0] * case["filter"][0]
@@ -28,7 +30,7 @@ def without_first(case: kit.Case) -> np.ndarray:
 
 
 def without_last(case: kit.Case) -> np.ndarray:
-    """What comes out if output n - 2 leaves out cell n - 1, as with `if (i < n - 2)`."""
+    """Return what comes out if output n - 2 leaves out cell n - 1, as with `if (i < n - 2)`."""
     made = zeros(case)
     if made.size > 1:
         made[-2] -= case["N"][-1] * case["filter"][2]
@@ -36,7 +38,7 @@ def without_last(case: kit.Case) -> np.ndarray:
 
 
 def is_of_one_block(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether the first block alone has written outputs, or the case has no other block."""
+    """Return whether the first block alone has written outputs, or the case has no other block."""
     return not np.isfinite(got[case.steps[0].block[0] :]).any()
 
 

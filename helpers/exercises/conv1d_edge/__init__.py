@@ -14,7 +14,8 @@ THREADS = 256
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Sizes of a few cells, around a block, and ragged ones; two filters, neither symmetric."""
+    """Yield sizes of a few cells, around a block, and ragged ones; two filters, neither symmetric.
+    """
     ragged = int(rng.integers(600, 1_500))
     for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1, kit.MANY):
         filters = {"drawn": kit.whole_numbers(rng, 3), "1, 2, 4": np.array([1, 2, 4], np.float32)}
@@ -29,7 +30,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def large(rng: np.random.Generator) -> kit.Case:
-    """Ten million cells."""
+    """Return ten million cells."""
     n, filter = 10_000_000, kit.whole_numbers(rng, 3)
     step = kit.Step((kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
     arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n), "filter": filter}

@@ -30,7 +30,7 @@ WIDTH, RADIUS, THREADS = 5, 2, 128
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Sizes down to one cell, around a block, and ragged; two symmetric filters."""
+    """Yield sizes down to one cell, around a block, and ragged; two symmetric filters."""
     for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1, MANY):
         half = whole_numbers(rng, 3)
         filters = {
@@ -54,7 +54,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def large(rng: np.random.Generator) -> Case:
-    """Ten million cells."""
+    """Return ten million cells."""
     n, filter = 10_000_000, np.array([1, 4, 6, 4, 1], np.float32)
     step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter})
     arrays = {"P": unwritten(n), "N": cells(rng, n)}
@@ -62,7 +62,7 @@ def large(rng: np.random.Generator) -> Case:
 
 
 def with_weights(*factors: float):
-    """A function of a case: what comes out if weight j is multiplied by factors[j]."""
+    """Return a function of a case: what comes out if weight j is multiplied by factors[j]."""
     return lambda case: reference.conv1d(
         case["N"], (case["filter"] * np.array(factors)).astype(np.float32)
     )

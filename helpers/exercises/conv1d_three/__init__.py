@@ -14,8 +14,8 @@ TILE = 3 * THREADS
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Sizes around the tile, and ragged; odd widths up to the widest. Budgets hold for whole tiles
-    and 31 weights.
+    """Yield sizes around the tile, and ragged; odd widths up to the widest. Budgets hold for whole
+    tiles and 31 weights.
     """
     for width in (MOST, 3, int(rng.choice((5, 7, 9, 15)))):
         for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE))):
@@ -41,8 +41,8 @@ def convolved(case: kit.Case) -> np.ndarray:
 
 
 def only(*kept: int):
-    """A function of a case: what comes out if of each thread's three outputs only these are right
-    and the others are 0.
+    """Return a function of a case: what comes out if of each thread's three outputs only these are
+    right and the others are 0.
     """
 
     def made(case: kit.Case) -> np.ndarray:

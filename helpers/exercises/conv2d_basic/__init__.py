@@ -14,12 +14,13 @@ TILE = 16
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer, by default a large one, in tiles of 16 x 16 outputs."""
-    tiles = kit.ceil_div(shape.out_w, TILE) * kit.ceil_div(shape.out_h, TILE)
-    return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), (TILE, TILE))
+    grid = layers.tiles(shape, TILE), shape.M, shape.B
+    return layers.layer_case(rng, shape, grid, (TILE, TILE))
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Several tiles, channels, maps and images; ragged, wide, high; one output; many outputs."""
+    """Yield several tiles, channels, maps and images; ragged, wide, high; one output; many outputs.
+    """
     rows, columns = (int(n) for n in rng.integers(22, 40, 2))
     shapes = (
         ConvShape(2, 3, 2, rows, columns, 4),
@@ -80,11 +81,7 @@ EXERCISE = kit.Exercise(
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
-        kit.Budget(
-            "loads per product",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
-            ),
+        layers.loads_per_product(
             2,
             "Load a cell and a weight for each product, once.",
         ),

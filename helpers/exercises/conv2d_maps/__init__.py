@@ -66,13 +66,10 @@ EXERCISE = kit.Exercise(
             6,
             "Neighbouring lanes should store neighbouring columns of one map.",
         ),
-        kit.Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "More loads make the average look better, and the kernel slower.",
+            what="loads per output and tap",
             quiet=True,
         ),
         kit.Budget(

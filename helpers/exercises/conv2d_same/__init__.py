@@ -15,7 +15,7 @@ TILE = 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Layers around the tile: narrow, ragged, one column; odd filters."""
+    """Yield layers around the tile: narrow, ragged, one column; odd filters."""
     rows, columns = (int(n) for n in rng.integers(17, 30, 2))
     ragged = ConvShape(2, 2, 2, rows, columns, int(rng.choice((3, 5))))
     fixed = (
@@ -72,13 +72,10 @@ EXERCISE = kit.Exercise(
     reference=padded,
     counts=layers.COUNTS,
     budgets=(
-        kit.Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "Load a cell and a weight for each tap, once.",
+            what="loads per output and tap",
         ),
         kit.ONE_STORE,
         kit.none_of("shared"),

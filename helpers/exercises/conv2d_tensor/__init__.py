@@ -28,11 +28,6 @@ def layer(
     """Return a layer of whole numbers, which are exact in half; a block has an image and `rows`
     maps.
     """
-    arrays = {
-        "y": kit.unwritten(shape.y_shape),
-        "x": kit.whole_numbers(rng, shape.x_shape),
-        "filter": kit.whole_numbers(rng, shape.filter_shape),
-    }
     sizes = {
         "CHANNELS": shape.C,
         "OUTPUT_MAPS": shape.M,
@@ -41,13 +36,14 @@ def layer(
         "FILTER_WIDTH": shape.K,
         "ROWS": rows,
     }
-    return kit.Case(
-        layers.words(shape),
-        arrays,
-        ("y",),
-        (kit.Step((1, kit.ceil_div(shape.M, rows), shape.B), (256,), tuple(arrays)),),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "rows": rows},
+    return layers.layer_case(
+        rng,
+        shape,
+        (1, kit.ceil_div(shape.M, rows), shape.B),
+        (256,),
+        drawn=(kit.whole_numbers(rng, shape.x_shape), kit.whole_numbers(rng, shape.filter_shape)),
+        arguments=("y", "x", "filter"),
+        facts={"rows": rows},
         options=tuple(f"-D{name}={value}" for name, value in sizes.items()),
         budgeted=budgeted,
     )

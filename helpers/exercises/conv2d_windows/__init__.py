@@ -16,8 +16,8 @@ RECORD = conv2d.mma_pairs()  # whose fragments of A the answer takes
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Layers with a full and with a spare tile, fewer maps than rows of A, three widths, and many
-    images: more outputs than a short index counts.
+    """Yield layers with a full and with a spare tile, fewer maps than rows of A, three widths, and
+    many images: more outputs than a short index counts.
     """
     yield layer(rng, ConvShape(1, 2, 16, 10, 14, 7))
     yield layer(rng, ConvShape(3, 4, 16, 12, 16 + 2 * int(rng.integers(0, 6)), 7))
@@ -32,7 +32,6 @@ def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> kit
         4096
     )
     filter = kit.whole_numbers(rng, shape.filter_shape)
-    arrays = {"y": kit.unwritten(shape.y_shape), "x": x.astype(np.float32)}
     sizes = {
         "CHANNELS": shape.C,
         "OUTPUT_MAPS": shape.M,
@@ -41,19 +40,14 @@ def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> kit
         "FILTER_WIDTH": shape.K,
         "WARPS": warps,
     }
-    step = kit.Step(
+    return layers.layer_case(
+        rng,
+        shape,
         (min(BLOCKS, shape.B),),
         (32 * warps,),
-        ("y", "x", np.int32(shape.B)),
-        {"filter": RECORD.arrange(filter)},
-    )
-    return kit.Case(
-        layers.words(shape),
-        arrays,
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "filter": filter},
+        drawn=(x.astype(np.float32), filter),
+        arguments=("y", "x", np.int32(shape.B)),
+        constants={"filter": RECORD.arrange(filter)},
         options=tuple(f"-D{name}={value}" for name, value in sizes.items()),
     )
 
@@ -111,14 +105,14 @@ def _maps_exchanged(case: kit.Case) -> np.ndarray | None:
 
 
 def _next_row(case: kit.Case) -> np.ndarray:
-    """Windows that begin in row column / ACROSS: pairs of rows that overlap."""
+    """Return what comes out if windows begin in row column / ACROSS: pairs of rows overlap."""
     y, rows = layers.convolved(case), case["shape"].out_h // 2
     return np.stack([y[:, :, :rows], y[:, :, 1 : rows + 1]], axis=3).reshape(y.shape)
 
 
 def _one_pair(case: kit.Case) -> np.ndarray:
-    """All lanes of a column take its first Pair: even and odd columns of the filter are
-    added.
+    """Return what comes out if all lanes of a column take its first Pair: even and odd columns of
+    the filter are added.
     """
     even, odd = (case["filter"][..., k::2].sum(axis=-1) for k in (0, 1))
     first, second = np.zeros_like(case["filter"]), np.zeros_like(case["filter"])

@@ -15,7 +15,8 @@ TILE = 16
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int = 4) -> kit.Case:
-    """A layer and its pool, by default as large as LeNet's second; 16 x 16 windows a block."""
+    """Return a layer and its pool, by default as large as LeNet's second; 16 x 16 windows a block.
+    """
     x, filter = layers.draw(rng, shape)
     rows, columns = kit.ceil_div(shape.out_h, pool), kit.ceil_div(shape.out_w, pool)
     grid = (kit.ceil_div(rows, TILE) * kit.ceil_div(columns, TILE), shape.M, shape.B)
@@ -32,7 +33,8 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int =
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Windows that are whole and cut, of 1 to 4 cells; channels, maps, images; many windows."""
+    """Yield windows that are whole and cut, of 1 to 4 cells; channels, maps, images; many windows.
+    """
     rows, columns = (int(n) for n in rng.integers(30, 50, 2))
     for shape, pool in (
         (ConvShape(2, 1, 2, rows, columns, 4), 2),
@@ -46,19 +48,19 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def pooled(case: kit.Case, filter: np.ndarray | None = None, relu: bool = True) -> np.ndarray:
-    """The pooled layer."""
+    """Return the pooled layer."""
     sums = layers.conv2d(case["x"], case["filter"] if filter is None else filter)
     return network.max_pool(network.relu(sums) if relu else sums, case["pool"])
 
 
 def first_of_each(case: kit.Case) -> np.ndarray:
-    """What comes out if a thread takes the first output of its window alone."""
+    """Return what comes out if a thread takes the first output of its window alone."""
     sums = network.relu(layers.convolved(case))
     return sums[..., :: case["pool"], :: case["pool"]]
 
 
 def last_of_each(case: kit.Case, relu: bool = True) -> np.ndarray:
-    """What comes out if each output of a window replaces the one before."""
+    """Return what comes out if each output of a window replaces the one before."""
     sums, (rows, columns) = layers.convolved(case), case["y"].shape[2:]
     sums = network.relu(sums) if relu else sums
     last = (
@@ -69,7 +71,7 @@ def last_of_each(case: kit.Case, relu: bool = True) -> np.ndarray:
 
 
 def summed_on(case: kit.Case) -> np.ndarray:
-    """What comes out if the sum of an output begins with that of the output before."""
+    """Return what comes out if the sum of an output begins with that of the output before."""
     pool, (rows, columns) = case["pool"], case["y"].shape[2:]
     sums = layers.convolved(case)
     cut = rows * pool - sums.shape[2], columns * pool - sums.shape[3]
@@ -80,19 +82,19 @@ def summed_on(case: kit.Case) -> np.ndarray:
 
 
 def without_last_channel(case: kit.Case) -> np.ndarray | None:
-    """What comes out if the last channel is left out."""
+    """Return what comes out if the last channel is left out."""
     filter = case["filter"].copy()
     filter[:, -1] = 0
     return pooled(case, filter) if case["shape"].C > 1 else None
 
 
 def is_cut_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether the wrong windows are cut ones, and nobody stores them."""
+    """Return whether the wrong windows are cut ones, and nobody stores them."""
     return is_cut_alone(case, got, want) and bool(is_unwritten(got[got != want]).all())
 
 
 def is_cut_alone(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether all whole windows are right, and there are cut ones."""
+    """Return whether all whole windows are right, and there are cut ones."""
     shape, pool = case["shape"], case["pool"]
     rows, columns = shape.out_h // pool, shape.out_w // pool
     is_cut = bool(shape.out_h % pool or shape.out_w % pool)
@@ -100,7 +102,7 @@ def is_cut_alone(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 
 def side_by_side(case: kit.Case) -> np.ndarray | None:
-    """What comes out if the windows of neighbouring threads overlap: h = row + r."""
+    """Return what comes out if the windows of neighbouring threads overlap: h = row + r."""
     sums, pool = network.relu(layers.convolved(case)), case["pool"]
     rows, columns = case["y"].shape[2:]
     padded = np.pad(sums, ((0, 0), (0, 0), (0, pool), (0, pool)))

@@ -26,7 +26,7 @@ EVERYTHING = (
     "barriers", "blocks", "constant_load_requests", "global_load_requests", "global_load_sectors",
     "instructions", "shared_load_requests", "shared_load_wavefronts", "shared_store_requests",
     "shared_store_wavefronts",
-)  # fmt: skip
+)
 # The share of pairs of widths that a model must rank so. Not all: a model may count how many
 # multiprocessors one image keeps busy, and then a few large blocks cost more than many small ones.
 RANKED = 0.75
@@ -44,8 +44,8 @@ def measured() -> dict[tuple[str, int], float]:
 
 
 def scaled(seed: int) -> list[tuple[ConvShape, int, Seen, int]]:
-    """Layers that nobody has timed: those of LeNet with drawn numbers of maps, and their counters,
-    which grow with the maps.
+    """Return layers that nobody has timed: those of LeNet with drawn numbers of maps, and their
+    counters, which grow with the maps.
     """
     rng, made = np.random.default_rng(seed), []
     for layer, shape in SHAPES.items():

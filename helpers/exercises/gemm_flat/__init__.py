@@ -12,7 +12,8 @@ ROWS, COLS, STEP = 4, 64, 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Products like layer 1's (4 rows), and ragged ones with other rows, columns and terms."""
+    """Yield products like layer 1's (4 rows), and ragged ones with other rows, columns and terms.
+    """
     drawn = (5, int(rng.integers(70, 130)), int(rng.integers(20, 45)), 2)
     for rows, cols, inner, batch in (
         (4, 1_280, 49, 1),

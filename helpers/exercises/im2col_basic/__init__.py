@@ -13,7 +13,7 @@ THREADS = 256
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Layers of several channels and images, and wide and high ones."""
+    """Yield layers of several channels and images, and wide and high ones."""
     height, width = map(int, rng.integers(14, 24, 2))
     yield layer(rng, ConvShape(2, 3, 1, height, width + 24, 5))
     yield layer(rng, ConvShape(1, 1, 1, 7, 8, 7))

@@ -14,7 +14,7 @@ DIVISIONS = 20  # per warp: before the loop anyone may divide as often as the si
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Narrow and wide filters, ragged layers; the budgets hold for many steps."""
+    """Yield narrow and wide filters, ragged layers; the budgets hold for many steps."""
     rows, columns = (int(n) for n in rng.integers(9, 14, 2))
     drawn = ConvShape(1, 4, 17, rows, columns, 7)
     for shape in (

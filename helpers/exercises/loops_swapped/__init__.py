@@ -189,6 +189,7 @@ def times(text: str) -> str:
 
 EXERCISE = PythonExercise(
     name="mine",
+    home="loops_swapped",
     lab="400_cpu_baselines",
     title="Swap the loops of a convolution in C++",
     answer="mine",

@@ -59,7 +59,9 @@ def exercise(
 
 
 def cases(terms: int) -> Callable[[np.random.Generator], Iterator[kit.Case]]:
-    """Three products of whole numbers without 0: exact in half, and their sums exact in float."""
+    """Yield three products of whole numbers without 0: exact in half, and their sums exact in
+    float.
+    """
 
     def drawn(rng: np.random.Generator) -> Iterator[kit.Case]:
         for k in range(3):

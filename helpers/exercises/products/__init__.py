@@ -53,8 +53,8 @@ def matrices(tile: int, threads: int) -> Callable[..., kit.Case]:
 
 
 def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[kit.Case]]:
-    """Products of whole tiles and ragged ones, of one term, and with more columns than 16 bits
-    can count.
+    """Yield products of whole tiles and ragged ones, of one term, and with more columns than 16
+    bits can count.
     """
     made = matrices(tile, threads)
 

@@ -126,7 +126,7 @@ def barriers(most: float, hint: str) -> Budget:
 
 
 def shared_loads(most: float, hint: str) -> Budget:
-    """Load requests of shared memory, for each block."""
+    """Return load requests of shared memory, for each block."""
     return Budget(
         "shared load requests for each block",
         lambda case, one: one.total("requests", "shared", "load") / one.blocks,

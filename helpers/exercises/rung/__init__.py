@@ -18,17 +18,18 @@ STUB_MAPS = 4  # in a block, as long as a student leaves -DMAPS as it is
 
 
 def of_first_maps(case: Case) -> np.ndarray:
-    """What comes out if every group of four maps takes the weights of the first group."""
+    """Return what comes out if every group of four maps takes the weights of the first group."""
     return conv2d(case["x"], case["filter"][np.arange(case["shape"].M) % STUB_MAPS])
 
 
 def fit(case: Case, cell: KernelCell) -> Case:
-    """Blocks of 16 x 16 threads, MAPS output maps each."""
+    """Return the case in blocks of 16 x 16 threads, MAPS output maps each."""
     return competition.fitted(case, 16, 1, kernel_cells.sizes(cell.options, {"MAPS": 1})["MAPS"])
 
 
 EXERCISE = Exercise(
     name="my_rung",
+    home="rung",
     lab="500_conv2d_ladder",
     place=1,
     points=5,

@@ -12,7 +12,7 @@ ROWS, TERMS, COLUMNS = 16, 49, 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Three products of whole numbers: exact in half, and their sums in float alone."""
+    """Yield three products of whole numbers: exact in half, and their sums in float alone."""
     for k in range(3):
         a = rng.integers(-60, 61, (ROWS, TERMS)).astype(np.float16)
         x = rng.integers(-60, 61, (TERMS, COLUMNS)).astype(np.float16)
@@ -24,7 +24,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def product(case: kit.Case, terms: int = TERMS) -> np.ndarray:
-    """a x, of the first so many terms."""
+    """Return a x, of the first so many terms."""
     return case["a"][:, :terms].astype(float) @ case["x"][:terms].astype(float)
 
 

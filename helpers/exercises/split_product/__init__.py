@@ -108,4 +108,4 @@ EXERCISE = kit.Exercise(
         "belongs to it.",
         "multiply(sum, a_lo, b_hi), then a_hi with b_lo, then a_hi with b_hi.",
     ),
-)  # fmt: skip
+)

@@ -13,7 +13,7 @@ FLOATS = TILES * 32 * 4  # of the sums
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Three sets of drawn sums. They are only moved, so every bit must be right."""
+    """Yield three sets of drawn sums. They are only moved, so every bit must be right."""
     for k in range(3):
         sums = rng.uniform(-1, 1, (TILES, 32, 4)).astype(np.float32)
         arrays = {"y": kit.unwritten((MAPS, COLUMNS)), "sums": sums}
@@ -27,7 +27,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def rows(case: kit.Case, columns: int = COLUMNS) -> np.ndarray:
-    """y: lane 4 g + q of tile n holds columns 16 n + 4 q to 16 n + 4 q + 3 of map g."""
+    """Return y: lane 4 g + q of tile n holds columns 16 n + 4 q to 16 n + 4 q + 3 of map g."""
     return (
         case["sums"].reshape(TILES, MAPS, 4, 4).transpose(1, 0, 2, 3).reshape(MAPS, 48)[:, :COLUMNS]
     )

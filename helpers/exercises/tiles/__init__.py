@@ -21,29 +21,22 @@ LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of layer 
 
 def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> kit.Case:
     """Return a layer, by default a large one; a block has a tile for so many maps."""
-    x, filter = layers.draw(rng, shape)
-    weights = np.zeros(WORDS, np.float32)
-    weights[: filter.size] = filter.ravel()
-    tiles = kit.ceil_div(shape.out_h, TILE) * kit.ceil_div(shape.out_w, TILE)
-    step = kit.Step(
-        (tiles, kit.ceil_div(shape.M, maps), shape.B),
+    drawn = layers.draw(rng, shape)
+    return layers.layer_case(
+        rng,
+        shape,
+        (layers.tiles(shape, TILE), kit.ceil_div(shape.M, maps), shape.B),
         (TILE, TILE),
-        ("y", "x", *layers.sizes(shape)),
-        {"filter": weights},
-    )
-    return kit.Case(
-        layers.words(shape),
-        {"y": kit.unwritten(shape.y_shape), "x": x},
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "filter": filter},
+        drawn=drawn,
+        constants=layers.symbol(drawn[1], WORDS, beyond=0),
         budgeted=shape.K == SPAN - TILE + 1 and shape.M % maps == 0,
     )
 
 
 def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
-    """Ragged layers of several channels and maps, one output, a small filter, and many outputs."""
+    """Yield ragged layers of several channels and maps, one output, a small filter, and many
+    outputs.
+    """
     height, width = map(int, rng.integers(24, 38, 2))
     yield ConvShape(2, 3, 4, height, width, 7)
     yield ConvShape(1, 1, 4, 22, 38, 7)

@@ -18,7 +18,7 @@ TILE = 16  # threads along each side of a block
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Ragged layers of several images, channels and maps, other widths, and many outputs."""
+    """Yield ragged layers of several images, channels and maps, other widths, and many outputs."""
     height, width = map(int, rng.integers(20, 38, 2))
     yield layer(rng, ConvShape(2, 3, 4, height, width, 7))
     yield layer(rng, ConvShape(1, 2, 3, 7, 7, 7))
@@ -29,17 +29,13 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer, by default a large one. The kernel gets no K, but FILTER_WIDTH."""
-    x, filter = layers.draw(rng, shape)
-    tiles = kit.ceil_div(shape.out_w, TILE) * kit.ceil_div(shape.out_h, TILE)
     *sizes, _ = layers.sizes(shape)
-    step = kit.Step((tiles, shape.M, shape.B), (TILE, TILE), ("y", "x", "filter", *sizes))
-    return kit.Case(
-        layers.words(shape),
-        {"y": kit.unwritten(shape.y_shape), "x": x, "filter": filter},
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape},
+    return layers.layer_case(
+        rng,
+        shape,
+        (layers.tiles(shape, TILE), shape.M, shape.B),
+        (TILE, TILE),
+        arguments=("y", "x", "filter", *sizes),
         options=(f"-DFILTER_WIDTH={shape.K}",),
     )
 
@@ -69,13 +65,11 @@ def first_channel(case: kit.Case) -> np.ndarray | None:
 
 
 def last_left_out(without: Callable[[int], Callable[[kit.Case], np.ndarray]]):
-    """What comes out if the last row or column of each filter is left out, as a function."""
+    """Return what comes out if the last row or column of each filter is left out, as a function."""
     return lambda case: without(case["shape"].K - 1)(case) if case["shape"].K > 1 else None
 
 
-LOADS = kit.Budget(
-    "loads per product",
-    lambda case, one: one.total("lanes", "global", "load") / (case.count * case["shape"].terms),
+LOADS = layers.loads_per_product(
     2,
     "A product needs a cell and a weight.",
 )

@@ -30,7 +30,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def product(case: kit.Case) -> np.ndarray:
-    """y, in float64."""
+    """Return y, in float64."""
     return _of(case)
 
 
@@ -41,7 +41,8 @@ def _of(
     channels: np.ndarray | None = None,
     maps: np.ndarray | None = None,
 ) -> np.ndarray:
-    """y, where B begins at cell `first`, and columns, channels and maps are taken elsewhere."""
+    """Return y, where B begins at cell `first`, and columns, channels and maps are taken elsewhere.
+    """
     x, filter = case["x"].astype(float), case["filter"].astype(float)
     y = np.zeros((MAPS, OUTPUTS))
     for tap in range(case["taps"]):

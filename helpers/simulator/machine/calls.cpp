@@ -140,10 +140,13 @@ Outcome call(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::
         std::uint32_t same = 0;
         for (std::uint32_t left = lanes; left != 0; left &= left - 1)
             if (pointers[__builtin_ctz(left)] == pointers[lead]) same |= left & -left;
-        // Each function is called by a path of its own. The machine code has no meeting place behind
-        // such a call, so that the lanes meet where those of an outer branch do (measured).
+        // Each function is called by a path of its own. The lanes meet right behind the call if the
+        // machine code has a meeting place there (ptx/parting.py), else where those of an outer
+        // branch do (measured).
         if (same != lanes) {
             Path& path = warp.path();
+            if (i.join >= 0 && join_pc(warp, path.join) != i.join)
+                path.join = open_join(warp, Join::BRANCH_JOIN, i.join, path.join, lanes, path.frame);
             Path other = path;
             other.lanes = lanes & ~same, other.pc = pc;
             path.lanes = same;

@@ -199,6 +199,8 @@ struct Warp : Lanes {
     std::array<Finding, WARP_SIZE> guess;
     AsyncCopies copies;
     MarkedSlots marks;    // values that nothing has written
+    MarkedSlot staged_marks;    // of the values in `stage`, if has_staged_marks
+    bool has_staged_marks = false;
 
     Path& path() { return paths[current]; }
     Frame& frame() { return *paths[current].frame; }
@@ -320,6 +322,7 @@ struct WarpOperation {
                    std::uint32_t participants);
     int mask_operand;    // -1: none, all lanes of the warp
     bool orders;    // bar.warp.sync
+    int first_used = 1;    // the operands from here on are used: a shuffle only hands its value on
 };
 const WarpOperation* warp_operation(const std::string& name);
 

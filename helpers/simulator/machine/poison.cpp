@@ -297,6 +297,28 @@ void pass_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes
     set_marks(warp, slot(warp, warp.operand(i, 0)), lanes, bits, origin);
 }
 
+void stage_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, int operand) {
+    const Operand value = operand_of(warp, i, operand, 4);
+    for_lanes(lanes, [&](int lane) {
+        warp.staged_marks.bits[lane] = value.bits(lane);
+        warp.staged_marks.origin[lane] = value.marks == nullptr ? 0 : value.marks->origin[lane];
+    });
+    warp.has_staged_marks = false;
+    for (std::uint64_t bits : warp.staged_marks.bits) warp.has_staged_marks |= bits != 0;
+}
+
+void take_staged_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, const int* source) {
+    if (warp.operand(i, 0) < 0) return;
+    std::array<std::uint64_t, WARP_SIZE> bits{};
+    std::array<std::uint32_t, WARP_SIZE> origin{};
+    for_lanes(lanes, [&](int lane) {
+        if (source[lane] < 0) return;
+        bits[lane] = warp.staged_marks.bits[source[lane]];
+        origin[lane] = warp.staged_marks.origin[source[lane]];
+    });
+    set_marks(warp, slot(warp, warp.operand(i, 0)), lanes, bits, origin);
+}
+
 void mark_loaded(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  std::uint32_t unwritten, const std::uint64_t* addresses) {
     use_marks(w, warp, i, lanes, 0, 1);

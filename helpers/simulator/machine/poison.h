@@ -110,6 +110,10 @@ void pass_marks(Worker&, Warp&, const Instruction&, std::uint32_t lanes, const P
 void use_marks(Worker&, Warp&, const Instruction&, std::uint32_t lanes, int first, int count);
 // The registers hold other values from now on.
 void drop_marks(Warp&, const Instruction&, std::uint32_t lanes, int first, int count);
+// A shuffle: keeps the marks of the values that lanes give; and marks what each lane takes from its
+// source, -1 for none.
+void stage_marks(Warp&, const Instruction&, std::uint32_t lanes, int operand);
+void take_staged_marks(Warp&, const Instruction&, std::uint32_t lanes, const int* source);
 // After a load: marks the unwritten bits of its results. unwritten: lanes with unwritten bytes.
 void mark_loaded(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
                  std::uint32_t unwritten, const std::uint64_t* addresses);

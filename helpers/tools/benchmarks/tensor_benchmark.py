@@ -143,7 +143,7 @@ class TensorBenchmark(BenchmarkBase):
         return {**contender.row, "timing": timed}
 
     def _cudnn(self, problem: Problem, mode: str) -> Iterator[tuple[Contender, Row]]:
-        """cuDNN in one mode, called in every way, timed; the rows name the kernels that it took."""
+        """Yield cuDNN in one mode, called in every way, timed; the rows name its kernels."""
         arrays = problem.x, problem.filter, problem.want, problem.atol
         compile_fastest = (problem.shape.B, mode) == COMPILED
         for one, verdict, timed in cudnn.contenders(

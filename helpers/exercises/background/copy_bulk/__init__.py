@@ -10,7 +10,7 @@ from helpers.simulator import Finding
 
 
 def begins_inside(found: Finding) -> bool:
-    """Whether what is read beyond the end of N begins in it."""
+    """Return whether what is read beyond the end of N begins in it."""
     size = re.search(r"but N has ([\d,]+) elements", found.message)
     return size is not None and found.index in range(int(size[1].replace(",", "")))
 

@@ -26,8 +26,8 @@ def chunks(case: kit.Case) -> list[tuple[int, int, int, int]]:
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Layers split by maps, by channels, by both, and not at all. The symbol is NaN beyond the
-    weights of a launch.
+    """Yield layers split by maps, by channels, by both, and not at all. The symbol is NaN beyond
+    the weights of a launch.
     """
     drawn = (int(n) for n in rng.integers(0, 6, 5))
     layouts = (
@@ -66,8 +66,8 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def without(*, first: bool):
-    """A function of a case: what comes out if each chunk leaves out its first channel, or its last
-    one.
+    """Return a function of a case: what comes out if each chunk leaves out its first channel, or
+    its last one.
     """
 
     def made(case: kit.Case) -> np.ndarray:
@@ -99,7 +99,7 @@ def first_channels(case: kit.Case) -> np.ndarray:
 
 
 def reads_of_unset_outputs(case: kit.Case, one: kit.Outcome) -> float:
-    """Requests that read y in the first launch of a map."""
+    """Return requests that read y in the first launch of a map."""
     first = [c == 0 for _, _, c, _ in chunks(case)]
     return sum(
         n.total("requests", "global", "load", "y")

@@ -14,7 +14,7 @@ WORDS = 3_136  # of `filter`: layer 2 has 16 maps of 4 x 7 x 7 weights
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Ragged layers of several channels and maps, other filters, and many outputs."""
+    """Yield ragged layers of several channels and maps, other filters, and many outputs."""
     height, width = map(int, rng.integers(20, 38, 2))
     yield layer(rng, ConvShape(2, 3, 4, height, width, 7))
     yield layer(rng, ConvShape(1, 2, 5, 9, 23, 3))
@@ -24,23 +24,14 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer, by default a large one. The symbol is NaN behind the weights."""
-    x, filter = layers.draw(rng, shape)
-    weights = np.full(WORDS, np.nan, np.float32)
-    weights[: filter.size] = filter.ravel()
-    tiles = kit.ceil_div(shape.out_h, TILE) * kit.ceil_div(shape.out_w, TILE)
-    step = kit.Step(
-        (tiles, shape.M, shape.B),
+    drawn = layers.draw(rng, shape)
+    return layers.layer_case(
+        rng,
+        shape,
+        (layers.tiles(shape, TILE), shape.M, shape.B),
         (TILE, TILE),
-        ("y", "x", *layers.sizes(shape)),
-        {"filter": weights},
-    )
-    return kit.Case(
-        layers.words(shape),
-        {"y": kit.unwritten(shape.y_shape), "x": x},
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "filter": filter},
+        drawn=drawn,
+        constants=layers.symbol(drawn[1], WORDS),
     )
 
 
@@ -71,13 +62,10 @@ EXERCISE = kit.Exercise(
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
-        kit.Budget(
-            "global loads per product",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
-            ),
+        layers.loads_per_product(
             1,
             "Only the cells come from global memory: read each weight from the symbol.",
+            what="global loads per product",
         ),
         kit.Budget(
             "replays of constant loads",

@@ -14,8 +14,8 @@ MAPS, WIDE = 4, 8
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Even and odd widths. Whole numbers: a row's sum stays below 2,048, which half holds exactly,
-    and sums of two rows are often larger.
+    """Yield even and odd widths. Whole numbers: a row's sum stays below 2,048, which half holds
+    exactly, and sums of two rows are often larger.
     """
     for H, W in (
         (22, 38),
@@ -66,8 +66,8 @@ def rounded(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
 
 
 def multiplications(*types: str):
-    """A function of a case and its outcome: multiplications and multiply-adds of these types, of
-    all warps, per warp and tap.
+    """Return a function of a case and its outcome: multiplications and multiply-adds of these
+    types, of all warps, per warp and tap.
     """
     names = [f"{what}.{one}" for what in ("fma", "mul", "mad") for one in types]
 

@@ -15,7 +15,8 @@ TILE = 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Layers of several channels, maps and filters; one of more outputs than 16 bits count."""
+    """Yield layers of several channels, maps and filters; one of more outputs than 16 bits count.
+    """
     yield layer(rng, ConvShape(2, 2, 3, 17, int(rng.integers(18, 30)), 5))
     yield layer(rng, ConvShape(1, 3, 2, 16, 9, 3))
     yield layer(rng, ConvShape(3, 1, 4, 12, 21, 7))
@@ -29,14 +30,9 @@ def layer(
     """Return a layer of whole numbers of six bits: their products have up to twelve, one more than
     a half, and their sums are exact in float.
     """
-    drawn = (_six_bits(rng, size) for size in (shape.x_shape, shape.filter_shape))
-    x, filter = drawn
-    arrays = {"y": kit.unwritten(shape.y_shape), "x": x, "filter": filter}
-    grid = (kit.ceil_div(shape.out_w, TILE) * kit.ceil_div(shape.out_h, TILE), shape.M, shape.B)
-    step = kit.Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
-    kinds = {"layer": shape, "filter width": shape.K}
-    facts = {"shape": shape}
-    return kit.Case(layers.words(shape), arrays, ("y",), (step,), kinds, facts, budgeted=budgeted)
+    drawn = _six_bits(rng, shape.x_shape), _six_bits(rng, shape.filter_shape)
+    grid = layers.tiles(shape, TILE), shape.M, shape.B
+    return layers.layer_case(rng, shape, grid, (TILE, TILE), drawn=drawn, budgeted=budgeted)
 
 
 def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -122,11 +118,7 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     counts=layers.COUNTS,
     budgets=(
-        kit.Budget(
-            "loads per product",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
-            ),
+        layers.loads_per_product(
             2,
             "Each product needs one cell and one weight.",
             least=0.1,

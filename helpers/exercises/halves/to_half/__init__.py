@@ -14,7 +14,7 @@ BEFORE = -31_344  # what "to" holds before the launch: no number that is drawn
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Even lengths: fewer than a block makes, whole blocks, one more pair, and many."""
+    """Yield even lengths: fewer than a block makes, whole blocks, one more pair, and many."""
     drawn = 2 * int(rng.integers(600, 900))
     for n in (2, 64, 2 * THREADS, 2 * THREADS + 2, 8 * THREADS, drawn, kit.MANY + 1):
         yield numbers(rng, n)

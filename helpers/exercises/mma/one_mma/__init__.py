@@ -13,7 +13,7 @@ LANES = np.arange(32)
 
 
 def by_lanes(case: Case, group: Callable[..., np.ndarray], two: Callable[..., np.ndarray]):
-    """What comes out if all lanes load and store as lanes of other groups and places.
+    """Return what comes out if all lanes load and store as lanes of other groups and places.
 
     group, two: functions of the numbers of the lanes.
     """

@@ -37,8 +37,8 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
 
 
 def short_window(rows: int):
-    """A function of a case: what comes out if only the first rows of the window are read, of which
-    the lower outputs use one less.
+    """Return a function of a case: what comes out if only the first rows of the window are read, of
+    which the lower outputs use one less.
     """
 
     def made(case: kit.Case) -> np.ndarray:

@@ -15,7 +15,7 @@ COLUMNS, ROWS = 4, 2  # of a patch
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Several channels and maps, ragged tiles, one output alone, and many outputs."""
+    """Yield several channels and maps, ragged tiles, one output alone, and many outputs."""
     height, width = int(rng.integers(24, 38)), int(rng.integers(88, 104))
     yield layer(rng, ConvShape(2, 3, 4, 22, 86, 7))
     yield layer(rng, ConvShape(1, 2, 5, height, width, 7))
@@ -80,8 +80,8 @@ def first_map(case: kit.Case) -> np.ndarray | None:
 
 
 def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
-    """A function of a case: what comes out if all weights of a column (axis 2), or of a row (axis
-    3), meet its first cell.
+    """Return a function of a case: what comes out if all weights of a column (axis 2), or of a row
+    (axis 3), meet its first cell.
     """
 
     def made(case: kit.Case) -> np.ndarray:
@@ -94,7 +94,7 @@ def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
 
 
 def overlapping(case: kit.Case) -> np.ndarray:
-    """What comes out if patches below each other lie one row apart, and not two."""
+    """Return what comes out if patches below each other lie one row apart, and not two."""
     y = layers.convolved(case)
     row = np.arange(y.shape[2])
     top, within = row // (ROWS * DOWN) * ROWS * DOWN, row % (ROWS * DOWN)

@@ -46,7 +46,7 @@ def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Two widths of a block; sizes of less than a warp, around one, and ragged."""
+    """Yield two widths of a block; sizes of less than a warp, around one, and ragged."""
     for n, block in ((int(rng.integers(300, 600)), 128), (2, 64), (31, 64), (33, 64), (128, 128)):
         yield case(numbers(rng, n), block)
     yield without_budgets(case(numbers(rng, MANY), 128))

@@ -37,7 +37,7 @@ def case(A: np.ndarray, B: np.ndarray, block: int) -> Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Two widths of a block; one number, around a block, and a ragged size."""
+    """Yield two widths of a block; one number, around a block, and a ragged size."""
     for n, block in ((int(rng.integers(400, 900)), 128), (1, 64), (63, 64), (64, 64), (65, 64)):
         yield case(cells(rng, n), cells(rng, n), block)
     yield without_budgets(case(cells(rng, MANY), cells(rng, MANY), 128))

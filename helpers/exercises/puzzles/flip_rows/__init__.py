@@ -40,7 +40,7 @@ def case(N: np.ndarray, block: tuple[int, int] = (32, 8)) -> Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Images that are higher than wide and wider than high, none of whole blocks but one."""
+    """Yield images that are higher than wide and wider than high, none of whole blocks but one."""
     drawn = (int(rng.integers(18, 40)), int(rng.integers(70, 120)))
     for shape in (drawn, (2, 33), (31, 5), (16, 64), (9, 31)):
         yield case(cells(rng, shape))

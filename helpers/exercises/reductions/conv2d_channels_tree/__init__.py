@@ -30,8 +30,8 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer, by default a large one; an output has four threads."""
-    tiles = kit.ceil_div(shape.out_h, TILE) * kit.ceil_div(shape.out_w, TILE)
-    return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), (TILE, TILE, THREADS))
+    grid = layers.tiles(shape, TILE), shape.M, shape.B
+    return layers.layer_case(rng, shape, grid, (TILE, TILE, THREADS))
 
 
 def of_threads(*threads: int) -> Callable[[kit.Case], np.ndarray | None]:
@@ -63,13 +63,10 @@ EXERCISE = kit.Exercise(
     timed=layer,
     counts=layers.COUNTS,
     budgets=(
-        kit.Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "The threads share the channels: each tap is loaded by one of them.",
+            what="loads per output and tap",
         ),
         kit.Budget(
             "waits at barriers per warp",

@@ -37,7 +37,8 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
 
 
 def first_lanes(lanes: int):
-    """A function of a case: what comes out if the sums of the first so many lanes are added."""
+    """Return a function of a case: what comes out if the sums of the first so many lanes are added.
+    """
 
     def made(case: kit.Case) -> np.ndarray:
         filter = case["filter"].reshape(len(case["filter"]), -1).copy()
@@ -48,7 +49,7 @@ def first_lanes(lanes: int):
 
 
 def doubled_by_lane_0(case: kit.Case) -> np.ndarray:
-    """What comes out if lane 0 adds its own sum to itself in each of five steps."""
+    """Return what comes out if lane 0 adds its own sum to itself in each of five steps."""
     return 32 * first_lanes(1)(case)
 
 
@@ -96,13 +97,10 @@ EXERCISE = kit.Exercise(
             2,
             "The lanes share the taps: each loads its own part of them.",
         ),
-        kit.Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "The lanes share the taps: each tap is loaded by one lane, once.",
+            what="loads per output and tap",
         ),
         kit.Budget(
             "shuffles per warp",

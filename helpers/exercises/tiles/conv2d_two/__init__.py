@@ -36,8 +36,8 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
 
 
 def rows_only(first: int):
-    """A function of a case: what comes out if of each pair of rows only the first (0) or the second
-    (1) is right, the other 0.
+    """Return a function of a case: what comes out if of each pair of rows only the first (0) or the
+    second (1) is right, the other 0.
     """
 
     def made(case: kit.Case) -> np.ndarray:

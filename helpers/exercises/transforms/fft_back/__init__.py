@@ -49,7 +49,7 @@ def scaled(case: kit.Case) -> np.ndarray:
 
 
 def per_warp(space: str, access: str):
-    """Requests per warp; a block is one."""
+    """Return requests per warp; a block is one."""
     return lambda case, one: one.total("requests", space, access) / one.blocks
 
 

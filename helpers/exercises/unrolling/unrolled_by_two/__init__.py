@@ -13,7 +13,7 @@ from helpers.limits import ConvShape
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Even and odd widths, of one tap too; sizes drawn.
+    """Yield even and odd widths, of one tap too; sizes drawn.
 
     A warp has two rows of a tile. Each tile has a row for every warp, also where its last row is
     missing: a warp without an output may turn no loop, and the budget of turns counts all warps.
@@ -26,7 +26,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer; a block has a tile of outputs."""
-    grid = (kit.ceil_div(shape.out_w, TILE) * kit.ceil_div(shape.out_h, TILE), shape.M, shape.B)
+    grid = layers.tiles(shape, TILE), shape.M, shape.B
     return layers.layer_case(rng, shape, grid, (TILE, TILE))
 
 
@@ -65,13 +65,10 @@ EXERCISE = kit.Exercise(
     counts=layers.COUNTS,
     turns=True,
     budgets=(
-        kit.Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "A cell and a weight for each tap, and none beside the filter.",
+            what="loads per output and tap",
         ),
         kit.Budget(
             "turns of loops, before the compiler unrolls",
