@@ -93,7 +93,8 @@ EXERCISE = Exercise(
         FindingHint(
             "race",
             "Several threads have the same i, because threadIdx.x begins at 0 in each block. "
-            "Gap 1 needs the number of the block, too.",
+            "Gap 1 needs the number of the block, too, and how many threads a block has: thread 0 "
+            "of block 1 has element 256 if blocks have 256 threads.",
         ),
     ),
     hints=(

@@ -26,25 +26,32 @@ from helpers.exercises.kit import (
     whole_numbers,
 )
 
-WIDTH, THREADS = 7, 128
+WIDTH, OTHER_WIDTH, THREADS = 7, 9, 128
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Yield whole blocks, whose lanes are counted; one cell, around a block, and many cells."""
+    """Yield whole blocks, whose lanes are counted; one cell, around a block, and many cells; a
+    wider filter.
+    """
     for n in (8 * THREADS, 1, THREADS - 1, THREADS + 1, int(rng.integers(600, 999)), MANY):
         yield signal(rng, n)
+    yield signal(rng, 3 * THREADS + 1, OTHER_WIDTH)
 
 
-def signal(rng: np.random.Generator, n: int = 10_000_000) -> Case:
+def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = WIDTH) -> Case:
     """Return a signal, by default a long one, and a filter without symmetry."""
-    filter = whole_numbers(rng, WIDTH)
+    filter = whole_numbers(rng, width)
     filter[0], filter[-1] = 3, -4
     step = Step(
         (ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
     )
     arrays = {"P": unwritten(n), "N": cells(rng, n)}
     budgeted = n == 8 * THREADS
-    return Case(f"n = {n:,}", arrays, ("P",), (step,), {"size": n}, {"filter": filter}, budgeted)
+    kinds = {"size": n, "width": width}
+    title = f"n = {n:,}" if width == WIDTH else f"n = {n:,}, {width} weights"
+    options = () if width == WIDTH else (f"-DFILTER_WIDTH={width}",)
+    facts = {"filter": filter}
+    return Case(title, arrays, ("P",), (step,), kinds, facts, budgeted, options=options)
 
 
 def convolved(case: Case) -> np.ndarray:
@@ -56,16 +63,16 @@ def one_weight(case: Case) -> np.ndarray:
     """Return what comes out if a thread takes its first weight in each step."""
     N, filter = case["N"], case["filter"]
     places = np.arange(N.size)
-    taps = places % THREADS % WIDTH
-    there = places - WIDTH // 2 + taps
+    taps = places % THREADS % filter.size
+    there = places - filter.size // 2 + taps
     inside = (there >= 0) & (there < N.size)
-    return WIDTH * np.where(inside, N[there % N.size], 0) * filter[taps]
+    return filter.size * np.where(inside, N[there % N.size], 0) * filter[taps]
 
 
 def weight_0(case: Case) -> np.ndarray:
     """Return what comes out if all threads take weight 0 in each step."""
     left = np.zeros_like(case["filter"])
-    left[0] = WIDTH * case["filter"][0]
+    left[0] = left.size * case["filter"][0]
     return reference.conv1d(case["N"], left)
 
 
@@ -76,7 +83,7 @@ EXERCISE = Exercise(
     points=3,
     cases=cases,
     reference=convolved,
-    counts={"size": "sizes"},
+    counts={"size": "sizes", "width": "widths of the filter"},
     budgets=(
         Budget(
             "other words in a request for weights",
@@ -107,6 +114,10 @@ EXERCISE = Exercise(
         Mistake(
             "The filter is flipped: weight `tap` belongs to cell i - RADIUS + tap.",
             gives=lambda case: reference.conv1d(case["N"], case["filter"][::-1]),
+        ),
+        Mistake(
+            f"It is right with {WIDTH} weights only: their number is FILTER_WIDTH.",
+            when=lambda case, got, want: case["filter"].size != WIDTH,
         ),
         Mistake(
             "Some weights are taken twice and others never: a thread takes FILTER_WIDTH different "

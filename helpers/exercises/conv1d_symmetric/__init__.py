@@ -26,11 +26,12 @@ from helpers.exercises.kit import (
     whole_numbers,
 )
 
-WIDTH, RADIUS, THREADS = 5, 2, 128
+WIDTH, OTHER_WIDTH, RADIUS, THREADS = 5, 9, 2, 128
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Yield sizes down to one cell, around a block, and ragged; two symmetric filters."""
+    """Yield sizes down to one cell, around a block, and ragged; two symmetric filters and a wider one.
+    """
     for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1, MANY):
         half = whole_numbers(rng, 3)
         filters = {
@@ -51,6 +52,19 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
                 {"filter": filter},
                 budgeted=n < MANY,
             )
+    half = whole_numbers(rng, OTHER_WIDTH // 2 + 1)
+    filter, n = np.concatenate([half, half[-2::-1]]), 3 * THREADS + 1
+    step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter})
+    yield Case(
+        f"n = {n}, {OTHER_WIDTH} weights",
+        {"P": unwritten(n), "N": cells(rng, n)},
+        ("P",),
+        (step,),
+        {"size": n, "filter": "wide"},
+        {"filter": filter},
+        budgeted=False,
+        options=(f"-DFILTER_WIDTH={OTHER_WIDTH}",),
+    )
 
 
 def large(rng: np.random.Generator) -> Case:
@@ -62,10 +76,25 @@ def large(rng: np.random.Generator) -> Case:
 
 
 def with_weights(*factors: float):
-    """Return a function of a case: what comes out if weight j is multiplied by factors[j]."""
-    return lambda case: reference.conv1d(
-        case["N"], (case["filter"] * np.array(factors)).astype(np.float32)
+    """Return a function of a case: what comes out if weight j of five is multiplied by
+    factors[j].
+    """
+    return lambda case: (
+        None
+        if case["filter"].size != WIDTH
+        else reference.conv1d(case["N"], (case["filter"] * np.array(factors)).astype(np.float32))
     )
+
+
+def whole_pairs(case: Case) -> np.ndarray:
+    """Return what comes out if a pair counts only where both of its cells lie inside N."""
+    N, filter = case["N"], case["filter"]
+    radius, sums = filter.size // 2, N * filter[filter.size // 2]
+    for away in range(1, radius + 1):
+        both = slice(away, N.size - away)
+        if 2 * away < N.size:
+            sums[both] += (N[: N.size - 2 * away] + N[2 * away :]) * filter[radius - away]
+    return sums
 
 
 EXERCISE = Exercise(
@@ -106,18 +135,30 @@ EXERCISE = Exercise(
             "The middle weight is counted twice: it has one cell, all others have two.",
             gives=with_weights(1, 1, 2, 1, 1),
         ),
+        Mistake(
+            "At the ends a cell counts alone, if its partner is a ghost: test the two one by one.",
+            gives=whole_pairs,
+        ),
         Mistake("The middle weight is left out.", gives=with_weights(1, 1, 0, 1, 1)),
         Mistake("Only the left cell of each pair is added.", gives=with_weights(1, 1, 1, 0, 0)),
         Mistake("Only the right cell of each pair is added.", gives=with_weights(0, 0, 1, 1, 1)),
         Mistake(
             "The pairs have each other's weights: filter[0] belongs to the cells RADIUS away.",
-            gives=lambda case: reference.conv1d(case["N"], case["filter"][[1, 0, 2, 0, 1]]),
+            gives=lambda case: (
+                None
+                if case["filter"].size != WIDTH
+                else reference.conv1d(case["N"], case["filter"][[1, 0, 2, 0, 1]])
+            ),
+        ),
+        Mistake(
+            f"It is right with {WIDTH} weights only: use FILTER_WIDTH and RADIUS for their number.",
+            when=lambda case, got, want: case["filter"].size != WIDTH,
         ),
         Mistake(
             "With one filter it is right, with another it is not: read the weights from "
             "`filter`, do not write them down.",
             when=lambda case, got, want: (
-                case.kinds["filter"] == "drawn" and bool(np.isfinite(got).all())
+                case.kinds["filter"] in ("drawn", "wide") and bool(np.isfinite(got).all())
             ),
         ),
     ),

@@ -40,6 +40,14 @@ def convolved(case: kit.Case) -> np.ndarray:
     return reference.conv1d(case["N"], case["filter"])
 
 
+def turned(case: kit.Case) -> np.ndarray:
+    """Return what comes out if a thread's first and last outputs have each other's weights."""
+    N, width = case["N"], case["filter"].size
+    more = -N.size % 3 + 3  # outputs behind the end, of which a thread stores none
+    sums = reference.conv1d(np.pad(N, (0, more + width)), case["filter"])[: N.size + more]
+    return sums[: (N.size + more) // 3 * 3].reshape(-1, 3)[:, ::-1].reshape(-1)[: N.size]
+
+
 def only(*kept: int):
     """Return a function of a case: what comes out if of each thread's three outputs only these are
     right and the others are 0.
@@ -115,10 +123,29 @@ EXERCISE = kit.Exercise(
             gives=lambda case: reference.conv1d(case["N"], case["filter"][::-1]),
         ),
         kit.Mistake(
+            "Outputs 0 and 2 of a thread have each other's weights: cell c and output o have "
+            "weight c - o.",
+            gives=turned,
+        ),
+        kit.Mistake(
             "The last two cells of the window are left out: three outputs need width + 2 cells.",
             when=lambda case, got, want: (
                 case["filter"].size > 1 and bool((got[0::3] == want[0::3]).all())
             ),
+        ),
+    ),
+    findings=(
+        kit.FindingHint(
+            "out-of-bounds",
+            "Weight c - o exists only from 0 to width - 1: test it before you use it. Cell 0, for "
+            "instance, belongs to output 0 alone.",
+            when=lambda found: found.array == "filter",
+        ),
+        kit.FindingHint(
+            "uninitialised",
+            "Nobody has loaded this cell of the tile. A thread's window has width + 2 cells, and "
+            "width is an argument, which is not always 31.",
+            when=lambda found: found.array == "tile",
         ),
     ),
     hints=(

@@ -9,29 +9,31 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import kit
 
-WIDTH, TILE = 31, 256
-RADIUS = WIDTH // 2
-CELLS = TILE + 2 * RADIUS
+WIDTH, NARROW, TILE = 31, 3, 256
+CELLS = TILE + WIDTH - 1
+MOST_REQUESTS = 12  # of a block; its 286 cells take 9
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield whole tiles, whose loads are counted; fewer cells than a halo, around a tile, and
-    ragged.
+    ragged; a narrow filter.
     """
     for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE)), kit.MANY):
         yield signal(rng, n)
+    yield signal(rng, TILE + 1, NARROW)
 
 
-def signal(rng: np.random.Generator, n: int = 10_000_000) -> kit.Case:
+def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = WIDTH) -> kit.Case:
     """Return a signal, by default a long one; a block has a tile of outputs."""
-    filter = kit.whole_numbers(rng, WIDTH)
+    filter = kit.whole_numbers(rng, width)
     filter[0], filter[-1] = 3, -4
     step = kit.Step((kit.ceil_div(n, TILE),), (TILE,), ("P", "N", np.int32(n)), {"filter": filter})
     arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
     budgeted = n == 4 * TILE
-    return kit.Case(
-        f"n = {n:,}", arrays, ("P",), (step,), {"size": n}, {"filter": filter}, budgeted
-    )
+    kinds, facts = {"size": n, "width": width}, {"filter": filter}
+    title = f"n = {n:,}" if width == WIDTH else f"n = {n:,}, {width} weights"
+    options = () if width == WIDTH else (f"-DFILTER_WIDTH={width}",)
+    return kit.Case(title, arrays, ("P",), (step,), kinds, facts, budgeted, options=options)
 
 
 def convolved(case: kit.Case) -> np.ndarray:
@@ -41,7 +43,7 @@ def convolved(case: kit.Case) -> np.ndarray:
 
 def edge(case: kit.Case) -> np.ndarray:
     """Return what comes out if a ghost counts as the cell at the edge."""
-    padded = np.pad(case["N"], RADIUS, mode="edge")
+    padded = np.pad(case["N"], case["filter"].size // 2, mode="edge")
     return np.correlate(padded.astype(np.float64), case["filter"], "valid").astype(np.float32)
 
 
@@ -52,7 +54,7 @@ EXERCISE = kit.Exercise(
     points=5,
     cases=cases,
     reference=convolved,
-    counts={"size": "sizes"},
+    counts={"size": "sizes", "width": "widths of the filter"},
     budgets=(
         kit.Budget(
             "loads of N per block",
@@ -60,6 +62,14 @@ EXERCISE = kit.Exercise(
             CELLS,
             "The tile brings each of its 286 cells once: read the cells of the sum from the tile, "
             "not from N.",
+        ),
+        kit.Budget(
+            "load requests of N per block",
+            lambda case, one: one.total("requests", "global", "load", "N") / one.blocks,
+            MOST_REQUESTS,
+            "All threads of the block load, neighbours side by side: 8 warps have a request each, "
+            "and one of them a second one.",
+            quiet=True,
         ),
         kit.Budget(
             "shared stores per block",
@@ -91,9 +101,14 @@ EXERCISE = kit.Exercise(
     ),
     findings=(
         kit.FindingHint(
+            "out-of-bounds",
+            f"It is right with {WIDTH} weights only: the tile has TILE_WIDTH + 2 * RADIUS cells.",
+            when=lambda found: f"tile has {TILE + NARROW - 1} elements" in found.message,
+        ),
+        kit.FindingHint(
             "uninitialised",
-            "A part of the tile was not loaded. There are 256 threads and 286 cells, so the first "
-            "30 threads load a second one.",
+            "A part of the tile was not loaded. It has 2 * RADIUS cells more than the block has "
+            "threads, so the first 2 * RADIUS threads load a second one.",
             when=lambda found: found.array == "tile",
         ),
         kit.FindingHint(

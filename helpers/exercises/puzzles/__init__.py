@@ -58,7 +58,13 @@ _COMMON = (
         hint="An array in a thread, with an index that the compiler does not know, lies in slow "
         "memory. Keep single variables.",
     ),
-    none_of("global", "atomic", what="atomics in global memory"),
+    none_of(
+        "global",
+        "atomic",
+        what="atomics in global memory",
+        hint="One thread stores each output, once. What a block's threads have to join, they join "
+        "in shared memory.",
+    ),
 )
 
 _FINDINGS = (

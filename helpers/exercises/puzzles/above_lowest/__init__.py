@@ -68,6 +68,12 @@ def lane_0_only(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(np.isfinite(got).all() and (got == want)[:: case["warp"]].all())
 
 
+def last_warp_only(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether all wrong outputs belong to a last warp that has lanes without a number."""
+    whole = got.size // case["warp"] * case["warp"]
+    return bool(np.isfinite(got).all() and (got == want)[:whole].all())
+
+
 EXERCISE = puzzle(
     "above_lowest",
     9,
@@ -106,6 +112,11 @@ EXERCISE = puzzle(
             "In the last warp lanes without a number count as 0, which is the smallest. They must "
             "bring INFINITY.",
             lambda case: above(case, fill=0.0),
+        ),
+        Mistake(
+            "Only the last warp is wrong, and some of its lanes have no number: what they bring "
+            "must never be the smallest. That is INFINITY.",
+            when=last_warp_only,
         ),
         Mistake(
             "The sign is turned around: N[i] minus the smallest, not the smallest minus N[i].",

@@ -47,6 +47,20 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield without_budgets(case(cells(rng, MANY_ROWS)))
 
 
+def axes_exchanged(case: Case) -> np.ndarray | None:
+    """Return what comes out if .x counts rows and .y columns; None where that makes no
+    difference.
+    """
+    (across, down), (wide, high) = case.steps[0].grid[:2], case.steps[0].block[:2]
+    height, width = case["N"].shape
+    rows, columns = across * wide, down * high
+    if rows >= height and columns >= width:
+        return None
+    flipped = case["P"].copy()
+    flipped[max(height - rows, 0) :, :columns] = case["N"][::-1][max(height - rows, 0) :, :columns]
+    return flipped
+
+
 EXERCISE = puzzle(
     "flip_rows",
     3,
@@ -64,6 +78,11 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: 256,
     timed=lambda rng: case(cells(rng, (4_096, 4_096))),
     mistakes=(
+        Mistake(
+            "The axes are exchanged: x, the column, comes from threadIdx.x and blockIdx.x, and y, "
+            "the row, from their .y.",
+            axes_exchanged,
+        ),
         Mistake("The image is copied: row y must become row height - 1 - y.", lambda c: c["N"]),
         Mistake(
             "Left and right are exchanged, not top and bottom: the row changes, the column stays.",

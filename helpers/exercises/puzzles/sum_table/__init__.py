@@ -123,7 +123,8 @@ EXERCISE = puzzle(
     findings=(
         FindingHint(
             "out-of-bounds",
-            "`column` has a number for each row, column[y]; `row` has one for each column, row[x].",
+            "`column` has a number for each row, column[y]; `row` has one for each column, row[x]. "
+            "The guards are x < width and y < height.",
             when=lambda found: found.array in ("column", "row") and "reads" in found.message,
         ),
         FindingHint("out-of-bounds", "Two guards are needed, x < width and y < height."),

@@ -44,10 +44,11 @@ def drawn(rng: np.random.Generator, rows: int, cols: int, inner: int) -> Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Yield a ragged product, a small one, one of whole tiles, and one that is a tile and one more.
+    """Yield a ragged product, a small one, one of whole tiles, one that is a tile and one more, and
+    one of many terms.
     """
     rows, cols, inner = (int(n) for n in rng.integers(33, 48, 3))
-    for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17)):
+    for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17), (5, 3, 150)):
         yield drawn(rng, *sizes)
     yield without_budgets(drawn(rng, *MANY_ROWS, 2))
 
@@ -121,6 +122,10 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: case["tile"] ** 2,
     timed=lambda rng: drawn(rng, 1_024, 1_024, 1_024),
     mistakes=(
+        Mistake(
+            "Only a product of many terms is wrong: the loop goes on while first < inner.",
+            when=lambda case, got, want: case["A"].shape[1] > 100,
+        ),
         Mistake(
             "The terms behind the last whole tile of 16 are missing: the loop goes on while "
             "first < inner, and what lies behind counts as 0.",
