@@ -75,6 +75,7 @@ class Kind(IntEnum):
     LOCAL_OVERRUN = 24
     ASYNC_PROXY = 25
     DEVICE_HEAP = 26
+    HEAP_LEAK = 27
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,12 @@ class Staging(NamedTuple):
     @classmethod
     def of(cls, shape: ConvShape, sizes: ImplicitSizes) -> Staging:
         """Return the layout for a shape and the sizes of a block."""
-        images, tile_h, tile_w = sizes.tile
+        return cls._of(shape, sizes.tile, sizes.octets)
+
+    @classmethod
+    @functools.lru_cache(maxsize=4096)  # many sizes of a search have the same tile and octets
+    def _of(cls, shape: ConvShape, tile: tuple[int, int, int], octets: int) -> Staging:
+        images, tile_h, tile_w = tile
         channels = octet_channels(shape.C)
         columns = 8 // channels
         across = ceil_div(shape.K, columns)
@@ -110,13 +115,14 @@ class Staging(NamedTuple):
         return cls(
             channels,
             across,
-            ceil_div(shape.C, channels * sizes.octets),
-            ceil_div(shape.K * across * sizes.octets, 2),
+            ceil_div(shape.C, channels * octets),
+            ceil_div(shape.K * across * octets, 2),
             images * cell_rows * cell_columns,
-            sizes.octets * images * image_pitch,
+            octets * images * image_pitch,
         )
 
 
+@functools.cache
 def octet_channels(channels: int) -> int:
     """Return the channels in 8 halves of shared memory: columns fill the rest."""
     return next(n for n in (1, 2, 4, 8) if n >= min(channels, 8))
