@@ -216,7 +216,7 @@ class FindingFacts:
         """
         return (
             isinstance(index, int)
-            and -(2**15) <= index < -(2**14)
+            and -(2**15) <= index < -(2**8)
             and any(re.search(r"\bshort\b|\bint16_t\b", text) for text in self.source)
         )
 

@@ -147,6 +147,10 @@ EXERCISE = Exercise(
             gives=last_for_all,
         ),
         Mistake(
+            "It is right with blocks of 64 threads only: a thread's cells lie THREADS apart.",
+            when=lambda case, got, want: case["threads"] != THREADS,
+        ),
+        Mistake(
             "Zeros are stored: does each load put its cell into value[k]?",
             when=lambda case, got, want: not got.any(),
         ),
@@ -157,6 +161,11 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
+        FindingHint(
+            "out-of-bounds",
+            "value has LOADS places, and LOADS is not always 4: let the loops end there.",
+            when=lambda found: found.array == "value",
+        ),
         FindingHint(
             "out-of-bounds",
             "The last round goes past the end: load only if i < n, and put 0 into the register "

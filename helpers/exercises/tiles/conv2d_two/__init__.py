@@ -38,7 +38,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (8, 38),
     ):
         yield image(rng, H, W)
-    yield without_budgets(image(rng, 140, 138))
+    yield without_budgets(image(rng, 262, 257))
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
