@@ -91,7 +91,8 @@ def first_column(case: Case) -> np.ndarray:
 def first_map(case: Case) -> np.ndarray | None:
     """Return what comes out if all maps of a patch have the weights of its first one."""
     shape = case["shape"]
-    return layers.convolved(case)[:, np.arange(shape.M) // case["maps"] * case["maps"]] if shape.M > 1 else None
+    made = layers.convolved(case)[:, np.arange(shape.M) // case["maps"] * case["maps"]]
+    return made if shape.M > 1 else None
 
 
 def summed(axis: int) -> Callable[[Case], np.ndarray]:

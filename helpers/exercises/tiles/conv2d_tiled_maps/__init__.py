@@ -44,7 +44,7 @@ def first_weights(case: Case) -> np.ndarray | None:
     """Return what comes out if every block has the weights of the first maps."""
     shape = case["shape"]
     made = layers.convolved(case)[:, np.arange(shape.M) % case["maps"]]
-    return made if shape.M > case["maps"] else None
+    return made if case["maps"] < shape.M else None
 
 
 EXERCISE = Exercise(
