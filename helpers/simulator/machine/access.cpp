@@ -8,6 +8,7 @@
 void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* region,
                    std::uint64_t address, std::uint32_t size, std::int32_t pc, Access access,
                    bool meant) {
+    if (blame_unset_address(w, warp, lane, pc)) return;
     Finding finding;
     finding.kind = kind, finding.size = size;
     if (meant) std::strcpy(finding.text, "meant");
@@ -79,6 +80,7 @@ bool refuse_heap(Worker& w, Warp& warp, int lane, std::uint64_t address, std::ui
 // means.
 void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::uint32_t size,
                   std::int32_t pc, Access access) {
+    if (blame_unset_address(w, warp, lane, pc)) return;
     if (address < null_page)
         return refuse_access(w, warp, lane, NULL_POINTER, nullptr, address, size, pc, access);
     const auto* pointer = reinterpret_cast<const char*>(address);

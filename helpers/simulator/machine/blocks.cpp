@@ -112,6 +112,7 @@ void begin_block(Worker& w, std::uint64_t number) {
         if (warp.ordered) warp.after.fill({}), warp.ordered = false;
         warp.guessing = 0;
         warp.marks.clear();
+        warp.staged_marks = {}, warp.has_staged_marks = false;
         warp.yielding = false, warp.yields = 0;
         if (!warp.copies.pending.empty()) warp.copies.pending.clear();
         fill_block_statics(w, warp);

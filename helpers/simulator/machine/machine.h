@@ -220,6 +220,8 @@ struct Warp : Lanes {
     std::array<Finding, WARP_SIZE> guess;
     AsyncCopies copies;
     MarkedSlots marks;    // values that nothing has written
+    MarkedSlot staged_marks;    // of the values in `stage`, if has_staged_marks
+    bool has_staged_marks = false;
 
     Path& path() { return paths[current]; }
     Frame& frame() { return *paths[current].frame; }
@@ -252,6 +254,7 @@ struct Worker {
     std::vector<Region*> shared;    // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;    // what the kernel itself has allocated
+    std::vector<Place> heap_places;    // and where
     std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_heap;    // start, bytes
     std::deque<Saved> saved;    // of a launch that may be undone: the arrays that it has written to
     std::uint64_t steps = 0;    // backward branches and calls of the turns that have ended
@@ -341,6 +344,7 @@ struct WarpOperation {
                    std::uint32_t participants);
     int mask_operand;    // -1: none, all lanes of the warp
     bool orders;    // bar.warp.sync
+    int first_used = 1;    // the operands from here on are used: a shuffle only hands its value on
 };
 const WarpOperation* warp_operation(const std::string& name);
 

@@ -106,6 +106,12 @@ struct Swaps {
     std::array<std::uint16_t, WARP_SIZE> compared, fresh;
 };
 
+// The values of a smallest or largest number of 64 bits: what each lane offers, and what its word
+// holds, both turned so that the smaller one stays.
+struct Offers {
+    std::array<std::uint64_t, WARP_SIZE> offered, held;
+};
+
 // Counts how often it has seen each of at most 128 numbers. To clear it costs nothing.
 class Tally {
 public:
@@ -173,7 +179,8 @@ public:
     // compare-and-swap; generic: the instruction names no state space; halves: the operands of a
     // compare-and-swap of 16 bits, else null; idle: lanes that leave their word as it is.
     void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched,
-                const Swaps* halves = nullptr, std::uint32_t idle = 0) {
+                const Swaps* halves = nullptr, std::uint32_t idle = 0,
+                Offers* offers = nullptr) {
         for (int kind : {GLOBAL, SHARED}) {
             Request part = all;
             part.lanes = 0, part.region = nullptr;
@@ -190,7 +197,7 @@ public:
                 generic &&
                 kind == SHARED);    // generic atomics are no shared ones to the counter of requests
             if (form & WORD) swap_words(part, counted, watched, halves);
-            else if (form & SPIN && kind == SHARED) spin(part, generic, idle, watched);
+            else if (form & SPIN && kind == SHARED) spin(part, generic, idle, offers, watched);
             else one_atomic(part, form & JOINED, swaps, counted, watched);
         }
     }
@@ -352,15 +359,22 @@ private:
         if (watched) remember(r);
     }
     // Rounds of a load and a try. In each, one lane of each bank succeeds (8 bytes: of each half
-    // warp, if the word is still what it loaded).
-    void spin(const Request& all, bool generic, std::uint32_t idle, bool watched) {
+    // warp, if the word is still what it loaded). A lane that offers no smaller number than its word
+    // holds is done after the load.
+    void spin(const Request& all, bool generic, std::uint32_t idle, Offers* offers, bool watched) {
         const bool wide = all.size == 8;
         bool first = true;
         for (std::uint32_t left = all.lanes; left != 0; first = false) {
             Request round = all;
             round.lanes = left, round.region = all.of(__builtin_ctz(left)), round.access = LOAD;
             one_kind(round, watched && first);
-            round.access = ATOMIC;
+            if (offers != nullptr)
+                for (std::uint32_t rest = left; rest != 0; rest &= rest - 1) {
+                    const int lane = __builtin_ctz(rest);
+                    if (offers->offered[lane] >= offers->held[lane]) left &= ~(1u << lane);
+                }
+            if (left == 0) break;
+            round.lanes = left, round.access = ATOMIC;
             std::uint32_t winners = 0;
             unsigned passes = 0;
             for (int half = 0; half < (wide ? 2 : 1); ++half) {
@@ -385,9 +399,19 @@ private:
             Site& site = entered(round);
             site.wavefronts += passes, site.conflicts += passes - 1u;
             if (watched && first) remember(round);
+            if (offers != nullptr) keep_offers(all, winners, *offers);
             left &= ~winners;
         }
         add_turns(all, site_of(all.pc, ATOMIC, all.region, all.asked));
+    }
+    static void keep_offers(const Request& all, std::uint32_t winners, Offers& offers) {
+        for (; winners != 0; winners &= winners - 1) {
+            const int winner = __builtin_ctz(winners);
+            for (std::uint32_t left = all.lanes; left != 0; left &= left - 1)
+                if (const int lane = __builtin_ctz(left);
+                    all.addresses[lane] == all.addresses[winner])
+                    offers.held[lane] = offers.offered[winner];
+        }
     }
     // A load of the words around values of 16 bits, and rounds of compare-and-swap: in each, one
     // lane of each word succeeds. Where the source's own operation is a compare-and-swap, a lane
