@@ -116,12 +116,17 @@ class _Describer(FindingFacts):
                 f"{index:,} is {index + 2**32:,} as an int that has overflowed: compute a product "
                 "such as row * width as size_t."
             )
+        elif self.wraps_as_short(index):
+            cause = (
+                f"{index:,} is {index + 2**16:,} as a short, which counts to 32,767: make the "
+                "index an int."
+            )
         elif self.array.name in self.scene.dynamic_names:
             cause = self.cause_of_little_shared()
         elif self.array.space == "global":
             cause = (
-                "Is a guard missing or off by one: at the array's ends (ghost cells), or in the "
-                "last block, which may be partial?"
+                "Is a guard missing or off by one: at the array's ends, or in the last block, "
+                "which may be partial?"
             )
         else:
             cause = (

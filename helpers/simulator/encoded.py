@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from . import assembly, library, toolchain, toolkit
+from .architecture import MAX_LOCAL
 from .compiler import Compiled
 from .debug_info import Member, Variable
 from .includes import without_comments
@@ -57,6 +58,15 @@ _MEANINGS = (
     ("%envreg", "a barrier of the whole grid, grid.sync()", "end the kernel there, launch another"),
     ("%reserved_smem_offset", "a group of several warps", "use a group of a warp or of the block"),
     ("alloca", "alloca()", "declare a local array of a fixed size"),
+    (
+        "__cudaCDP2",
+        "a function of CUDA's runtime in a kernel, which belongs to dynamic parallelism",
+        "call it on the host; for memory of a kernel's own, call malloc",
+    ),
+    *(
+        (part, "clusters of blocks", "let the blocks exchange values in global memory")
+        for part in ("barrier.cluster", "in clusters", "mapa", "getctarank")
+    ),
     *(
         (f"instruction {part}", "a read of a texture", "read the array through a const pointer")
         for part in ("tex.", "tld4.", "txq.")
@@ -115,8 +125,15 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     accesses of its machine code, if there is machine code. A careful translation has one form only,
     because nobody counts its traffic.
 
-    Raises CompileFailed, with file and line, for an instruction that the machine cannot run.
+    Raises CompileFailed, with file and line, for an instruction that the machine cannot run, and
+    for an array of a thread that is larger than local memory.
     """
+    sizes = re.findall(r"\.local\s[^;\n]*?\.b8\s+[\w$]+\[(\d+)\]", compiled.ptx)
+    if (local := max(map(int, sizes), default=0)) > MAX_LOCAL:
+        raise CompileFailed(
+            f"{compiled.file}: {local:,} bytes of local memory for the arrays of each thread, "
+            f"{MAX_LOCAL:,} at most"
+        )
     counted = counted and not compiled.is_careful
     accesses = assembly.accesses(compiled, mangled) if counted else None
     parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract), str(counted)]

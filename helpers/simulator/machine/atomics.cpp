@@ -124,8 +124,9 @@ void set_slot(const Warp& warp, std::int32_t slot, unsigned bytes, int lane, std
 void forget_guess(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t address,
              std::uint32_t size) {
     Region* region = memory.find(address);
-    if (region == nullptr || region->races.cells == nullptr || !region->holds(address, size))
-        return;
+    if (region == nullptr) return;
+    enter_pending(w, *region);
+    if (region->races.cells == nullptr || !region->holds(address, size)) return;
     auto takes_part = [&](std::uint32_t who) {
         const std::uint32_t thread = Toucher::thread_of(who);
         return thread / WARP_SIZE == warp.number && (lanes >> (thread % WARP_SIZE) & 1);
@@ -274,7 +275,7 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         }
         if (w.order.used) {
             if (i.flags & RELEASE) {
-                warp.clock[lane] = ++w.now;
+                warp.clock.set(lane, ++w.now);
                 (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) =
                     warp.clock[lane];
             }

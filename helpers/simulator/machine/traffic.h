@@ -226,10 +226,10 @@ public:
         }
         if (watched) remember(r);
     }
-    // Adds bytes that another access moves, too.
-    void joined(std::uint32_t pc, std::uint8_t access, Region* region, std::uint32_t size,
-                std::uint32_t lanes) {
-        site_of(pc, access, region, size).bytes += std::uint64_t(__builtin_popcount(lanes)) * size;
+    // Adds bytes that another access moves, too. size: of a lane.
+    void joined(const Request& r, std::uint32_t size) {
+        site_of(r.pc, r.access, r.region, size).bytes +=
+            std::uint64_t(__builtin_popcount(r.lanes)) * size;
     }
     void repeated(std::uint32_t pc, const Region* region, std::uint32_t size) {
         site_of(pc, STORE, region, size).repeated += 1;
@@ -251,6 +251,28 @@ public:
             watched_.push_back(lane);
         }
         touched.add(other.touched);
+    }
+    // A load of all lanes with known shapes, of which the addresses of lanes 0 and 16 are there.
+    // counts: else another access moves its bytes, too.
+    void load_of_halves(const Request& r, bool counts) {
+        Site& site = site_of(r.pc, LOAD, r.region, r.asked);
+        site.bytes += std::uint64_t(WARP_SIZE) * r.asked;
+        if (!counts) return;
+        site.requests += 1, site.lanes += WARP_SIZE;
+        switch (kind_of(r.region->space)) {
+            case GLOBAL: add_sectors_of_halves(r, site); break;
+            case SHARED: add_wavefronts(r, site); break;
+            default: break;    // all lanes read one word
+        }
+    }
+    // Whether the counters of a load of known shapes need more addresses than those of lanes 0 and
+    // 16.
+    static bool needs_all_lanes(const Region& region, std::uint32_t size, const Shapes& shapes) {
+        switch (kind_of(region.space)) {
+            case GLOBAL: return false;
+            case SHARED: return size < 4 || size > 16;
+            default: return shapes.warp() != UNIFORM;
+        }
     }
     static int kind_of(std::uint32_t space) {
         return space == DYNAMIC_SHARED  ? int(SHARED)
@@ -504,23 +526,26 @@ private:
     }
     // The same where each half warp accesses one place, or places one after another.
     void add_sectors_of_halves(const Request& r, Site& site) {
-        std::uint64_t first[2], last[2];
-        for (int h = 0; h < 2; ++h) {
+        struct Sectors {
+            std::uint64_t first, last;
+        };
+        const auto sectors_of = [&](int h) -> Sectors {
             const std::uint64_t address = r.addresses[half_warp * h];
-            first[h] = address >> 5, last[h] = (address + r.shapes.bytes(h, r.size) - 1) >> 5;
+            return {address >> 5, (address + r.shapes.bytes(h, r.size) - 1) >> 5};
+        };
+        const auto add = [&](const Sectors& one) {
+            const std::uint64_t count = one.last - one.first + 1;
+            site.sectors += count;
+            touched.add(*r.region, one.first << 5, count << 5, r.access == STORE);
+        };
+        Sectors low = sectors_of(0), high = sectors_of(1);
+        if (high.first < low.first) std::swap(low, high);
+        if (high.first <= low.last + 1) {    // they meet: one stretch
+            low.last = std::max(low.last, high.last);
+        } else {
+            add(high);
         }
-        const bool writes = r.access == STORE;
-        const int low = first[0] <= first[1] ? 0 : 1, high = 1 - low;
-        if (first[high] <= last[low] + 1) {    // they meet: one stretch
-            const std::uint64_t sectors = std::max(last[0], last[1]) - first[low] + 1;
-            site.sectors += sectors;
-            return touched.add(*r.region, first[low] << 5, sectors << 5, writes);
-        }
-        for (int h : {low, high}) {
-            const std::uint64_t sectors = last[h] - first[h] + 1;
-            site.sectors += sectors;
-            touched.add(*r.region, first[h] << 5, sectors << 5, writes);
-        }
+        add(low);
     }
     void add_wavefronts(const Request& r, Site& site) {
         if (r.size <= 4) {
