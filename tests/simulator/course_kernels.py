@@ -1334,3 +1334,336 @@ right(
     2,
     32,
 )
+fault(
+    "bfs_visited",
+    K
+    + """int* visited, int* next, int* count, const int* nodes, int n) {
+    int i = threadIdx.x;
+    if (i < n) {
+        int v = nodes[i];
+        if (!visited[v]) { // <- here
+            visited[v] = i + 1; // <- here
+            next[atomicAdd(count, 1)] = v;
+        }
+    }
+}""",
+    [zeros(10, np.int32), zeros(64, np.int32), zeros(1, np.int32), picks(64, 0, 10), np.int32(64)],
+    1,
+    64,
+    kind="race",
+    cause="atomicCAS",
+)
+fault(
+    "template_add",
+    """template <class T> __device__ void add_to(T* a, int i, T v) {
+    a[i] = a[i] + v; // <- here
+}
+"""
+    + K
+    + """float* out, const float* x, const int* key, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) add_to(out, key[i], x[i]);
+}""",
+    [zeros(8), wholes(300), picks(300, 0, 8), np.int32(300)],
+    3,
+    128,
+    kind="race",
+    cause="atomicAdd",
+)
+fault(
+    "barrier_return_tiled",
+    K
+    + """float* C, const float* A, const float* B, int n) {
+    __shared__ float As[8][8], Bs[8][8];
+    int r = blockIdx.y * 8 + threadIdx.y, c = blockIdx.x * 8 + threadIdx.x;
+    if (r >= n || c >= n) return;
+    float s = 0;
+    for (int p = 0; p < (n + 7) / 8; ++p) {
+        As[threadIdx.y][threadIdx.x] = p * 8 + threadIdx.x < n ? A[r * n + p * 8 + threadIdx.x] : 0;
+        Bs[threadIdx.y][threadIdx.x] = p * 8 + threadIdx.y < n ?
+            B[(p * 8 + threadIdx.y) * n + c] : 0;
+        __syncthreads(); // <- here
+        for (int k = 0; k < 8; ++k) s += As[threadIdx.y][k] * Bs[k][threadIdx.x];
+        __syncthreads(); // <- here
+    }
+    C[r * n + c] = s;
+}""",
+    [zeros(400), wholes(400), wholes(400), np.int32(20)],
+    (3, 3),
+    (8, 8),
+    kind="barrier",
+    cause="exited|returned",
+)
+fault(
+    "member_ptr",
+    """struct Buf { int n; int v[6]; int guard; };
+__device__ void push(Buf* b, int v) {
+    b->v[b->n++] = v; // <- here
+}
+"""
+    + K
+    + """int* y, const int* x, int n) {
+    Buf b;
+    b.n = 0; b.guard = 77;
+    for (int i = 0; i < n; ++i) push(&b, x[i]);
+    y[threadIdx.x] = b.v[0] + b.v[5] + b.guard;
+}""",
+    [zeros(32, np.int32), picks(64, 0, 9), np.int32(7)],
+    1,
+    32,
+    kind="out-of-bounds",
+    cause="v",
+)
+fault(
+    "member_ref_global",
+    """struct Particle { float pos[3]; float vel[3]; };
+"""
+    + K
+    + """float* y, Particle* p, int n) {
+    int i = threadIdx.x;
+    float s = 0;
+    for (int d = 0; d <= n; ++d)
+        s += p[i].pos[d]; // <- here
+    y[i] = s;
+}""",
+    [zeros(32), np.zeros(32, np.dtype([("pos", "f4", 3), ("vel", "f4", 3)])), np.int32(3)],
+    1,
+    32,
+    kind="out-of-bounds",
+    cause="pos",
+)
+fault(
+    "uninit_min_index",
+    K
+    + """int* y, const float* x, int n) {
+    float best = 1e30f;
+    int where;
+    for (int i = 0; i < n; ++i)
+        if (x[i] < best && x[i] > 100) { best = x[i]; where = i; }
+    y[threadIdx.x] = where; // <- here
+}""",
+    [zeros(32, np.int32), wholes(64), np.int32(64)],
+    1,
+    32,
+    kind="uninit",
+    cause="value first",
+)
+fault(
+    "uninit_in_switch",
+    K
+    + """float* y, const float* x, const int* op) {
+    float r;
+    switch (op[threadIdx.x]) {
+        case 0: r = x[threadIdx.x]; break;
+        case 1: r = -x[threadIdx.x]; break;
+    }
+    y[threadIdx.x] = r; // <- here
+}""",
+    [zeros(32), wholes(32), picks(32, 0, 3)],
+    1,
+    32,
+    kind="uninit",
+    cause="value first",
+)
+fault(
+    "uninit_cond_used_in_cond",
+    K
+    + """int* y, const int* x, int n) {
+    bool found;
+    for (int i = 0; i < n; ++i)
+        if (x[i] == 1000) found = true;
+    if (found) y[threadIdx.x] = 1; // <- here
+    else y[threadIdx.x] = 0;
+}""",
+    [zeros(32, np.int32), picks(32, 0, 9), np.int32(32)],
+    1,
+    32,
+    kind="uninit",
+    cause="value first",
+)
+fault(
+    "fence_flag_none",
+    K
+    + """float* data, volatile int* flag, float* out) {
+    if (blockIdx.x == 0) {
+        data[threadIdx.x] = threadIdx.x; // <- here
+        __syncthreads();
+        if (threadIdx.x == 0) *flag = 1;
+    } else {
+        if (threadIdx.x == 0) while (*flag == 0) { }
+        __syncthreads();
+        out[threadIdx.x] = data[31 - threadIdx.x]; // <- here
+    }
+}""",
+    [zeros(32), zeros(1, np.int32), zeros(32)],
+    2,
+    32,
+    kind="race",
+    cause="__threadfence|atomic",
+)
+fault(
+    "mod_zero_hash",
+    K
+    + """int* y, const unsigned* key, unsigned buckets) {
+    unsigned h = key[threadIdx.x] * 2654435761u;
+    y[h % buckets] = 1; // <- here
+}""",
+    [zeros(32, np.int32), picks(32, 0, 9, np.uint32), np.uint32(0)],
+    1,
+    32,
+    kind="fault",
+    cause="guard the division",
+)
+fault(
+    "dead_struct",
+    """struct V { float x, y; };
+__device__ __noinline__ V* make(float a) {
+    V v = {a, 2 * a};
+    V* p = &v;
+    return p; // <- here
+}
+"""
+    + K
+    + """float* y, const float* x) {
+    V* p = make(x[threadIdx.x]);
+    y[threadIdx.x] = p->x + p->y;
+}""",
+    [zeros(32), wholes(64)],
+    1,
+    32,
+    kind="out-of-bounds|uninit|fault",
+    cause="local",
+)
+right(
+    "struct_flexible_alias",
+    """struct H { int n; int v[1]; };
+"""
+    + K
+    + """int* y, int* raw) {
+    H* h = (H*)raw;
+    int s = 0;
+    for (int i = 0; i < h->n; ++i) s += h->v[i];
+    y[threadIdx.x] = s;
+}""",
+    [zeros(32, np.int32), np.array([5, 1, 2, 3, 4, 5], np.int32)],
+    1,
+    32,
+)
+right(
+    "struct_array_loop",
+    """struct P { float pos[3]; float vel[3]; };
+"""
+    + K
+    + """float* y, P* p, int n) {
+    int i = threadIdx.x;
+    P q = p[i];
+    for (int d = 0; d < 3; ++d) { q.pos[d] += q.vel[d]; q.vel[d] *= 0.5f; }
+    p[i] = q;
+    y[i] = q.pos[0] + q.pos[2];
+}""",
+    [zeros(32), np.zeros(32, np.dtype([("pos", "f4", 3), ("vel", "f4", 3)])), np.int32(3)],
+    1,
+    32,
+)
+right(
+    "struct_offset_index",
+    """struct W { int head; float v[8]; int tail; };
+"""
+    + K
+    + """float* y, const float* x, int n) {
+    W w;
+    w.head = 0; w.tail = 0;
+    for (int i = 0; i < n; ++i) { w.v[w.tail] = x[i]; w.tail = (w.tail + 1) % 8; }
+    float s = 0;
+    for (int i = -2; i < 2; ++i) s += w.v[i + 2] * w.v[5 - i];
+    y[threadIdx.x] = s;
+}""",
+    [zeros(32), wholes(64), np.int32(20)],
+    1,
+    32,
+)
+right(
+    "reduce_partial_lanes",
+    K
+    + """float* y, const float* x, int n) {
+    float v;
+    int t = threadIdx.x;
+    if (t < n) v = x[t];
+    for (int d = 16; d > 0; d /= 2) {
+        float o = __shfl_down_sync(~0u, v, d);
+        if (t + d < n && t < n) v += o;
+    }
+    if (t == 0) *y = v;
+}""",
+    [zeros(1), wholes(32), np.int32(20)],
+    1,
+    32,
+)
+right(
+    "volatile_poll_sum",
+    K
+    + """int* out, volatile int* ready, volatile int* part) {
+    part[blockIdx.x] = blockIdx.x + 1;
+    __threadfence();
+    ready[blockIdx.x] = 1;
+    if (blockIdx.x == gridDim.x - 1) {
+        int s = 0;
+        for (int b = 0; b < gridDim.x; ++b) { while (!ready[b]) { } __threadfence(); s += part[b]; }
+        *out = s;
+    }
+}""",
+    [zeros(1, np.int32), zeros(4, np.int32), zeros(4, np.int32)],
+    4,
+    1,
+)
+right(
+    "state_machine_union",
+    """struct Tok { int kind; union { int i; float f; } v; };
+"""
+    + K
+    + """float* y, const int* x) {
+    Tok t;
+    t.kind = x[threadIdx.x] & 1;
+    if (t.kind) t.v.f = 1.5f; else t.v.i = 3;
+    y[threadIdx.x] = t.kind ? t.v.f : (float)t.v.i;
+}""",
+    [zeros(32), picks(32, 0, 9)],
+    1,
+    32,
+)
+right(
+    "dyn_pingpong",
+    K
+    + """float* y, const float* x, int steps) {
+    extern __shared__ float m[];
+    int t = threadIdx.x, n = blockDim.x;
+    float *a = m, *b = m + n;
+    a[t] = x[t];
+    __syncthreads();
+    for (int s = 1; s < n; s *= 2) {
+        b[t] = t >= s ? a[t] + a[t - s] : a[t];
+        __syncthreads();
+        float* h = a; a = b; b = h;
+    }
+    y[t] = a[t];
+}""",
+    [zeros(64), wholes(64), np.int32(5)],
+    1,
+    64,
+    shared=512,
+)
+right(
+    "heap_across_blocks",
+    """__device__ int* slots[4];
+"""
+    + K
+    + """int* y) {
+    int b = blockIdx.x;
+    slots[b] = (int*)malloc(16);
+    slots[b][0] = b * 10;
+    y[b] = slots[b][0];
+}""",
+    [zeros(4, np.int32)],
+    4,
+    1,
+)
