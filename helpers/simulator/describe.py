@@ -116,7 +116,7 @@ class _Describer(FindingFacts):
                 f"{index:,} is {index + 2**32:,} as an int that has overflowed: compute a product "
                 "such as row * width as size_t."
             )
-        elif self.wraps_as_short(index):
+        elif isinstance(index, int) and self.wraps_as_short(index):
             cause = (
                 f"{index:,} is {index + 2**16:,} as a short, which counts to 32,767: make the "
                 "index an int."

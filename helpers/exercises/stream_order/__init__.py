@@ -47,7 +47,11 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
                 try:
                     pipe.run(issue)
                 except IndexError as error:
-                    error.args = (f"{error}, with {buffers} buffers",)
+                    tried = ", ".join(map(str, BUFFERS))
+                    error.args = (
+                        f"{error}, with {buffers} buffers: the check tries {tried} buffers, so let "
+                        "pipe.buffers choose",
+                    )
                     raise
                 order = pipe.order() if pipe._issued else ()
         found = [pipe.words(finding) for finding in sim.findings]
