@@ -231,13 +231,13 @@ def _tiles_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
 
 
 _HALO = (
-    "{where}: ghost cells. Cells outside the input must count as 0, and the "
-    "outputs at the ends must still be written: is there a guard that leaves them out, "
-    "or is the edge of the tile not filled?{hold}"
+    "{where}: the edge. The outputs at the ends must be written, too: is there a guard that "
+    "leaves them out? If they need cells outside the input (ghost cells), these must count as 0: "
+    "are they tested for, or filled in at the edge of a tile?{hold}"
 )
 _LAST = (
     "Only the {unit} from {start:,} on are wrong: the last, partial block. "
-    "The size is not a multiple of the block: is the grid rounded down (use kernels.grid_for), "
+    "The size is not a multiple of the block: is the grid rounded down (it must be rounded up), "
     "or does the last block stop early?{hold}"
 )
 _TILES = (

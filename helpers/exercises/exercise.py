@@ -23,7 +23,7 @@ from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
-from helpers.exercises.mistakes import FindingHint, Mistake, real_pairs, untouched
+from helpers.exercises.mistakes import FindingHint, Mistake, real_pairs, untouched, wrapped_index
 from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import CellError, KernelCell
@@ -237,7 +237,7 @@ class Exercise(BaseExercise):
     ) -> Verdict | None:
         """Return the verdict on findings and outputs; None where all outputs are right."""
         if outcomes and outcomes[-1].stopped:
-            return self._of_stop(cases[len(outcomes) - 1], outcomes[-1])
+            return self._of_stop(cases[len(outcomes) - 1], outcomes[-1], cases[: len(outcomes) - 1])
         if len(outcomes) != len(cases):
             return self._verdict("refused", f"{len(outcomes)} of {len(cases)} cases were run")
         if not all(_fits(case, one) for case, one in zip(cases, outcomes, strict=True)):
@@ -249,7 +249,8 @@ class Exercise(BaseExercise):
     ) -> Verdict:
         return Verdict.of(self.name, status, message, self.points, hint, checked=checked, **more)
 
-    def _of_stop(self, case: Case, one: Outcome) -> Verdict:
+    def _of_stop(self, case: Case, one: Outcome, right: Sequence[Case] = ()) -> Verdict:
+        """Return the verdict on a launch that stopped. right: the cases before it, which ran."""
         if one.stopped == "refused":
             keep = (
                 "The check fills the array in constant memory: it needs this name and this size."
@@ -259,9 +260,10 @@ class Exercise(BaseExercise):
             is_memory = one.said.startswith("cannot allocate")
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
-        known = next(
-            (h.hint for h in self.findings if h.kind == finding.kind and h.when(finding)), None
-        )
+        hints = () if wrapped_index(finding) else self.findings
+        known = next((h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None)
+        if finding.kind == "race" and (large := _only_large((*right, case), [len(right)])):
+            known = large
         if one.stopped == "time":
             late = (
                 f"{case.title}: a launch was still running after {self.limit_s:g} s, and was "
@@ -320,9 +322,11 @@ class Exercise(BaseExercise):
         wants: Sequence[Mapping[str, np.ndarray]],
         wrong: Sequence[int],
     ) -> str:
-        """Return the first mistake that explains every case, the right ones too; then what the
-        values themselves say.
+        """Return whether only large cases are wrong; then the first mistake that explains every
+        case, the right ones too; then what the values themselves say.
         """
+        if hint := _only_large(cases, wrong):
+            return hint
         for mistake in self.mistakes:
             if self._explains(mistake, cases, outcomes, wants, wrong):
                 return mistake.hint
@@ -432,7 +436,7 @@ class Exercise(BaseExercise):
             )
 
     def _checked(self, cases: Sequence[Case]) -> str:
-        """Such as "4 sizes, 2 filters, 1,259 values"."""
+        """Return such as "4 sizes, 2 filters, 1,259 values"."""
         parts = []
         for kind, plural in self.counts.items():
             different = {case.kinds[kind] for case in cases if kind in case.kinds}
@@ -517,6 +521,19 @@ _SEARCH = (
 )
 
 
+def _only_large(cases: Sequence[Case], wrong: Sequence[int]) -> str:
+    """Return what to say if exactly the cases are wrong that 16 bits cannot count; else ""."""
+    sizes = [max(array.size for array in case.arrays.values()) for case in cases]
+    if not wrong or {k for k, size in enumerate(sizes) if size >= 2**15} != set(wrong):
+        return ""
+    if len(wrong) == len(cases):
+        return ""
+    return (
+        f"Only arrays of {min(sizes[k] for k in wrong):,} values and more are wrong: is an index a "
+        "short, or a size written into the kernel?"
+    )
+
+
 def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
     """Return where the values of an output are that nobody writes, as the rest of a sentence; ""
     where they are all, or none, or stand in no pattern.
@@ -566,7 +583,8 @@ def _number(value: float) -> str:
 
 
 def _own_traffic(case: Case, one: Outcome) -> float:
-    """Requests of a kernel's own variables in global memory; none where they are only read."""
+    """Return the requests of a kernel's own variables in global memory; 0 where they are only read.
+    """
     loads, *others = (
         one.total("requests", "global", access, outcomes_of.OWN) for access in _ACCESSES
     )

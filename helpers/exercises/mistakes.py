@@ -36,6 +36,15 @@ class FindingHint:
     when: Callable[[Finding], Any] = field(default=lambda finding: True)
 
 
+def wrapped_index(finding: Finding) -> bool:
+    """Return whether an index has left the range of its type, as the simulator's cause says. Then
+    the cause says more than an exercise's hint about guards.
+    """
+    return finding.kind == "out-of-bounds" and bool(
+        re.search(r" as (a short|an unsigned number|an int that has overflowed)", finding.cause)
+    )
+
+
 def within_warp(finding: Finding) -> bool:
     """Return whether the two threads of a race, in a block of one axis, belong to one warp."""
     other = re.search(r"which thread \((\d+), 0, 0\)", finding.message)

@@ -227,13 +227,17 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
     )
 
 
-def careful(text: Text, compiler: str, needed: tuple[str, ...] = ()) -> str:
+def careful(
+    text: Text, compiler: str, needed: tuple[str, ...] = (), for_debugger: bool = False
+) -> str:
     """Return PTX with little optimisation of a text; needed: as in its Translation, if known.
-    Raises CompileFailed.
+    for_debugger: PTX that also keeps a value apart from none. (Otherwise the compiler takes what
+    one branch sets also where no branch has set anything.) Raises CompileFailed.
     """
     if compiler == "nvcc":
-        return _carefully_by_nvcc(text)
-    flags = [*_flags(text), "-lineinfo", "--disable-warnings", _UNOPTIMISED, *needed]
+        return _carefully_by_nvcc(text, for_debugger)
+    how = ["-G"] if for_debugger else ["-lineinfo", _UNOPTIMISED]
+    flags = [*_flags(text), "--disable-warnings", *how, *needed]
     whole = text.whole(standard_headers.PRELUDE)
     try:
         ptx, _ = _nvrtc(whole, flags, text.file, text.folders)
@@ -442,9 +446,10 @@ def _nvcc_command(text: Text, folder: Path) -> list[str]:
     return [nvcc, "-ptx", "-ccbin", host, new, plain, *flags, *stand_ins, "source.cu"]
 
 
-def _carefully_by_nvcc(text: Text) -> str:
+def _carefully_by_nvcc(text: Text, for_debugger: bool) -> str:
     with toolkit.scratch() as folder:
-        command = [*_nvcc_command(text, folder), "-lineinfo", "-w", "-Xcicc", "-O0"]
+        how = ["-G"] if for_debugger else ["-lineinfo", "-Xcicc", "-O0"]
+        command = [*_nvcc_command(text, folder), "-w", *how]
         done = toolkit.run([*command, "-o", "careful.ptx"], folder)
         if done.returncode:
             raise CompileFailed(f"nvcc ended with status {done.returncode}")

@@ -247,3 +247,13 @@ def test_a_program_of_the_host_that_marks_its_ranges_compiles():
     y = np.zeros(1, np.float32)
     assert simulator.check(text, "k", y, **ONE) == () and y[0] == 1
     assert "nvtxRangePop" in refusal(source("nvtxRangePop();", "#include <nvToolsExt.h>"))
+
+
+def test_an_array_of_a_thread_has_a_size_that_a_device_has():
+    array = "volatile float a[{}];\na[int(y[0])] = 1;\ny[1] = a[int(y[2])];"
+    message = refusal(source(array.format("1ull << 36")))
+    assert "274,877,906,944 bytes of local memory" in message and "524,288 at most" in message
+    simulator.check(source(array.format("1 << 17")), "k", np.zeros(4, np.float32), **ONE)
+    # One that nobody reads is none, however large it is.
+    simulator.check(source("float a[1ull << 36];\na[int(y[0])] = 1;\ny[1] = 1;"), "k",
+                    np.zeros(4, np.float32), **ONE)  # fmt: skip

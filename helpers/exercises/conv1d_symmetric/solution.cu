@@ -4,7 +4,7 @@ __constant__ float filter[FILTER_WIDTH];
 
 extern "C" __global__ void conv1d_symmetric(float* P, const float* N, int n)
 {
-    //> your kernel: a thread for each output, as in conv1d_constant
+    //> your kernel: a thread for each output, as in conv1d_constant, for any odd FILTER_WIDTH
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
         float sum = N[i] * filter[RADIUS];

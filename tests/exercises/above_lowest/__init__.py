@@ -17,6 +17,7 @@ RIGHT = (
 
 WRONG = (
     wrong("0 for lanes without a number", "must bring infinity", (": INFINITY", ": 0.0f")),
+    wrong("1e5 for lanes without a number", "that is infinity", (": INFINITY", ": 1e5f")),
     wrong(
         "down instead of xor",
         "gives the result to all",

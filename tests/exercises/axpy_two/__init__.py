@@ -26,6 +26,7 @@ WRONG = (
         ("k * blockDim.x", "k * 256"),
     ),
     wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
+    wrong("nothing for many elements", "only arrays of 70,001", ("i < n", "i < n && n < 2000")),
     wrong("n - 1", "last element", ("i < n", "i < n - 1")),
     wrong(
         "one element a thread",

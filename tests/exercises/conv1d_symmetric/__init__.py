@@ -7,7 +7,6 @@ from tests.exercises.answers import right, wrong
 RIGHT = (
     right("pairs, then the middle"),
     right("counted by distance from the middle", "right_distance.cu"),
-    right("unrolled by hand", "right_unrolled.cu"),
 )
 
 
@@ -23,6 +22,13 @@ WRONG = (
         "the middle twice",
         "counted twice",
         ("N[i] * filter[RADIUS]", "2 * N[i] * filter[RADIUS]"),
+    ),
+    wrong("five weights, written out", "5 weights only", file="wrong_five.cu"),
+    wrong(
+        "a pair with a ghost is left out",
+        "alone, if its partner is a ghost",
+        ("left >= 0 ?", "left >= 0 && right < n ?"),
+        ("right < n ? N[right]", "left >= 0 && right < n ? N[right]"),
     ),
     wrong("no middle", "left out", ("N[i] * filter[RADIUS]", "0")),
     wrong("only the left cells", "only the left", (" + (right < n ? N[right] : 0.0f)", "")),

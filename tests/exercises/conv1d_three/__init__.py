@@ -37,6 +37,18 @@ WRONG = (
         ("o < 3; ++o) if (c >= o", "o < 2; ++o) if (c >= o"),
     ),
     wrong("the filter runs backwards", "backwards", ("filter[c - o]", "filter[width - 1 - c + o]")),
+    wrong(
+        "the outputs turned around",
+        "each other's weights",
+        ("c >= o && c - o < width", "c - 2 + o >= 0 && c - 2 + o < width"),
+        ("filter[c - o]", "filter[c - 2 + o]"),
+    ),
+    wrong(
+        "no test of the weight",
+        "belongs to output 0 alone",
+        ("if (c >= o && c - o < width) ", ""),
+        status="finding",
+    ),
     wrong("no barrier", "race", ("    __syncthreads();\n", ""), status="finding"),
     wrong(
         "the halo is not loaded",

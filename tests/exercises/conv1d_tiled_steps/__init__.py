@@ -22,6 +22,21 @@ RIGHT = (
 
 WRONG = (
     wrong("the stub", "gap 3", file="stub.cu", status="not_begun"),
+    wrong(
+        "31 weights written into the kernel",
+        "31 weights only",
+        (END, "s < 286; s"),
+        status="finding",
+    ),
+    wrong(
+        "one thread loads the tile",
+        "All threads of the block load",
+        (
+            "int s = threadIdx.x; s < TILE_WIDTH + 2 * RADIUS; s += TILE_WIDTH",
+            "int s = 0; threadIdx.x == 0 && s < TILE_WIDTH + 2 * RADIUS; ++s",
+        ),
+        status="budget",
+    ),
     wrong("no second round", "second one", (END, "s < TILE_WIDTH; s"), status="finding"),
     wrong(
         "a halo one cell short",

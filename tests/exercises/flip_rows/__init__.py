@@ -28,6 +28,18 @@ WRONG = (
             "P[x * height + height - 1 - y] = N[x * height + y]",
         ),
     ),
+    wrong(
+        "axes exchanged",
+        "axes are exchanged",
+        (
+            "x = blockIdx.x * blockDim.x + threadIdx.x",
+            "x = blockIdx.y * blockDim.y + threadIdx.y",
+        ),
+        (
+            "y = blockIdx.y * blockDim.y + threadIdx.y",
+            "y = blockIdx.x * blockDim.x + threadIdx.x",
+        ),
+    ),
     wrong("copied", "row y must become", ("(height - 1 - y)", "y")),
     wrong(
         "left and right",

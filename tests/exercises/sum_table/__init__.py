@@ -25,6 +25,12 @@ WRONG = (
         ("row[x];", "(x < width ? row[x] : 0.0f);"),
     ),
     wrong("no guard for y", "a number for each row", (" && y < height", ""), status="finding"),
+    wrong(
+        "a cell number in a short",
+        "is an index a short",
+        ("T[y * pitch + x]", "T[short(y * pitch + x)]"),
+        status="finding",
+    ),
     wrong("a product", "must be column[y] + row[x]", ("] + row[x];", "] * row[x];")),
     wrong("row[0] for all", "belongs to column x", ("row[x];", "row[0];")),
     wrong(

@@ -34,6 +34,11 @@ WRONG = (
         "first tile's 16 terms",
         ("first < inner; first", "first < min(inner, 16); first"),
     ),
+    wrong(
+        "four turns, whatever the number of terms",
+        "many terms",
+        ("first < inner; first", "first < 64; first"),
+    ),
     wrong("15 terms", "k runs from 0 to 15", ("k < 16", "k < 15")),
     wrong(
         "no guard for A",
