@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -571,6 +572,23 @@ def test_predictions_and_texts_are_shown_and_get_points(whole):
     finally:
         for what in ("predictions", "written"):
             decisions.withdraw(folder, ("all_right", "101", what))
+
+
+def test_what_nobody_wrote_is_worth_nothing_and_needs_no_decision():
+    rows = [{"question": "how many?", "guess": ""}]
+    assert not writing.has({"predictions": rows, "written": []}, "predictions")
+    assert not writing.has({}, "predictions") and not writing.has({}, "written")
+    assert writing.has({"predictions": [*rows, {"question": "", "guess": "3"}]}, "predictions")
+
+
+def test_a_course_without_a_file_of_its_own_has_pages_with_fields(whole, tmp_path):
+    """Without points by hand and without a rubric."""
+    folder = tmp_path / "grades"
+    shutil.copytree(whole.to / "grades", folder)
+    (folder / gradebook.COURSE).unlink()
+    assert report.write(folder, tmp_path / "report") > 30
+    for page, said in (("writing", "points: predictions"), ("figures", "points: the figure")):
+        assert said in (tmp_path / "report" / f"{page}.html").read_text()
 
 
 @pytest.mark.parametrize("lab", ["101", "103"])
