@@ -154,6 +154,17 @@ class ConvShape:
         """The number of products in an output's sum, C K K."""
         return self.C * self.K * self.K
 
+    @property
+    def constants(self) -> dict[str, int]:
+        """The -D constants of a kernel that is compiled for one shape, in their order."""
+        return {
+            "CHANNELS": self.C,
+            "OUTPUT_MAPS": self.M,
+            "HEIGHT": self.H,
+            "WIDTH": self.W,
+            "FILTER_WIDTH": self.K,
+        }
+
     def __str__(self) -> str:
         stride = f", stride {self.stride}" if self.stride > 1 else ""
         return (

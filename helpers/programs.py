@@ -10,6 +10,7 @@ with programs.DeviceRun(plan, {"y": y, "x": x, "filter": filter}) as run:  # arr
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import functools
 import math
@@ -17,7 +18,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -152,7 +153,21 @@ class Modules:
         function.set_attribute(size, one.shared)
 
 
-class Program:
+class DeviceOwner(abc.ABC):
+    """Something with memory on the device, which the end of a `with` block frees."""
+
+    @abc.abstractmethod
+    def free(self) -> None:
+        """Free what lies on the device."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+
+class Program(DeviceOwner):
     """A plan compiled for a device, with its scratch arrays. It launches on device addresses.
 
     modules: the loaded kernels; by default new ones on the selected device. Raises as
@@ -243,12 +258,6 @@ class Program:
             buffer.free()
         self._buffers = {}
 
-    def __enter__(self) -> Program:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
-
     def _argument(self, value: Argument, arrays: Mapping[str, Any], stream: Any) -> Any:
         if isinstance(value, np.generic):
             return value
@@ -331,10 +340,10 @@ def _same(held: Any, array: Any) -> bool:
     return held is not None and held == int(array)
 
 
-class DeviceRun:
+class DeviceRun(DeviceOwner):
     """A plan with copies of the host's arrays on the device, for one launch or many.
 
-    modules: as for `Program`. The `with` block frees what lies on the device.
+    modules: as for `Program`.
     """
 
     def __init__(
@@ -358,12 +367,6 @@ class DeviceRun:
         self._program.free()
         for array in self._there.values():
             array.free()
-
-    def __enter__(self) -> DeviceRun:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
 
 
 class Images:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers.bench.counts import NOT_YET
-from helpers.bench.ratios import Ratio
 from helpers.bench.times import Time, Times
 
 if TYPE_CHECKING:
@@ -305,11 +304,14 @@ def _claim(times: Times) -> str:
     """Return the sentence of a figure: what the fastest kernel gains."""
     best = times.fastest()
     where = times.problem.title
-    if isinstance(best.ratio, Ratio):
-        words = best.ratio.words()
-        if len(times.ratios) > 1:
-            return f"{where}: {best.kernel.title} is best, {words}"
-        return f"{where}, {best.kernel.title} beside {best.ratio.over}: {words}"
+    bars = [(one.kernel.title, one.ratio) for one in times if one.ratio is not None]
+    if len(bars) == 1:
+        ((name, ratio),) = bars
+        return f"{where}, {name} beside {ratio.over}: {ratio.words()}"
+    if bars and best.ratio is not None:
+        return f"{where}: {best.kernel.title} is best, {best.ratio.words()}"
+    if bars:
+        return f"{where}: none is faster than {best.kernel.title}"  # which has no bar
     if best.ms is None:
         return f"{where}: nothing is timed yet"
     return f"{where}: {best.kernel.title} is fastest, {best.ms:.3g} ms"

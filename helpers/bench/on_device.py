@@ -14,7 +14,7 @@ from helpers.bench import timing
 from helpers.bench.ratios import Ratio
 from helpers.bench.sources import Kernel
 from helpers.bench.task import Task
-from helpers.programs import Program, launcher
+from helpers.programs import DeviceOwner, Program, launcher
 
 COMPARE_S, SWEEP_S = 0.5, 0.2  # seconds for the samples of a pair, and of a kernel alone
 
@@ -83,7 +83,7 @@ class Ready:
         return Ratio.of(self.beside(other, budget_s))
 
 
-class OnDevice:
+class OnDevice(DeviceOwner):
     """The arrays of a problem on the selected GPU, for as long as the `with` block lasts.
 
     This one copies all outputs back and checks them on the host. A problem too large for that has
@@ -160,9 +160,3 @@ class OnDevice:
             ) from None
         registers = program.kernel().function.num_regs
         return Ready(one, run, verdict, registers, self.error(one), program, self.arrays)
-
-    def __enter__(self) -> OnDevice:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()

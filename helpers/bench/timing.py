@@ -141,6 +141,10 @@ class Comparison:
         """Whether 1 lies outside of the interval."""
         return not self.low <= 1 <= self.high
 
+    def to_row(self) -> dict[str, float]:
+        """Return the entries of a record's row: "ratio", "low", "high"."""
+        return {"ratio": self.ratio, "low": self.low, "high": self.high}
+
     def __str__(self) -> str:
         figures = (
             f"ratio {self.ratio:.4f}, 95 % interval {self.low:.4f} to {self.high:.4f}, "

@@ -26,7 +26,7 @@ from helpers.cards.shares import shares
 from helpers.cards.work import Work, whole_bytes
 from helpers.checking import gpu_faults
 from helpers.launch import Array
-from helpers.programs import Program
+from helpers.programs import DeviceOwner, Program
 
 SPARE = 0.95  # of free memory that arrays may take: the driver and modules need the rest
 LANES = 4
@@ -210,7 +210,7 @@ class _Share:
         return self.events[number].record(stream)
 
 
-class Batch:
+class Batch(DeviceOwner):
     """A batch of images on several cards.
 
     work: what is done. images: how many; piece: at a time on a card, fewer where its memory is
@@ -370,12 +370,6 @@ class Batch:
             share.card.call(share.free)
             share.card.call(_drop, share)
         self._shares = []
-
-    def __enter__(self) -> Batch:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
 
     def _fail(self, place: int, error: Exception, done: int) -> None:
         """Leave a card out. Raises for what the others cannot make good."""

@@ -5,9 +5,13 @@ example | update
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,28 +86,26 @@ def _check(commands) -> None:
 
 
 def _run_check(given) -> int:
-    from helpers.course import grading, submissions
+    from helpers import exercises
+    from helpers.course import grades, grading, submissions
     from helpers.exercises.base import NOTEBOOK_SEED
 
     mine = submissions.of_notebook(given.notebook)
     plan = grading.Plan(NOTEBOOK_SEED, _level(given))
     try:
         results = [
-            grading.grade_one(a.exercise, a.text, plan) if a.text else _missing(a) for a in mine
+            grading.grade_one(a.exercise, a.text, plan)
+            if a.text
+            else grades.without_run(
+                exercises.find(a.exercise), "refused", f"FAIL {a.exercise}: {a.missing}"
+            ).to_dict()
+            for a in mine
         ]
     finally:
         grading.close()
     for answer, result in zip(mine, results, strict=True):
         print("\n".join(filter(None, [*result["messages"], result["hint"], answer.note])))
     return 0 if all(result["status"] == "pass" for result in results) else 1
-
-
-def _missing(answer) -> dict:
-    return {
-        "status": "refused",
-        "messages": [f"FAIL {answer.exercise}: {answer.missing}"],
-        "hint": "",
-    }
 
 
 def _grade(commands) -> None:
@@ -188,7 +190,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run_grade(given) -> int:
-    _progress(0, 0, f"reading {given.submitted}")
+    _progress(0, 0, f"{given.submitted} is read")
     from helpers import labs
     from helpers.course import gradebook, grades, notebooks, submissions
 
@@ -200,16 +202,18 @@ def _run_grade(given) -> int:
         where = tuple(place for place in where if labs.number(place.lab) in numbers)
     told: list[str] = []
     with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
-        answers = []
-        found = submissions.answers(
-            given.submitted, where, Path(scratch), told, names, counts.zone
-        )
         times = gradebook.times_of(given.to)
-        for answer in found:
-            at = times.get((answer.student, labs.number(answer.lab)), answer.submitted)
-            answers.append(replace(answer, submitted=at))
-            if len(answers) % 500 == 0:
-                _progress(len(answers), 0, "answers were read")
+        with _waiting(f"{given.submitted} is read"):
+            found = submissions.answers(
+                given.submitted, where, Path(scratch), told, names, counts.zone
+            )
+            answers = [
+                replace(
+                    one,
+                    submitted=times.get((one.student, labs.number(one.lab)), one.submitted),
+                )
+                for one in found
+            ]
         if given.only:
             only = {names.find(student) or texts.name(student) for student in given.only}
             answers = [answer for answer in answers if answer.student in only]
@@ -239,8 +243,10 @@ def _graded(given, answers, told: list[str]) -> dict[str, int]:
     from helpers.course import gradebook, grades, grading
     from helpers.simulator import library
 
-    _progress(0, 0, "the simulator is made ready; on a new machine that takes minutes")
-    library.build()
+    said = "the simulator is made ready; on a new machine that takes minutes"
+    _progress(0, 0, said)
+    with _waiting(said):
+        library.build()
     plan = grading.Plan(
         grades.seed_of(given.to, given.seed),
         _level(given),
@@ -258,9 +264,30 @@ def _graded(given, answers, told: list[str]) -> dict[str, int]:
 
 
 def _progress(done: int, total: int, what: str) -> None:
+    """Say how far it is, on one line of a terminal. total: 0 where nobody knows."""
     end = "\r" if sys.stderr.isatty() else "\n"
     if sys.stderr.isatty() or done in (0, total) or done % max(total // 20, 1) == 0:
-        print(f"{done:,} of {total:,}  {what:76.76}", end=end, file=sys.stderr, flush=True)
+        count = f"{done:,} of {total:,}  " if total else ""
+        print(f"{count + what:79.79}", end=end, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _waiting(what: str, every_s: float = 10.0) -> Iterator[None]:
+    """Say every few seconds how long something has taken."""
+    done = threading.Event()
+
+    def say() -> None:
+        began = time.monotonic()
+        while not done.wait(every_s):
+            _progress(0, 0, f"{what} ({time.monotonic() - began:.0f} s)")
+
+    thread = threading.Thread(target=say, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _override(commands) -> None:

@@ -13,6 +13,7 @@ in a folder of their own (puzzles/).
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from functools import cache
 from pathlib import Path
@@ -45,7 +46,7 @@ def find(name: str) -> BaseExercise:
     """Return the exercise of a name ("conv1d_edge"), or of the number of a lab that has one
     ("101"). In a notebook, errors then are a few lines long.
 
-    Raises UnknownExerciseError, which lists the names.
+    Raises UnknownExerciseError, which names the nearest ones.
     """
     # At every call: the shell of this one may be younger than the first call was.
     _shorten_errors()
@@ -53,13 +54,20 @@ def find(name: str) -> BaseExercise:
         return _module(name)
     mine = _by_lab().get(name, ())
     if not mine:
-        raise UnknownExerciseError(f"no exercise {name!r}; there are: {', '.join(names())}")
+        raise UnknownExerciseError(_unknown(str(name)))
     if len(mine) > 1:
         raise UnknownExerciseError(
             f"lab {name} has {len(mine)} exercises, so give the name of one, such as "
             f'exercises.find("{mine[0]}"); there are: {", ".join(mine)}'
         )
     return _module(mine[0])
+
+
+def _unknown(name: str) -> str:
+    """Return what to say of a name that no exercise has: the nearest ones, or how to list all."""
+    if near := difflib.get_close_matches(name, names(), n=3):
+        return f"no exercise {name!r}; did you mean {' or '.join(map(repr, near))}?"
+    return f"no exercise {name!r}; exercises.names() lists all"
 
 
 def of_lab(number: str) -> tuple[BaseExercise, ...]:

@@ -11,10 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.bench import cost
-from helpers.exercises import layers
-from helpers.exercises.cases import Case, Step, ceil_div
-from helpers.exercises.mistakes import FindingHint, Mistake
-from helpers.exercises.outcome import Outcome
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 WIDTHS = (1, 2, 4, 5, 7, 9, 15)  # of the filters of drawn shapes
@@ -33,7 +30,7 @@ def drawn_shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
         yield ConvShape(B, C, M, K + rows, K + columns, K)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield the drawn shapes, then LeNet's layers, for which the budgets hold. The grids follow
     from a cell's options: see `fitted`.
     """
@@ -43,27 +40,29 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         yield layers.layer_case(rng, shape, (1,), (1,), facts={"name": name})
 
 
-def large(rng: np.random.Generator) -> Case:
+def large(rng: np.random.Generator) -> kit.Case:
     """Return what a GPU times."""
     return layers.layer_case(rng, layers.LARGE, (1,), (1,))
 
 
-def fitted(case: Case, width: int, columns: int, maps: int) -> Case:
+def fitted(case: kit.Case, width: int, columns: int, maps: int) -> kit.Case:
     """Return a case launched with blocks of width x width threads, which make width rows of width *
     columns outputs of so many maps.
     """
     shape = case["shape"]
-    tiles = ceil_div(shape.out_h, width) * ceil_div(shape.out_w, width * columns)
-    step = Step(
-        (tiles, ceil_div(shape.M, maps), shape.B),
+    tiles = kit.ceil_div(shape.out_h, width) * kit.ceil_div(shape.out_w, width * columns)
+    step = kit.Step(
+        (tiles, kit.ceil_div(shape.M, maps), shape.B),
         (width, width),
         ("y", "x", "filter", *layers.sizes(shape)),
     )
     facts = {**case.facts, "outputs of a block": width * width * columns * maps}
-    return Case(case.title, case.arrays, case.outputs, (step,), case.kinds, facts, case.budgeted)
+    return kit.Case(
+        case.title, case.arrays, case.outputs, (step,), case.kinds, facts, case.budgeted
+    )
 
 
-def estimated(case: Case, outcome: Outcome) -> float:
+def estimated(case: kit.Case, outcome: kit.Outcome) -> float:
     """Return cycles of a multiprocessor per 32 multiply-adds, estimated from every kind of traffic
     (helpers.bench.cost).
     """
@@ -75,31 +74,31 @@ def estimated(case: Case, outcome: Outcome) -> float:
     )
 
 
-LAST_CHANNEL = Mistake("The last channel is left out.", gives=layers.without_channel(-1))
-OTHER_SHAPES = Mistake(
+LAST_CHANNEL = kit.Mistake("The last channel is left out.", gives=layers.without_channel(-1))
+OTHER_SHAPES = kit.Mistake(
     "It is right on LeNet's layers and not on other shapes: take all sizes from the arguments, and "
     "guard the last tile and the last group of maps.",
     when=lambda case, got, want: "name" not in case.facts,
 )
 FINDINGS = (
-    FindingHint(
+    kit.FindingHint(
         "race",
         "Shared memory is written while others still read it, or read before it is filled: a "
         "barrier before the sums, and one after them.",
         when=lambda found: found.array not in ("x", "y", "filter"),
     ),
-    FindingHint(
+    kit.FindingHint(
         "race",
         "Two blocks write the same output: guard the last tile and the last group of maps.",
         when=lambda found: found.array == "y",
     ),
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
         "Take all sizes from the arguments, and guard the last tile and the last group of maps. K "
         "is at most 15.",
         when=lambda found: found.array in ("x", "y", "filter"),
     ),
-    FindingHint(
+    kit.FindingHint(
         "fault",
         "An index is divided by 0. Take all sizes from the arguments: the filter's width, too.",
         when=lambda found: "divides" in found.message,

@@ -420,15 +420,8 @@ def table_of_caches(times: Times, caches: Record) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Read the counters and write the record; return the exit status."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if argv == ["--launch"]:
-        launch_variants()
-        return 0
-    if argv:
-        usage = "python -m helpers.experiments.first_launch takes no arguments"
-        print(f"{usage}, got {' '.join(argv)}", file=sys.stderr)
-        return 2
-    return ncu.record_here(CACHES, count_caches, LAB)
+    name = "helpers.experiments.first_launch"
+    return ncu.main(name, launch_variants, {CACHES: count_caches}, LAB, argv)
 
 
 if __name__ == "__main__":

@@ -87,8 +87,7 @@ def _time_both(
     ):
         facts = {"kernel": kernel, **parameters, "registers": registers, "timing": timed}
         yield {"series": f"{series}, {kernel}", **facts}
-    ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
-    yield {"series": series, **ratio, **parameters}
+    yield {"series": series, **pair.to_row(), **parameters}
 
 
 def _compiled(shape: ConvShape, kernel: str, shared: int) -> conv2d.Compiled:

@@ -31,7 +31,7 @@ import numpy as np
 
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.programs import Modules, Program
+from helpers.programs import DeviceOwner, Modules, Program
 from helpers.simulator.findings import fold
 
 ROWS = ("H2D", "kernel", "D2H")
@@ -72,7 +72,7 @@ class _Work:
     after: Any
 
 
-class Pipeline:
+class Pipeline(DeviceOwner):
     """Pieces of x that become pieces of y in the buffers of a device.
 
     cuda: a driver with PyCUDA's names. launch(y, x, images, stream): enqueues the kernel for
@@ -254,12 +254,6 @@ class Pipeline:
             for buffer in pair:
                 buffer.free()
         self._at = []
-
-    def __enter__(self) -> Pipeline:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
 
 
 def _require(y: np.ndarray, x: np.ndarray, images: int, buffers: int) -> None:

@@ -60,7 +60,7 @@ class CarefulTranslation:
             future.set_exception(error)
 
     def _translate(self, compiler: str) -> str:
-        key = compiler_cache.key_of([self._key, compiler, "marked 3"])
+        key = compiler_cache.key_of([self._key, compiler, "marked 4"])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:
@@ -80,4 +80,6 @@ class CarefulTranslation:
             return ptx
         other = front_ends.careful(text, compiler, self.needed, for_debugger=True)
         other = unset.with_marks(other[: other.find("\t.section")])
-        return other if unset.marks(other) > unset.marks(ptx) else ptx
+        # The machine follows what lies in memory without marks.
+        has_more = unset.marks(other) > unset.marks(ptx)
+        return other if has_more or unset.frame_bytes(other) > unset.frame_bytes(ptx) else ptx

@@ -15,7 +15,7 @@ from .findings import LOCAL_LEFTOVERS, Finding, finding_of_launch
 from .library import RawFinding
 from .progress import waits_for_others
 
-_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED)
+_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK)
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 # The parts of a finding: the index, the array's name, the message, and the usual cause.
@@ -116,7 +116,7 @@ class _Describer(FindingFacts):
                 f"{index:,} is {index + 2**32:,} as an int that has overflowed: compute a product "
                 "such as row * width as size_t."
             )
-        elif self.wraps_as_short(index):
+        elif isinstance(index, int) and self.wraps_as_short(index):
             cause = (
                 f"{index:,} is {index + 2**16:,} as a short, which counts to 32,767: make the "
                 "index an int."
@@ -214,6 +214,17 @@ class _Describer(FindingFacts):
         )
         return None, None, message, cause
 
+    def heap_leak(self) -> _Words:
+        message = (
+            f"{self.who(self.raw.here)} does not free the {self.raw.size:,} bytes that malloc or "
+            "new gave it here, and nothing points to them when the kernel ends"
+        )
+        cause = (
+            "What malloc and new give stays taken after the kernel, until the device's heap (8 MB) "
+            "is full: free or delete it, or keep its address in an array for a later kernel."
+        )
+        return None, None, message, cause
+
     def no_dynamic_shared(self) -> _Words:
         name = "/".join(self.scene.dynamic_names) or None
         what = f"{name}, " if name else ""
@@ -306,8 +317,27 @@ class _Describer(FindingFacts):
         )
 
     def uninitialised(self) -> _Words:
+        if self.array is None and self.raw.region:
+            message = (
+                f"{self.does()} {self.raw.size} bytes of the memory that malloc or new gave, which "
+                "nothing has written"
+            )
+            cause = (
+                "malloc and new give leftovers, not zeros: set each element before its first use."
+            )
+            return None, None, message, cause
         if self.array is None or self.array.space == "local":
             name = self.local_name() or self.unset_name()
+            if name is None and self.text_of_line().strip().startswith("}"):
+                message = (
+                    f"{self.who(self.raw.here)} comes to the end of a function without a return, "
+                    "and uses its value"
+                )
+                cause = (
+                    "Every way through a function that has a value must end with a return: which "
+                    "case is left out?"
+                )
+                return None, None, message, cause
             message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
             return (
                 None,
@@ -685,6 +715,11 @@ class _Describer(FindingFacts):
                 "A GPU goes on with a meaningless value: guard the division, or make sure that the "
                 "divisor is set."
             )
+        if self.machine_text().startswith("frees"):
+            cause = (
+                "Free each address once, and the very address that malloc or new gave: is the "
+                "pointer moved, or does another thread free it, too?"
+            )
         if self.machine_text().startswith("waits without end"):
             cause = (
                 "A GPU waits for ever. The phase of an mbarrier ends when all arrivals and all "
@@ -723,4 +758,5 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], _Words]]] = {
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
+    Kind.HEAP_LEAK: ("leak", _Describer.heap_leak),
 }

@@ -183,7 +183,8 @@ def _checked(compiled: Compiled) -> Checked:
     }
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
-    return Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
+    fields = compiled.debug.fields
+    return Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file, fields)
 
 
 def _of_careful(compiled: Compiled, mangled: str) -> Program:

@@ -75,6 +75,7 @@ class Kind(IntEnum):
     LOCAL_OVERRUN = 24
     ASYNC_PROXY = 25
     DEVICE_HEAP = 26
+    HEAP_LEAK = 27
 
 
 @dataclass(frozen=True)
@@ -208,14 +209,12 @@ class FindingFacts:
         count = array.nbytes // (array.element_bytes or self.raw.size or 1)
         return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
 
-    def wraps_as_short(self, index: int | tuple[int, ...]) -> bool:
+    def wraps_as_short(self, index: int) -> bool:
         """Return whether an index far below 0 is one of the upper half of 16 bits, in a file that
         declares a short: counted as a short, it has turned negative.
         """
-        return (
-            isinstance(index, int)
-            and -(2**15) <= index < -(2**14)
-            and any(re.search(r"\bshort\b|\bint16_t\b", text) for text in self.source)
+        return -(2**15) <= index < -(2**8) and any(
+            re.search(r"\bshort\b|\bint16_t\b", text) for text in self.source
         )
 
     def local_name(self, *, described: bool = False) -> str | None:

@@ -24,18 +24,13 @@ _ERROR_LIMIT = "Error limit reached"
 _MISSING_HEADER = re.compile(
     r'cannot open source file "(?P<jit>[^"]+)"|fatal error: (?P<nvcc>\S+): No such file'
 )
-# Headers of an installation of CUDA that a kernel can use, and the wheels that have them.
-_WHEELS_OF_HEADERS = dict.fromkeys(
-    ("curand.h", "curand_kernel.h", "curand_mtgp32_host.h", "curand_mtgp32dc_p_11213.h"),
-    "nvidia-curand",
-)
 # Headers of libraries that the host calls.
 _LIBRARIES = {
     r"cublas\w*\.h": "cuBLAS", r"cufft\w*\.h": "cuFFT", r"cusparse\w*\.h": "cuSPARSE",
     r"cusolver\w*\.h": "cuSOLVER", r"cudnn\w*\.h": "cuDNN", r"npp\w*\.h": "NPP",
     r"nvml\.h": "NVML", r"nccl\.h": "NCCL", r"nvjpeg\.h": "nvJPEG", r"cutensor\w*\.h": "cuTENSOR",
     r"mpi\.h": "MPI", r"gl(?:ew|ut|ext)?\.h|freeglut\.h": "OpenGL", r"opencv2?\.hpp": "OpenCV",
-    r"nvToolsExt\w+\.h": "NVTX",
+    r"nvToolsExt\w+\.h": "NVTX", r"nvshmemx?\.h": "NVSHMEM",
 }  # fmt: skip
 # Headers that courses and books hand out beside their programs, and where they come from.
 _HANDED_OUT = {
@@ -44,6 +39,7 @@ _HANDED_OUT = {
     r"book\.h|cpu_bitmap\.h|cpu_anim\.h": 'the book "CUDA by Example"',
     r"wb\.h|gputk\.h": "a course's own library",
     r"cutlass\.h|tensor\.hpp": "CUTLASS",
+    r"pycuda-\w+\.hpp": "PyCUDA, whose SourceModule finds it",
 }
 # What the compiler refuses because the language has it no more or not here, and what to do.
 _REFERENCES = (
@@ -175,8 +171,10 @@ def _errors(message: str, pattern: re.Pattern[str]) -> str:
 def _advice_on_header(header: str) -> str:
     """Return what to do about a header that is missing, "" if nothing is known of it."""
     name = Path(header).name
-    if (wheel := _WHEELS_OF_HEADERS.get(name)) is not None:
-        return f"{header} comes with: pip install {wheel}"
+    if re.fullmatch(r"curand\w*\.h", name):  # CUDA's only library that kernels call
+        return f"{header} comes with: pip install nvidia-curand"
+    if re.fullmatch(r"(?:cuda_)?(?:texture|surface)_(?:fetch_)?(?:functions|types)\.h", name):
+        return f"{header} went in CUDA 12, with references to textures and surfaces: leave it out"
     if library := _owner(name, _LIBRARIES):
         return (
             f"{header} belongs to {library}, which programs of the host use: leave it out of the "

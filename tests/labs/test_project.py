@@ -218,7 +218,10 @@ def test_minutes_in_the_index_are_those_of_the_labs():
         for lab in LABS
     }
     assert index == {name: found and found[1] for name, found in told.items()}
-    assert all(int(minutes) <= 60 for minutes in index.values()), "a lab is one sitting"
+    long = [lab for lab in LABS if int(index[lab.stem]) > 60]
+    for lab in long:
+        title = nbformat.read(lab, as_version=4).cells[0].source
+        assert "sittings" in title, f"{lab.name}: a lab is one sitting, or says that it is more"
 
 
 def test_the_hours_of_the_syllabi_are_those_of_their_labs():

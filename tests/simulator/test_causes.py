@@ -112,3 +112,17 @@ def test_an_int_that_overflows_is_named():
     )  # fmt: skip
     assert finding.index == 50_000**2 - 2**32
     assert f"{50_000**2:,}" in finding.cause and "size_t" in finding.cause
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        ("short i = threadIdx.x + 33000", "-32,536 is 33,000 as a short"),
+        ("int i = threadIdx.x - 32536", "Is a guard missing"),
+    ],
+)
+def test_an_index_that_leaves_a_short_is_named(index, said):
+    source = f'extern "C" __global__ void k(int* y, const int* x) {{ {index}; y[0] = x[i]; }}'
+    y, x = np.zeros(1, np.int32), np.zeros(40_000, np.int32)
+    (finding,) = simulator.check(source, "k", y, x, grid=(1,), block=(1,))
+    assert finding.index == -32_536 and said in finding.cause

@@ -176,12 +176,19 @@ def test_a_library_of_the_host_is_refused_by_name(header, library):
         ("cutil_inline.h", "samples of CUDA before 5.0"),
         ("book.h", "CUDA by Example"),
         ("wb.h", "a course's own library"),
+        ("pycuda-complex.hpp", "PyCUDA"),
         ("mine.h", "no header of CUDA or of C++"),
     ],
 )
 def test_the_origin_of_a_header_is_told(header, origin):
     message = refusal(source("y[0] = 1;", f"#include <{header}>"))
     assert header in message and origin in message and "by -I" in message
+
+
+@pytest.mark.parametrize("header", ["texture_fetch_functions.h", "cuda_surface_types.h"])
+def test_a_header_of_references_is_gone(header):
+    message = refusal(source("y[0] = 1;", f"#include <{header}>"))
+    assert f"{header} went in CUDA 12" in message and "leave it out" in message
 
 
 # The first two numbers of cuRAND on an H100, of seed 1234, subsequence 0 and offset 5.
@@ -209,7 +216,7 @@ def test_curand_gives_the_numbers_of_a_gpu(state, expected):
 
 
 @pytest.mark.skipif(has_curand, reason="nvidia-curand is installed")
-@pytest.mark.parametrize("header", ["curand_kernel.h", "curand.h"])
+@pytest.mark.parametrize("header", ["curand_kernel.h", "curand.h", "curand_mrg32k3a.h"])
 def test_without_curand_its_wheel_is_named(header):
     assert "pip install nvidia-curand" in refusal(source("y[0] = 1;", f"#include <{header}>"))
 

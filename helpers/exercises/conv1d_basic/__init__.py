@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.conv1d_edge import cases, edge, large
+from helpers.exercises.conv1d_edge import LOADS, ONE_FILTER, cases, edge, large
 from helpers.reference import conv1d
 
 
@@ -51,12 +51,7 @@ EXERCISE = kit.Exercise(
     reference=zeros,
     counts={"size": "sizes", "filter": "filters"},
     budgets=(
-        kit.Budget(
-            "loads of N per output",
-            kit.per_output("global", "load", "N"),
-            3,
-            "Each output needs three cells of N: load each of them once.",
-        ),
+        LOADS,
         kit.Budget(
             "stores per output",
             kit.per_output("global", "store"),
@@ -110,11 +105,7 @@ EXERCISE = kit.Exercise(
             "the whole grid it is blockIdx.x * blockDim.x + threadIdx.x.",
             when=is_of_one_block,
         ),
-        kit.Mistake(
-            "With one filter it is right, with another it is not: read the weights from "
-            "`filter`, do not write them down.",
-            when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
-        ),
+        ONE_FILTER,
     ),
     findings=(
         kit.FindingHint(

@@ -14,8 +14,7 @@ THREADS = 256
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield sizes of a few cells, around a block, and ragged ones; two filters, neither symmetric.
-    """
+    """Yield few cells, sizes around a block, and ragged ones; two filters, neither symmetric."""
     ragged = int(rng.integers(600, 1_500))
     for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1, kit.MANY):
         filters = {"drawn": kit.whole_numbers(rng, 3), "1, 2, 4": np.array([1, 2, 4], np.float32)}
@@ -54,6 +53,19 @@ def only_ends(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(np.isfinite(got).all() and (got == want)[1:-1].all())
 
 
+# What conv1d_basic shares.
+LOADS = kit.Budget(
+    "loads of N per output",
+    kit.per_output("global", "load", "N"),
+    3,
+    "Each output needs three cells of N: load each of them once.",
+)
+ONE_FILTER = kit.Mistake(
+    "With one filter it is right, with another it is not: read the weights from "
+    "`filter`, do not write them down.",
+    when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
+)
+
 EXERCISE = kit.Exercise(
     name="conv1d_edge",
     lab="101_conv1d_blocks_and_halos",
@@ -63,12 +75,7 @@ EXERCISE = kit.Exercise(
     reference=edge,
     counts={"size": "sizes", "filter": "filters"},
     budgets=(
-        kit.Budget(
-            "loads of N per output",
-            kit.per_output("global", "load", "N"),
-            3,
-            "Each output needs three cells of N: load each of them once.",
-        ),
+        LOADS,
         kit.Budget(
             "loads of the filter per output",
             kit.per_output("global", "load", "filter"),
@@ -128,11 +135,7 @@ EXERCISE = kit.Exercise(
             "end cell n as N[n - 1].",
             when=only_ends,
         ),
-        kit.Mistake(
-            "With one filter it is right, with another it is not: read the weights from "
-            "`filter`, do not write them down.",
-            when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
-        ),
+        ONE_FILTER,
     ),
     findings=(
         kit.FindingHint(

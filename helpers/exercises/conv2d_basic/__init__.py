@@ -9,17 +9,23 @@ import numpy as np
 from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
-TILE = 16
+TILE, FLAT = 16, (32, 8)  # FLAT: another block, across and down
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
-    """Return a layer, by default a large one, in tiles of 16 x 16 outputs."""
-    grid = layers.tiles(shape, TILE), shape.M, shape.B
-    return layers.layer_case(rng, shape, grid, (TILE, TILE))
+def layer(
+    rng: np.random.Generator,
+    shape: ConvShape = layers.LARGE,
+    block: tuple[int, int] = (TILE, TILE),
+) -> kit.Case:
+    """Return a layer, by default a large one in tiles of 16 x 16 outputs."""
+    tiles = kit.ceil_div(shape.out_w, block[0]) * kit.ceil_div(shape.out_h, block[1])
+    facts = {"block": block}
+    return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), block, facts=facts)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield several tiles, channels, maps and images; ragged, wide, high; one output; many outputs.
+    """Yield several tiles, channels, maps and images; ragged, wide, high; one output; another
+    block; many outputs.
     """
     rows, columns = (int(n) for n in rng.integers(22, 40, 2))
     shapes = (
@@ -30,6 +36,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     )
     for shape in shapes:
         yield layer(rng, shape)
+    yield kit.without_budgets(layer(rng, ConvShape(2, 1, 2, 23, 70, 3), FLAT))
     yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
 
@@ -53,6 +60,40 @@ def cells_of_channel_0(case: kit.Case) -> np.ndarray | None:
     if case["shape"].C == 1:
         return None
     return layers.conv2d(np.repeat(case["x"][:, :1], case["shape"].C, axis=1), case["filter"])
+
+
+def weights_of_channel_0(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if the cells of each channel meet the weights of channel 0."""
+    if case["shape"].C == 1:
+        return None
+    return layers.conv2d(case["x"], np.repeat(case["filter"][:, :1], case["shape"].C, axis=1))
+
+
+def rows_of_out_w(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if a row of the image is taken to have out_w cells."""
+    shape, x = case["shape"], case["x"]
+    if shape.K == 1:
+        return None
+    at = np.arange(shape.C)[:, None, None] * shape.H + np.arange(shape.H)[:, None]
+    at = at * shape.out_w + np.arange(shape.W)
+    images = np.ascontiguousarray(x.reshape(shape.B, -1)[:, at])
+    return layers.conv2d(images, case["filter"])
+
+
+def block_for_map(case: kit.Case) -> np.ndarray:
+    """Return what comes out if tiles are counted by blockIdx.x across and blockIdx.y down."""
+    shape, (wide, high) = case["shape"], case["block"]
+    y, made = case["y"].copy(), layers.convolved(case)
+    for m in range(shape.M):
+        rows = slice(m * high, (m + 1) * high)
+        columns = slice(0, case.steps[0].grid[0] * wide)
+        y[:, m, rows, columns] = made[:, m, rows, columns]
+    return y
+
+
+def of_other_block(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether the blocks of this case are not 16 x 16."""
+    return case["block"] != (TILE, TILE)
 
 
 def misses_whole_tiles(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -97,6 +138,15 @@ EXERCISE = kit.Exercise(
             when=is_of_one_place,
         ),
         kit.Mistake(
+            "blockIdx.x counts all tiles of a map, row by row, and blockIdx.y is the output map: "
+            "the tile's row is blockIdx.x / across. That is gap 1.",
+            gives=block_for_map,
+        ),
+        kit.Mistake(
+            "It is right with blocks of 16 x 16 threads only: use blockDim.x and blockDim.y.",
+            when=of_other_block,
+        ),
+        kit.Mistake(
             "Only the first tile of a row, or of a column, is written: the tile's place belongs "
             "into w and into h, too. That is gap 1.",
             when=is_of_first_tiles,
@@ -118,11 +168,27 @@ EXERCISE = kit.Exercise(
             gives=cells_of_channel_0,
         ),
         kit.Mistake(
+            "The cells of every channel meet the weights of channel 0: the place of a weight is "
+            "(c * K + p) * K + q.",
+            gives=weights_of_channel_0,
+        ),
+        kit.Mistake(
+            "A row of the image has W cells, and the row below begins W cells further on, not "
+            "out_w.",
+            gives=rows_of_out_w,
+        ),
+        kit.Mistake(
             "Channel 0 alone is added up: the sum goes over all C channels.",
             gives=sum_of_channel_0,
         ),
     ),
     findings=(
+        kit.FindingHint(
+            "out-of-bounds",
+            "A filter has C * K * K weights for each map. The loops over p and q end at K, which "
+            "is an argument.",
+            when=lambda found: found.array == "filter",
+        ),
         kit.FindingHint(
             "race",
             "Two threads write the same output. Either gap 1 gives them the same h and w, or a "

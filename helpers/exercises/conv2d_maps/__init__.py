@@ -102,6 +102,12 @@ EXERCISE = kit.Exercise(
     ),
     findings=(
         kit.FindingHint(
+            "out-of-bounds",
+            "A filter has C * K * K weights for each map. The loops over p and q end at K, which "
+            "is an argument.",
+            when=lambda found: found.array == "filter",
+        ),
+        kit.FindingHint(
             "race",
             "Two blocks write the same output: does the guard stop columns from out_w on and "
             "maps from M on, and does blockIdx.y "

@@ -103,6 +103,11 @@ EXERCISE = kit.Exercise(
             ),
         ),
         kit.Mistake(
+            "All maps are made by the filter of map 0: the weights of map m begin at m * C * K * "
+            "K.",
+            gives=lambda case: np.repeat(padded(case)[:, :1], case["shape"].M, axis=1),
+        ),
+        kit.Mistake(
             "The last tiles are not written: the map has H rows and W columns now, and the tiles "
             "side by side must cover W columns.",
             when=misses_last_tiles,
@@ -119,6 +124,12 @@ EXERCISE = kit.Exercise(
         ),
     ),
     findings=(
+        kit.FindingHint(
+            "out-of-bounds",
+            "A filter has C * K * K weights for each map. The loops over p and q end at K, which "
+            "is an argument.",
+            when=lambda found: found.array == "filter",
+        ),
         kit.FindingHint(
             "out-of-bounds",
             "A cell outside of the image counts as 0 and must not be loaded: test its row and "

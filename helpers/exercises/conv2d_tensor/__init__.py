@@ -29,11 +29,7 @@ def layer(
     maps.
     """
     sizes = {
-        "CHANNELS": shape.C,
-        "OUTPUT_MAPS": shape.M,
-        "HEIGHT": shape.H,
-        "WIDTH": shape.W,
-        "FILTER_WIDTH": shape.K,
+        **shape.constants,
         "ROWS": rows,
     }
     return layers.layer_case(

@@ -33,11 +33,7 @@ def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> kit
     )
     filter = kit.whole_numbers(rng, shape.filter_shape)
     sizes = {
-        "CHANNELS": shape.C,
-        "OUTPUT_MAPS": shape.M,
-        "HEIGHT": shape.H,
-        "WIDTH": shape.W,
-        "FILTER_WIDTH": shape.K,
+        **shape.constants,
         "WARPS": warps,
     }
     return layers.layer_case(

@@ -128,6 +128,10 @@ EXERCISE = kit.Exercise(
             gives=last_for_all,
         ),
         kit.Mistake(
+            "It is right with blocks of 64 threads only: a thread's cells lie THREADS apart.",
+            when=lambda case, got, want: case["threads"] != THREADS,
+        ),
+        kit.Mistake(
             "Zeros are stored: does each load put its cell into value[k]?",
             when=lambda case, got, want: not got.any(),
         ),
@@ -138,6 +142,11 @@ EXERCISE = kit.Exercise(
         ),
     ),
     findings=(
+        kit.FindingHint(
+            "out-of-bounds",
+            "value has LOADS places, and LOADS is not always 4: let the loops end there.",
+            when=lambda found: found.array == "value",
+        ),
         kit.FindingHint(
             "out-of-bounds",
             "The last round goes past the end: load only if i < n, and put 0 into the register "

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import whole_numbers
+from helpers.exercises import kit
 from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 from helpers.limits import ConvShape
 from helpers.problems import streams
@@ -24,7 +24,7 @@ def inputs(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Images, a drawn number of them, and a filter."""
     rng = np.random.default_rng(seed)
     pieces = int(rng.integers(5, 8))
-    return whole_numbers(rng, (pieces, 1, SHAPE.H, SHAPE.W), 3), whole_numbers(
+    return kit.whole_numbers(rng, (pieces, 1, SHAPE.H, SHAPE.W), 3), kit.whole_numbers(
         rng, SHAPE.filter_shape, 3
     )
 
@@ -47,7 +47,11 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
                 try:
                     pipe.run(issue)
                 except IndexError as error:
-                    error.args = (f"{error}, with {buffers} buffers",)
+                    tried = ", ".join(map(str, BUFFERS))
+                    error.args = (
+                        f"{error}, with {buffers} buffers: the check tries {tried} buffers, so let "
+                        "pipe.buffers choose",
+                    )
                     raise
                 order = pipe.order() if pipe._issued else ()
         found = [pipe.words(finding) for finding in sim.findings]

@@ -29,6 +29,7 @@ def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> 
         (TILE, TILE),
         drawn=drawn,
         constants=layers.symbol(drawn[1], WORDS, beyond=0),
+        facts={"maps": maps},
         budgeted=shape.K == SPAN - TILE + 1 and shape.M % maps == 0,
     )
 
@@ -71,7 +72,17 @@ LOADS = kit.Budget(
     SPAN * SPAN,
     "The tile brings each of 22 x 22 cells once. Read the products' cells from it, not from x.",
 )
+MOST_REQUESTS = 40  # of a block and channel; loads by rows take 22, one thread alone takes 484
 USUAL = (
+    kit.Budget(
+        "load requests of x per block and channel",
+        lambda case, one: (
+            one.total("requests", "global", "load", "x") / (one.blocks * case["shape"].C)
+        ),
+        MOST_REQUESTS,
+        "All 256 threads load, neighbours side by side: the 32 lanes of a warp share a request.",
+        quiet=True,
+    ),
     kit.Budget(
         "shared stores per block and channel",
         of_a_channel("shared", "store"),
@@ -127,7 +138,7 @@ FINDINGS = (
     kit.FindingHint(
         "out-of-bounds",
         "At the right and the lower edge a tile leaves the image: load a cell only if its row "
-        "top + r is below H, and its column left + s below W.",
+        "top + r is below H, and its column left + s below W. A row of the channel has W cells.",
         when=lambda found: found.array == "x",
     ),
     kit.FindingHint(

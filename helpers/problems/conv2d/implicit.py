@@ -18,7 +18,7 @@ from helpers.limits import ConvShape
 from helpers.problems.precision import FLOAT
 
 from . import refusals
-from .base import Conv2d, Names
+from .base import Conv2d
 from .mma import SCALED_HALF, TensorKernel
 from .shapes import LAYERS, LayerError, ceil_div
 
@@ -138,12 +138,10 @@ def pitch_for(least: int, step: int, run: int) -> int:
 class ImplicitMma(TensorKernel):
     """conv2d_implicit_mma, _async and _split: all sizes are constants, so that any shape will do.
 
-    sizes: of a block; `fitted` sets them if they are None. half_io: x and y are float16 in the
-    plan. The functions on host arrays take float32 only.
+    sizes: of a block; `fitted` sets them if they are None.
     """
 
     sizes: ImplicitSizes | None = None
-    half_io: bool = False
 
     @property
     def known(self) -> ImplicitSizes:
@@ -159,23 +157,13 @@ class ImplicitMma(TensorKernel):
         """
         return self if self.sizes else _fit(self, shape)
 
-    def names(self, shape: ConvShape) -> Names:
-        y, x, filter = super().names(shape)
-        if not self.half_io:
-            return y, x, filter
-        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
-
     def constant_names(self) -> tuple[str, ...]:
         return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 2"])[1:])
 
     def options(self, shape: ConvShape) -> list[str]:
         sizes = self.fitted(shape).known
         values = {
-            "CHANNELS": shape.C,
-            "OUTPUT_MAPS": shape.M,
-            "HEIGHT": shape.H,
-            "WIDTH": shape.W,
-            "FILTER_WIDTH": shape.K,
+            **shape.constants,
             "FILTER_STRIDE": shape.stride,
             "PARTS": self.parts,
             "HALF_IO": int(self.half_io),
@@ -247,12 +235,9 @@ class ImplicitMma(TensorKernel):
             )
         if self.half_io and self.parts == 2:
             raise LayerError(f"{self.name} reads and writes float32; use {ASYNC} for float16")
-        if device is not None and device.compute_capability < (8, 0):
-            major, minor = device.compute_capability
-            raise LayerError(
-                f"{self.name} needs compute capability 8.0, and {device.name} has "
-                f"{major}.{minor}; conv2d_register_tiled computes the same"
-            )
+        refusals.require_capability(
+            self.name, device, (8, 0), "conv2d_register_tiled computes the same"
+        )
         refusals.require_indices(self, shape)
         spec = self.fitted(shape)
         sizes = spec.known

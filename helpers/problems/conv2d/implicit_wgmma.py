@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from helpers.launch import Plan
 from helpers.limits import ConvShape
 
 from . import refusals
-from .base import Conv2d, Names
+from .base import Conv2d
 from .mma import ARCHITECTURE, SCALED_HALF, TensorKernel
 from .shapes import LayerError, ceil_div
 
@@ -82,19 +82,11 @@ class ImplicitWgmma(TensorKernel):
         """Choose the sizes of the lowest cost if they are None. Raises LayerError without any."""
         return self if self.sizes else _fit(self, shape)
 
-    def names(self, shape: ConvShape) -> Names:
-        y, x, filter = super().names(shape)
-        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
-
     def options(self, shape: ConvShape) -> list[str]:
         sizes = self.fitted(shape).known
         columns, _, _ = layout(shape, sizes)
         values = {
-            "CHANNELS": shape.C,
-            "OUTPUT_MAPS": shape.M,
-            "HEIGHT": shape.H,
-            "WIDTH": shape.W,
-            "FILTER_WIDTH": shape.K,
+            **shape.constants,
             "FILTER_STRIDE": shape.stride,
             "TILE_H": sizes.tile[0],
             "TILE_W": sizes.tile[1],
@@ -148,12 +140,7 @@ class ImplicitWgmma(TensorKernel):
                 f"{self.name} takes 16 channels and more, and rows of x and y of an even number of "
                 f"cells, got {shape}; {PORTABLE} takes any shape"
             )
-        if device is not None and (device.kind != "gpu" or device.compute_capability != (9, 0)):
-            major, minor = device.compute_capability
-            raise LayerError(
-                f"{self.name} needs a GPU of compute capability 9.0, and {device.name} is "
-                f"{device.kind} of {major}.{minor}; take {PORTABLE}"
-            )
+        refusals.require_capability(self.name, device, (9, 0), f"take {PORTABLE}", only=True)
         refusals.require_indices(self, shape)
         spec = self.fitted(shape)
         if reason := _misfit(spec, shape, spec.known):

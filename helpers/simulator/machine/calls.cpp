@@ -155,6 +155,7 @@ Outcome call(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::
         }
         const std::uint64_t pointer = pointers[lead], tag = std::uint64_t(1) << 62;
         if (pointer < tag || pointer >= tag + w.launch.program.function_count) {
+            if (blame_unset_address(w, warp, lead, pc)) return STOPS;
             w.fault(warp, lead, pc, WILD_CALL,
                     pointer == 0 ? "a null pointer" : "an address where no function is",
                     static_cast<std::int64_t>(pointer));

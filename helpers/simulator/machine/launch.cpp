@@ -231,10 +231,43 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     prepare_warps(w);
 }
 
+// Marks the blocks of the device's heap to whose bytes a word of an array points.
+void mark_reached(const Worker& w, const Region& array, std::vector<bool>& reached) {
+    const std::uint64_t words = array.bytes() / sizeof(std::uint64_t);
+    const auto* word = reinterpret_cast<const std::uint64_t*>(array.start);
+    for (std::uint64_t n = 0; n < words; ++n)
+        for (std::size_t k = 0; k < w.heap.size(); ++k)
+            if (word[n] - w.heap[k]->start < w.heap[k]->bytes()) reached[k] = true;
+}
+
+// Reports what the kernel has allocated, not freed, and left without a pointer to it in any array.
+// Only a later launch can free what an array points to.
+void report_leaks(Worker& w) {
+    if (w.aborted || w.heap.empty() || !(w.observe & INITIALISATION)) return;
+    std::vector<bool> reached(w.heap.size()), followed(w.heap.size());
+    for (const auto& region : memory.regions())
+        if ((region->space == GLOBAL || region->space == DEVICE_GLOBAL) &&
+            std::find(w.heap.begin(), w.heap.end(), region.get()) == w.heap.end())
+            mark_reached(w, *region, reached);
+    for (std::size_t k = 0; k < reached.size();) {
+        const bool is_new = reached[k] && !followed[k];
+        if (is_new) followed[k] = true, mark_reached(w, *w.heap[k], reached);
+        k = is_new ? 0 : k + 1;
+    }
+    for (std::size_t k = 0; k < reached.size(); ++k) {
+        if (reached[k]) continue;
+        Finding finding;
+        finding.kind = HEAP_LEAK, finding.size = w.heap[k]->bytes();
+        finding.here = w.heap_places[k];
+        w.findings.add(finding);
+    }
+}
+
 void end_worker(Worker& w) {
+    report_leaks(w);
     settle_marks(w);
     for (Region* region : w.heap) memory.release(region->start);
-    w.heap.clear(), w.freed_heap.clear();
+    w.heap.clear(), w.heap_places.clear(), w.freed_heap.clear();
 }
 
 // How many blocks a launch runs: all, or every n-th one.

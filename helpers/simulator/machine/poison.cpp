@@ -188,6 +188,14 @@ void use_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
     for (int k = first; k < count; ++k) use(w, operand_of(warp, i, k, 0), lanes);
 }
 
+bool blame_unset_address(Worker& w, const Warp& warp, int lane, std::int32_t pc) {
+    if (warp.marks.empty()) return false;
+    const Operand address = operand_of(warp, w.instruction(pc), 0, 0);
+    if (address.bits(lane) == 0) return false;
+    w.end_launch(w.origins.finding(address.marks->origin[lane]));
+    return true;
+}
+
 void drop_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, int first, int count) {
     for (int k = first; k < count; ++k)
         if (warp.operand(i, k) >= 0)
@@ -289,7 +297,10 @@ void pass_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes
                 break;
             }
             case Passing::PERMUTE: result = permuted(a, b, in[2].value(lane)); break;
-            case Passing::CARRY: result = carried(a | b | in[2].bits(lane)); break;
+            case Passing::CARRY:
+                result = carried(a | b | in[2].bits(lane));
+                if (result != 0) origin[lane] |= COMPUTED;
+                break;
             default: break;
         }
         bits[lane] = result & ones(8u * rule.to);
@@ -392,7 +403,7 @@ bool mark_stored(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lane
                     bits != 0)
                     shadow[b] = MARKED,
                     w.origins.bytes[address + b] = {
-                        bits, w.origins.read_byte(origin, address + b), origin};
+                        bits, w.origins.read_byte(origin, address + b), origin & ~COMPUTED};
         }
     }
     return true;

@@ -16,7 +16,7 @@ void fence(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes) {
     ++w.now;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        warp.clock[lane] = w.now;
+        warp.clock.set(lane, w.now);
         (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) = w.now;
     }
 }

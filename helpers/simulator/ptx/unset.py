@@ -74,6 +74,11 @@ def marks(ptx: str) -> int:
     return len(re.findall(rf"\[{_CELL}\];", ptx))
 
 
+def frame_bytes(ptx: str) -> int:
+    """Return the bytes of local memory of all functions."""
+    return sum(map(int, re.findall(r"__local_depot\d+\[(\d+)\];", ptx)))
+
+
 def with_marks(ptx: str) -> str:
     """Return the PTX with marks on the registers that its functions may read unset."""
     return _FUNCTION.sub(lambda one: one[0].replace(one[1], _marked(one[1]), 1), ptx)

@@ -113,12 +113,7 @@ class TensorBenchmark(BenchmarkBase):
                 names=(other.name, best.name),
                 budget_s=4 * self._budget_s,
             )
-            ratio = {
-                "ratio": pair.ratio,
-                "low": pair.low,
-                "high": pair.high,
-                "different": pair.different,
-            }
+            ratio = {**pair.to_row(), "different": pair.different}
             both = {"median_ours_ms": pair.b.median, "median_other_ms": pair.a.median}
             yield {
                 "series": RATIO,

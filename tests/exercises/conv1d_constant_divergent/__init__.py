@@ -8,7 +8,11 @@ TAP = "(threadIdx.x + j) % FILTER_WIDTH"
 
 RIGHT = (
     right("the rest of a division"),
-    right("the lane in place of the thread", "solution.cu", (TAP, "(threadIdx.x % 32 + j) % FILTER_WIDTH")),
+    right(
+        "the lane in place of the thread",
+        "solution.cu",
+        (TAP, "(threadIdx.x % 32 + j) % FILTER_WIDTH"),
+    ),
     right(
         "a test in place of a division",
         "solution.cu",
@@ -33,7 +37,11 @@ WRONG = (
         status="budget",
     ),
     wrong("the order of conv1d_constant", "same weight", (TAP, "j"), status="budget"),
-    wrong("a step of FILTER_WIDTH", "same weight", (TAP, "(threadIdx.x + FILTER_WIDTH * j) % FILTER_WIDTH")),
+    wrong(
+        "a step of FILTER_WIDTH",
+        "same weight",
+        (TAP, "(threadIdx.x + FILTER_WIDTH * j) % FILTER_WIDTH"),
+    ),
     wrong(
         "the last weight is left out",
         "taken twice",

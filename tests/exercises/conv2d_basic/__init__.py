@@ -28,6 +28,25 @@ WRONG = (
         ("* weights[(c * K + p) * K + q]", "* weights[(c * K + K - 1 - p) * K + K - 1 - q]"),
     ),
     wrong("p and q exchanged", "exchanged", ("h + p", "h + q"), ("w + q", "w + p")),
+    wrong(
+        "tiles counted by two axes of the grid",
+        "is the output map",
+        ("blockIdx.x % across * blockDim.x", "blockIdx.x * blockDim.x"),
+        ("blockIdx.x / across * blockDim.y", "blockIdx.y * blockDim.y"),
+    ),
+    wrong(
+        "a block of 16 x 16",
+        "16 x 16 threads only",
+        ("blockIdx.x % across * blockDim.x", "blockIdx.x % across * 16"),
+        ("blockIdx.x / across * blockDim.y", "blockIdx.x / across * 16"),
+    ),
+    wrong(
+        "no channel of the weight",
+        "weights of channel 0",
+        ("* weights[(c * K + p) * K + q]", "* weights[p * K + q]"),
+    ),
+    wrong("rows of out_w cells", "not out_w", ("h + p) * W + w + q", "h + p) * out_w + w + q")),
+    wrong("a filter of 7", "end at k", ("p < K", "p < 7"), ("q < K", "q < 7"), status="finding"),
     wrong("no channel of the cell", "cells of channel 0", ("(c * H + h + p)", "(h + p)")),
     wrong(
         "columns for rows",

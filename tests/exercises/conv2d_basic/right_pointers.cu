@@ -2,9 +2,9 @@
 __global__ void conv2d_basic(
     float* y, const float* x, const float* filter, int B, int C, int M, int H, int W, int K)
 {
-    const int rows = H - K + 1, columns = W - K + 1, wide = (columns + 15) / 16;
-    const int row = 16 * (blockIdx.x / wide) + threadIdx.y;
-    const int column = 16 * (blockIdx.x % wide) + threadIdx.x;
+    const int rows = H - K + 1, columns = W - K + 1, wide = (columns + blockDim.x - 1) / blockDim.x;
+    const int row = blockDim.y * (blockIdx.x / wide) + threadIdx.y;
+    const int column = blockDim.x * (blockIdx.x % wide) + threadIdx.x;
     if (row >= rows || column >= columns) return;
     const float* weight = filter + blockIdx.y * C * K * K;
     float total = 0;

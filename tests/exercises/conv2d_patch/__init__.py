@@ -12,6 +12,12 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "a cell number in a short",
+        "as a short",
+        ("x[(h + r) * W + w + i]", "x[short((h + r) * W + w + i)]"),
+        status="finding",
+    ),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(
         "each row of outputs loads its own rows of cells",

@@ -19,6 +19,12 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong("four maps", "not always 4", ("m < MAPS; ++m) {", "m < 4; ++m) {"), status="finding"),
+    wrong(
+        "the place of the patch in the block is left out",
+        "first row of patches",
+        ("tile[row + h + p]", "tile[h + p]"),
+    ),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong("both rows from the upper cells", "values of the upper one", ("cell[h][w", "cell[0][w")),
     wrong("the columns do not move", "column w + q", ("[w + q]", "[q]")),

@@ -19,6 +19,19 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "one thread loads the tile",
+        "all 256 threads load",
+        (
+            "int r = threadIdx.y; r < SPAN && top + r < H; r += TILE_WIDTH",
+            "int r = threadIdx.x + threadIdx.y == 0 ? 0 : SPAN; r < SPAN && top + r < H; ++r",
+        ),
+        (
+            "int s = threadIdx.x; s < SPAN && left + s < W; s += TILE_WIDTH",
+            "int s = 0; s < SPAN && left + s < W; ++s",
+        ),
+        status="budget",
+    ),
     wrong("the stub", "sums are 0", file="stub.cu", status="not_begun"),
     wrong("p and q exchanged", "exchanged", (CELL, "tile[threadIdx.y + q][threadIdx.x + p]")),
     wrong(

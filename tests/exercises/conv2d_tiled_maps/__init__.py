@@ -12,6 +12,13 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "four maps",
+        "not always 4",
+        ("o < MAPS; ++o) {", "o < 4; ++o) {"),
+        ("o < MAPS; ++o)\n            if", "o < 4; ++o)\n            if"),
+        status="finding",
+    ),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong(
         "the cell read again for each map",

@@ -12,6 +12,12 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "a cell number in a short",
+        "as a short",
+        ("x[(top + r) * W + left + s]", "x[short((top + r) * W + left + s)]"),
+        status="finding",
+    ),
     wrong("the stub", "Both sums are 0", file="stub.cu", status="not_begun"),
     wrong(
         "the tile read for each output anew",

@@ -26,6 +26,13 @@ WRONG = (
         ("if (i < n) out[i]", "out[i]"),
         status="finding",
     ),
+    wrong("64 threads", "64 threads only", file="wrong_64.cu"),
+    wrong(
+        "four loads",
+        "let the loops end there",
+        file="wrong_four.cu",
+        status="finding",
+    ),
     wrong("one register for all", "one value for all", file="wrong_register.cu"),
     wrong("nothing is loaded", "zeros are stored", (LOAD, "value[k] = 0.0f;")),
     wrong("only the first cell", "only the first cell", file="wrong_first.cu"),

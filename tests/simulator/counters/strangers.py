@@ -923,12 +923,50 @@ _PEELED = (
     "it takes out of the loop (1220), and leaves them two LDS in its copies of the loop (1300, "
     "1520, 1670). In PTX all are one pair of loads, so that the simulator counts two each time."
 )
+_CHOLESKY = (
+    "ptxas copies the turns of the loop over k: 16 at a time (LDS from 1ca0 to 2180), then 8 "
+    "(2240), 4 and single ones in front (1aa0). Lane k has k - j turns, so that lanes of one warp "
+    "take different copies, one after another. In PTX they share one loop."
+)
+_RECURSION = (
+    "the sectors that are loaded are the same, in other groups of lanes: ptxas makes a loop of a "
+    "last call, and keeps the lanes that meet in registers (BMOV, BSSY). By which rule lanes of "
+    "different depths go on together is not known here"
+)
+_TRIES = (
+    "the machine code tries additions of halves at a generic address by an instruction that ncu "
+    "counts among the wavefronts of atomics of shared memory, also where it adds in global memory"
+)
+_REPEATED = (
+    "the readings differ (41, 42): the hardware repeats passes while other stores or loads are "
+    "under way"
+)
 _MET = "warps that meet at one word repeat a pass; the simulator runs one warp after another"
 _LOADS = ("global_load_requests", "global_load_sectors")
+_BY_DEPTH = ("global_load_requests", "global_store_requests", "global_store_sectors")
+_SHARED = (
+    "shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts",
+    "shared_store_conflicts",
+)  # fmt: skip
 KNOWN: Mapping[str, Mapping[str, str]] = {
     "argmax_rows, 5 x 1000": {"shared_load_wavefronts": _PEELED},
     "argmax_rows, 3 x 33": {"shared_load_wavefronts": _PEELED},
     "spmv_scalar, 300 x 200": dict.fromkeys(_LOADS, _COPIES),
     "spmv_vector, 300 x 200": dict.fromkeys(_LOADS, _COPIES),
     "redux_stats, n = 1000": {"shared_atomic_wavefronts": _MET},
+    **{
+        f"cholesky_by_a_warp, {what}": dict.fromkeys(_SHARED, _CHOLESKY)
+        for what in ("1 of 32", "2 of 19")
+    },
+    **{
+        f"quicksort_calls_itself, {what}": dict.fromkeys(_BY_DEPTH, _RECURSION)
+        for what in ("40 of 13", "100 of 30")
+    },
+    "flood_calls_itself, 20 of 9 x 9": dict.fromkeys(_BY_DEPTH, _RECURSION),
+    "flood_calls_itself, 40 of 7 x 5": dict.fromkeys((*_BY_DEPTH, _LOADS[1]), _RECURSION),
+    **{
+        f"halves_added, n = {what} columns": {"shared_atomic_wavefronts": _TRIES}
+        for what in ("32, 32", "30, 4")
+    },
+    "dct_of_blocks, 32 x 16": dict.fromkeys(_SHARED[2:], _REPEATED),
 }

@@ -10,26 +10,32 @@ from helpers.exercises import kit, layers
 from helpers.exercises.patches import LAB, REGISTERS
 from helpers.limits import ConvShape
 
-MAPS, ACROSS, DOWN = 4, 20, 8  # output maps of a patch; patches of a block along both axes
+MAPS, FEWER = 4, 2  # output maps of a patch; FEWER: in one case
+ACROSS, DOWN = 20, 8  # patches of a block along both axes
 COLUMNS, ROWS = 4, 2  # of a patch
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield several channels and maps, ragged tiles, one output alone, and many outputs."""
+    """Yield several channels and maps, ragged tiles, one output alone, many outputs, and fewer maps
+    of a patch.
+    """
     height, width = int(rng.integers(24, 38)), int(rng.integers(88, 104))
     yield layer(rng, ConvShape(2, 3, 4, 22, 86, 7))
     yield layer(rng, ConvShape(1, 2, 5, height, width, 7))
     yield layer(rng, ConvShape(1, 1, 1, 7, 7, 7))
     yield layer(rng, ConvShape(1, 1, 2, 276, 269, 7))
+    yield layer(rng, ConvShape(1, 1, 3, 24, 90, 7), FEWER)
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
+def layer(
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, maps: int = MAPS
+) -> kit.Case:
     """Return a layer, by default a large one; its sizes are constants of the source."""
     x, filter = layers.draw(rng, shape)
-    weights = np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, -shape.M % MAPS),))
+    weights = np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, -shape.M % maps),))
     tiles = kit.ceil_div(shape.out_h, ROWS * DOWN) * kit.ceil_div(shape.out_w, COLUMNS * ACROSS)
     step = kit.Step(
-        (tiles, kit.ceil_div(shape.M, MAPS), shape.B),
+        (tiles, kit.ceil_div(shape.M, maps), shape.B),
         (ACROSS, DOWN),
         ("y", "x"),
         {"filter": weights},
@@ -41,8 +47,8 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
         ("y",),
         (step,),
         {"layer": shape},
-        {"shape": shape, "filter": filter},
-        options=(*(f"-D{name}={value}" for name, value in sizes.items()), f"-DMAPS={MAPS}"),
+        {"shape": shape, "filter": filter, "maps": maps},
+        options=(*(f"-D{name}={value}" for name, value in sizes.items()), f"-DMAPS={maps}"),
         budgeted=(shape.H, shape.W) == (22, 86),
     )
 
@@ -76,7 +82,8 @@ def first_column(case: kit.Case) -> np.ndarray:
 def first_map(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if all maps of a patch have the weights of its first one."""
     shape = case["shape"]
-    return layers.convolved(case)[:, np.arange(shape.M) // MAPS * MAPS] if shape.M > 1 else None
+    made = layers.convolved(case)[:, np.arange(shape.M) // case["maps"] * case["maps"]]
+    return made if shape.M > 1 else None
 
 
 def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
@@ -91,6 +98,14 @@ def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
         return layers.conv2d(case["x"], filter)
 
     return made
+
+
+def first_patch(case: kit.Case) -> np.ndarray:
+    """Return what comes out if all patches of a block have the cells of its first row of patches.
+    """
+    y = layers.convolved(case)
+    row = np.arange(y.shape[2])
+    return y[:, :, row // (ROWS * DOWN) * ROWS * DOWN + row % ROWS]
 
 
 def overlapping(case: kit.Case) -> np.ndarray:
@@ -162,6 +177,11 @@ EXERCISE = kit.Exercise(
             gives=summed(axis=2),
         ),
         kit.Mistake(
+            "All patches of a block have the cells of its first row of patches: the row of a cell "
+            "in the tile is row + h + p.",
+            gives=first_patch,
+        ),
+        kit.Mistake(
             "Patches overlap: a patch has two rows, so it begins in row 2 * threadIdx.y of the "
             "tile, which is `row`.",
             gives=overlapping,
@@ -175,6 +195,11 @@ EXERCISE = kit.Exercise(
         ),
     ),
     findings=(
+        kit.FindingHint(
+            "out-of-bounds",
+            "A patch has MAPS maps, and MAPS is not always 4: let the loop over m end there.",
+            when=lambda found: found.array in ("sum", "filter"),
+        ),
         kit.FindingHint(
             "out-of-bounds",
             "cell has 2 rows of 10 cells, 0 to 9: the last one is 3 + 6, of output 3 and weight 6.",

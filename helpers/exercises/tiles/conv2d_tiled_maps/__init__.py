@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
 
 from helpers.exercises import layers, tiles
 from helpers.exercises.kit import Budget, Case, Exercise, FindingHint, Mistake
+from helpers.limits import ConvShape
 
-MAPS = 4
+MAPS, FEWER = 4, 2  # of a thread; FEWER: in one case, because the lab tries several numbers
 
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Yield each of the lab's shapes, a block for a tile of four maps; some have five maps, or two.
+    One has tiles for two maps.
     """
     for shape in tiles.shapes(rng):
         yield layer(rng, shape)
+    fewer = tiles.layer(rng, ConvShape(1, 2, 5, 20, 23, 3), FEWER)
+    yield dataclasses.replace(
+        fewer, title=f"{fewer.title}, MAPS = {FEWER}", options=(f"-DMAPS={FEWER}",), budgeted=False
+    )
 
 
 def layer(rng: np.random.Generator, shape=tiles.LARGE) -> Case:
@@ -28,13 +35,15 @@ def same_weights(case: Case) -> np.ndarray | None:
     """Return what comes out if a thread multiplies with the weights of its first map for all maps.
     """
     shape = case["shape"]
-    return layers.convolved(case)[:, np.arange(shape.M) // MAPS * MAPS] if shape.M > 1 else None
+    made = layers.convolved(case)[:, np.arange(shape.M) // case["maps"] * case["maps"]]
+    return made if shape.M > 1 else None
 
 
 def first_weights(case: Case) -> np.ndarray | None:
     """Return what comes out if every block has the weights of the first maps."""
     shape = case["shape"]
-    return layers.convolved(case)[:, np.arange(shape.M) % MAPS] if shape.M > MAPS else None
+    made = layers.convolved(case)[:, np.arange(shape.M) % case["maps"]]
+    return made if case["maps"] < shape.M else None
 
 
 EXERCISE = Exercise(
@@ -74,6 +83,11 @@ EXERCISE = Exercise(
         *tiles.MISTAKES,
     ),
     findings=(
+        FindingHint(
+            "out-of-bounds",
+            "A thread has MAPS sums, and MAPS is not always 4: let the loops over o end there.",
+            when=lambda found: found.array == "sum",
+        ),
         *tiles.FINDINGS,
         FindingHint(
             "out-of-bounds",

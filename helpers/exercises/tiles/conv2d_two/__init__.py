@@ -22,7 +22,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         (8, 38),
     ):
         yield image(rng, H, W)
-    yield kit.without_budgets(image(rng, 140, 138))
+    yield kit.without_budgets(image(rng, 262, 257))
 
 
 def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
