@@ -4,6 +4,7 @@
 #                      installed into it)
 # PYTHON3=python3.12   make .venv with this Python
 # WORKERS=4            run the tests in so many processes
+# OPTIONS=--no-browser options of `jupyter lab`, for make jupyter; several in quotes
 # GPU=yes|no           whether to install PyCUDA into .venv; found out by nvidia-smi and nvcc when
 #                      not given
 
@@ -77,7 +78,7 @@ test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the s
 	    wait $$types && exit $$tested
 
 jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and open JupyterLab there
-	$(PYTHON) -m helpers.jupyterlab
+	$(PYTHON) -m helpers.jupyterlab $(OPTIONS)
 
 # compute-sanitizer slows a kernel down by 10 to 100 times, so it runs the tests whose names
 # hold "sanitize": each launches every kernel once, at sizes that leave a partial block.
@@ -132,18 +133,22 @@ install = $(if $(UV),uv pip install --quiet --python $(PYTHON) $(1) || )$(call b
 by_pip = (set -o pipefail; $(PYTHON) -m pip install --no-compile --progress-bar off $(1) \
     | sed -unE 's/^ *(Downloading|Using cached) ([^ -]+)-.* \(([0-9]{2,})[.0-9]* MB.*/  \2, \3 MB/p; s/^Installing collected .*/  unpacking/p')
 
-# One core unpacks packages, so another builds the simulator's machine meanwhile; that needs two
-# packages only. If it cannot be built, the first launch says why. Python compiles modules when
-# they are first imported: most of these never are. A newer pip than that of the Python finds
-# and unpacks the packages in three quarters of the time. setuptools warns of every editable
-# installation, in ten lines that say nothing of this project.
+# One core unpacks packages, so another builds the simulator's machine meanwhile; that needs the
+# few packages of BUILD only. If it cannot be built, the reason is printed; the environment is made
+# all the same, and the first launch says it again. Python compiles modules when they are first
+# imported: most of these never are. A newer pip than that of the Python finds and unpacks the
+# packages in three quarters of the time. setuptools warns of every editable installation, in ten
+# lines that say nothing of this project.
+BUILD := numpy platformdirs pyelftools
+build_simulator = $(PYTHON) -c 'import sys; sys.tracebacklimit = 0; \
+    from helpers.simulator import library; library.build()'
 .venv/.installed: export PYTHONWARNINGS := ignore:Editable installation
 .venv/.installed: pyproject.toml | .venv/bin/python
 	@echo 'Installing packages into .venv (1.2 GB): about 4 minutes, or 1 where the registry is near.'
-	@$(call install,--upgrade pip numpy platformdirs)
-	@$(PYTHON) -c 'from helpers.simulator import library; library.build()' 2>/dev/null & \
+	@$(call install,--upgrade pip $(BUILD))
+	@$(build_simulator) & \
 	    $(call install,--editable '.[test]'); installed=$$?; \
-	    if [ -n "$$(jobs -r)" ]; then echo 'Compiling the simulator, once: about a minute.'; fi; \
+	    if [ -n "$$(jobs -r)" ]; then echo 'Still compiling the simulator, once: about a minute.'; fi; \
 	    wait; exit $$installed
 	@$(PYTHON) -m helpers.jupyterlab --link
 	@touch $@

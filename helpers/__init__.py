@@ -20,6 +20,6 @@ if not (Path(__file__).resolve().parents[1] / "kernels").is_dir():
 
 def load_ipython_extension(shell) -> None:
     """Register the cell magic `%%kernel` with IPython's `shell`: `%load_ext helpers` calls this."""
-    from . import kernel_magic
+    from .jupyterlab import kernel_magic
 
     kernel_magic.load_ipython_extension(shell)

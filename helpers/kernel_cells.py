@@ -13,6 +13,7 @@ from __future__ import annotations
 import keyword
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from helpers.simulator.includes import without_comments
@@ -84,6 +85,25 @@ def magic_of(text: str) -> tuple[str, str] | None:
             return None
         del lines[0]
     return None
+
+
+def sizes(options: Sequence[str], known: Mapping[str, int]) -> dict[str, int]:
+    """Return the values of -D options, where a cell gives them; known: their names and defaults.
+
+    Raises CellError for one below 1, and for a TILE_WIDTH whose blocks CUDA does not allow.
+    """
+    values = dict(known)
+    for option in options:
+        if found := re.fullmatch(rf"-D({'|'.join(known)})=(-?\d+)", option):
+            values[found[1]] = int(found[2])
+    if min(values.values()) < 1:
+        raise CellError(f"{', '.join(known)} must be 1 or more; got {' '.join(options)}")
+    if values.get("TILE_WIDTH", 1) > 32:
+        raise CellError(
+            f"TILE_WIDTH can be at most 32: a block has TILE_WIDTH x TILE_WIDTH threads, got "
+            f"{values['TILE_WIDTH']}"
+        )
+    return values
 
 
 def name_in(text: str) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +122,12 @@ class Launch:
 
 
 Plan = tuple[Launch, ...]
+
+
+def three(extents: Sequence[int]) -> tuple[int, int, int]:
+    """Return the extents of a grid or block along x, y and z: those that are not given are 1."""
+    x, y, z = (*extents, 1, 1)[:3]
+    return int(x), int(y), int(z)
 
 
 def replaced(plan: Plan, instead: Mapping[str, tuple[str, str]] | None) -> Plan:

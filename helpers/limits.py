@@ -25,6 +25,8 @@ MULTIPROCESSOR_SHARED_BYTES = 228 * 1024  # of all blocks of a multiprocessor, 9
 RESERVED_SHARED_BYTES = 1024  # of these, for the driver, in each block
 MULTIPROCESSOR_REGISTERS = 65_536
 THREAD_REGISTERS = 255
+REGISTER_UNIT = 8  # registers of a thread are rounded up to a multiple of this
+MOST_WARPS, MOST_BLOCKS, QUARTERS = 64, 32, 4  # of a multiprocessor, 9.0
 INDICES = 2**31  # the cells that an int can count
 
 
@@ -152,6 +154,17 @@ class ConvShape:
         """The number of products in an output's sum, C K K."""
         return self.C * self.K * self.K
 
+    @property
+    def constants(self) -> dict[str, int]:
+        """The -D constants of a kernel that is compiled for one shape, in their order."""
+        return {
+            "CHANNELS": self.C,
+            "OUTPUT_MAPS": self.M,
+            "HEIGHT": self.H,
+            "WIDTH": self.W,
+            "FILTER_WIDTH": self.K,
+        }
+
     def __str__(self) -> str:
         stride = f", stride {self.stride}" if self.stride > 1 else ""
         return (
@@ -207,6 +220,19 @@ def require_filter(width: int) -> int:
             f"such as {width + 1} (the filter with a weight of 0 added at one end)."
         )
     return width
+
+
+def resident_warps(threads: int, registers: int, shared_bytes: int) -> int:
+    """Return the warps of a kernel that a multiprocessor of compute capability 9.0 holds.
+
+    threads, shared_bytes: of a block; registers: of a thread. The rules are those of NVIDIA's
+    occupancy calculator (Nsight Compute, "Occupancy Calculator").
+    """
+    warps = -(-threads // WARP)
+    of_thread = -(-registers // REGISTER_UNIT) * REGISTER_UNIT
+    by_registers = QUARTERS * (MULTIPROCESSOR_REGISTERS // QUARTERS // (of_thread * WARP))
+    by_shared = MULTIPROCESSOR_SHARED_BYTES // (shared_bytes + RESERVED_SHARED_BYTES)
+    return warps * min(MOST_BLOCKS, MOST_WARPS // warps, by_registers // warps, by_shared)
 
 
 class Chip(Protocol):

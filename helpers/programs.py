@@ -2,10 +2,15 @@
 
 with programs.Program(plan) as program:
     program.launch({"y": y_there, "x": x_there, "filter": filter_there}, stream)
+
+with programs.DeviceRun(plan, {"y": y, "x": x, "filter": filter}) as run:  # arrays of the host
+    run.launch()
+    y = run.read("y")["y"]
 """
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import functools
 import math
@@ -13,7 +18,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -148,7 +153,21 @@ class Modules:
         function.set_attribute(size, one.shared)
 
 
-class Program:
+class DeviceOwner(abc.ABC):
+    """Something with memory on the device, which the end of a `with` block frees."""
+
+    @abc.abstractmethod
+    def free(self) -> None:
+        """Free what lies on the device."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.free()
+
+
+class Program(DeviceOwner):
     """A plan compiled for a device, with its scratch arrays. It launches on device addresses.
 
     modules: the loaded kernels; by default new ones on the selected device. Raises as
@@ -239,12 +258,6 @@ class Program:
             buffer.free()
         self._buffers = {}
 
-    def __enter__(self) -> Program:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
-
     def _argument(self, value: Argument, arrays: Mapping[str, Any], stream: Any) -> Any:
         if isinstance(value, np.generic):
             return value
@@ -325,6 +338,49 @@ def _same(held: Any, array: Any) -> bool:
     if isinstance(array, np.ndarray) or isinstance(held, np.ndarray):
         return held is array
     return held is not None and held == int(array)
+
+
+class DeviceRun(DeviceOwner):
+    """A plan with copies of the host's arrays on the device, for one launch or many.
+
+    modules: as for `Program`.
+    """
+
+    def __init__(
+        self, plan: Plan, arrays: Mapping[str, np.ndarray], modules: Modules | None = None
+    ):
+        self._program = Program(plan, modules)
+        self._cuda = self._program.modules.cuda
+        self._arrays = arrays
+        self._there = {name: self._cuda.to_device(array) for name, array in arrays.items()}
+        self.launch = launcher(self._program, self._there)
+
+    def read(self, *names: str) -> dict[str, np.ndarray]:
+        """Return arrays as the launches so far have left them."""
+        found = {name: np.empty_like(self._arrays[name]) for name in names}
+        for name, array in found.items():
+            self._cuda.memcpy_dtoh(array, self._there[name])
+        return found
+
+    def free(self) -> None:
+        """Give the device's memory back."""
+        self._program.free()
+        for array in self._there.values():
+            array.free()
+
+
+class Images:
+    """Sources that were compiled before, in the place of a compiler of `Modules`.
+
+    images: the compiled source, by source and options.
+    """
+
+    def __init__(self, images: Mapping[tuple[str, tuple[str, ...]], bytes]):
+        self._images = images
+
+    def compile(self, source: str, options: Sequence[str], **_: Any) -> bytes:
+        """Return the compiled source. Raises KeyError for one that is not there."""
+        return self._images[source, tuple(options)]
 
 
 def launcher(

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import helpers.experiments.jsonschema_import  # noqa: F401
+import helpers.labs.jsonschema_import  # noqa: F401
 from helpers import device
+from tests.labs.browser import browser
+
+__all__ = ["browser"]  # one for all tests in a browser
 
 # The first draw of a shape compiles something; time says nothing here.
 settings.register_profile("labs", deadline=None)

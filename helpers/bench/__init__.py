@@ -32,7 +32,7 @@ _HOME = {
     "yours": "sources",
     "Kernel": "sources",
     "KernelError": "sources",
-    "NotReadyError": "problem",
+    "NotReadyError": "on_device",
     "Problem": "problem",
     "Ratio": "ratios",
     "Times": "times",

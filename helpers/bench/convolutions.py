@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, limits, reference
-from helpers.bench.problem import OnDevice, Problem, Ready
+from helpers.bench.on_device import OnDevice, Ready
+from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, chosen, sized
 from helpers.launch import Array, Plan
 from helpers.problems import baselines, fft_conv1d
@@ -100,7 +101,7 @@ class Convolution(Problem):
 
     def plan(self, kernel: Kernel) -> Plan:
         P, N, filter = (Array("P", (self.n,)), Array("N", (self.n,)),
-                        Array("filter", (self.filter_width,)))  # fmt: skip
+                        Array("filter", (self.filter_width,)))
         n, width = np.int32(self.n), np.int32(self.filter_width)
         values = {"P": P, "N": N, "filter": filter, "n": n, "width": width}
         return kernel.rewritten(kernel.spec.plan(self.n, self.filter_width), values)
@@ -176,7 +177,7 @@ class ConvolutionOnDevice(OnDevice):
         self._checker.poison(self._output)
 
     def ready(self, kernel: Any) -> Ready:
-        """As for every problem. What prepares the filter has run, and is no part of the launch."""
+        """Return what every problem does. What prepares the filter has run, and is not launched."""
         ready = super().ready(kernel)
         assert ready.program is not None
         return ready.only(ready.program.names[-1])

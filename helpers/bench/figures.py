@@ -44,7 +44,8 @@ def curve(
 
     The vertical axis is the time over the baseline's; without a baseline, the time in ms. times: of
     one problem, or of several by name, which get a picture each and share the vertical axis if it
-    is a ratio. Raises ValueError where no kernel has this size.
+    is a ratio. Where nothing was timed, the picture says so. Raises ValueError where no kernel has
+    this size.
     """
     from helpers import plotting
     from helpers.plotting import styles
@@ -54,8 +55,11 @@ def curve(
     figure, pictures = _pictures(named, 4.0, beside=True, share=over is not None)
     for ax, (_, one) in pictures:
         lines = _lines(one, by)
-        if not lines:
+        if not any(_size(kernel, one, by) is not None for kernel in one):
             raise ValueError(f"no kernel of these times has a size {by!r} to draw over")
+        if not lines:
+            states = ", ".join(dict.fromkeys(kernel.state for kernel in one))
+            ax.text(0.5, 0.5, states, transform=ax.transAxes, ha="center", color=styles.INK)
         for number, (label, points) in enumerate(lines.items()):
             middle, low, high = (np.array(column) for column in zip(*points.values(), strict=True))
             ax.errorbar(
@@ -122,11 +126,11 @@ def across(
         ax.errorbar(
             places, middle, [middle - low, high - middle], capsize=3, markersize=4, label=label,
             color=styles.COLOURS[number], marker=styles.MARKERS[number],
-        )  # fmt: skip
+        )
     if floor:
         least = [_floor(one) for one in times]
         ax.plot(sizes, [np.nan if n is None else n for n in least], "--", color=styles.INK,
-                label="floor of a direct sum")  # fmt: skip
+                label="floor of a direct sum")
     ax.axhline(1, color=styles.INK, linestyle=":")
     if max(sizes) > 100 * min(sizes):
         ax.set_xscale("log")
@@ -260,22 +264,27 @@ def _draw_floor(ax: Axes, least: float) -> None:
     ax.annotate(
         f"floor: {least:.2g}", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
         textcoords="offset points", va="top", fontsize="small",
-    )  # fmt: skip
+    )
 
 
 def _lines(times: Times, by: str) -> dict[str, dict[Any, tuple[float, float, float]]]:
     """Return the points of each kernel's line, by the value of a size."""
     lines: dict[str, dict[Any, tuple[float, float, float]]] = {}
     for one in times:  # a size that a kernel does not name is that of its record
-        settings = dict(one.kernel.settings)
-        size = settings.pop(by, times.problem.facts(one.kernel.spec).get(by))
+        size = _size(one, times, by)
         points = _points(one, ratio=times.over is not None)
         if size is None or points is None:
             continue
-        rest = ", ".join(f"{key} {value}" for key, value in settings.items())
+        rest = ", ".join(f"{key} {value}" for key, value in one.kernel.settings if key != by)
         label = ", ".join(filter(None, [one.kernel.label, rest]))
         lines.setdefault(label, {})[size] = points
     return lines
+
+
+def _size(one: Time, times: Times, by: str) -> Any:
+    """Return the size of a kernel; None where it has no such size."""
+    facts = times.problem.facts(one.kernel.spec)
+    return dict(one.kernel.settings).get(by, facts.get(by))
 
 
 def _place(size: Any, over: Any) -> Any:

@@ -12,15 +12,10 @@ import numpy as np
 
 from helpers import checking, limits
 from helpers.bench import cudnn
-from helpers.bench.problem import (
-    Library,
-    NoLibraryError,
-    OnDevice,
-    Problem,
-    Ready,
-    require_source,
-)
+from helpers.bench.on_device import NoLibraryError, OnDevice, Ready
+from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, KernelError, sized
+from helpers.bench.task import Library, require_source
 from helpers.launch import Plan
 from helpers.problems import gemm as ladder
 

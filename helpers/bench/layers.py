@@ -13,15 +13,10 @@ import numpy as np
 
 from helpers import checking, device, limits
 from helpers.bench import cudnn
-from helpers.bench.problem import (
-    Library,
-    NoLibraryError,
-    OnDevice,
-    Problem,
-    Ready,
-    require_source,
-)
+from helpers.bench.on_device import NoLibraryError, OnDevice, Ready
+from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, KernelError
+from helpers.bench.task import Library, require_source
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import baselines, conv2d, fft_conv2d
@@ -116,7 +111,7 @@ class Layer(Problem):
         declared = spec.constant_names()
         for key in left:
             if key not in fields and key not in declared:
-                names = ", ".join((*declared, *sorted(fields)))
+                names = ", ".join((*declared, *_sizes(spec)))
                 raise KernelError(f"{spec.name} has no size {key!r}; it has {names}")
         macros = {key: value for key, value in left.items() if key not in fields}
         changes = {key: value for key, value in left.items() if key in fields}
@@ -255,3 +250,14 @@ class LayerOnDevice(OnDevice):
     def free(self) -> None:
         super().free()
         self.layer.free()
+
+
+def _sizes(spec: conv2d.Conv2d) -> list[str]:
+    """Return the fields of a record that are numbers of something."""
+
+    def is_size(value: Any) -> bool:
+        numbers = value if isinstance(value, tuple) and value else (value,)
+        return all(isinstance(one, int) and not isinstance(one, bool) for one in numbers)
+
+    fields = (field.name for field in dataclasses.fields(spec))
+    return sorted(name for name in fields if is_size(getattr(spec, name)))

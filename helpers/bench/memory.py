@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, device, limits
-from helpers.bench.problem import Library, OnDevice, Problem, Ready, require_source
+from helpers.bench.on_device import OnDevice, Ready
+from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, KernelError, sized
+from helpers.bench.task import Library, require_source
 from helpers.launch import Array, Plan
 from helpers.problems import in_flight
 

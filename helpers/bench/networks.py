@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, device, limits
-from helpers.bench.problem import OnDevice, Problem, Ready
+from helpers.bench.on_device import OnDevice, Ready
+from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, KernelError
 from helpers.launch import Plan
 from helpers.problems import conv2d, datasets, resizing

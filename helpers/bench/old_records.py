@@ -56,7 +56,9 @@ def _constant_1d(row: Row) -> Row:
 
 
 def _layer(row: Row) -> Row:
-    """The plain kernel alone is "op time", and cuDNN has a row for each order of the arrays."""
+    """Return the row with a kernel's name: "op time" is the plain kernel, and cuDNN has a row for
+    each order of the arrays.
+    """
     names = {"op time": "conv2d_basic", "cuDNN (PyTorch, FP32)": "cuDNN"}
     series = names.get(row["series"], row["series"])
     return row | {"series": series} if row.get("layer") else row

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, limits
-from helpers.bench.problem import OnDevice, Problem
+from helpers.bench.on_device import OnDevice
+from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, chosen, sized
 from helpers.checking import device_counter, diagnosis
 from helpers.launch import Array, Plan

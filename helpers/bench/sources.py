@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from helpers import kernels
@@ -19,7 +19,7 @@ class KernelError(ValueError):
     """A kernel that an experiment cannot use; the message says why, and what to give."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kernel:
     """A kernel of a problem: the record of its launch, and the text that runs.
 
@@ -34,7 +34,7 @@ class Kernel:
     label: str
     spec: Any
     settings: tuple[tuple[str, Any], ...] = ()
-    text: str = field(default="", repr=False)
+    text: str = ""
     function: str = ""
     options: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
@@ -49,6 +49,9 @@ class Kernel:
     def title(self) -> str:
         """The label with the settings, such as "conv2d_tiled_maps, maps 4"."""
         return ", ".join([self.label, *(f"{key} {value}" for key, value in self.settings)])
+
+    def __repr__(self) -> str:
+        return self.title
 
     @property
     def source(self) -> str:

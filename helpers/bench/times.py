@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from helpers import tables
 from helpers.bench import results
@@ -18,9 +18,7 @@ from helpers.bench.counts import NOT_YET
 from helpers.bench.ratios import Ratio
 from helpers.bench.results import Record
 from helpers.bench.sources import Kernel
-
-if TYPE_CHECKING:
-    from helpers.bench.problem import Problem
+from helpers.bench.task import Task
 
 MEASURED, RECORDED, NOT_HERE = "measured", "recorded", "not timed here"
 _NO_SETTING = {"series", "kernel", "over", *results.FOUND}
@@ -55,7 +53,7 @@ class Times(Sequence[Time]):
     """Times of kernels on one problem. over: the baseline of the ratios, None for times alone."""
 
     def __init__(
-        self, record: Record, problem: Problem, times: Sequence[Time], over: Kernel | None = None
+        self, record: Record, problem: Task, times: Sequence[Time], over: Kernel | None = None
     ):
         self.record, self.problem, self.over = record, problem, over
         self._times = tuple(times)
@@ -64,7 +62,7 @@ class Times(Sequence[Time]):
     def recalled(
         cls,
         name: str,
-        problem: Problem,
+        problem: Task,
         kernels: Sequence[Kernel],
         over: Kernel | None = None,
     ) -> Times:
@@ -77,7 +75,7 @@ class Times(Sequence[Time]):
     def read(
         cls,
         record: Record,
-        problem: Problem,
+        problem: Task,
         kernels: Sequence[Kernel],
         over: Kernel | None = None,
     ) -> Times:
@@ -206,7 +204,7 @@ def faster_from(times: Sequence[Times], kernel: str, by: str) -> Any | None:
 
 def noted(
     name: str,
-    problem: Problem,
+    problem: Task,
     kernels: Sequence[Kernel],
     rows: Iterable[Mapping[str, Any]],
     over: Kernel | None = None,
@@ -220,7 +218,7 @@ def noted(
 def _time(
     record: Record,
     rows: Sequence[Mapping[str, Any]],
-    problem: Problem,
+    problem: Task,
     kernel: Kernel,
     over: Kernel | None,
 ) -> Time:
@@ -247,7 +245,7 @@ def _time(
 
 
 def _is_of(
-    row: Mapping[str, Any], problem: Problem, kernel: Kernel, facts: Mapping[str, Any]
+    row: Mapping[str, Any], problem: Task, kernel: Kernel, facts: Mapping[str, Any]
 ) -> bool:
     """Return whether a row is of a kernel: the label, and every size that both name."""
     if row["series"] != kernel.label:
@@ -257,7 +255,7 @@ def _is_of(
 
 
 def _closest(
-    rows: Sequence[Mapping[str, Any]], kernel: Kernel, problem: Problem
+    rows: Sequence[Mapping[str, Any]], kernel: Kernel, problem: Task
 ) -> Mapping[str, Any] | None:
     """Return the row that names the most of the settings, and no others if there is a choice."""
     if not rows:

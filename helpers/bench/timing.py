@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from helpers.bench import gpu_clock, sampling
-from helpers.bench.gpu_faults import device_faults
 from helpers.bench.statistics import interval_of_median, ratio_interval
 from helpers.checking import Verdict
+from helpers.checking.gpu_faults import device_faults
 
 
 class NoClockError(RuntimeError):
@@ -140,6 +140,10 @@ class Comparison:
     def different(self) -> bool:
         """Whether 1 lies outside of the interval."""
         return not self.low <= 1 <= self.high
+
+    def to_row(self) -> dict[str, float]:
+        """Return the entries of a record's row: "ratio", "low", "high"."""
+        return {"ratio": self.ratio, "low": self.low, "high": self.high}
 
     def __str__(self) -> str:
         figures = (

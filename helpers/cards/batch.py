@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from helpers.bench import gpu_faults
 from helpers.cards.group import Card, Cards, CardsError, is_real
 from helpers.cards.shares import shares
 from helpers.cards.work import Work, whole_bytes
+from helpers.checking import gpu_faults
 from helpers.launch import Array
-from helpers.programs import Program
+from helpers.programs import DeviceOwner, Program
 
 SPARE = 0.95  # of free memory that arrays may take: the driver and modules need the rest
 LANES = 4
@@ -210,7 +210,7 @@ class _Share:
         return self.events[number].record(stream)
 
 
-class Batch:
+class Batch(DeviceOwner):
     """A batch of images on several cards.
 
     work: what is done. images: how many; piece: at a time on a card, fewer where its memory is
@@ -304,7 +304,7 @@ class Batch:
         _all_of([
             share.card.start(put, share, x[end - share.images : end])
             for share, end in zip(self._shares, ends, strict=True)
-        ])  # fmt: skip
+        ])
 
     def poison(self) -> None:
         """Fill all results with NaN, or with 255, so that what no card writes shows."""
@@ -371,12 +371,6 @@ class Batch:
             share.card.call(_drop, share)
         self._shares = []
 
-    def __enter__(self) -> Batch:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
-
     def _fail(self, place: int, error: Exception, done: int) -> None:
         """Leave a card out. Raises for what the others cannot make good."""
         card = self.cards[place]
@@ -414,7 +408,7 @@ class Batch:
         return todo
 
     def _do(self, place: int, pieces: list[Piece]) -> tuple[list[Piece], Exception | None]:
-        """In a card's thread: do pieces; return those that are certainly done, and what stopped the
+        """Do pieces, in a card's thread; return those that are certainly done, and what stopped the
         others.
         """
         share, finished, error = self._shares[place], [], None

@@ -18,14 +18,14 @@ import numpy as np
 from helpers import kernels
 from helpers.cards.group import CardsError
 from helpers.launch import Launch
-from helpers.programs import Modules
+from helpers.programs import DeviceOwner, Modules
 
 ADD = "axpy_basic"  # y = a * x + y: with a = 1 it adds one vector to another
 BLOCK = 256
 Part = tuple[int, int]  # floats [first, end) of a vector
 
 
-class Exchange:
+class Exchange(DeviceOwner):
     """A vector of ``n`` floats on each of some cards, an inbox of the same size beside it, and a
     stream.
 
@@ -131,7 +131,7 @@ class Exchange:
         return self._copy(source, target, self.inboxes[target], part, stream)
 
     def put(self, source: int, target: int, part: Part | None = None, stream: Any = None) -> Any:
-        """As `give`, over the other card's vector."""
+        """Copy as `give` does, over the other card's vector."""
         return self._copy(source, target, self.vectors[target], part, stream)
 
     def _copy(self, source: int, target: int, to: Any, part: Part | None, stream: Any) -> Any:
@@ -211,12 +211,6 @@ class Exchange:
             with self.on(card):
                 self.cuda.Context.disable_peer_access(self.contexts[other])
         self.vectors, self.inboxes, self.streams, self._peers = [], [], [], []
-
-    def __enter__(self) -> Exchange:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
 
 
 def ring_sum(values: Sequence[np.ndarray]) -> np.ndarray:

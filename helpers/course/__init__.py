@@ -9,3 +9,9 @@ README.md in this folder says step by step what a course does. A submission pass
 (helpers.exercises.gate), its kernels run in a box (box.py, inside.py), and what comes out is
 compared outside of it (judge.py).
 """
+
+
+class CourseError(Exception):
+    """What stops a command of the course, which shows the message alone: what was wrong, and what
+    to type.
+    """

@@ -5,13 +5,17 @@ example | update
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from helpers.course import box, grades, texts
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, box, texts
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -68,7 +72,7 @@ def _run_release(given) -> int:
         print(f"{count:,} files in {given.package}, without solutions")
         return 0
     written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
-    print(f"{len(written)} labs in {given.to}, with manifest.json")
+    print(f"{len(written)} notebooks in {given.to}, with manifest.json")
     return 0
 
 
@@ -82,28 +86,26 @@ def _check(commands) -> None:
 
 
 def _run_check(given) -> int:
-    from helpers.course import grading, submissions
+    from helpers import exercises
+    from helpers.course import grades, grading, submissions
     from helpers.exercises.base import NOTEBOOK_SEED
 
     mine = submissions.of_notebook(given.notebook)
     plan = grading.Plan(NOTEBOOK_SEED, _level(given))
     try:
         results = [
-            grading.grade_one(a.exercise, a.text, plan) if a.text else _missing(a) for a in mine
+            grading.grade_one(a.exercise, a.text, plan)
+            if a.text
+            else grades.without_run(
+                exercises.find(a.exercise), "refused", f"FAIL {a.exercise}: {a.missing}"
+            ).to_dict()
+            for a in mine
         ]
     finally:
         grading.close()
     for answer, result in zip(mine, results, strict=True):
         print("\n".join(filter(None, [*result["messages"], result["hint"], answer.note])))
     return 0 if all(result["status"] == "pass" for result in results) else 1
-
-
-def _missing(answer) -> dict:
-    return {
-        "status": "refused",
-        "messages": [f"FAIL {answer.exercise}: {answer.missing}"],
-        "hint": "",
-    }
 
 
 def _grade(commands) -> None:
@@ -143,6 +145,12 @@ def _grade(commands) -> None:
         help="see README.md",
     )
     command.add_argument(
+        "--times",
+        type=Path,
+        metavar="TIMES.CSV",
+        help="student,lab,time: when something was handed in, where files do not say it",
+    )
+    command.add_argument(
         "--only",
         action="append",
         default=[],
@@ -177,28 +185,44 @@ def _level(given) -> str:
 def _shard(text: str) -> tuple[int, int]:
     first, _, of = text.partition("/")
     if not (first.isdigit() and of.isdigit() and 1 <= int(first) <= int(of)):
-        raise grades.GradesError(f"--shard {text}: give I/N with I from 1 to N, such as 2/4")
+        raise CourseError(f"--shard {text}: give I/N with I from 1 to N, such as 2/4")
     return int(first), int(of)
 
 
 def _run_grade(given) -> int:
-    _progress(0, 0, f"reading {given.submitted}")
-    from helpers.course import gradebook, notebooks, submissions
+    _progress(0, 0, f"{given.submitted} is read")
+    from helpers import labs
+    from helpers.course import gradebook, grades, notebooks, submissions
 
     where = submissions.manifest(given.manifest) if given.manifest else submissions.places()
-    gradebook.keep(given.to, given.course, given.roster)
+    gradebook.keep(given.to, given.course, given.roster, given.times)
+    counts, names = gradebook.policy_of(given.to), gradebook.names_of(given.to)
+    if counts.labs:
+        numbers = {lab.number for lab in counts.labs}
+        where = tuple(place for place in where if labs.number(place.lab) in numbers)
     told: list[str] = []
     with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
-        answers = []
-        for answer in submissions.answers(given.submitted, where, Path(scratch), told):
-            answers.append(answer)
-            if len(answers) % 500 == 0:
-                _progress(len(answers), 0, "answers were read")
+        times = gradebook.times_of(given.to)
+        with _waiting(f"{given.submitted} is read"):
+            found = submissions.answers(
+                given.submitted, where, Path(scratch), told, names, counts.zone
+            )
+            answers = [
+                replace(
+                    one,
+                    submitted=times.get((one.student, labs.number(one.lab)), one.submitted),
+                )
+                for one in found
+            ]
         if given.only:
-            only = {texts.name(student) for student in given.only}
+            only = {names.find(student) or texts.name(student) for student in given.only}
             answers = [answer for answer in answers if answer.student in only]
+            mine = tuple(f"{student}:" for student in only)
+            told = [one for one in told if one.startswith(mine)]
+            before = grades.run_of(given.to).get("told", [])
+            told = [*(one for one in before if not one.startswith(mine)), *told]
         else:
-            told += grades.stale(given.to, {answer.student for answer in answers})
+            told += gradebook.strangers(given.to, {answer.student for answer in answers})
         print("".join(f"{one}\n" for one in told), end="", file=sys.stderr)
         if not answers:
             raise notebooks.SubmissionError(
@@ -206,21 +230,23 @@ def _run_grade(given) -> int:
                 f"{' of ' + ', '.join(given.only) if given.only else ''}: STUDENT/LAB/*.ipynb is "
                 "expected"
             )
-        counts = _graded(given, answers, told)
+        counts_of = _graded(given, answers, told)
     print(file=sys.stderr)
     print(
-        ", ".join(f"{count:,} {status}" for status, count in sorted(counts.items()))
+        ", ".join(f"{count:,} {status}" for status, count in sorted(counts_of.items()))
         + f"; results in {given.to}"
     )
     return 0
 
 
 def _graded(given, answers, told: list[str]) -> dict[str, int]:
-    from helpers.course import gradebook, grading
+    from helpers.course import gradebook, grades, grading
     from helpers.simulator import library
 
-    _progress(0, 0, "the simulator is made ready; on a new machine that takes minutes")
-    library.build()
+    said = "the simulator is made ready; on a new machine that takes minutes"
+    _progress(0, 0, said)
+    with _waiting(said):
+        library.build()
     plan = grading.Plan(
         grades.seed_of(given.to, given.seed),
         _level(given),
@@ -238,9 +264,30 @@ def _graded(given, answers, told: list[str]) -> dict[str, int]:
 
 
 def _progress(done: int, total: int, what: str) -> None:
+    """Say how far it is, on one line of a terminal. total: 0 where nobody knows."""
     end = "\r" if sys.stderr.isatty() else "\n"
     if sys.stderr.isatty() or done in (0, total) or done % max(total // 20, 1) == 0:
-        print(f"{done:,} of {total:,}  {what:60.60}", end=end, file=sys.stderr, flush=True)
+        count = f"{done:,} of {total:,}  " if total else ""
+        print(f"{count + what:79.79}", end=end, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _waiting(what: str, every_s: float = 10.0) -> Iterator[None]:
+    """Say every few seconds how long something has taken."""
+    done = threading.Event()
+
+    def say() -> None:
+        began = time.monotonic()
+        while not done.wait(every_s):
+            _progress(0, 0, f"{what} ({time.monotonic() - began:.0f} s)")
+
+    thread = threading.Thread(target=say, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _override(commands) -> None:
@@ -272,15 +319,20 @@ def _run_override(given) -> int:
     lab = labs.number(given.lab) if not given.lab.isdigit() else given.lab
     if lab not in {row.lab for row in account.rows}:
         known = ", ".join(sorted({row.lab for row in account.rows}))
-        raise grades.GradesError(f"{given.student} has no lab {given.lab}; there are: {known}")
+        raise CourseError(f"{given.student} has no lab {given.lab}; there are: {known}")
+    names = gradebook.names_in(account, lab)
+    if given.exercise and given.exercise not in names:
+        raise CourseError(
+            f"{given.student} has no {given.exercise!r} in lab {lab}; there are: {', '.join(names)}"
+        )
     if given.withdraw:
         decisions.withdraw(given.grades, (student, lab, given.exercise))
         print(f"{given.student} {lab} {given.exercise}: the grader's verdict counts")
         return 0
     if given.points is None and not given.comment and given.days is None:
-        raise grades.GradesError("nothing is decided: give --points, --comment or --days")
+        raise CourseError("nothing is decided: give --points, --comment or --days")
     if given.points is not None and (given.points < 0 or not given.exercise):
-        raise grades.GradesError("--points must be 0 or more, and needs the name of an exercise")
+        raise CourseError("--points must be 0 or more, and needs the name of an exercise")
     made = decisions.decide(
         given.grades,
         decisions.Decision(
@@ -360,7 +412,7 @@ def _update(commands) -> None:
 
 
 def _run_update(given) -> int:
-    from helpers.course import copies
+    from helpers.labs import copies
 
     print(copies.update())
     return 0

@@ -29,12 +29,11 @@ import sysconfig
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from helpers.course import confine
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, confine
 from helpers.course.inside import MEMORY, bytes_in
 from helpers.course.processes import (
     descendants,
@@ -59,7 +58,7 @@ _FILES = {
         "helpers/__init__.py",
         "helpers/checking",
         "helpers/kernel_cells.py",
-        "helpers/labs.py",
+        "helpers/labs/__init__.py",
         "helpers/launch.py",
         "helpers/limits.py",
         "helpers/tables.py",
@@ -513,3 +512,31 @@ def _read(fd: int, most: int) -> bytes:
         return b""
     with mmap.mmap(fd, size, access=mmap.ACCESS_READ) as view:
         return view[:size]
+
+
+class Benches:
+    """The benches of one grader: one for kernels that stays, and a new one for each answer in
+    Python.
+    """
+
+    def __init__(self, level: str, cache: Path, limits: Limits | None = None):
+        self.level, self.limits = level, limits or Limits()
+        self._cache = cache
+        self._kernel: Bench | None = None
+
+    def of(self, kind: str) -> Bench:
+        """Return a bench for "kernel" or "python"."""
+        if kind == "python":
+            short = replace(
+                self.limits, cpu_s=min(self.limits.cpu_s, 10), wall_s=min(self.limits.wall_s, 30.0)
+            )
+            return Bench("python", self.level, short)
+        if self._kernel is None:
+            self._kernel = Bench("kernel", self.level, self.limits, self._cache)
+        return self._kernel
+
+    def close(self) -> None:
+        """End the bench for kernels."""
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None

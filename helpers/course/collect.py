@@ -2,8 +2,9 @@
 
     submitted/STUDENT/LAB/*.ipynb          nbgrader's layout; LAB in any letter case, or a number
     submitted/STUDENT/*.ipynb              a lab is told by the notebook's name, or by its cells
-    submitted/STUDENT/*.zip                as if it were unpacked there
+    submitted/STUDENT/*.zip                as if it were unpacked there; zips in it, too
     submitted.zip, submitted/*.zip         an export of Moodle or Canvas, or zipped folders
+    submitted/...                          such an export, unpacked
 
 What cannot be used is told by name, and stops nobody else's.
 """
@@ -12,33 +13,44 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path, PurePosixPath
+from zoneinfo import ZoneInfo
 
 from helpers import labs
 from helpers.course import texts
+from helpers.course.notebooks import MOST_NOTEBOOK
+from helpers.course.roster import Names
 
-MOST_FILE = 32 << 20  # bytes of one file in a zip
-MOST_TOTAL = 1 << 30  # bytes of all of them
+MOST_FILE = MOST_NOTEBOOK  # bytes of one file in a zip
+MOST_OF_STUDENT = 1 << 29  # bytes of all files in the zips of one student
+MOST_OF_CLASS = 1 << 33  # bytes of all files in the zip of a class
 MOST_FILES = 20_000
 MOST_DEEP = 6  # folders below a student's
+MOST_NESTED = 3  # zips in zips
 _KEPT = (".ipynb", ".png", ".zip")
 _TIMESTAMP = "timestamp.txt"  # nbgrader's, beside a notebook
+_OF_SYSTEM = ("__MACOSX", ".ipynb_checkpoints", ".git", ".DS_Store")  # nobody misses these
 
-# Anna Berg_1234567_assignsubmission_file_/lab.ipynb
-_MOODLE = re.compile(r"(?P<student>.+?)_\d+_assignsubmission_[a-z]+_?")
+# Anna Berg_1234567_assignsubmission_file_/lab.ipynb, or without folders ..._file_lab.ipynb
+_MOODLE = re.compile(
+    r"(?P<student>.+?)_(?P<number>\d+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
+)
 # berganna_12345_678901_lab.ipynb, berganna_LATE_12345_678901_lab-1.ipynb
-_CANVAS = re.compile(r"(?P<student>.+?)_(?:LATE_)?\d+_\d+_(?P<file>.+)")
+_CANVAS = re.compile(
+    r"(?P<student>.+?)_(?P<late>LATE_)?(?P<number>\d+)_\d+_(?P<file>.+)", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
 class Handed:
     """A notebook that a student handed in for a lab, or a folder of that lab without any. lab: a
-    folder's name or number, "" where only the cells can tell.
+    folder's name or number, "" where only the cells can tell; at: when, None where nobody knows.
     """
 
     student: str
@@ -48,36 +60,253 @@ class Handed:
     figures: tuple[str, ...] = ()
 
 
-def handed_in(
-    folder: Path, known: Sequence[str], scratch: Path, told: list[str]
-) -> Iterator[Handed]:
-    """Find what was handed in. known: the names of the labs; scratch: where zips are unpacked;
-    told: gets a sentence for each thing that cannot be used.
+@dataclass
+class Collection:
+    """How to read what was handed in. known: the names of the labs; scratch: where zips are
+    unpacked; zone: of the times in zips, None for that of this computer; told: gets a sentence for
+    each thing that cannot be used.
     """
-    scratch.mkdir(parents=True, exist_ok=True)
-    if folder.is_file():
-        unpacked = scratch / "all"
-        _unpack(folder, unpacked, "", told)
-        roots = [unpacked]
-    else:
-        roots = [folder]
-        for number, path in enumerate(_zips(folder.iterdir())):
-            unpacked = scratch / "zips" / str(number)
-            _unpack(path, unpacked, "", told)
-            roots.append(unpacked)
-    for root in roots:
-        for path in sorted(root.iterdir()) if root.is_dir() else []:
-            unpacked_already = root == folder and path.suffix.lower() == ".zip"
-            if path.name.startswith((".", "__MACOSX")) or unpacked_already:
+
+    known: Sequence[str]
+    scratch: Path
+    names: Names = field(default_factory=lambda: Names(()))
+    zone: tzinfo | None = None
+    told: list[str] = field(default_factory=list)
+
+    def handed_in(self, folder: Path) -> Iterator[Handed]:
+        """Yield what lies in a folder, or in a zip."""
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        is_zip = folder.is_file()
+        places = self._of_class_zip(folder) if is_zip else self._places(folder, top=True)
+        for place in self._named(places, apart=is_zip):
+            try:
+                yield from self._of_place(place)
+            except OSError as error:
+                self.told.append(f"{place.name}: {error}; what lies there is left out")
+
+    # ---- whose something is ----
+
+    def _of_class_zip(self, archive: Path) -> list[_Place]:
+        unpacked = self._new_folder()
+        self._unpack(archive, unpacked, archive.name, _Budget(MOST_OF_CLASS))
+        return self._places(unpacked)
+
+    def _places(self, root: Path, top: bool = False) -> list[_Place]:
+        """Return the places of a folder of students. top: it is what `grade` was given, where the
+        zips of classes may lie.
+        """
+        found: list[_Place] = []
+        for path in sorted(root.iterdir()):
+            is_zip = path.suffix.lower() == ".zip"
+            if path.name.startswith(_OF_SYSTEM):
                 continue
-            if not path.is_dir() or path.is_symlink():
-                if path.suffix.lower() in (".ipynb", ".zip"):
-                    told.append(f"{path.name} lies in no student's folder, and is left out")
-                continue
-            if not _is_name(path.name):
-                told.append(f"{path.name!r} cannot be a student's name, and is left out")
-                continue
-            yield from _of_student(path, known, scratch, told)
+            if path.is_symlink():
+                self.told.append(f"{path.name!r} is a link, and is left out")
+            elif path.is_dir():
+                found += self._of_folder(path)
+            elif place := self._of_file(path):
+                found.append(place)
+            elif is_zip and top and not path.name.startswith("."):
+                found += self._named(self._of_class_zip(path), apart=True)
+            elif is_zip or path.suffix.lower() == ".ipynb":
+                self.told.append(f"{path.name} lies in no student's folder, and is left out")
+        return found
+
+    def _of_folder(self, path: Path) -> list[_Place]:
+        found = _MOODLE.fullmatch(path.name)
+        if found and not found["file"]:
+            return [_Place(found["student"], found["number"], path)]
+        inside = os.listdir(path) if os.access(path, os.R_OK | os.X_OK) else []
+        is_export = path.name.casefold() in ("submitted", "submissions")
+        if is_export or any(map(_MOODLE.fullmatch, inside)):
+            return self._places(path)
+        if not self.names.find(path.name) and any(map(self.names.find, inside)):
+            return self._places(path)  # of a section, or what a zip was packed from
+        return [_Place(path.name, "", path)]
+
+    def _of_file(self, path: Path) -> _Place | None:
+        """Return the place of a file that says itself whose it is; None for others."""
+        if not is_kept(path.name) or path.name.startswith("."):
+            return None
+        moodle, canvas = _MOODLE.fullmatch(path.name), _CANVAS.fullmatch(path.name)
+        if moodle and moodle["file"]:
+            return self._moved(path, moodle["file"], _Place(moodle["student"], moodle["number"]))
+        if canvas:
+            if canvas["late"]:
+                self.told.append(
+                    f"Canvas says that {path.name} is late, and not when it was handed in; "
+                    "`grade --times` says that"
+                )
+            # Canvas' zip has the time of its download in place of that of the submission.
+            place = _Place(canvas["student"], canvas["number"], is_timed=False, is_canvas=True)
+            return self._moved(path, canvas["file"], place)
+        if path.suffix.lower() == ".zip" and self.names.find(path.stem):
+            return self._moved(path, path.name, _Place(path.stem))
+        return None
+
+    def _moved(self, path: Path, name: str, place: _Place) -> _Place:
+        folder = self._new_folder()
+        shutil.copy2(path, folder / name)
+        return _Place(place.name, place.number, folder, place.is_timed, place.is_canvas)
+
+    def _named(self, places: Iterable[_Place], apart: bool) -> list[_Place]:
+        """Return the places with the names of students. apart: they are of one export, in which two
+        numbers are two students, whatever their names. Canvas' numbers always are.
+        """
+        places = list(places)
+        numbers: dict[str, set[str]] = {}
+        for place in places:
+            if place.number and (apart or place.is_canvas):
+                numbers.setdefault(place.name, set()).add(place.number)
+        named = []
+        for place in places:
+            number = place.number if place.is_canvas else ""
+            name = self.names.find(place.name, number)
+            is_sure = bool(number) and self.names.number_of(name) == number
+            if len(numbers.get(place.name, ())) > 1 and not is_sure:
+                name = f"{place.name} {place.number}"
+                self.told.append(
+                    f"several students are called {place.name}; one of them is {name!r} here. Put "
+                    "the work into a folder that has the roster's name for the student"
+                )
+            name = name or texts.name(place.name)
+            if texts.is_name(name):
+                named.append(_Place(name, "", place.folder, place.is_timed))
+            else:
+                self.told.append(f"{name!r} {texts.NO_NAME}. It is left out")
+        return named
+
+    # ---- what lies at one place ----
+
+    def _of_place(self, place: _Place) -> Iterator[Handed]:
+        student, others, count = place.name, [], 0
+        for folder, time in self._opened(place):
+            seen = set()
+            for path in sorted(folder.rglob("*")):
+                inside = path.relative_to(folder)
+                if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
+                    continue
+                if path.is_symlink():
+                    self.told.append(f"{student}: {inside} is a link, and is left out")
+                elif path.suffix.lower() != ".ipynb":
+                    if path.is_file() and path.name != _TIMESTAMP:
+                        others.append(str(inside))
+                elif len(inside.parts) > MOST_DEEP:
+                    self.told.append(f"{student}: {inside} lies in too many folders; left out")
+                else:
+                    parts = [lab_of(part, self.known) for part in reversed(inside.parts)]
+                    lab = next(filter(None, parts), "")
+                    seen.add(lab)
+                    count += 1
+                    at = self._time(student, path, time) if place.is_timed else None
+                    yield Handed(student, lab, path, at, _figures(path, folder))
+            for path in sorted(folder.iterdir()):
+                lab = lab_of(path.name, self.known) if path.is_dir() else ""
+                if lab and lab not in seen and not path.is_symlink():
+                    yield Handed(student, lab, None, None)
+        if not count:
+            there = ", ".join(others[:3]) + (" ..." if len(others) > 3 else "")
+            is_there = f"there is {there}" if there else "the folder is empty"
+            self.told.append(f"{student}: no notebook that can be used was handed in; {is_there}")
+
+    def _opened(self, place: _Place) -> Iterator[tuple[Path, float | None]]:
+        """Yield a student's folder, and those of the zips in it: with the time of the outermost
+        zip, since a file in it has the time when it was saved.
+        """
+        budget = _Budget(MOST_OF_STUDENT)
+        waiting: list[tuple[Path, float | None, int]] = [(place.folder, None, 0)]
+        for folder, time, depth in waiting:
+            yield folder, time
+            for path in _zips(folder.rglob("*")):
+                whose = f"{place.name}: {path.relative_to(folder)}"
+                if depth == MOST_NESTED:
+                    self.told.append(f"{whose} lies in {depth} other zips, and is left out")
+                    continue
+                unpacked = self._new_folder()
+                self._unpack(path, unpacked, whose, budget)
+                waiting.append((unpacked, time or path.stat().st_mtime, depth + 1))
+
+    def _time(self, student: str, path: Path, zipped: float | None) -> datetime | None:
+        """Return when a notebook was handed in: as nbgrader wrote it down, else as the file says,
+        or the zip that has it.
+        """
+        stamp = path.parent / _TIMESTAMP
+        if stamp.is_file() and not stamp.is_symlink():
+            with stamp.open(encoding="utf-8", errors="replace") as file:
+                words = file.read(100).strip()
+            if (at := time_of_nbgrader(words)) is not None:
+                return at
+            self.told.append(f"{student}: {_TIMESTAMP} holds no time, {words!r}; its file has one")
+        try:
+            return datetime.fromtimestamp(zipped or path.stat().st_mtime, UTC)
+        except (OSError, ValueError, OverflowError):
+            return None
+
+    # ---- zips ----
+
+    def _new_folder(self) -> Path:
+        return Path(tempfile.mkdtemp(dir=self.scratch))
+
+    def _unpack(self, archive: Path, to: Path, whose: str, budget: _Budget) -> None:
+        """Unpack the notebooks, pictures and zips of a zip, and leave out what is no plain file of
+        a plain size.
+        """
+        try:
+            with zipfile.ZipFile(archive) as file:
+                for entry in file.infolist():
+                    place = None if entry.is_dir() else _place(_name_of(entry))
+                    if place is not None:
+                        try:
+                            self._unpack_one(file, entry, to / place, budget)
+                        except Exception as error:  # a damaged entry may raise anything
+                            said = str(error) or type(error).__name__
+                            self.told.append(f"{whose}: {place} is left out: {said}")
+        except Exception as error:  # so may a damaged zip
+            self.told.append(f"{whose} cannot be unpacked: {error or type(error).__name__}")
+
+    def _unpack_one(
+        self, file: zipfile.ZipFile, entry: zipfile.ZipInfo, to: Path, budget: _Budget
+    ) -> None:
+        budget.files -= 1
+        if budget.files < 0:
+            raise ValueError(f"there are more than {MOST_FILES:,} files")
+        data = b""
+        most = min(MOST_FILE, budget.bytes)
+        if entry.file_size <= most:
+            with file.open(entry) as source:  # a zip may be wrong about the size
+                data = source.read(most + 1)
+        if entry.file_size > most or len(data) > most:
+            raise ValueError(f"it is too large; {most >> 20:,} MiB are read at most")
+        budget.bytes -= len(data)
+        target = _free(to)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        try:
+            at = datetime(*entry.date_time, tzinfo=self.zone).timestamp()
+            os.utime(target, (at, at))
+        except (ValueError, OverflowError, OSError):
+            return
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What one student handed in at one place. name, number: as they stand there; is_timed:
+    whether its files say when they were handed in; is_canvas: whether the number is Canvas'.
+    """
+
+    name: str
+    number: str = ""
+    folder: Path = Path()
+    is_timed: bool = True
+    is_canvas: bool = False
+
+
+@dataclass
+class _Budget:
+    """What may still be unpacked."""
+
+    bytes: int
+    files: int = MOST_FILES
 
 
 def is_kept(name: str) -> bool:
@@ -85,55 +314,13 @@ def is_kept(name: str) -> bool:
     return name.lower().endswith(_KEPT)
 
 
-def _is_name(name: str) -> bool:
-    """Return whether a folder's name can be a student's: any letters, but a page must be able to
-    show it.
-    """
-    return (
-        name == texts.clean(name) and name.isprintable() and len(name.encode()) <= 120
-        and not re.search(r"[/\\<>]", name)
-    )  # fmt: skip
-
-
-def _of_student(
-    folder: Path, known: Sequence[str], scratch: Path, told: list[str]
-) -> Iterator[Handed]:
-    student = texts.name(folder.name)
-    places = [folder]
-    for number, path in enumerate(_zips(folder.rglob("*"))):
-        # Of two students' folders of one name, in a zip and beside it, both are read.
-        unpacked = Path(tempfile.mkdtemp(prefix=f"{number}-", dir=scratch))
-        _unpack(path, unpacked, student, told)
-        places.append(unpacked)
-    for place in places:
-        seen = set()
-        for path in sorted(place.rglob("*")):
-            inside = path.relative_to(place)
-            if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
-                continue
-            if place != folder and path.suffix.lower() == ".zip":
-                told.append(f"{student}: {inside} is a zip in a zip, and is left out")
-            if path.suffix.lower() != ".ipynb":
-                continue
-            if len(inside.parts) > MOST_DEEP:
-                told.append(f"{student}: {inside} lies in too many folders, and is left out")
-                continue
-            lab = next(
-                (found for part in reversed(inside.parts) if (found := lab_of(part, known))), ""
-            )
-            seen.add(lab)
-            yield Handed(student, lab, path, _time(path), _figures(path, place))
-        for path in sorted(place.iterdir()) if place.is_dir() else []:
-            lab = lab_of(path.name, known) if path.is_dir() and not path.is_symlink() else ""
-            if lab and lab not in seen:
-                yield Handed(student, lab, None, None)
-
-
 def _zips(paths: Iterable[Path]) -> list[Path]:
-    """Return the zips among some files, hidden ones left out."""
+    """Return the zips among some files, without hidden ones and links."""
     return sorted(
-        path for path in paths if path.suffix.lower() == ".zip" and not path.name.startswith(".")
-    )
+        path for path in paths
+        if path.suffix.lower() == ".zip" and not path.name.startswith(".")
+        and path.is_file() and not path.is_symlink()
+    )  # fmt: skip
 
 
 def lab_of(name: str, known: Sequence[str]) -> str:
@@ -156,72 +343,30 @@ def _figures(notebook: Path, root: Path) -> tuple[str, ...]:
     return tuple(str(p) for p in pictures[:50] if p.is_file() and not p.is_symlink())
 
 
-def _time(path: Path) -> datetime | None:
-    """When a notebook was handed in: as nbgrader wrote it down, else as its file says."""
-    stamp = path.parent / _TIMESTAMP
+def time_of_nbgrader(words: str) -> datetime | None:
+    """Return the time in a timestamp.txt: nbgrader writes "2026-10-05 17:30:00.123456 UTC", and
+    takes a time without a zone as UTC, too. A zone may be an offset or a name of the tz database.
+    """
+    stamp, zone = words.strip(), ""
     try:
-        if stamp.is_file() and not stamp.is_symlink():
-            words = stamp.read_text(encoding="utf-8")[:100].strip().removesuffix(" UTC")
-            at = datetime.fromisoformat(words)
-            return at.astimezone().replace(tzinfo=None) if at.tzinfo else at
-        return datetime.fromtimestamp(path.stat().st_mtime).replace(microsecond=0)
-    except (OSError, ValueError, OverflowError):
+        if found := re.fullmatch(r"(\S+[ T]\S+) ([A-Za-z][\w/+-]*)", stamp):
+            stamp, zone = found.groups()
+        at = datetime.fromisoformat(stamp)
+        return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone) if zone else UTC)
+    except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError
         return None
 
 
-def _unpack(archive: Path, to: Path, student: str, told: list[str]) -> None:
-    """Unpack the notebooks and pictures of a zip. student: whose it is; "" for a whole class's."""
-    whose = f"{student}: {archive.name}" if student else archive.name
-    try:
-        with zipfile.ZipFile(archive) as file:
-            entries = [one for one in file.infolist() if not one.is_dir()]
-            if len(entries) > MOST_FILES:
-                told.append(f"{whose} has {len(entries):,} files; at most {MOST_FILES:,} are read")
-                return
-            total = 0
-            for entry in entries:
-                place = _place(_name_of(entry), student)
-                if place is None:
-                    continue
-                if entry.file_size > MOST_FILE or total > MOST_TOTAL:
-                    told.append(f"{whose}: {entry.filename} is too large, and is left out")
-                    continue
-                with file.open(entry) as source:
-                    data = source.read(MOST_FILE + 1)
-                total += len(data)
-                if len(data) > MOST_FILE:
-                    told.append(f"{whose}: {entry.filename} is too large, and is left out")
-                    continue
-                target = _free(to / place)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(data)
-                _keep_time(target, entry)
-    except (OSError, ValueError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-        told.append(f"{whose} cannot be unpacked: {error}")
-
-
-def _place(name: str, student: str) -> Path | None:
-    """Return where a file of a zip goes: STUDENT/... for a class's; None for what nobody needs."""
+def _place(name: str) -> Path | None:
+    """Return where a file of a zip goes, below a folder; None for what nobody needs."""
     parts = [
         part
         for part in PurePosixPath(texts.clean(name).replace("\\", "/")).parts
-        if part not in ("/", ".", "..")
+        if part not in ("/", ".", "..", "//")
     ]
     if not parts or any(part.startswith((".", "__MACOSX")) for part in parts):
         return None
-    if not is_kept(parts[-1]):
-        return None
-    if student:
-        return Path(*parts)
-    for depth, part in enumerate(parts[:-1]):
-        if found := _MOODLE.fullmatch(part):
-            return Path(found["student"], *parts[depth + 1 :])
-    if len(parts) == 1:
-        found = _CANVAS.fullmatch(parts[0])
-        return Path(found["student"], found["file"]) if found else Path(parts[0])
-    if len(parts) > 2 and parts[0].casefold() in ("submitted", "submissions"):
-        parts = parts[1:]
-    return Path(*parts)
+    return Path(*parts) if is_kept(parts[-1]) else None
 
 
 def _name_of(entry: zipfile.ZipInfo) -> str:
@@ -242,11 +387,3 @@ def _free(path: Path) -> Path:
         number += 1
         made = path.with_stem(f"{path.stem} ({number})")
     return made
-
-
-def _keep_time(path: Path, entry: zipfile.ZipInfo) -> None:
-    try:
-        at = datetime(*entry.date_time).timestamp()
-        os.utime(path, (at, at))
-    except (ValueError, OverflowError, OSError):
-        return

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 WIDTH = 760
 # Dark, middle and light, so that the three can be told apart in grey, too.
-_GREYS = {"pass": "#1b5e20", "budget": "#c79a1b", "not_graded": "#ffffff"}
+_GREYS = {"pass": "#1b5e20", "budget": "#c79a1b", "missing": "#eeeeee", "not_graded": "#ffffff"}
 _BAD, _WRONG = "#b3412f", "#efb8ae"
 
 
@@ -28,11 +28,12 @@ def _text(x: float, y: float, words: str, anchor: str = "start", colour: str = "
 
 
 def shares(counts: Mapping[str, int], width: int = 180) -> str:
-    """Return a bar of shares: right, over budget, all others, not graded."""
+    """Return a bar of shares: right, over budget, all others, not handed in, not graded."""
     total = sum(counts.values()) or 1
     others = sum(count for status, count in counts.items() if status not in _GREYS)
     order = [(one, counts.get(one, 0)) for one in ("pass", "budget")]
-    order += [("wrong", others), ("not_graded", counts.get("not_graded", 0))]
+    order += [("wrong", others)]
+    order += [(one, counts.get(one, 0)) for one in ("missing", "not_graded")]
     parts, x = [], 0.0
     for status, count in order:
         w = width * count / total

@@ -51,37 +51,49 @@ def csv(folder: Path) -> str:
 
 
 def canvas(folder: Path) -> str:
-    """Canvas' grade file: a row for each student, a column for each lab. `Student` is the name of
-    the roster, `SIS User ID` its column `student`.
+    """Canvas' grade file: a row for each student of the roster, a column for each lab. Canvas finds
+    a student by `ID`, else by `SIS User ID` or `SIS Login ID` (the roster's column `student`), else
+    by the name.
     """
     book = gradebook.read(folder)
     labs_of = _labs(book)
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
     possible = [_possible(book, lab) for lab in labs_of]
-    rows: list[list[Any]] = [["    Points Possible", "", "", "", "", *possible]]
-    for account in book.students:
+    rows: list[list[Any]] = [["Points Possible", "", "", "", "", *possible]]
+    for account in _listed(book):
         who = account.student
         points = [_of_lab(account, lab) for lab in labs_of]
-        rows.append([who.shown, "", who.student, who.student, who.section, *points])
-    return _table([*head, *(f"Lab {lab}" for lab in labs_of)], rows)
+        rows.append([who.shown, who.id, who.student, who.student, who.section, *points])
+    return _table([*head, *(_column(book, lab) for lab in labs_of)], rows)
 
 
 def moodle(folder: Path) -> str:
-    """Moodle's grade file: a row for each student, a column for each lab and one for words.
-    `Username` is the roster's column `student`.
+    """Moodle's grade file: a row for each student of the roster, a column for each lab and one for
+    words. Moodle finds a student by `Username` (the roster's column `student`) or by `Email
+    address`, and takes nothing of a file with one that it does not know.
     """
     book = gradebook.read(folder)
     labs_of = _labs(book)
-    head = ["Username", "Full name"]
+    head = ["Username", "Full name", "Email address"]
     for lab in labs_of:
-        head += [f"Lab {lab}", f"Lab {lab} feedback"]
+        head += [_column(book, lab), f"{_column(book, lab)} feedback"]
     rows = []
-    for account in book.students:
-        row: list[Any] = [account.student.student, account.student.shown]
+    for account in _listed(book):
+        who = account.student
+        row: list[Any] = [who.student, who.shown, who.email]
         for lab in labs_of:
             row += [_of_lab(account, lab), _feedback(account, lab)]
         rows.append(row)
     return _table(head, rows)
+
+
+def _listed(book: Gradebook) -> list[Account]:
+    """Return the students of the roster; all where there is none."""
+    return [one for one in book.students if one.listed]
+
+
+def _column(book: Gradebook, lab: str) -> str:
+    return book.policy.lab(lab).column or f"Lab {lab}"
 
 
 def _labs(book: Gradebook) -> list[str]:
@@ -98,8 +110,10 @@ def _of_lab(account: Account, lab: str) -> float | str:
 
 
 def _possible(book: Gradebook, lab: str) -> float:
+    """Return the most points of a lab, with what is given by hand; figures come on top."""
+    counts = book.policy.lab(lab)
     sums = [sum(r.maximum for r in one.rows if r.lab == lab) for one in book.students]
-    return max(sums, default=0.0)
+    return max(sums, default=0.0) + counts.weight * sum(counts.by_hand.values())
 
 
 def _feedback(account: Account, lab: str) -> str:

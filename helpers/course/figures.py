@@ -15,8 +15,7 @@ from statistics import median
 from typing import Any
 
 from helpers.bench import png, results
-from helpers.course import plausible, texts
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, plausible, texts
 
 MOST_FILE = 32 << 20
 

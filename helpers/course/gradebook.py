@@ -8,7 +8,6 @@ found, what the clock takes away, what an instructor decided.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from helpers import exercises, labs
-from helpers.course import decisions, grades, policy, roster, texts, writing
+from helpers.course import decisions, grades, policy, roster, texts, times, writing
 from helpers.course.decisions import Decision
 from helpers.course.policy import GroupFound, Policy
-from helpers.course.roster import Student
+from helpers.course.roster import Names, Student
 
-ROSTER, COURSE = ".roster.csv", ".course.toml"  # copies in a folder of grades
+ROSTER, COURSE, TIMES = ".roster.csv", ".course.toml", ".times.csv"  # copies beside the grades
 MISSING = "missing"  # the status of what was not handed in
 
 
@@ -129,17 +128,32 @@ class Gradebook:
         raise grades.GradesError(f"there are no results of {name!r}, and no row of the roster")
 
 
-def keep(folder: Path, course: Path | None, students: Path | None) -> None:
-    """Put the files of the course beside its grades, checked, so that every later command counts
-    alike. Raises policy.PolicyError, roster.RosterError.
+def names_in(account: Account, lab: str) -> list[str]:
+    """Return what can be decided in a lab of a student: exercises, figures, what was written, and
+    what was decided before.
     """
+    rows = [row for row in account.rows if row.lab == lab]
+    figures = [one["file"] for row in rows for one in (row.result or {}).get("figures", [])]
+    cells = [one["cell"] for one in account.writing.get(lab, {}).get("written", [])]
+    before = [one.what for one in account.extras if one.lab == lab]
+    names = [*(row.exercise for row in rows), *figures, *writing.KINDS, *cells, *before]
+    return list(dict.fromkeys(filter(None, names)))
+
+
+def keep(
+    folder: Path, course: Path | None, students: Path | None, submitted: Path | None = None
+) -> None:
+    """Put the files of the course beside its grades, checked, so that every later command counts
+    alike. Raises policy.PolicyError, roster.RosterError, times.TimesError.
+    """
+    counts = policy.read(course) if course is not None else policy_of(folder)
+    names = Names(roster.read(students)) if students is not None else names_of(folder)
+    if submitted is not None:
+        times.read(submitted, names, counts.moment)
     folder.mkdir(parents=True, exist_ok=True)
-    if course is not None:
-        policy.read(course)
-        shutil.copyfile(course, folder / COURSE)
-    if students is not None:
-        roster.read(students)
-        shutil.copyfile(students, folder / ROSTER)
+    for given, name in ((course, COURSE), (students, ROSTER), (submitted, TIMES)):
+        if given is not None and given.resolve() != (folder / name).resolve():
+            shutil.copyfile(given, folder / name)
 
 
 def policy_of(folder: Path) -> Policy:
@@ -147,15 +161,51 @@ def policy_of(folder: Path) -> Policy:
     return policy.read(folder / COURSE) if (folder / COURSE).exists() else Policy()
 
 
+def roster_of(folder: Path) -> tuple[Student, ...]:
+    """Return the roster of a folder of grades, empty where it has none."""
+    return roster.read(folder / ROSTER) if (folder / ROSTER).exists() else ()
+
+
+def names_of(folder: Path) -> Names:
+    """Return what finds students of that roster."""
+    return Names(roster_of(folder))
+
+
+def times_of(folder: Path) -> dict[tuple[str, str], str]:
+    """Return when something was handed in that a file says nothing of; see times.read."""
+    if not (folder / TIMES).exists():
+        return {}
+    return times.read(folder / TIMES, names_of(folder), policy_of(folder).moment)
+
+
+def strangers(folder: Path, students: set[str]) -> list[str]:
+    """Return what to say of students who handed something in and are not on the roster, of those
+    of an earlier run, and of more days for nobody.
+    """
+    listed = {one.student for one in roster_of(folder)}
+    said = grades.stale(folder, students)
+    unknown = sorted(students - listed) if listed else []
+    if unknown:
+        said.append(
+            f"not on the roster: {', '.join(unknown[:20])}"
+            f"{f' and {len(unknown) - 20} more' if len(unknown) > 20 else ''}. Rename the folder, "
+            "or write a row; until then these are in no table for Canvas and Moodle"
+        )
+    for name in policy_of(folder).extensions:
+        if listed and name not in listed:
+            said.append(f"course.toml has [extensions.{name}], and the roster no {name}")
+    return said
+
+
 def read(folder: Path) -> Gradebook:
     """Return the gradebook of a folder of grades. Raises grades.GradesError, and as the files of
     the course do.
     """
     found = list(grades.results(folder))
-    run = json.loads((folder / grades.RUN).read_text(encoding="utf-8"))
+    run = grades.run_of(folder)
     counts = policy_of(folder)
     decided = decisions.load(folder)
-    listed = roster.read(folder / ROSTER) if (folder / ROSTER).exists() else ()
+    listed = roster_of(folder)
     mine: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
     for result in found:
         place = labs.number(result["lab"]), result["exercise"]

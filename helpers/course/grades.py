@@ -1,5 +1,5 @@
-"""Results on disk: grades/STUDENT/LAB/EXERCISE.json for people, grades/.results/KEY.json for
-answers that are equal.
+"""What a grader finds of an answer, and its results on disk: grades/STUDENT/LAB/EXERCISE.json for
+people, grades/.results/KEY.json for answers that are equal.
 
 A key is made of the text, the exercise, the grader's version and the seed. Files are written
 beside their place and renamed, so that a task may run twice, on two machines, and a reader never
@@ -13,12 +13,14 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from helpers.course import texts
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, texts
+from helpers.exercises.base import BaseExercise
+from helpers.exercises.verdict import Verdict
 
 SCHEMA = 1
 FIGURES = ".figures"  # of a folder: pictures that were handed in, by their sha256
@@ -32,6 +34,12 @@ FIELDS = (
     "messages", "hint",
     "counters", "findings", "cost", "limits", "box", "versions", "grader", "figures",
 )  # fmt: skip
+SENTENCES = {
+    "time": "it took too long: {}",
+    "memory": "it took too much: {}",
+    "crash": "its process did not come to an end of its own: {}",
+}
+NOT_BEGUN = "NOT BEGUN {}: the cell is still as it was given."
 _HELPERS = Path(__file__).resolve().parents[1]
 
 
@@ -133,6 +141,14 @@ def load(path: Path) -> dict[str, Any] | None:
     return result if whole else None
 
 
+def run_of(folder: Path) -> dict[str, Any]:
+    """Return what the last whole run wrote about itself; empty where there was none."""
+    try:
+        return json.loads((folder / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
 def results(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield all results of a folder of grades, by student, lab and exercise. Raises GradesError
     where there is none, and where the grading has not come to its end.
@@ -169,3 +185,44 @@ def stale(folder: Path, students: set[str]) -> list[str]:
 def place(folder: Path, student: str, lab: str, exercise: str) -> Path:
     """Return where a result lies."""
     return folder / student / lab / f"{exercise}.json"
+
+
+@dataclass(frozen=True)
+class Graded:
+    """verdict: of the exercise; its status may also be "memory", "crash" or "not_graded"; findings:
+    plain values of the first ones; cost: estimated cycles of a multiprocessor for each value;
+    totals: counters of all launches; cases: plain values of each case, as `judge` makes them.
+    """
+
+    verdict: Verdict
+    findings: tuple[Mapping[str, Any], ...] = ()
+    cost: float | None = None
+    totals: Mapping[str, int] = field(default_factory=dict)
+    cases: tuple[Mapping[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a file."""
+        one = self.verdict
+        return {
+            "status": one.status,
+            "points": None if one.status == "not_graded" else one.points,
+            "maximum": one.maximum,
+            "messages": [one.message],
+            "hint": one.hint,
+            "counters": {what: [float(v) for v in pair] for what, pair in one.counters.items()},
+            "findings": [dict(finding) for finding in self.findings],
+            "cost": self.cost,
+            "totals": dict(self.totals),
+            "cases": [dict(case) for case in self.cases],
+        }
+
+
+def without_run(exercise: BaseExercise, status: str, message: str) -> Graded:
+    """Return what a grader finds of an answer that has no outcomes to judge: it is worth nothing.
+    """
+    return Graded(Verdict(exercise.name, status, message, 0.0, exercise.points))
+
+
+def not_begun(exercise: BaseExercise) -> Graded:
+    """Return what a grader finds of an untouched stub."""
+    return without_run(exercise, "not_begun", NOT_BEGUN.format(exercise.name))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from helpers import labs
 from helpers.course import (
+    CourseError,
     box,
     collect,
     export,
@@ -19,7 +20,6 @@ from helpers.course import (
     grading,
     submissions,
 )
-from helpers.course.errors import CourseError
 
 COURSE = labs.ROOT / "course.toml"  # where the autograder has one
 STUDENT = "student"  # Gradescope knows who

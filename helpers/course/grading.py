@@ -26,6 +26,7 @@ from typing import Any
 from helpers import exercises, kernel_cells, kernels, labs
 from helpers.bench import png
 from helpers.course import (
+    CourseError,
     box,
     figures,
     gpu,
@@ -33,12 +34,10 @@ from helpers.course import (
     judge,
     python_answers,
     texts,
-    verdicts,
     workers,
     writing,
 )
-from helpers.course.benches import Benches
-from helpers.course.errors import CourseError
+from helpers.course.box import Benches
 from helpers.course.policy import Policy
 from helpers.course.submissions import Answer
 from helpers.simulator import library
@@ -132,7 +131,7 @@ def grade(
         grades.save(grades.place(to, student, lab, name), result)
     _claims(answers, to)
     _writing(answers, to)
-    own = _ladders(answers, to, plan) if ladders else {}
+    own = {**_ladders_before(to), **_ladders(answers, to, plan)} if ladders else {}
     about = _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
     grades.save(to / grades.RUN, {**about, "told": list(told)})
     return counts
@@ -192,7 +191,7 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
     """Return the result of one student's answer."""
     if found is None:
         exercise = exercises.find(answer.exercise)
-        graded = verdicts.without_run(exercise, "refused", f"no answer: {answer.missing}")
+        graded = grades.without_run(exercise, "refused", f"no answer: {answer.missing}")
         found = {**graded.to_dict(), "maximum": answer.maximum}
         found |= {"limits": {}, "box": plan.level, "versions": judge.versions()}
     own = {
@@ -280,6 +279,12 @@ def _kept_picture(path: Path, to: Path) -> str:
     return name
 
 
+def _ladders_before(to: Path) -> dict[str, Any]:
+    """Return the costs of an earlier run, which may have had answers to other exercises."""
+    before = grades.run_of(to)
+    return before["ladders"] if before.get("grader") == grades.grader_version() else {}
+
+
 def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[dict[str, Any]]]:
     """Return the cost of the course's own kernel for each exercise, which a class is drawn against.
     """
@@ -365,7 +370,7 @@ def close() -> None:
 
 
 def _not_graded(exercise: str, why: str, plan: Plan) -> dict[str, Any]:
-    graded = verdicts.without_run(exercises.find(exercise), "not_graded", why[:2_000])
+    graded = grades.without_run(exercises.find(exercise), "not_graded", why[:2_000])
     more = {
         "seconds": 0.0,
         "memory": 0,

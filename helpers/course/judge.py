@@ -19,9 +19,8 @@ import numpy as np
 from helpers import exercises, kernel_cells
 from helpers.bench.cost import cycles
 from helpers.course import codec, policy, python_answers, texts, wire
-from helpers.course.benches import Benches
-from helpers.course.box import Ended
-from helpers.course.verdicts import SENTENCES, Graded, not_begun, without_run
+from helpers.course.box import Benches, Ended
+from helpers.course.grades import SENTENCES, Graded, not_begun, without_run
 from helpers.exercises import gate
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from helpers.course import texts
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, texts
 
-MOST_NOTEBOOK = 32 << 20  # bytes; outputs with figures make most of it
+MOST_NOTEBOOK = 100 << 20  # bytes; outputs with figures make most of it
 
 
 class SubmissionError(CourseError, ValueError):
@@ -25,17 +24,28 @@ def read(path: Path) -> list[dict[str, Any]]:
         if path.stat().st_size > MOST_NOTEBOOK:
             raise SubmissionError(
                 f"{path.name} has {path.stat().st_size >> 20:,} MiB; at most "
-                f"{MOST_NOTEBOOK >> 20} are read"
+                f"{MOST_NOTEBOOK >> 20} are read. Clear its outputs, and save it"
             )
-        cells = texts.clean(json.loads(path.read_bytes().decode("utf-8-sig"))["cells"])
-        assert isinstance(cells, list)
-        return [cell for cell in cells if isinstance(cell, dict)]
+        data = path.read_bytes()
+        if not data.strip():
+            raise SubmissionError(f"{path.name} is empty")
+        book = json.loads(data.decode("utf-8-sig"))
     except SubmissionError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AssertionError, RecursionError) as error:
-        raise SubmissionError(
-            f"{path.name} cannot be read as a notebook ({type(error).__name__})"
-        ) from None
+    except OSError as error:
+        raise SubmissionError(f"{path.name} cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise SubmissionError(f"{path.name} is no notebook: its text is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise SubmissionError(f"{path.name} is no notebook: it is not JSON") from None
+    cells = book.get("cells") if isinstance(book, dict) else None
+    if not isinstance(cells, list):
+        if isinstance(book, dict) and "worksheets" in book:
+            raise SubmissionError(
+                f"{path.name} has the form of 2014 (nbformat 3); open it in JupyterLab and save it"
+            )
+        raise SubmissionError(f"{path.name} is no notebook: it has no list of cells")
+    return [texts.clean(cell) for cell in cells if isinstance(cell, dict)]
 
 
 def source(cell: Mapping[str, Any]) -> str:

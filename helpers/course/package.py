@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import exercises, labs
-from helpers.course import notebooks, release
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, notebooks, release
 
 ROOT = labs.ROOT
 _FOLDERS = ("helpers", "kernels", "data")
@@ -49,12 +48,32 @@ def write(wanted: Sequence[str], to: Path) -> int:
     for path in [*chosen, *release.deeper_of(chosen)]:
         book = release.student_copy(path)
         book["cells"] = [cell for cell in book["cells"] if not _needs_solution(cell)]
-        text = json.dumps(book, indent=1, ensure_ascii=False) + "\n"
         target = to / "labs" / labs.place(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        target.write_text(release.text_of(book), encoding="utf-8")
     shutil.copyfile(labs.LABS / "README.md", to / "labs" / "README.md")
+    for path in to.rglob("*.md"):
+        text = _without_dead_links(path.read_text(encoding="utf-8"), path.parent)
+        path.write_text(text, encoding="utf-8")
+    for path in (to / "labs").rglob("*.ipynb"):
+        book = json.loads(path.read_text(encoding="utf-8"))
+        for cell in book["cells"]:
+            if cell["cell_type"] == "markdown":
+                text = _without_dead_links(notebooks.source(cell), path.parent)
+                cell["source"] = text.splitlines(keepends=True)
+        path.write_text(release.text_of(book), encoding="utf-8")
     return sum(path.is_file() for path in to.rglob("*"))
+
+
+def _without_dead_links(text: str, folder: Path) -> str:
+    """Return a page of a folder with the words alone of links to what the package lacks."""
+
+    def mended(found: re.Match[str]) -> str:
+        words, target = found[1], found[2].partition("#")[0]
+        is_elsewhere = "://" in target or target.startswith(("mailto:", "attachment:", "data:"))
+        return found[0] if is_elsewhere or (folder / target).exists() else words
+
+    return release.LINK.sub(mended, text)
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:

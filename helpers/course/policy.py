@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from helpers import exercises, labs
-from helpers.course import texts, writing
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, texts, writing
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
@@ -29,6 +29,7 @@ EXAMPLE = """# How this course counts. Every line but [labs] may be left out.
 title = "Programming GPUs, autumn"
 over_budget = 0.5            # share of the points for "right, over its budget"
 take = "best"                # of several submissions: "best" or "last"
+timezone = "Europe/Berlin"   # of deadlines, and of times in zips; else that of this computer
 
 [late]
 grace_minutes = 15           # after a deadline: nothing is taken away
@@ -41,6 +42,7 @@ deadline = 2026-10-05T18:00:00
 predictions = 2
 written = 3                  # texts that a student has added or changed
 [labs.103]
+column = "Puzzles (4711)"    # its name in the tables for Canvas and Moodle; else "Lab 103"
 deadline = 2026-10-12T18:00:00
 weight = 2                   # its points count twice
 [labs.103.points]            # of exercises; else those of the exercise itself
@@ -76,11 +78,14 @@ class Late:
     share_a_day: float = 0.0
     most_days: float = math.inf
 
-    def share(self, over: timedelta) -> tuple[float, int]:
-        """Return the share of the points that is left, and the days that count as late."""
+    def share(self, over: timedelta, by_clock: timedelta | None = None) -> tuple[float, int]:
+        """Return the share of the points that is left, and the days that count as late. by_clock:
+        what clocks on the wall say, where they were put forward or back since the deadline: a day
+        ends at the hour of the deadline.
+        """
         if over <= timedelta(minutes=self.grace_minutes):
             return 1.0, 0
-        days = math.ceil(over / timedelta(days=1))
+        days = max(math.ceil((over if by_clock is None else by_clock) / timedelta(days=1)), 1)
         if days > self.most_days:
             return 0.0, days
         return max(0.0, 1.0 - days * self.share_a_day), days
@@ -124,9 +129,10 @@ class GroupFound:
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab of the course. deadline: of the clock where `grade` runs; points: by exercise; cases:
-    groups of cases by exercise. A case is one of the first group that has it. by_hand: the most
-    points for "predictions" and what is "written".
+    """A lab of the course. deadline: in the zone of the course if it has none of its own; points:
+    by exercise; cases: groups of cases by exercise. A case is one of the first group that has it.
+    by_hand: the most points for "predictions" and what is "written"; column: its name in the
+    tables for Canvas and Moodle.
     """
 
     number: str
@@ -135,6 +141,7 @@ class Lab:
     points: Mapping[str, float] = field(default_factory=dict)
     cases: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
     by_hand: Mapping[str, float] = field(default_factory=dict)
+    column: str = ""
 
     def groups(self, result: Mapping[str, Any]) -> tuple[GroupFound, ...]:
         """Return the groups of an exercise that cases of a result are in."""
@@ -153,7 +160,7 @@ class Lab:
 @dataclass(frozen=True)
 class Policy:
     """How a course counts. labs: none for those that were handed in; extensions: days, by student
-    and lab; rubric: points by what a figure is judged by.
+    and lab; rubric: points by what a figure is judged by; zone: None for that of this computer.
     """
 
     title: str = ""
@@ -163,6 +170,13 @@ class Policy:
     labs: tuple[Lab, ...] = ()
     extensions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     rubric: Mapping[str, float] = field(default_factory=dict)
+    zone: ZoneInfo | None = None
+
+    def moment(self, at: datetime) -> datetime:
+        """Return a time with its zone: that of the course, if it has none."""
+        if at.tzinfo is not None:
+            return at
+        return at.replace(tzinfo=self.zone) if self.zone is not None else at.astimezone()
 
     def lab(self, number: str) -> Lab:
         """Return a lab of the course, by its number."""
@@ -186,8 +200,13 @@ class Policy:
         deadline = self.lab(number).deadline
         if deadline is None or handed_in is None:
             return 1.0, 0
-        more = timedelta(days=float(self.extensions.get(student, {}).get(number, 0.0)))
-        return self.late.share(handed_in - deadline - more)
+        deadline += timedelta(days=float(self.extensions.get(student, {}).get(number, 0.0)))
+        due, came = self.moment(deadline), self.moment(handed_in)
+        zone = self.zone or due.tzinfo
+        by_clock = came.astimezone(zone).replace(tzinfo=None) - due.astimezone(zone).replace(
+            tzinfo=None
+        )
+        return self.late.share(came - due, by_clock)
 
 
 def read(path: Path) -> Policy:
@@ -205,13 +224,16 @@ def read(path: Path) -> Policy:
 
 def _policy(given: Mapping[str, Any]) -> Policy:
     _known(
-        "the file", given, ("title", "over_budget", "take", "late", "labs", "rubric", "extensions")
+        "the file",
+        given,
+        ("title", "over_budget", "take", "timezone", "late", "labs", "rubric", "extensions"),
     )
     late = _table(given, "late")
     _known("[late]", late, ("grace_minutes", "share_a_day", "most_days"))
     take = given.get("take", "best")
     if take not in ("best", "last"):
         raise PolicyError(f'take = {take!r}; it must be "best" or "last"')
+    extensions = _table(given, "extensions")
     made = Policy(
         title=str(given.get("title", "")),
         over_budget=_number("over_budget", given.get("over_budget", 0.5), most=1.0),
@@ -224,13 +246,15 @@ def _policy(given: Mapping[str, Any]) -> Policy:
         labs=tuple(_lab(str(number), one) for number, one in _table(given, "labs").items()),
         extensions={
             texts.name(student): {
-                str(lab): _number(f"extensions.{student}.{lab}", days) for lab, days in one.items()
+                str(lab): _number(f"extensions.{student}.{lab}", days)
+                for lab, days in _table(extensions, student).items()
             }
-            for student, one in _table(given, "extensions").items()
+            for student in extensions
         },
         rubric={
             str(what): _number(f"rubric.{what!r}", n) for what, n in _table(given, "rubric").items()
         },
+        zone=_zone(given.get("timezone")),
     )
     named = {one.number for one in made.labs}
     for student, one in made.extensions.items():
@@ -240,10 +264,20 @@ def _policy(given: Mapping[str, Any]) -> Policy:
     return made
 
 
+def _zone(name: Any) -> ZoneInfo | None:
+    try:
+        return None if name is None else ZoneInfo(name)
+    except (ValueError, TypeError, OSError, KeyError, AttributeError):
+        raise PolicyError(
+            f'timezone = {name!r}; write a name of the tz database, such as "Europe/Berlin"'
+        ) from None
+
+
 def _lab(number: str, given: Any) -> Lab:
     if not isinstance(given, dict):
         raise PolicyError(f"labs.{number} = {given!r}; write a table, [labs.{number}]")
-    _known(f"[labs.{number}]", given, ("deadline", "weight", "points", "cases", "by_hand"))
+    names = ("column", "deadline", "weight", "points", "cases", "by_hand")
+    _known(f"[labs.{number}]", given, names)
     mine = exercises_of(number)
     if not mine:
         known = ", ".join(sorted({labs.number(exercises.find(n).lab) for n in exercises.names()}))
@@ -260,8 +294,6 @@ def _lab(number: str, given: Any) -> Lab:
             f"labs.{number}.deadline = {deadline!r}; write a date and a time, without quotes: "
             "2026-10-05T18:00:00"
         )
-    if deadline is not None and deadline.tzinfo is not None:
-        deadline = deadline.astimezone().replace(tzinfo=None)
     return Lab(
         number,
         deadline,
@@ -269,6 +301,7 @@ def _lab(number: str, given: Any) -> Lab:
         {name: _number(f"labs.{number}.points.{name}", n) for name, n in points.items()},
         {name: _groups(f"labs.{number}.cases.{name}", name, made) for name, made in cases.items()},
         {what: _number(f"labs.{number}.by_hand.{what}", n) for what, n in by_hand.items()},
+        str(given.get("column", f"Lab {number}")),
     )
 
 

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 
 from helpers import exercises
 from helpers.course import texts, wire
-from helpers.course.verdicts import SENTENCES, Graded, not_begun, without_run
+from helpers.course.grades import SENTENCES, Graded, not_begun, without_run
 from helpers.exercises import gate
 from helpers.exercises.player import Player
 from helpers.exercises.python_exercise import PythonExercise
 from helpers.exercises.verdict import Verdict
 
 if TYPE_CHECKING:
-    from helpers.course.benches import Benches
-    from helpers.course.box import Ended
+    from helpers.course.box import Benches, Ended
 
 _MOST = 2 << 20  # bytes of an answer: numbers and names
 

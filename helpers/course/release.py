@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import labs
-from helpers.course import grades, notebooks, submissions
-from helpers.course.errors import CourseError
+from helpers.course import CourseError, grades, notebooks, submissions
 from helpers.course.submissions import Place
 
 ROOT = labs.ROOT
@@ -44,22 +43,25 @@ c.Execute.enabled = False
 
 
 GLOSSARY = "GLOSSARY.md"
-_LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)")
+LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)")
 _README = """# Your labs
 
 | lab | what is graded |
 | --- | --- |
 {rows}
 
-1. **Install** Halo Labs once, as its README says (`make env`). No GPU is needed: without one the
+1. **Install** Halo Labs once: in the folder of the course's package, or in a clone of its
+   repository, type `make env`, and then `. .venv/bin/activate`. No GPU is needed: without one the
    kernels run in a simulator.
 2. **Open** JupyterLab in this folder, with that environment active: `jupyter lab`.
 3. **Write** into the cells that begin with `%%kernel NAME`, or with the name that the lab asks for.
    Keep that first line: it says whose answer the cell is. Of several cells with one name the last
    one counts, and an untouched one counts nothing.
-4. **Check**: the cell below an answer says PASS, or what is wrong. From a terminal:
-   `python -m helpers.course check {example}/{example}.ipynb`. The grader does the same, with other
-   sizes and numbers.
+4. **Check**: the cell below an answer says PASS, or what is wrong. The grader does the same, with
+   other sizes and numbers. From a terminal:
+
+       python -m helpers.course check {example}/{example}.ipynb
+
 5. **Hand in** the notebook, saved, after "Restart Kernel and Run All Cells". Only the text of the
    answers' cells is graded; nothing else of it is run. A figure that you hand in is a PNG that
    `results.save_figure` has saved.
@@ -88,7 +90,7 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
             _mark(made, here)
         folder = to / "source" / released[path.stem] if nbgrader else to / released[path.stem]
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / path.name).write_text(_text(made), encoding="utf-8")
+        (folder / path.name).write_text(text_of(made), encoding="utf-8")
         written.append(folder / path.name)
     names = {path.stem for path in asked}
     rows = [asdict(place) for place in submissions.places() if place.lab in names]
@@ -114,7 +116,7 @@ class _Links:
         """Mend the links in a notebook's texts."""
         for cell in book["cells"]:
             if cell["cell_type"] == "markdown":
-                text = _LINK.sub(self._link, notebooks.source(cell))
+                text = LINK.sub(self._link, notebooks.source(cell))
                 cell["source"] = text.splitlines(keepends=True)
 
     def _link(self, found: re.Match[str]) -> str:
@@ -146,7 +148,7 @@ def _glossary() -> str:
     found = re.search(r"^## Glossary\n.*?(?=^## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
     if found is None:
         raise ReleaseError("labs/README.md has no section `## Glossary`, to which labs link")
-    return _LINK.sub(r"\1", found[0].removeprefix("#"))
+    return LINK.sub(r"\1", found[0].removeprefix("#"))
 
 
 def _readme(asked: Sequence[Path]) -> str:
@@ -212,7 +214,8 @@ def student_copy(path: Path) -> dict[str, Any]:
     return book
 
 
-def _text(book: dict[str, Any]) -> str:
+def text_of(book: dict[str, Any]) -> str:
+    """Return the text of a notebook's file."""
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -16,20 +16,29 @@ what was measured or counted again.
 from __future__ import annotations
 
 import base64
+import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from helpers import exercises, labs
-from helpers.course import drawings, export, gradebook, grades, similarity, texts, writing
-from helpers.course.errors import CourseError
+from helpers.course import (
+    CourseError,
+    drawings,
+    export,
+    gradebook,
+    grades,
+    similarity,
+    texts,
+    writing,
+)
 from helpers.course.gradebook import Account, Gradebook
 
 WORDS = {
     "pass": "right, within its budget", "budget": "right, over its budget",
     "wrong": "wrong values", "finding": "a fault was found",
-    "compile": "does not compile", "refused": "refused", "time": "took too long",
+    "compile": "does not compile", "refused": "no answer, or refused", "time": "took too long",
     "memory": "took too much memory",
     "crash": "crashed", "not_begun": "not begun", "not_graded": "not graded",
     "missing": "not handed in",
@@ -38,6 +47,7 @@ MARKS = {"pass": "✓", "budget": "≈", "not_begun": "–", "not_graded": "?", 
 OTHER = "✗"
 PAGES = Path(__file__).parent / "pages"
 MOST_PICTURE = 3 << 20  # bytes of a figure that a page shows
+MOST_ROWS = 12  # of the times of a figure: those that differ most stand first
 
 
 class NoTemplates(CourseError, RuntimeError):
@@ -79,6 +89,7 @@ def _render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = _number
+    environment.filters["time"] = lambda at: at.replace("T", " ").removesuffix("Z") + " UTC"
     return environment.get_template(template).render(
         words=WORDS, marks=MARKS, other=OTHER, **texts.clean(values)
     )
@@ -221,6 +232,7 @@ def _result(row: gradebook.Row, run: Mapping[str, Any]) -> dict[str, Any]:
         "none": none,
         "costs": _costs(row.exercise, [result], run, row.student) if result else "",
         "found": bool(found),
+        "is_shown": bool(result) or row.decision is not None,
         "groups": [
             (one.group.name, one.group.weight, one.right, len(one.cases)) for one in row.groups
         ],
@@ -264,8 +276,9 @@ def _all_writing(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
     found = []
     for account in book.students:
         for lab, one in account.writing.items():
+            by_hand = book.policy.lab(lab).by_hand
             commands = [
-                _override(account.student.student, lab, what, folder)
+                (what, by_hand.get(what, ""), _override(account.student.student, lab, what, folder))
                 for what in writing.KINDS
                 if one[what]
             ]
@@ -275,8 +288,8 @@ def _all_writing(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
 
 
 def _override(student: str, lab: str, what: str, folder: Path) -> str:
-    command = shlex.join(["python", "-m", "helpers.course", "override", student, lab, what])
-    return f'{command} --points N --comment "..." --grades {folder}'
+    command = ["python", "-m", "helpers.course", "override", student, lab, what]
+    return shlex.join([*command, "--grades", str(folder)])
 
 
 def _picture(folder: Path, claim: Mapping[str, Any]) -> str:
@@ -294,8 +307,10 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> dict[str, Any]:
         (_label(one["series"], one["parameters"]), one["claimed_ms"], one.get("measured_ms"))
         for one in rows
         if one.get("claimed_ms")
-    ][:40]
-    words = "claimed", "measured again or recorded by the course", "ms"
+    ]
+    times.sort(key=lambda row: -abs(math.log(row[1] / row[2])) if row[2] else 0.0)
+    first, others = times[:MOST_ROWS], times[MOST_ROWS:]
+    words = "claimed", "recorded by the course", "ms"
     return {
         "lab": labs.number(lab),
         "file": claim["file"],
@@ -308,7 +323,9 @@ def _claim(lab: str, claim: Mapping[str, Any]) -> dict[str, Any]:
             for name, pair in one.get("counters", {}).items()
         ],
         "timed": list(dict.fromkeys((one["series"], one["gpu"]) for one in rows if one.get("gpu"))),
-        "drawing": _drawn(drawings.pairs(times, *words)) if times else "",
+        "drawing": _drawn(drawings.pairs(first, *words)) if first else "",
+        "left_out": len(others),
+        "others": _drawn(drawings.pairs(others, *words)) if others else "",
     }
 
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from helpers import exercises, kernel_cells
+from helpers import exercises, kernel_cells, labs
 
 PIECE = 12  # words and signs of a piece
 WINDOW = 6  # pieces of which at least one is kept
 ALIKE = 0.85  # share of kept pieces from which two answers are told
+MOST_TEXTS = 4  # of a group, to look at
 FEWEST = 8  # kept pieces: fewer say nothing
 
 _KEPT_WORDS = frozenset(
@@ -66,7 +67,7 @@ _KEPT_WORDS = frozenset(
 @dataclass(frozen=True)
 class Group:
     """Students whose answers to an exercise are alike; share: of the least alike pair; solution:
-    whether the course's own solution is among them.
+    whether the course's own solution is among them; texts: of some of them, by student.
     """
 
     lab: str
@@ -74,7 +75,17 @@ class Group:
     students: tuple[str, ...]
     share: float
     solution: bool
-    text: str
+    texts: tuple[tuple[str, str], ...]
+
+    @property
+    def number(self) -> str:
+        """Of the lab."""
+        return labs.number(self.lab)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one student's answer is like the course's own, and no other one's."""
+        return len(self.students) == 1
 
 
 def pieces(text: str, without: frozenset[int] = frozenset()) -> frozenset[int]:
@@ -138,10 +149,9 @@ def _of_exercise(lab: str, name: str, mine: Sequence[Mapping[str, Any]]) -> list
         seen |= group
         least = [share(kept[a], kept[b]) for a, b in combinations(sorted(group), 2)]
         with_own = [share(kept[a], own) for a in group if a in copies]
+        names = tuple(sorted(group))
+        some = tuple((one, texts[one]) for one in names[:MOST_TEXTS])
         made.append(
-            Group(
-                lab, name, tuple(sorted(group)), min([*least, *with_own]),
-                bool(group & copies), texts[student],
-            )
-        )  # fmt: skip
+            Group(lab, name, names, min([*least, *with_own]), bool(group & copies), some)
+        )
     return made

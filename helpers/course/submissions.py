@@ -13,6 +13,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from helpers import exercises, labs
 from helpers.course import collect, notebooks, writing
 from helpers.course.notebooks import SubmissionError
+from helpers.course.roster import Names
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,14 @@ def answers(
     where: tuple[Place, ...],
     scratch: Path | None = None,
     told: list[str] | None = None,
+    names: Names | None = None,
+    zone: tzinfo | None = None,
 ) -> Iterator[Answer]:
     """Yield the answers in submitted/, or in a zip of it: for each student and each notebook handed
     in, one for each exercise of its lab. A student may have several notebooks for a lab.
 
-    scratch: an empty folder to unpack zips in; told: gets a sentence for all that is left out.
+    scratch: an empty folder to unpack zips in; told: gets a sentence for all that is left out;
+    names, zone: as collect.Collection has them.
     """
     if not folder.exists():
         raise SubmissionError(
@@ -108,8 +113,9 @@ def answers(
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-zips-")))
         known = tuple(dict.fromkeys(place.lab for place in where))
         said = told if told is not None else []
+        reader = collect.Collection(known, scratch, names or Names(()), zone, said)
         handed: dict[tuple[str, str], list[Answer]] = {}
-        for one in collect.handed_in(folder, known, scratch, said):
+        for one in reader.handed_in(folder):
             for answer in _of_handed(one, where, said):
                 handed.setdefault((answer.student, answer.lab), []).append(answer)
         for mine in handed.values():
@@ -132,8 +138,9 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
         labs_of_cells = {place.lab for place in where if _text(cells, place)[0]}
         mine = [place for place in where if place.lab in labs_of_cells]
         if not mine:
-            told.append(f"{one.student}: {name} is no lab of this course, and is left out")
-    at = one.at.isoformat(timespec="seconds") if one.at is not None else ""
+            said = missing or f"{name} is no lab of this course"
+            told.append(f"{one.student}: {said}, and is left out")
+    at = one.at.astimezone(UTC).isoformat(timespec="seconds") if one.at is not None else ""
     beside = {lab: writing.of_cells(cells, lab) for lab in {place.lab for place in mine}}
     for place in mine:
         found = _answer(one.student, place, cells, name, missing, one.figures)

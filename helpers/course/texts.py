@@ -11,6 +11,11 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
+MOST_NAME = 120  # bytes of a student's name: there must be a file of this name
+NO_NAME = (
+    "cannot be a student's name: it must be printable, without / \\ < and >, begin with "
+    f"neither . nor -, and have at most {MOST_NAME} bytes"
+)
 _HALF = re.compile(r"[\ud800-\udfff]")
 
 _PLAIN = " \n.,;:/-=+%?"  # no reader of Markdown or HTML makes anything of these in a block
@@ -32,6 +37,17 @@ def clean(value: Any) -> Any:
 def name(text: str) -> str:
     """Return a name in one form: two programs may write the same letters in two ways."""
     return unicodedata.normalize("NFC", text)
+
+
+def is_name(text: str) -> bool:
+    """Return whether a student may be called so: any letters, but a page must be able to show it.
+    """
+    return (
+        text == clean(text)
+        and text.isprintable()
+        and len(text.encode()) <= MOST_NAME
+        and not re.search(r"^[.-]|[/\\<>]", text)
+    )
 
 
 def write(path: Path, text: str) -> None:

@@ -13,6 +13,7 @@ in a folder of their own (puzzles/).
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from functools import cache
 from pathlib import Path
@@ -36,14 +37,16 @@ def names() -> tuple[str, ...]:
     """Return the names of all exercises, in the order of the labs, and within a lab in its own
     order.
     """
-    return tuple(sorted(_folders(), key=lambda name: (_module(name).lab, _module(name).place)))
+    from helpers.exercises.folders import folders
+
+    return tuple(sorted(folders(), key=lambda name: (_module(name).lab, _module(name).place)))
 
 
 def find(name: str) -> BaseExercise:
     """Return the exercise of a name ("conv1d_edge"), or of the number of a lab that has one
     ("101"). In a notebook, errors then are a few lines long.
 
-    Raises UnknownExerciseError, which lists the names.
+    Raises UnknownExerciseError, which names the nearest ones.
     """
     # At every call: the shell of this one may be younger than the first call was.
     _shorten_errors()
@@ -51,13 +54,20 @@ def find(name: str) -> BaseExercise:
         return _module(name)
     mine = _by_lab().get(name, ())
     if not mine:
-        raise UnknownExerciseError(f"no exercise {name!r}; there are: {', '.join(names())}")
+        raise UnknownExerciseError(_unknown(str(name)))
     if len(mine) > 1:
         raise UnknownExerciseError(
             f"lab {name} has {len(mine)} exercises, so give the name of one, such as "
             f'exercises.find("{mine[0]}"); there are: {", ".join(mine)}'
         )
     return _module(mine[0])
+
+
+def _unknown(name: str) -> str:
+    """Return what to say of a name that no exercise has: the nearest ones, or how to list all."""
+    if near := difflib.get_close_matches(name, names(), n=3):
+        return f"no exercise {name!r}; did you mean {' or '.join(map(repr, near))}?"
+    return f"no exercise {name!r}; exercises.names() lists all"
 
 
 def of_lab(number: str) -> tuple[BaseExercise, ...]:
@@ -70,7 +80,7 @@ def earlier(*names: str) -> list[KernelCell]:
     stand in the notebooks beside this one. Those that have not passed there are left out.
     """
     from helpers import kernel_cells
-    from helpers.exercises import stored
+    from helpers.labs import stored
 
     here = stored.notebook()
     folder = Path.cwd() if here is None else here.parent
@@ -110,20 +120,10 @@ def _by_lab() -> dict[str, tuple[str, ...]]:
     return found
 
 
-@cache
-def _folders() -> dict[str, str]:
-    """Return the module of each exercise by its name. A folder is an exercise if a solution lies in
-    it, or its stub alone, as in a package for students.
-    """
-    here = Path(__file__).parent
-    files = (path for stem in ("solution", "stub") for path in here.rglob(f"{stem}.*"))
-    holders = {path.parent for path in files}
-    folders = {one.relative_to(here) for one in holders if (one / "__init__.py").exists()}
-    return {folder.name: ".".join((__name__, *folder.parts)) for folder in folders}
-
-
 def _module(name: str) -> BaseExercise:
-    return importlib.import_module(_folders()[name]).EXERCISE
+    from helpers.exercises.folders import folders
+
+    return importlib.import_module(".".join((__name__, *folders()[name].parts))).EXERCISE
 
 
 def _shorten_errors() -> None:

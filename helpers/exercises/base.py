@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from helpers.exercises import gaps
+from helpers.exercises import folders, gaps
 from helpers.exercises.cases import LIMIT_S
 from helpers.exercises.hints import next_hint
 from helpers.exercises.verdict import ExerciseError, Verdict
@@ -25,21 +25,26 @@ watchers: list[Callable[[], None]] = []  # called after each check
 
 @dataclass(frozen=True, kw_only=True)
 class BaseExercise(abc.ABC):
-    """An exercise of a lab. folder: of its module, with the solution; hints: in the
-    order in which a notebook shows them; place: among the exercises of its lab; limit_s: seconds of
-    one run.
+    """An exercise of a lab. hints: in the order in which a notebook shows them; place: among the
+    exercises of its lab; limit_s: seconds of one run; home: the name of its folder, "" for that of
+    the exercise.
     """
 
     name: str
     lab: str
     title: str
-    folder: Path
     hints: tuple[str, ...]
     points: int = 10
     place: int = 1
     limit_s: float = LIMIT_S
+    home: str = ""
 
     suffix: ClassVar[str]  # of the files of answers
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its module, with the solution."""
+        return folders.ROOT / folders.folders()[self.home or self.name]
 
     @cached_property
     def stub(self) -> str:

@@ -63,7 +63,7 @@ def all_of(counter: str, space: str, access: str, array: str | None = None) -> A
 
 
 def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budget:
-    """No access of that kind at all."""
+    """Return the budget of no access of that kind at all."""
     accesses = accesses or ("load", "store", "atomic")
     words = what or f"accesses to {space} memory"
     return Budget(
@@ -104,14 +104,14 @@ def warps(case: Case) -> int:
 
 
 def shuffles(most: float = 0.0, per: str = "output", hint: str = "") -> Budget:
-    """At most so many shuffles and other exchanges within warps."""
+    """Return the budget of at most so many shuffles and other exchanges within warps."""
     return Budget(
         f"shuffles per {per}", executed("shfl", "redux", "match", per=per), most, hint, quiet=True
     )
 
 
 def unused(what: str, hint: str, *names: str) -> Budget:
-    """Operations that no right answer executes, whatever comes out."""
+    """Return the budget of operations that no right answer executes, whatever comes out."""
     amount = executed(*names, per="launch")
     return Budget(what, amount, 0, hint, quiet=True, status="wrong")
 
@@ -123,8 +123,8 @@ def _ends(end: str) -> Amount:
 
 
 def elsewhere(integers: float) -> tuple[Budget, ...]:
-    """Products by other units than the tensor cores: doubles, and integers beyond what indices
-    need.
+    """Return the budgets of products by other units than the tensor cores: doubles, and integers
+    beyond what indices need.
     """
     hint = "The tensor cores should make all products."
     return (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from helpers.kernel_cells import KernelCell
-from helpers.launch import Argument, Array, Launch, Plan
+from helpers.launch import Argument, Array, Launch, Plan, three
 
 LIMIT_S = 5.0  # of one run: each case takes a fraction of a second
 # The bits of what an output holds before a launch: a NaN that no arithmetic of a GPU makes (that
@@ -81,7 +81,7 @@ class Case:
             source, name = f"{head}\n{rest}\n{tail}\n", called[1]
         return tuple(
             Launch(
-                source, name, options, _three(step.grid), _three(step.block),
+                source, name, options, three(step.grid), three(step.block),
                 constants=step.constants, arguments=tuple(map(self._argument, step.arguments)),
             )
             for step in self.steps
@@ -96,11 +96,6 @@ class Case:
     def __getitem__(self, name: str) -> Any:
         """Return a fact, or an array."""
         return self.facts[name] if name in self.facts else self.arrays[name]
-
-
-def _three(extents: tuple[int, ...]) -> tuple[int, int, int]:
-    x, y, z = (*extents, 1, 1)[:3]
-    return int(x), int(y), int(z)
 
 
 def unwritten(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
@@ -157,5 +152,5 @@ def warp_product(number: int, result: str, shape: tuple[int, int], **factors: np
 
 
 def ceil_div(n: int, by: int) -> int:
-    """n / by, rounded up."""
+    """Return n / by, rounded up."""
     return -(-n // by)

@@ -6,17 +6,12 @@ Whoever writes one chooses its tile by -D options; the launch follows them.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from helpers.bench import cost
-from helpers.exercises import layers
-from helpers.exercises.cases import Case, Step, ceil_div
-from helpers.exercises.mistakes import FindingHint, Mistake
-from helpers.exercises.outcome import Outcome
-from helpers.kernel_cells import CellError, KernelCell
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 WIDTHS = (1, 2, 4, 5, 7, 9, 15)  # of the filters of drawn shapes
@@ -35,7 +30,7 @@ def drawn_shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
         yield ConvShape(B, C, M, K + rows, K + columns, K)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield the drawn shapes, then LeNet's layers, for which the budgets hold. The grids follow
     from a cell's options: see `fitted`.
     """
@@ -45,45 +40,29 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         yield layers.layer_case(rng, shape, (1,), (1,), facts={"name": name})
 
 
-def large(rng: np.random.Generator) -> Case:
+def large(rng: np.random.Generator) -> kit.Case:
     """Return what a GPU times."""
     return layers.layer_case(rng, layers.LARGE, (1,), (1,))
 
 
-def options(cell: KernelCell, known: Mapping[str, int]) -> dict[str, int]:
-    """Return the values of -D options, where a cell gives them. Raises CellError for one below 1,
-    and for blocks that CUDA does not allow.
-    """
-    values = dict(known)
-    for option in cell.options:
-        if found := re.fullmatch(rf"-D({'|'.join(known)})=(-?\d+)", option):
-            values[found[1]] = int(found[2])
-    if min(values.values()) < 1:
-        raise CellError(f"{', '.join(known)} must be 1 or more; got {' '.join(cell.options)}")
-    if values.get("TILE_WIDTH", 1) > 32:
-        raise CellError(
-            f"TILE_WIDTH can be at most 32: a block has TILE_WIDTH x TILE_WIDTH threads, got "
-            f"{values['TILE_WIDTH']}"
-        )
-    return values
-
-
-def fitted(case: Case, width: int, columns: int, maps: int) -> Case:
+def fitted(case: kit.Case, width: int, columns: int, maps: int) -> kit.Case:
     """Return a case launched with blocks of width x width threads, which make width rows of width *
     columns outputs of so many maps.
     """
     shape = case["shape"]
-    tiles = ceil_div(shape.out_h, width) * ceil_div(shape.out_w, width * columns)
-    step = Step(
-        (tiles, ceil_div(shape.M, maps), shape.B),
+    tiles = kit.ceil_div(shape.out_h, width) * kit.ceil_div(shape.out_w, width * columns)
+    step = kit.Step(
+        (tiles, kit.ceil_div(shape.M, maps), shape.B),
         (width, width),
         ("y", "x", "filter", *layers.sizes(shape)),
     )
     facts = {**case.facts, "outputs of a block": width * width * columns * maps}
-    return Case(case.title, case.arrays, case.outputs, (step,), case.kinds, facts, case.budgeted)
+    return kit.Case(
+        case.title, case.arrays, case.outputs, (step,), case.kinds, facts, case.budgeted
+    )
 
 
-def estimated(case: Case, outcome: Outcome) -> float:
+def estimated(case: kit.Case, outcome: kit.Outcome) -> float:
     """Return cycles of a multiprocessor per 32 multiply-adds, estimated from every kind of traffic
     (helpers.bench.cost).
     """
@@ -95,31 +74,31 @@ def estimated(case: Case, outcome: Outcome) -> float:
     )
 
 
-LAST_CHANNEL = Mistake("The last channel is left out.", gives=layers.without_channel(-1))
-OTHER_SHAPES = Mistake(
+LAST_CHANNEL = kit.Mistake("The last channel is left out.", gives=layers.without_channel(-1))
+OTHER_SHAPES = kit.Mistake(
     "It is right on LeNet's layers and not on other shapes: take all sizes from the arguments, and "
     "guard the last tile and the last group of maps.",
     when=lambda case, got, want: "name" not in case.facts,
 )
 FINDINGS = (
-    FindingHint(
+    kit.FindingHint(
         "race",
         "Shared memory is written while others still read it, or read before it is filled: a "
         "barrier before the sums, and one after them.",
         when=lambda found: found.array not in ("x", "y", "filter"),
     ),
-    FindingHint(
+    kit.FindingHint(
         "race",
         "Two blocks write the same output: guard the last tile and the last group of maps.",
         when=lambda found: found.array == "y",
     ),
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
         "Take all sizes from the arguments, and guard the last tile and the last group of maps. K "
         "is at most 15.",
         when=lambda found: found.array in ("x", "y", "filter"),
     ),
-    FindingHint(
+    kit.FindingHint(
         "fault",
         "An index is divided by 0. Take all sizes from the arguments: the filter's width, too.",
         when=lambda found: "divides" in found.message,

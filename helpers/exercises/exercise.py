@@ -436,7 +436,7 @@ class Exercise(BaseExercise):
             )
 
     def _checked(self, cases: Sequence[Case]) -> str:
-        """Such as "4 sizes, 2 filters, 1,259 values"."""
+        """Return such as "4 sizes, 2 filters, 1,259 values"."""
         parts = []
         for kind, plural in self.counts.items():
             different = {case.kinds[kind] for case in cases if kind in case.kinds}
@@ -583,7 +583,8 @@ def _number(value: float) -> str:
 
 
 def _own_traffic(case: Case, one: Outcome) -> float:
-    """Requests of a kernel's own variables in global memory; none where they are only read."""
+    """Return the requests of a kernel's own variables in global memory; 0 where they are only read.
+    """
     loads, *others = (
         one.total("requests", "global", access, outcomes_of.OWN) for access in _ACCESSES
     )

@@ -14,7 +14,7 @@ from helpers.exercises.budgets import (
     per_request,
     shuffles,
     warps,
-)  # fmt: skip
+)
 from helpers.exercises.cases import (
     MANY,
     MANY_ROWS,
@@ -60,4 +60,4 @@ __all__ = [
     "whole_numbers",
     "within_warp",
     "without_budgets",
-]  # fmt: skip
+]

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import Case, Step, cells, unwritten, whole_numbers
-from helpers.exercises.mistakes import Mistake
+from helpers.exercises import kit
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -19,22 +18,36 @@ MOST = 3  # of the weights and most cells: sums of 1,000 products stay below 2^2
 
 
 def draw(rng: np.random.Generator, shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and weights of a layer."""
-    return cells(rng, shape.x_shape, MOST), whole_numbers(rng, shape.filter_shape, MOST)
+    """Return cells and weights of a layer."""
+    return kit.cells(rng, shape.x_shape, MOST), kit.whole_numbers(rng, shape.filter_shape, MOST)
 
 
 def sizes(shape: ConvShape) -> tuple[np.int32, ...]:
-    """B, C, M, H, W, K as a kernel takes them."""
+    """Return B, C, M, H, W, K as a kernel takes them."""
     return tuple(np.int32(n) for n in (shape.B, shape.C, shape.M, shape.H, shape.W, shape.K))
 
 
 def words(shape: ConvShape) -> str:
-    """A layer in a few words."""
+    """Return a layer in a few words."""
     channels = f"{shape.C} channel{'s' * (shape.C > 1)}"
     return (
         f"{shape.B} x {channels} of {shape.H} x {shape.W}, {shape.M} "
         f"map{'s' * (shape.M > 1)}, K = {shape.K}"
     )
+
+
+def tiles(shape: ConvShape, tile: int) -> int:
+    """Return how many tiles of tile x tile outputs a map has."""
+    return kit.ceil_div(shape.out_w, tile) * kit.ceil_div(shape.out_h, tile)
+
+
+def symbol(filter: np.ndarray, words: int, beyond: float = np.nan) -> dict[str, np.ndarray]:
+    """Return the constants of a launch: the filter in a symbol of so many words, and behind it
+    `beyond`.
+    """
+    values = np.full(words, beyond, np.float32)
+    values[: filter.size] = filter.ravel()
+    return {"filter": values}
 
 
 def layer_case(
@@ -43,45 +56,68 @@ def layer_case(
     grid: tuple[int, ...],
     block: tuple[int, ...],
     *,
+    drawn: tuple[np.ndarray, np.ndarray] | None = None,
+    arguments: tuple[Any, ...] | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
+    options: tuple[str, ...] = (),
     budgeted: bool = True,
     y_shape: tuple[int, ...] | None = None,
     facts: Mapping[str, Any] | None = None,
-) -> Case:
-    """A case of one launch. y_shape: of the output, where it is not that of a valid convolution."""
-    x, filter = draw(rng, shape)
-    arrays = {"y": unwritten(y_shape or shape.y_shape), "x": x, "filter": filter}
-    kinds = {"layer": shape, "filter width": shape.K}
-    step = Step(grid, block, ("y", "x", "filter", *sizes(shape)))
-    return Case(
+) -> kit.Case:
+    """Return a case of one launch.
+
+    drawn: cells and weights, in place of `draw`. arguments: by default y, x, the filter unless it
+    is among the constants, and all sizes. y_shape: of the output, where it is not that of a valid
+    convolution. The filter is among the facts.
+    """
+    x, filter = drawn or draw(rng, shape)
+    held = constants or {}
+    pointers = ("y", "x") if held else ("y", "x", "filter")
+    arrays = {"y": kit.unwritten(y_shape or shape.y_shape), "x": x}
+    if not held:
+        arrays["filter"] = filter
+    return kit.Case(
         words(shape),
         arrays,
         ("y",),
-        (step,),
-        kinds,
-        {"shape": shape, **(facts or {})},
+        (kit.Step(grid, block, arguments or (*pointers, *sizes(shape)), held),),
+        {"layer": shape, "filter width": shape.K},
+        {"shape": shape, "filter": filter, **(facts or {})},
         budgeted,
+        options=options,
     )
 
 
-def convolved(case: Case) -> np.ndarray:
-    """The layer's outputs."""
+def loads_per_product(
+    most: float, hint: str, *, what: str = "loads per product", **more: Any
+) -> kit.Budget:
+    """Return the budget on global loads of threads, for each product of a cell and a weight."""
+
+    def amount(case: kit.Case, one: kit.Outcome) -> float:
+        return one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
+
+    return kit.Budget(what, amount, most, hint, **more)
+
+
+def convolved(case: kit.Case) -> np.ndarray:
+    """Return the layer's outputs."""
     return conv2d(case["x"], case["filter"])
 
 
-def flipped(case: Case) -> np.ndarray:
-    """What comes out if each filter is turned by half a turn."""
+def flipped(case: kit.Case) -> np.ndarray:
+    """Return what comes out if each filter is turned by half a turn."""
     return conv2d(case["x"], np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1]))
 
 
-def transposed(case: Case) -> np.ndarray:
-    """What comes out if the rows and columns of each filter are exchanged."""
+def transposed(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the rows and columns of each filter are exchanged."""
     return conv2d(case["x"], np.ascontiguousarray(case["filter"].swapaxes(2, 3)))
 
 
-def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
-    """A function of a case: what comes out if a channel is left out."""
+def without_channel(channel: int) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out if a channel is left out."""
 
-    def made(case: Case) -> np.ndarray | None:
+    def made(case: kit.Case) -> np.ndarray | None:
         filter = case["filter"].copy()
         filter[:, channel] = 0
         return conv2d(case["x"], filter) if filter.shape[1] > 1 else None
@@ -89,12 +125,12 @@ def without_channel(channel: int) -> Callable[[Case], np.ndarray | None]:
     return made
 
 
-def without_rows(first: int) -> Callable[[Case], np.ndarray]:
-    """A function of a case: what comes out if the rows of each filter from `first` on are left
-    out.
+def without_rows(first: int) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if the rows of each filter from `first` on are
+    left out.
     """
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         filter = case["filter"].copy()
         filter[:, :, first:] = 0
         return conv2d(case["x"], filter)
@@ -102,10 +138,10 @@ def without_rows(first: int) -> Callable[[Case], np.ndarray]:
     return made
 
 
-def without_columns(first: int) -> Callable[[Case], np.ndarray]:
-    """As `without_rows`, of columns."""
+def without_columns(first: int) -> Callable[[kit.Case], np.ndarray]:
+    """Return the same as `without_rows`, of columns."""
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         filter = case["filter"].copy()
         filter[:, :, :, first:] = 0
         return conv2d(case["x"], filter)
@@ -113,22 +149,22 @@ def without_columns(first: int) -> Callable[[Case], np.ndarray]:
     return made
 
 
-def exchanged(case: Case) -> np.ndarray | None:
-    """What comes out if rows and columns of each filter are exchanged; None where it is as wide as
-    one weight.
+def exchanged(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if rows and columns of each filter are exchanged; None where it is as
+    wide as one weight.
     """
     if case["shape"].K == 1:
         return None
     return conv2d(case["x"], np.ascontiguousarray(case["filter"].transpose(0, 1, 3, 2)))
 
 
-EXCHANGED = Mistake(
+EXCHANGED = kit.Mistake(
     "Rows and columns of the filter are exchanged: weight (p, q) belongs to the cell p rows below "
     "and q columns right.",
     gives=exchanged,
 )
-TURNED = Mistake("The filter is turned by half a turn.", gives=flipped)
-TRANSPOSED = Mistake(
+TURNED = kit.Mistake("The filter is turned by half a turn.", gives=flipped)
+TRANSPOSED = kit.Mistake(
     "The filter's rows and columns are exchanged: weight p * K + q belongs to row p, column q.",
     gives=transposed,
 )

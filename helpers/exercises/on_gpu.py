@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ from helpers import checking, kernel_cells
 from helpers.bench import timing
 from helpers.exercises.cases import Case
 from helpers.exercises.verdict import ExerciseError, Verdict
-from helpers.programs import Modules, Program, launcher
+from helpers.programs import DeviceRun, Modules
 
 BUDGET_S = 0.5  # of the two timings together
 
@@ -43,32 +43,6 @@ class Exercise(Protocol):
     def atol_of(self, case: Case) -> float: ...
 
     def fitted(self, cell: kernel_cells.KernelCell, seed: int) -> tuple[Case, ...]: ...
-
-
-class Prepared:
-    """A case on the device: its arrays, and a cell's kernel that launches all its steps."""
-
-    def __init__(self, cell: kernel_cells.KernelCell, case: Case, modules: Modules | None = None):
-        import pycuda.driver as cuda
-
-        self.case, self._cuda = case, cuda
-        self._program = Program(case.plan(cell), modules)
-        self._there = {name: cuda.to_device(array) for name, array in case.arrays.items()}
-        self.launch = launcher(self._program, self._there)
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        """Return the outputs after one run."""
-        self.launch()
-        found = {name: np.empty_like(self.case.arrays[name]) for name in self.case.outputs}
-        for name, array in found.items():
-            self._cuda.memcpy_dtoh(array, self._there[name])
-        return found
-
-    def free(self) -> None:
-        """Give the device's memory back."""
-        self._program.free()
-        for array in self._there.values():
-            array.free()
 
 
 def compiled(exercise: Exercise, cell: kernel_cells.KernelCell, seed: int) -> Modules:
@@ -110,22 +84,19 @@ def beside_solution(
     """
     if not exercise.has_solution or any(len(case.steps) > 1 for case in exercise.all_cases(seed)):
         return None
-    prepared, verdicts, want = [], [], None
-    for text in (cell, kernel_cells.parse(exercise.solution)):
-        prepared.append(Prepared(text, exercise.to_time(text, seed), modules))
-        if want is None:  # of both: their cases differ by the grid at most
-            want = exercise.wanted(prepared[-1].case)[prepared[-1].case.outputs[0]]
-        verdicts.append(_checked(exercise, prepared[-1], want))
-    calls: list[Callable[[Any], None]] = [one.launch for one in prepared]
     names = (f"your {exercise.name}", "the lab's")
-    try:
+    solution = kernel_cells.parse(exercise.solution)
+    case, other = exercise.to_time(cell, seed), exercise.to_time(solution, seed)
+    want = exercise.wanted(case)[case.outputs[0]]  # of both: they differ by the grid at most
+    with (
+        DeviceRun(case.plan(cell), case.arrays, modules) as mine,
+        DeviceRun(other.plan(solution), other.arrays, modules) as ours,
+    ):
+        verdicts = _checked(exercise, case, mine, want), _checked(exercise, other, ours, want)
         compared = timing.compare(
-            calls[0], calls[1], verdicts=(verdicts[0], verdicts[1]), names=names, budget_s=BUDGET_S
+            mine.launch, ours.launch, verdicts=verdicts, names=names, budget_s=BUDGET_S
         )
-    finally:
-        for one in prepared:
-            one.free()
-    return prepared[0].case, compared
+    return case, compared
 
 
 def first_wrong(
@@ -133,19 +104,18 @@ def first_wrong(
 ) -> Case | None:
     """Return the first case of a seed that is wrong on the device."""
     for case in exercise.fitted(cell, seed):
-        prepared = Prepared(cell, case, modules)
-        try:
-            got = prepared.outputs()
-        finally:
-            prepared.free()
-        if not exercise.is_right(case, got):
-            return case
+        with DeviceRun(case.plan(cell), case.arrays, modules) as run:
+            run.launch()
+            if not exercise.is_right(case, run.read(*case.outputs)):
+                return case
     return None
 
 
-def _checked(exercise: Exercise, prepared: Prepared, want: np.ndarray) -> checking.Verdict:
-    case = prepared.case
-    got = prepared.outputs()[case.outputs[0]]
+def _checked(
+    exercise: Exercise, case: Case, run: DeviceRun, want: np.ndarray
+) -> checking.Verdict:
+    run.launch()
+    (got,) = run.read(case.outputs[0]).values()
     real = (np.ascontiguousarray(a).view(a.real.dtype) for a in (got, want))
     return checking.check(
         *real, rtol=exercise.rtol, atol=exercise.atol_of(case), name=exercise.name

@@ -184,7 +184,7 @@ def run(
 def checked(
     cell: KernelCell, cases: Iterable[Case], *, limit_s: float = LIMIT_S
 ) -> tuple[Outcome, ...]:
-    """As `run`, without counters: arrays and findings alone, which a wrong answer is known by.
+    """Run as `run` does, without counters: arrays and findings alone show a wrong answer.
 
     That saves the kernel's machine code and half of a launch.
     Raises DoesNotCompile.
@@ -195,7 +195,7 @@ def checked(
 def each(
     cell: KernelCell, cases: Iterable[Case], *, limit_s: float = LIMIT_S
 ) -> tuple[Outcome, ...]:
-    """As `checked`, but only a launch that took too long keeps the later cases from running.
+    """Run as `checked` does, but only a launch that took too long keeps later cases from running.
     Raises DoesNotCompile.
     """
     return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s), ("time",))

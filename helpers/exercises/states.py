@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 from helpers import labs
 from helpers.bench import predictions
-from helpers.exercises import base, stored
+from helpers.exercises import base, buttons
 from helpers.exercises.base import BaseExercise
-from helpers.exercises.stored import NOT_BEGUN, PASSED, TRIED
-from helpers.jupyterlab import gaps
+from helpers.labs import stored
+from helpers.labs.stored import NOT_BEGUN, PASSED, TRIED
 
 _SIGNS = {PASSED: "\u2713", TRIED: "\u25d0", NOT_BEGUN: "\u25cb"}
 
@@ -125,7 +125,7 @@ def show(progress: Progress) -> None:
         if _renew not in watchers:
             watchers.append(_renew)
     watched.publish(update=False)
-    gaps.send(progress.every)
+    buttons.send(progress.every)
 
 
 class _Watched:

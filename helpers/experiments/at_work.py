@@ -190,7 +190,7 @@ def triton_source(name: str) -> str:
     first, last = function.decorator_list[0].lineno, function.end_lineno
     lines = text.splitlines()
     kept = [*lines[first - 1 : doc.lineno - 1], *lines[doc.end_lineno or 0 : last]]
-    return "\n".join(line.replace("  # fmt: skip", "") for line in kept if line.strip())
+    return "\n".join(line for line in kept if line.strip())
 
 
 def effort_table() -> str:
@@ -396,7 +396,7 @@ def _by_product(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterat
                         y, a, x, rows_, cols, inner,
                         HIGH=high, WIDE=wide, DEPTH=depth, GROUP=8,
                         num_warps=warps, num_stages=stages,
-                    )  # fmt: skip
+                    )
 
                 run = TorchCall(enqueue).launch
                 what = f"tiles of {high} x {wide}, {depth} deep"
@@ -491,7 +491,7 @@ def triton_layer(shape: ConvShape, x: int, filter: int, sizes: TritonSizes) -> A
                 self._out, self._x, self._weights, n, one.H, one.W, one.out_h, one.out_w, one.M,
                 C=one.C, K=one.K, HIGH=high, WIDE=wide, DEPTH=depth,
                 num_warps=warps, num_stages=stages,
-            )  # fmt: skip
+            )
 
     return TritonLayer()
 
@@ -610,7 +610,7 @@ def figure(found: Record | None) -> Figure:
         ax.plot(
             [ratio for ratio, _ in points], [y + shift for _, y in points],
             linestyle="none", markersize=8, label=tool, **look,
-        )  # fmt: skip
+        )
     for y in range(len(JOBS)):
         ax.axhline(y, color="#dddddd", linewidth=0.7, zorder=0)
     ax.axvline(1, color=styles.INK, linestyle=":")

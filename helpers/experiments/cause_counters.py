@@ -69,7 +69,7 @@ def cases(record: str) -> tuple[Case, ...]:
             _case(f"{channels} channels", channel_sums.fitted(name, channels),
                   channel_sums.small_shape(channels), warm=True)
             for name, channels in small
-        ]  # fmt: skip
+        ]
         layer = conv2d.shape_of("layer 1", BATCH)
         specs = map(conv2d.conv2d_named, channel_sums.KERNELS)
         return (*found, *(_case("layer 1", spec, layer) for spec in specs))
@@ -128,14 +128,6 @@ def recorded(record: str) -> results.Record:
     return results.load(results.MEASURED / f"{record}.json")
 
 
-def row(data: results.Record, kernel: str, what: str) -> Mapping[str, Any]:
-    """Return the row of a kernel. Raises ValueError if it was not counted."""
-    for one in data.rows():
-        if (one["series"], one["case"]) == (kernel, what):
-            return one
-    raise ValueError(f"the record {data.name} has no {kernel}, {what}")
-
-
 def stores_table(data: results.Record) -> str:
     """Return what L2 and DRAM take in, with aligned pieces of outputs and with pieces 16 bytes off.
 
@@ -143,13 +135,13 @@ def stores_table(data: results.Record) -> str:
     """
     lines = []
     for what in ("layer 1", "pieces 16 bytes off"):
-        one = row(data, fastest_layer.QUADS, what)
+        one = data.one(series=fastest_layer.QUADS, case=what)
         counts = one["l2_store_requests"], one["l2_store_sectors"], one["dram_write_bytes"]
         lines.append((what, *(f"{count / 1e6:,.0f}" for count in counts)))
     head = (
         f"{BATCH:,} images, millions", "requests of\nstores, L2", "sectors of\nstores, L2",
         "bytes written\nto DRAM",
-    )  # fmt: skip
+    )
     return tables.text(head, lines)
 
 
@@ -162,7 +154,7 @@ def waits_table(
     """
     lines = []
     for kernel, what in of:
-        one = row(data, kernel, what)
+        one = data.one(series=kernel, case=what)
         busy = [one["scheduler_busy"], *([one["tensor_pipe_active"]] if tensor else [])]
         counts = f"{one['instructions'] / 1e6:,.1f}", *(f"{share:.0f} %" for share in busy)
         waits = (f"{one[column]:.1f}" for column in WAITS)

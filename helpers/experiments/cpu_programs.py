@@ -398,7 +398,7 @@ def widths_figure(data: Record) -> Figure:
         ax.plot(
             WIDTHS, [ns[key, width] for width in WIDTHS], label=names[key], color=COLOURS[number],
             marker=MARKERS[number], linestyle=LINES[number],
-        )  # fmt: skip
+        )
     gain = {width: ns[PLAIN, width] / ns["unrolled_8", width] for width in (31, 511)}
     plotting.style(
         ax,
@@ -451,7 +451,7 @@ def threads_figure(data: Record) -> Figure:
         ax.errorbar(
             THREADS, middle, yerr=[low, high], label=series, capsize=3, color=COLOURS[number],
             marker=MARKERS[number], linestyle=LINES[number],
-        )  # fmt: skip
+        )
     plain = rows["unrolled by 1", 0]["median_ms"]
     ax.axhline(plain, color=INK, linestyle=":", label="the plain program, no thread started")
     share = idle_share(data, 16)
@@ -489,7 +489,7 @@ def report_figure(data: Record) -> Figure:
     bars = ax.bar(
         [k - 0.27 for k in places.values()], list(theirs.values()), 0.26, label="report",
         color="white", hatch="////", edgecolor=INK,
-    )  # fmt: skip
+    )
     ax.bar_label(bars, fmt="%.2f", padding=2, fontsize="small")
     for number, (label, chosen, look) in enumerate(columns):
         shift = 0.27 if number == 2 else 0.0
@@ -499,7 +499,7 @@ def report_figure(data: Record) -> Figure:
         bars = ax.bar(
             [places[name] + shift for name in chosen], middle, 0.26, yerr=[low, high], label=label,
             edgecolor=INK, capsize=3, **look,
-        )  # fmt: skip
+        )
         ax.bar_label(bars, fmt="%.2f", padding=3, fontsize="small")
     ours = rows["unrolled by 4", 0]["speedup"]
     title = (

@@ -367,7 +367,7 @@ def window_figure(lane: int = 13) -> Figure:
     figure.suptitle(
         f"Lane {lane} loads two Pairs, one of each row: they lie in the image as B wants them",
         x=0.01, ha="left", fontsize="medium",
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -400,7 +400,7 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
         ax.annotate(
             f"measured: {1e3 * ms:.0f} µs", (1e3 * ms, 5), (-6, 0), textcoords="offset points",
             ha="right", va="center", fontsize="small",
-        )  # fmt: skip
+        )
         ax.set_xlim(0, 1.15e3 * ms)
         plotting.caption(ax, measured.record)
     return figure
@@ -431,7 +431,7 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
             ax.annotate(
                 f"{ms:.2f}", (ms, place), (5, 0), textcoords="offset points", va="center",
                 fontsize="small", bbox=white,
-            )  # fmt: skip
+            )
         labels = [NOT_YET if state == NOT_YET else label for label, _, state in bars]
         ax.set_yticks(range(len(bars)), labels)
         ax.invert_yaxis()

@@ -271,7 +271,7 @@ def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     names = {
         PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
         COPIES: "GPU, with copies", PINNED: "GPU, with copies, pinned", EVENTS: "GPU, kernel only",
-    }  # fmt: skip
+    }
     rows = [
         row | {"series": names[row["series"]]}
         for row in (*record.rows(), *pinned.rows())
@@ -420,15 +420,8 @@ def table_of_caches(times: Times, caches: Record) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Read the counters and write the record; return the exit status."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if argv == ["--launch"]:
-        launch_variants()
-        return 0
-    if argv:
-        usage = "python -m helpers.experiments.first_launch takes no arguments"
-        print(f"{usage}, got {' '.join(argv)}", file=sys.stderr)
-        return 2
-    return ncu.record_here(CACHES, count_caches, LAB)
+    name = "helpers.experiments.first_launch"
+    return ncu.main(name, launch_variants, {CACHES: count_caches}, LAB, argv)
 
 
 if __name__ == "__main__":

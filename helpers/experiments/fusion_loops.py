@@ -90,7 +90,7 @@ def loop_table() -> str:
     head = (
         f"the loop, tiles of {TILE}", "/ and % in\nthe source", "instruc-\ntions",
         "multiply-\nadds", "recip-\nrocals",
-    )  # fmt: skip
+    )
     rows = [
         (kernel, *map(str, (operators(kernel), *vars(loop).values())))
         for kernel, loop in loops().items()

@@ -11,7 +11,7 @@ status is 0, or 2 if ``ncu`` cannot be used.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from helpers import tables
@@ -63,25 +63,17 @@ def recorded() -> results.Record:
     return results.load(results.MEASURED / f"{RECORD}.json")
 
 
-def row(record: results.Record, kernel: str, layer: str) -> Mapping[str, Any]:
-    """Return the row of a kernel on a layer. Raises ValueError if it was not counted."""
-    for one in record.rows():
-        if (one["series"], one["layer"]) == (kernel, layer):
-            return one
-    raise ValueError(f"the record {record.name} has no {kernel} on {layer}")
-
-
 def table(record: results.Record) -> str:
     """Return what the floats and the pairs ask for, and what their warps wait for."""
     head = (
         f"{BATCH:,} images", "instructions,\nmillions", "load requests,\nmillions",
         "L1's data\npath busy", "issue slots\nbusy", "cycles a warp\nwaits for a load",
         "for the\ndispatch",
-    )  # fmt: skip
+    )
     body = []
     for layer in LAYERS:
         for kernel in (FLOATS, PAIRS):
-            one = row(record, kernel, layer)
+            one = record.one(series=kernel, layer=layer)
             body.append(
                 (
                     f"{kernel}, {layer}",
@@ -103,24 +95,14 @@ def expected_ratio(record: results.Record, layer: str) -> float:
     Instructions over busy slots are cycles by definition. So this tests the counters against the
     measured times, and names no cause.
     """
-    floats, pairs = (row(record, kernel, layer) for kernel in (FLOATS, PAIRS))
+    floats, pairs = (record.one(series=kernel, layer=layer) for kernel in (FLOATS, PAIRS))
     instructions = pairs["instructions"] / floats["instructions"]
     return instructions * floats["issue_slots_busy"] / pairs["issue_slots_busy"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ncu and write the record; return the exit status."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if argv == ["--launch"]:
-        launch_all()
-        return 0
-    if argv:
-        print(
-            f"python -m helpers.experiments.half_counters takes no arguments, got {' '.join(argv)}",
-            file=sys.stderr,
-        )
-        return 2
-    return ncu.record_here(RECORD, measure, lab=LAB)
+    return ncu.main("helpers.experiments.half_counters", launch_all, {RECORD: measure}, LAB, argv)
 
 
 if __name__ == "__main__":

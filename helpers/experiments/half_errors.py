@@ -61,7 +61,7 @@ def error_table(found: Errors) -> str:
         (name, *(f"{one / inputs:.2g}" for one, inputs in
                  zip(values, found.largest[ROUNDING], strict=True)))
         for name, values in found.largest.items() if name != ROUNDING
-    ]  # fmt: skip
+    ]
     return tables.text(head, rows)
 
 
@@ -88,5 +88,5 @@ def error_figure(found: Errors) -> Figure:
     ax.legend(
         title="filled: measured; open, dotted: bound", frameon=False, loc="upper left",
         bbox_to_anchor=(1.01, 1),
-    )  # fmt: skip
+    )
     return figure

@@ -16,7 +16,7 @@ import numpy as np
 
 from helpers import checking, tables
 from helpers.bench import layers, results
-from helpers.bench.problem import Ready
+from helpers.bench.on_device import Ready
 from helpers.experiments import layer_counters
 from helpers.problems import conv2d, datasets, precision, resizing
 from helpers.problems.lenet import network, trained_weights
@@ -83,7 +83,7 @@ def promise_table(
         (title(spec), *("yes" if keeps(y, x, filter, promise) else "no"
                         for promise in PROMISES.values()))
         for spec, y in outputs.items()
-    ]  # fmt: skip
+    ]
     return tables.text(("passes the check of", *PROMISES), rows)
 
 
@@ -100,7 +100,7 @@ def load_table(layer: str) -> str:
     head = (
         layer, "loads for\none output", "bytes for\none output",
         f"requests for\n{WARP_SIZE} outputs", f"sectors for\n{WARP_SIZE} outputs",
-    )  # fmt: skip
+    )
     outputs = conv2d.shape_of(layer, 1).outputs
     rows = []
     for kernel in KERNELS:
@@ -184,7 +184,7 @@ def ratio_row(record: Record, kernel: str, part: str, layer: str) -> Row:
     for row in record.rows():
         if row["series"] == "ratio" and (row["kernel"], row["part"], row["layer"]) == (
             kernel, part, layer,
-        ):  # fmt: skip
+        ):
             return row
     raise ValueError(f"the record {record.name} does not compare {kernel}, {part}, on {layer}")
 
@@ -200,7 +200,7 @@ def time_table(record: Record) -> str:
                 (f"{kernel}, {part}", *(f"{row['median_ms']:.3f}" for row in pair), *errors)
             )
     head = (f"{BATCH:,} images", "layer 1\n(ms)", "layer 2\n(ms)", "error\n(layer 1)",
-            "error\n(layer 2)")  # fmt: skip
+            "error\n(layer 2)")
     return tables.text(head, lines)
 
 

@@ -93,7 +93,7 @@ def padding_table() -> str:
     """Return how many multiplications gemm_tiled makes for one image, and how many are needed."""
     head = (
         "one image", "multiplications\ncounted", "needed", "useful", "threads without\nan output"
-    )  # fmt: skip
+    )
     rows = []
     for layer in LENET:
         for tile in TILES:

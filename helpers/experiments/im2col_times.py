@@ -109,7 +109,7 @@ class PairsOfLaunches:
             self._gemm.prepared_async_call(
                 gemm_grid, gemm_block, stream, y, problem.filter, self._unrolled,
                 part.M, columns, part.terms,
-            )  # fmt: skip
+            )
 
     def free(self) -> None:
         """Free the matrices."""
@@ -181,7 +181,7 @@ def one_image_table(record: Record) -> str:
     head = (
         "one image a launch", "blocks", "steps", "with its\nlaunches, us", "GPU\nalone, us",
         "of it steps,\nestimated",
-    )  # fmt: skip
+    )
     slope, rows = step_us(record), []
     for layer in LAYERS:
         alone = gpu_alone_us(record, layer, 1)
@@ -243,7 +243,7 @@ def steps_figure(record: Record) -> Figure:
         ax.errorbar(
             steps(layer), middle, [[middle - low], [high - middle]], markersize=8, capsize=4,
             linestyle="none", label=f"{layer}: {blocks(layer)} blocks", **look,
-        )  # fmt: skip
+        )
     slope = step_us(record)
     first, second = OTHERS
     ends = np.array([0, steps(second)])

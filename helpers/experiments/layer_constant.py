@@ -80,15 +80,14 @@ def _time_both(
     pair = timing.compare(
         first, second, verdicts=(first_verdict, second_verdict), names=(BASIC, CONSTANT),
         budget_s=0.5, precision=0.002,
-    )  # fmt: skip
+    )
     for kernel, timed, registers in (
         (BASIC, pair.a, first_registers),
         (CONSTANT, pair.b, second_registers),
     ):
         facts = {"kernel": kernel, **parameters, "registers": registers, "timing": timed}
         yield {"series": f"{series}, {kernel}", **facts}
-    ratio = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
-    yield {"series": series, **ratio, **parameters}
+    yield {"series": series, **pair.to_row(), **parameters}
 
 
 def _compiled(shape: ConvShape, kernel: str, shared: int) -> conv2d.Compiled:
@@ -169,7 +168,7 @@ def situation_table(counted: Record) -> str:
     head = (
         "1,000 images", "registers", "warps\npresent", "constant reads\nthat missed",
         "schedulers\nbusy",
-    )  # fmt: skip
+    )
     rows = []
     for row in counted.rows():
         if not row["blocks"]:
@@ -177,7 +176,7 @@ def situation_table(counted: Record) -> str:
             name = f"{row['layer']}, {row['kernel']}"
             cells = (
                 f"{row['warps_active']:.0f} %", f"{missed:.2%}", f"{row['issue_slots_busy']:.0f} %",
-            )  # fmt: skip
+            )
             rows.append((name, str(row["registers"]), *cells))
     return tables.text(head, rows)
 
@@ -191,7 +190,7 @@ def held_table(record: Record, counted: Record) -> str:
     head = (
         "10,000 images", "room for\nblocks", "warps present,\nglobal / constant", "global\nms",
         "constant\nms", "times\nas fast", "95 % interval",
-    )  # fmt: skip
+    )
     rows = []
     for row in _rows(record, "held"):
         layer, blocks = row["layer"], row["blocks"]

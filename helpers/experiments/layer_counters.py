@@ -24,7 +24,7 @@ from helpers.experiments import ncu
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
-RECORD = "112_counters"
+RECORD, LAB = "112_counters", "112_conv2d_register_tiling"
 BATCH = 10_000
 LAUNCHES = tuple(
     (kernel, name)
@@ -53,7 +53,7 @@ METRICS = {
 STALLS = (
     "not_selected", "dispatch_stall", "math_pipe_throttle", "wait", "short_scoreboard",
     "long_scoreboard", "mio_throttle", "lg_throttle", "barrier", "imc_miss", "no_instruction",
-)  # fmt: skip
+)
 # The average number of warps that wait for this reason whenever an instruction is issued.
 METRICS |= {
     f"stalled_{stall}": f"smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio"
@@ -148,18 +148,7 @@ def stalls(row: Mapping[str, Any], count: int = 3) -> list[tuple[str, float]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ncu and write the record; return the exit status."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if argv == ["--launch"]:
-        launch_all()
-        return 0
-    if argv:
-        print(
-            "python -m helpers.experiments.layer_counters takes no arguments, "
-            f"got {' '.join(argv)}",
-            file=sys.stderr,
-        )
-        return 2
-    return ncu.record_here(RECORD, measure, lab="112_conv2d_register_tiling")
+    return ncu.main("helpers.experiments.layer_counters", launch_all, {RECORD: measure}, LAB, argv)
 
 
 if __name__ == "__main__":

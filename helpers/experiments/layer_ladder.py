@@ -18,8 +18,7 @@ from helpers.bench.counts import NOT_YET, Count, Counts
 from helpers.bench.layers import Layer
 from helpers.bench.sources import Kernel, Missing
 from helpers.bench.times import Time, Times
-from helpers.exercises import competition
-from helpers.kernel_cells import CellError
+from helpers.kernel_cells import CellError, sizes
 from helpers.problems import conv2d, fft_conv2d
 from helpers.problems.conv2d import PLAINEST
 from helpers.problems.fft import FftError
@@ -128,10 +127,10 @@ def entered(layer: Layer, cell: Any, maps: int | None = None) -> Kernel:
     "yours: not yet".
     """
     try:
-        sizes = competition.options(cell, {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1})
+        chosen = sizes(cell.options, {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1})
     except CellError:
         return entered(layer, Missing(cell.name))
-    width, columns, own = sizes.values()
+    width, columns, own = chosen.values()
     tile = (width * columns, width, maps or own)
     label = f"yours: {cell.name}" + (f", {maps} maps" if maps else "")
     return layer.kernel(
@@ -289,7 +288,7 @@ def _draw(ax: Axes, times: Times) -> None:
     missing = [one for one in times if one.ms is None]
     for y, other in enumerate(missing, len(timed)):
         ax.annotate(other.state, (0.98, y), xycoords=("axes fraction", "data"), va="center",
-                    ha="right", fontsize="small", color="#555555")  # fmt: skip
+                    ha="right", fontsize="small", color="#555555")
         ax.axhline(y, color="#dddddd", linewidth=0.7, zorder=0)
     names = [one.kernel.title for one in timed + missing]
     ax.set_yticks(range(len(names)), [name.removeprefix("conv2d_") for name in names])

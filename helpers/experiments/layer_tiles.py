@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from helpers import plotting, tables
+from helpers import limits, plotting, tables
 from helpers.bench import layers, results
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel
@@ -24,18 +24,10 @@ if TYPE_CHECKING:
 BATCH = 10_000
 
 
-def resident_warps(registers: int, warps: int) -> int:
-    """Return how many of a multiprocessor's 64 places for warps such blocks take, on an H200.
-
-    registers: of a thread; warps: of a block. The 65,536 registers are given out by eights; shared
+def warps_table(times: Times) -> str:
+    """Return how many warps of each kernel and width of a sweep fit on a multiprocessor: shared
     memory does not limit these kernels.
     """
-    by_eights = -(-registers // 8) * 8
-    return warps * min(32, 64 // warps, 65_536 // (32 * warps * by_eights))
-
-
-def warps_table(times: Times) -> str:
-    """Return how many warps of each kernel and width of a sweep fit on a multiprocessor."""
     registers: dict[str, dict[int, int]] = {}
     for one in times:
         width = dict(one.kernel.settings)["tile_width"]
@@ -44,7 +36,7 @@ def warps_table(times: Times) -> str:
     widths = list(dict.fromkeys(width for each in registers.values() for width in each))
     rows = []
     for kernel, each in registers.items():
-        fit = [resident_warps(each[width], -(-(width**2) // 32)) for width in widths]
+        fit = [limits.resident_warps(width**2, each[width], 0) for width in widths]
         rows.append((kernel, *map(str, fit)))
         rows.append(("  registers a thread", *(str(each[width]) for width in widths)))
     head = ("warps that fit, of 64", *(f"{width} x {width}" for width in widths))

@@ -131,6 +131,28 @@ def record_here(name: str, measure: Callable[[], Iterable[Mapping[str, Any]]], l
     return 0
 
 
+def main(
+    module: str,
+    launch: Callable[[], None],
+    measured: Mapping[str, Callable[[], Iterable[Mapping[str, Any]]]],
+    lab: str,
+    argv: Sequence[str] | None = None,
+) -> int:
+    """Run a module as a command: `--launch` launches what ncu counts, and without words the records
+    are written. Returns the exit status.
+
+    measured: by record, what reads its counters.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words == ["--launch"]:
+        launch()
+        return 0
+    if words:
+        print(f"python -m {module} takes no arguments, got {' '.join(words)}", file=sys.stderr)
+        return 2
+    return next(filter(None, (record_here(*one, lab) for one in measured.items())), 0)
+
+
 def beside(
     profile: Profile, launch: str, metrics: Mapping[str, str] = GLOBAL, title: str = "metric"
 ) -> str:

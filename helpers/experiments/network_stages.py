@@ -49,7 +49,7 @@ def forms(gpu: Device, mine: Sequence[Any]) -> dict[str, Sequence[Any]]:
     """
     found: dict[str, Sequence[Any]] = {
         APART: mine, FUSED: network_plan.FUSED, TENSOR: network_plan.TENSOR_CORES,
-    }  # fmt: skip
+    }
     if gpu.kind == "gpu" and gpu.compute_capability == (9, 0):
         found[WARPGROUPS] = network_plan.FASTEST
     return found
@@ -115,7 +115,7 @@ def stages(rows: Iterable[Row], form: str, batch: int = LARGE) -> dict[str, floa
         row["stage"]: row["median_ms"] for row in rows
         if row["series"] == "stage" and (row["form"], row["batch"]) == (form, batch)
         and row["stage"] != "resize"
-    }  # fmt: skip
+    }
 
 
 def host_form(rows: Iterable[Row]) -> str:
@@ -144,7 +144,7 @@ def host_bounds(rows: Sequence[Row]) -> str:
             numbers = (f"{value:.3f}" for value in (copy, computed, once, chunks))
             lines.append([f"{batch:,}", kind, f"{size:.1f}", *numbers, slower, f"{ratio:.1f}"])
     head = ["images", "input", "MB", "copy,\nms", "device,\nms", "at once,\nms", "10 chunks,\nms",
-            "the slower\npart", "\nby"]  # fmt: skip
+            "the slower\npart", "\nby"]
     return tables.text(head, lines, left=(1, 7))
 
 
@@ -225,7 +225,7 @@ def _stage_bars(
     figure, axes = plt.subplots(
         len(values), 1, figsize=(9.5, 1.0 + 0.42 * sum(sizes)), layout="constrained", sharex=True,
         height_ratios=sizes, squeeze=False,
-    )  # fmt: skip
+    )
     for ax, (form, of_form) in zip(axes[:, 0], values.items(), strict=True):
         for place, (stage, value) in enumerate(of_form.items()):
             ax.barh(place, value, BAR, color=BAR_COLOUR, edgecolor=styles.INK, linewidth=0.8)
@@ -241,7 +241,7 @@ def _stage_bars(
         ax.annotate(
             f"{form}: {notes[form]}", (1, 0.5), xycoords="axes fraction", ha="right",
             va="center", fontsize="small", fontweight="bold",
-        )  # fmt: skip
+        )
     most = max(value for of_form in values.values() for value in of_form.values())
     axes[-1, 0].set_xlim(0, 1.45 * most)
     axes[-1, 0].set_xlabel(unit)

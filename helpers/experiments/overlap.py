@@ -7,6 +7,7 @@ a GPU.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ CLOCKS = (
     "events on its stream",
 )
 NO_WAIT, _, _, TRUE = CLOCKS
+FEWEST = 6  # the fewest samples of `time_return`
 
 
 # --------------------------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ def _copies(
     }
     for way, (call, size) in calls.items():
         row = {"series": "copy", "way": way, "bytes": size}
-        returned = streams.time_return(call, stream.synchronize, name=way, device=gpu)
+        returned = time_return(call, stream.synchronize, name=way, device=gpu)
         yield {**row, "until": "returned", "timing": returned}
         done = timing.time_end_to_end(call, verdict=verdict, name=way, budget_s=0.3)
         yield {**row, "until": "done", "timing": done}
@@ -222,10 +224,56 @@ def _clocks(
         launch(stream)
 
     no_wait, elsewhere, waits, true = CLOCKS
-    yield no_wait, streams.time_return(call, stream.synchronize, name="no wait", device=gpu)
-    yield elsewhere, streams.time_elsewhere(launch, cuda, name="elsewhere", device=gpu)
+    yield no_wait, time_return(call, stream.synchronize, name="no wait", device=gpu)
+    yield elsewhere, time_elsewhere(launch, cuda, name="elsewhere", device=gpu)
     yield waits, timing.time_end_to_end(call, verdict=verdict, name="waits", budget_s=0.3)
     yield true, timing.time_gpu(launch, verdict=verdict, name=KERNEL, budget_s=0.3)
+
+
+def time_return(
+    call: Callable[[], Any],
+    wait: Callable[[], Any],
+    *,
+    name: str,
+    device: str,
+    budget_s: float = 0.3,
+) -> timing.Timing:
+    """Time how long `call()` takes to *return*, by the host's clock.
+
+    This is the illusion of a clock that does not wait: it is no time of a kernel or a copy, because
+    their work may not be done yet. wait() runs before each sample and after the last one, untimed,
+    so that no queue is full.
+    """
+    samples: list[float] = []
+    call()
+    end = time.perf_counter() + budget_s
+    while len(samples) < FEWEST or (time.perf_counter() < end and len(samples) < 100):
+        wait()
+        began = time.perf_counter()
+        call()
+        samples.append(1e3 * (time.perf_counter() - began))
+    wait()
+    return timing.Timing.of(name, samples, what="until the call returns", device=device)
+
+
+def time_elsewhere(
+    launch: Callable[[Any], Any], cuda: Any, *, name: str, device: str, budget_s: float = 0.3
+) -> timing.Timing:
+    """Time `launch(stream)` by two events on *another* stream.
+
+    The events do not wait for the launch, so that this is no time of a kernel or a copy, either.
+    """
+    stream, other, start, end = cuda.Stream(), cuda.Stream(), cuda.Event(), cuda.Event()
+    samples: list[float] = []
+    finish = time.perf_counter() + budget_s
+    while len(samples) <= FEWEST or (time.perf_counter() < finish and len(samples) < 100):
+        start.record(other)
+        launch(stream)
+        end.record(other)
+        stream.synchronize()
+        end.synchronize()
+        samples.append(start.time_till(end))
+    return timing.Timing.of(name, samples[1:], what="events on another stream", device=device)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from helpers import limits, plotting, tables
 from helpers.bench import results
 from helpers.bench.counts import NOT_YET, Counts
 from helpers.bench.sources import Changes, changed
-from helpers.exercises.resident_warps import reference as resident_warps
 from helpers.experiments import layer_counters, ncu, sass, sweep
 from helpers.launch import Plan
 from helpers.limits import ConvShape
@@ -146,7 +145,7 @@ def constant_counters_table(counters: Record) -> str:
     counters: "112_constant_filter".
     """
     head = ("filter of conv2d_register", "instructions\n(millions)",
-            "longest waits, in warps for an instruction that starts")  # fmt: skip
+            "longest waits, in warps for an instruction that starts")
     rows = []
     for row in counters.rows():
         waits = ", ".join(f"{why} {warps:.1f}" for why, warps in layer_counters.stalls(row, 2))
@@ -162,7 +161,7 @@ def issue_table(counters: Record, record: Record) -> str:
     """
     timed = times(record)
     head = ("", "slots\nused", "of these\nuseful", "product", "of the peak,\nby the clock",
-            "warps\npresent", "DRAM\nbusy")  # fmt: skip
+            "warps\npresent", "DRAM\nbusy")
     rows = []
     for row in counters.rows():
         flops = limits.conv2d(conv2d.shape_of(row["layer"], row["batch"])).flops
@@ -203,12 +202,12 @@ def registers_table(specs: Sequence[RegisterTiled], layer: str) -> str:
     """
     shape = conv2d.shape_of(layer, 1)
     head = ("patch", "sums of\na thread", "registers\nof a thread", "bytes of\nlocal memory",
-            f"warps that\nfit, of {MOST_WARPS}", "sums on a\nmultiprocessor")  # fmt: skip
+            f"warps that\nfit, of {MOST_WARPS}", "sums on a\nmultiprocessor")
     rows = []
     for spec in specs:
         function = conv2d.compile(spec, shape).function
         threads = spec.threads(shape)[0]
-        warps = resident_warps(threads, function.num_regs, function.shared_size_bytes)
+        warps = limits.resident_warps(threads, function.num_regs, function.shared_size_bytes)
         sums = math.prod(spec.sizes.patch)
         at_work = warps * 32 * math.prod(spec.sizes.patches) // threads
         rows.append(
@@ -247,7 +246,7 @@ def swept(layer: str) -> tuple[Swept, ...]:
     for one, ms in sweep.ranking(record):
         spec = sweep.spec_of(one)
         threads = spec.threads(shape)[0]
-        warps = resident_warps(threads, registers[one], spec.static_bytes(shape))
+        warps = limits.resident_warps(threads, registers[one], spec.static_bytes(shape))
         found.append(Swept(one, math.prod(spec.sizes.patch), registers[one], warps, ms))
     return tuple(found)
 
@@ -276,7 +275,7 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
             ax.add_patch(Rectangle(place, columns, rows, linewidth=2, **look))
             box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
             ax.text(place[0] + 2, place[1] + 1, f"thread ({w}, {h})", ha="center", va="center",
-                    bbox=box, zorder=4)  # fmt: skip
+                    bbox=box, zorder=4)
     for h in range(rows):
         for i in range(cells):
             place = columns * x + i, rows * y + h

@@ -244,9 +244,7 @@ def _gain(way: str, job: Job, count: int, found: timing.Comparison) -> Row:
         "work": job.name,
         "images": len(job.x),
         "cards": count,
-        "ratio": found.ratio,
-        "low": found.low,
-        "high": found.high,
+        **found.to_row(),
         "timing": None,
     }
 

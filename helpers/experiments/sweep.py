@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-import helpers.experiments.jsonschema_import  # noqa: F401
+import helpers.labs.jsonschema_import  # noqa: F401
 from helpers import checking, device, kernels, programs
 from helpers.bench import results
 from helpers.limits import ConvShape

@@ -209,7 +209,7 @@ def floor_table(times: Times) -> str:
     head = (
         f"{times.problem.title}: ms, at least, for", "DRAM", "shared\nmemory", "issue\nslots",
         "arithmetic\nunits", "measured", "highest over\nmeasured", "highest",
-    )  # fmt: skip
+    )
     return tables.text(head, lines, left=(0, 7))
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from helpers import plotting, tables
 from helpers.bench import results
-from helpers.exercises import cost as cost_model
 from helpers.experiments import sweep, sweep_replay
 from helpers.plotting import styles
 from helpers.problems import conv2d
+from helpers.problems.conv2d.tile_counters import WIDTHS, counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 TILED, BEST, IMAGES = "conv2d_tiled", "conv2d_register_tiled", "conv2d_register_images"
 LAYERS, SMALL = ("layer 1", "layer 2"), ("layer E1", "layer E2")
-WIDTHS = cost_model.WIDTHS  # of tiles and blocks of conv2d_tiled
 BATCH = 10_000
 SEEDS, TRIES = range(20), 40  # of the replayed searches
 NEAR = 1.05  # a time that is near enough to the best
@@ -82,7 +81,7 @@ def choices_table(cost: Callable[..., float], lanes: Lanes, times: Mapping[str, 
 
 def chosen_width(cost: Callable[..., float], layer: str) -> int:
     """Return the width of least cost on a layer."""
-    shape, seen = conv2d.shape_of(layer, 1), cost_model.counted()
+    shape, seen = conv2d.shape_of(layer, 1), counted()
     return min(WIDTHS, key=lambda width: number(cost, shape, width, seen[layer, width]))
 
 
@@ -134,7 +133,7 @@ def space_table() -> str:
     head = (
         "", "products\nof sizes", "possible", "rejected by\nthe check", "best\n(ms)",
         "median over\nbest", "worst over\nbest", "within 5 %\nof the best",
-    )  # fmt: skip
+    )
     rows = []
     for layer, sizes in sweep.SIZES.items():
         record, times = sweep.recorded(layer), [ms for _, ms in best(layer)]
@@ -193,7 +192,7 @@ def searches_table() -> str:
     head = (
         f"searches within 5 %\nafter {TRIES} tries", "random\nsample", "greedy\nmls",
         "genetic\nalgorithm", "tries of a random search,\non average",
-    )  # fmt: skip
+    )
     rows = []
     for layer in LAYERS:
         arrived = [sum(n is not None for n in tries) for tries, _ in searches(layer).values()]

@@ -61,7 +61,7 @@ def tile_figure(tile: int = 8, filter_width: int = 5, block: int = 1, thread: in
             ax.text(
                 place + 0.5, y + 0.5, text, ha="center", va="center",
                 fontsize="small", bbox=None if look or inside else behind,
-            )  # fmt: skip
+            )
 
     row(5.4, {s: str(first + s) for s in range(span)})
     row(3.6, {s: f"t{s % tile}" for s in range(span)}, plain)
@@ -89,7 +89,7 @@ def tile_figure(tile: int = 8, filter_width: int = 5, block: int = 1, thread: in
     ax.legend(
         handles=handles, loc="upper right", bbox_to_anchor=(1, 0), ncols=2, frameon=False,
         fontsize="small",
-    )  # fmt: skip
+    )
     plotting.style(
         ax,
         f"{tile} threads load {span} cells: thread {thread} loads "
@@ -106,7 +106,7 @@ def ways_figure() -> Figure:
     plotting.halo(
         axes[0], 12, 5, 1, block=1,
         title="In steps: 5 threads make 5 outputs and stage 7 cells, so they load twice",
-    )  # fmt: skip
+    )
     plotting.halo(axes[1], 12, 5, 0, block=1)
     for cell, x, align in ((4, 3.9, "right"), (10, 11.1, "left")):
         axes[1].add_patch(
@@ -119,7 +119,7 @@ def ways_figure() -> Figure:
         axes[1].annotate(
             "read from\nglobal memory", (cell + 0.5, 2), (x, 0.5), ha=align, va="center",
             fontsize="small", arrowprops={"arrowstyle": "<-", "color": INK},
-        )  # fmt: skip
+        )
     plotting.style(
         axes[1],
         "Cached halo: 5 threads make 5 outputs and stage 5 cells, but not the cells 4 and 10",
@@ -127,7 +127,7 @@ def ways_figure() -> Figure:
     plotting.halo(
         axes[2], 12, 3, 1, block=1,
         title="Input tile: 5 threads stage 5 cells and make 3 outputs; two threads make none",
-    )  # fmt: skip
+    )
     for ax in axes:
         ax.set_xlim(-1.3, 13.3)
     return figure
@@ -162,7 +162,7 @@ def shares_figure(times: Mapping[int, Times], copy: Time) -> Figure:
         ax.barh(
             np.array(there) + 0.4 * k, speeds, 0.38, xerr=[speeds - slow, fast - speeds],
             capsize=3, edgecolor=INK, label=f"filter of {width}", **look,
-        )  # fmt: skip
+        )
     _finish(ax, names)
     best = [one for one in next(iter(times.values())) if not one.kernel.yours][-1].kernel.title
     shares = [f"{share(each, best, copy):.0f} % (filter of {w})" for w, each in times.items()]
@@ -184,7 +184,7 @@ def _finish(ax: Axes, names: list[str]) -> None:
     ax.set(
         yticks=np.arange(len(names)) + 0.2, yticklabels=names, xlim=(0, 115),
         xlabel="percent of the copy's speed (n = 100,000,000)",
-    )  # fmt: skip
+    )
     ax.invert_yaxis()
     ax.legend(
         loc="upper right", bbox_to_anchor=(1, -0.11), ncols=2, frameon=False, fontsize="small"

@@ -16,6 +16,7 @@ import numpy as np
 
 from helpers import limits, plotting, tables
 from helpers.bench import results, timing
+from helpers.bench.ratios import Ratio
 from helpers.device import Device
 from helpers.experiments import fft_times
 from helpers.plotting import COLOURS
@@ -119,8 +120,8 @@ def _layer(name: str, shape: ConvShape) -> Iterator[dict[str, Any]]:
         pair = (tiles.name, DIRECT_2D)
         launches, verdicts = zip(*(ready[kernel] for kernel in pair), strict=True)
         found = timing.compare(*launches, verdicts=verdicts, names=pair, budget_s=0.2)
-        ratio = {"ratio": found.ratio, "low": found.low, "high": found.high}
-        yield {"series": "ratio", "kernel": tiles.name, **common, **ratio, "timing": None}
+        row = {"series": "ratio", "kernel": tiles.name, **common, **found.to_row()}
+        yield row | {"timing": None}
 
 
 def _timing(name: str, launch: Any, verdict: Verdict) -> timing.Timing:
@@ -150,26 +151,19 @@ def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
     return tables.text(("width", fft_conv1d.OVERLAP_ADD, fft_times.CUFFT, "ratio"), body)
 
 
-def layer_ratio(data: Record, layer: str, K: int) -> tuple[float, float, float]:
-    """Return the tiles' time over the direct kernel's, and its 95 % interval."""
+def layer_ratio(data: Record, layer: str, K: int) -> Ratio:
+    """Return the tiles' time over the direct kernel's."""
     rows = [row for row in data.rows() if row["series"] == "ratio" and row.get("layer") == layer]
     (row,) = (row for row in rows if row["K"] == K)
-    return row["ratio"], row["low"], row["high"]
-
-
-def against(ratio: float, low: float, high: float) -> str:
-    """Return a ratio of times in words."""
-    if low <= 1 <= high:
-        return "no measurable difference"
-    return f"{ratio:.2f} times the time" if ratio > 1 else f"{1 / ratio:.2f} times as fast"
+    return Ratio.of_row(row, over=DIRECT_2D)
 
 
 def layers_table(data: Record) -> str:
     """Return a table of the tiles' times over the direct kernel's, layer by layer."""
     body = []
     for layer, K in (("layer 1", 7), *(("layer 2", K) for K in LAYER_WIDTHS)):
-        ratio, low, high = layer_ratio(data, layer, K)
-        body.append((layer, str(K), f"{ratio:.3f}", f"{low:.3f} to {high:.3f}"))
+        one = layer_ratio(data, layer, K)
+        body.append((layer, str(K), f"{one.value:.3f}", f"{one.low:.3f} to {one.high:.3f}"))
     return tables.text(("", "K", "time by tiles over\nthe direct kernel's", "95 % interval"), body)
 
 
@@ -230,8 +224,8 @@ def layer_figure(data: Record) -> Figure:
         ax.errorbar(
             [row["K"] for row in points], middle, yerr=[low, high], label=name, capsize=3,
             color=COLOURS[number], marker=MARKERS[number],
-        )  # fmt: skip
-    said = against(*layer_ratio(data, "layer 2", 7))
+        )
+    said = layer_ratio(data, "layer 2", 7).words()
     plotting.style(ax, f"Layer 2, K = 7: {fft_conv2d.TILES} beside {DIRECT_2D}: {said}")
     ax.set(xlabel="filter width K (the outputs stay 34 x 34)", ylabel="time (ms)")
     ax.set(xticks=LAYER_WIDTHS, ylim=(0, None))

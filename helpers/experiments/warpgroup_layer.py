@@ -52,16 +52,16 @@ def descriptor_figure(tap: int = 1) -> Figure:
             fill = "white" if not inside else (styles.PALE, styles.LIGHT[1])[piece]
             _box(ax, 2.2 * half, cell, f"{cell}", fill)
         ax.text(-0.4, 2.2 * half + 0.5, f"channels {8 * half} to {8 * half + 7}", ha="right",
-                va="center", fontsize="small")  # fmt: skip
+                va="center", fontsize="small")
     arrow: dict[str, Any] = {"arrowstyle": "->", "color": styles.INK, "linewidth": 1.4}
     ax.annotate("", (tap + 8.5, -0.1), (tap + 0.5, -0.1),
-                arrowprops={**arrow, "connectionstyle": "arc3,rad=-0.25"})  # fmt: skip
+                arrowprops={**arrow, "connectionstyle": "arc3,rad=-0.25"})
     ax.text(tap + 4.5, -1.35, "next_eight: 8 octets = 128 bytes", ha="center", fontsize="small")
     ax.annotate("", (tap + 0.5, 2.2), (tap + 0.5, 1.0), arrowprops=arrow)
     ax.text(tap + 0.9, 1.6, f"other_half: {CELLS} octets = {16 * CELLS} bytes", va="center",
-            fontsize="small")  # fmt: skip
+            fontsize="small")
     ax.annotate(f"address: cell {tap}", (tap + 0.5, -0.05), (tap - 2.5, -1.1), fontsize="small",
-                arrowprops=arrow, ha="center")  # fmt: skip
+                arrowprops=arrow, ha="center")
     ax.set(xlim=(-6, CELLS + 0.5), ylim=(3.4, -1.9), aspect="equal")
     ax.axis("off")
     plotting.style(ax, f"Tap {tap}: column w of B is cell w + {tap}, and nothing is moved for it")
@@ -130,7 +130,7 @@ def swizzle_figure() -> Figure:
     figure.suptitle(
         "Piece 2 of eight rows lies in four banks, or, swizzled, in all 32", x=0.01, ha="left",
         fontsize="medium",
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -265,9 +265,9 @@ def winners_table() -> str:
             lines.append(
                 [layer, f"{batch:,}", best, f"{exact[best]:.4f}", mode, f"{vendor:.4f}",
                  *(f"{value:.2f}" for value in over)]
-            )  # fmt: skip
+            )
     head = ["layer", "images", "fastest of FP32 accuracy", "ms", "cuDNN's\nfastest", "\nms",
-            "cuDNN\n/ ours", "copy\n/ ours"]  # fmt: skip
+            "cuDNN\n/ ours", "copy\n/ ours"]
     return tables.text(head, lines, left=(0, 2, 4))
 
 
@@ -290,7 +290,7 @@ def roles_figure() -> Figure:
         colour, hatch = kinds[kind]
         ax.barh(row, width, left=first, height=0.6, color=colour, hatch=hatch, edgecolor=styles.INK)
     handles = [plt.Rectangle((0, 0), 1, 1, facecolor=colour, hatch=hatch, edgecolor=styles.INK)
-               for colour, hatch in kinds.values()]  # fmt: skip
+               for colour, hatch in kinds.values()]
     below: styles.Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16)}
     ax.legend(handles, list(kinds), frameon=False, ncols=3, **below)
     ax.set_yticks(range(3), ["producer", "consumer 0", "consumer 1"])

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from helpers.course import copies
+from helpers.labs import copies
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ("kernelspec", "language_info")

@@ -12,12 +12,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from helpers.course import copies
+from helpers.labs import copies
 
 from . import ROOT
 
 HERE = Path(__file__).resolve().parent
 START_PAGE = f"{copies.FOLDER}/{copies.START_PAGE}"
+AS_ROOT = (
+    "If JupyterLab refuses to start for root, as in a container: "
+    "make jupyter OPTIONS=--allow-root"
+)
 
 
 def environment(outer: Mapping[str, str]) -> dict[str, str]:
@@ -80,6 +84,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(copies.update(ROOT))
     except OSError as error:
         sys.exit(not_writable(error))
+    if os.geteuid() == 0 and "--allow-root" not in arguments:
+        print(AS_ROOT, file=sys.stderr)
     from jupyterlab.labapp import main as serve
 
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{START_PAGE}"]

@@ -144,7 +144,7 @@ def _number(ax: Axes, array: Cells, x: float, y: float, *, result: bool, arrows:
             text = ax.text(
                 x + column + 0.5, at, str(column), ha="center", va="top" if below else "bottom",
                 **small,
-            )  # fmt: skip
+            )
             # An arrow from an array further up breaks off where it would cross a number.
             text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.4})
     if array.values.ndim == 2 or array.upright:

@@ -7,14 +7,11 @@ in print and in a dark theme. The background is opaque white.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import LogFormatter
-
-if TYPE_CHECKING:
-    from helpers.bench.results import Record
 
 # Dark and light colours alternate, for print in grey; markers and line styles differ as well.
 COLOURS = ("#1b3a5c", "#e08a3c", "#1f7a5c", "#b39ddb", "#7a1f4b", "#5b8fd1", "#4a4a4a", "#c9a227")
@@ -53,7 +50,17 @@ def figure_of(ax: Axes) -> Figure:
     return figure.figure if isinstance(figure, SubFigure) else figure
 
 
-def caption(ax: Axes, record: Record) -> Axes:
+class Measured(Protocol):
+    """What a figure needs of a record of measurements."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows, with "series" and the numbers."""
+
+    def caption(self) -> str:
+        """Return where and when it was measured, in words."""
+
+
+def caption(ax: Axes, record: Measured) -> Axes:
     """Write where and when a record was measured under the axes, in small letters.
 
     An example: "Measured on NVIDIA H200, 2026-11-21".
@@ -63,7 +70,7 @@ def caption(ax: Axes, record: Record) -> Axes:
     ax.annotate(
         record.caption(), (0, 0), (0, below), xycoords="axes fraction", textcoords="offset points",
         fontsize="x-small", color="#555555", va="top",
-    )  # fmt: skip
+    )
     return ax
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -16,6 +16,7 @@ from helpers.plotting.styles import (
     MARKERS,
     ROOFLINE,
     Look,
+    Measured,
     PlainLogFormatter,
     beside,
     duration_text,
@@ -26,10 +27,7 @@ from helpers.plotting.styles import (
     tick_text,
 )
 
-if TYPE_CHECKING:
-    from helpers.bench.results import Record
-
-    Data = Record | Sequence[Mapping[str, Any]]
+Data = Measured | Sequence[Mapping[str, Any]]
 
 FEW_POWERS = 1_000  # a logarithmic axis is short below this ratio of its ends
 LOG_FROM = 30  # the axis is logarithmic above this ratio of the largest to the smallest value
@@ -151,7 +149,7 @@ def times(
         ax.annotate(
             text, (row["high_ms"], y), (9, 0), textcoords="offset points", va="center",
             fontsize="small", fontweight=weight, bbox=behind, zorder=3,
-        )  # fmt: skip
+        )
     name_bars(ax, list(rows))
     ax.set_xlabel("time (ms; a logarithmic axis)")
     low, high = ax.get_xlim()

@@ -134,7 +134,9 @@ class OverlapAdd:
         return 8 * (self.size + self.size // 16)
 
     def flops(self, width: int) -> float:
-        """Operations per output: two transforms and a product of spectra (6 n) for two segments."""
+        """Return the operations per output: two transforms and a product of spectra (6 n) for two
+        segments.
+        """
         return (2 * transform_flops(self.size) + 6 * self.size) / (2 * self.segment(width))
 
     def shared_bytes(self, width: int) -> float:

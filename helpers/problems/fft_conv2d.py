@@ -99,7 +99,7 @@ class Tiles:
         return 8 * (shape.C + 1) * (self.size + self.size // 16)
 
     def flops(self, shape: ConvShape) -> int:
-        """Operations of a layer.
+        """Return the operations of a layer.
 
         Each tile of two images takes C + M transforms, and M C products and sums (8 n).
         """

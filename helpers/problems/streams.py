@@ -21,7 +21,6 @@ import contextlib
 import functools
 import math
 import re
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -30,14 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from helpers.bench.timing import Timing
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.programs import Modules, Program
+from helpers.programs import DeviceOwner, Modules, Program
 from helpers.simulator.findings import fold
 
 ROWS = ("H2D", "kernel", "D2H")
-FEWEST = 6  # the fewest samples of `time_return`
 
 # A function of (address of y, address of x, images, stream) that enqueues a kernel.
 Launch = Callable[[int, int, int, Any], None]
@@ -75,7 +72,7 @@ class _Work:
     after: Any
 
 
-class Pipeline:
+class Pipeline(DeviceOwner):
     """Pieces of x that become pieces of y in the buffers of a device.
 
     cuda: a driver with PyCUDA's names. launch(y, x, images, stream): enqueues the kernel for
@@ -258,12 +255,6 @@ class Pipeline:
                 buffer.free()
         self._at = []
 
-    def __enter__(self) -> Pipeline:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
-
 
 def _require(y: np.ndarray, x: np.ndarray, images: int, buffers: int) -> None:
     if images < 1 or buffers < 1:
@@ -287,7 +278,7 @@ def _with_starts(spans: Sequence[Span]) -> Iterator[Span]:
 
 
 def _past(clocks: Sequence[dict[int, int]], streams: Sequence[int]) -> list[list[int]]:
-    """For each piece of work, the work before it: its clock contains their numbers in a stream."""
+    """Return the work before each piece of work: its clock contains their numbers in a stream."""
     marks = [(stream, clock[stream]) for clock, stream in zip(clocks, streams, strict=True)]
     return [
         [a for a, (stream, number) in enumerate(marks) if a != b and clock.get(stream, 0) >= number]
@@ -431,49 +422,3 @@ def simulated() -> Iterator[SimpleNamespace]:
             yield simulator
         finally:
             simulator.findings.extend(pycuda_api.findings(clear=True))
-
-
-def time_return(
-    call: Callable[[], Any],
-    wait: Callable[[], Any],
-    *,
-    name: str,
-    device: str,
-    budget_s: float = 0.3,
-) -> Timing:
-    """Time how long `call()` takes to *return*, by the host's clock.
-
-    This is the illusion of a clock that does not wait: it is no time of a kernel or a copy, because
-    their work may not be done yet. wait() runs before each sample and after the last one, untimed,
-    so that no queue is full.
-    """
-    samples: list[float] = []
-    call()
-    end = time.perf_counter() + budget_s
-    while len(samples) < FEWEST or (time.perf_counter() < end and len(samples) < 100):
-        wait()
-        began = time.perf_counter()
-        call()
-        samples.append(1e3 * (time.perf_counter() - began))
-    wait()
-    return Timing.of(name, samples, what="until the call returns", device=device)
-
-
-def time_elsewhere(
-    launch: Callable[[Any], Any], cuda: Any, *, name: str, device: str, budget_s: float = 0.3
-) -> Timing:
-    """Time `launch(stream)` by two events on *another* stream.
-
-    The events do not wait for the launch, so that this is no time of a kernel or a copy, either.
-    """
-    stream, other, start, end = cuda.Stream(), cuda.Stream(), cuda.Event(), cuda.Event()
-    samples: list[float] = []
-    finish = time.perf_counter() + budget_s
-    while len(samples) <= FEWEST or (time.perf_counter() < finish and len(samples) < 100):
-        start.record(other)
-        launch(stream)
-        end.record(other)
-        stream.synchronize()
-        end.synchronize()
-        samples.append(start.time_till(end))
-    return Timing.of(name, samples[1:], what="events on another stream", device=device)

@@ -24,7 +24,7 @@ def chain(y, x, n, BLOCK: tl.constexpr):
 def product(
     Y, A, X, rows, cols, inner,
     HIGH: tl.constexpr, WIDE: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr,
-):  # fmt: skip
+):
     """Compute Y = A X of halves; a program has a tile of HIGH x WIDE outputs.
 
     GROUP tiles below each other follow each other, so that they find columns of X in L2.
@@ -54,7 +54,7 @@ def layer(
     y, x, filter, n, H, W, out_h, out_w, M,
     C: tl.constexpr, K: tl.constexpr,
     HIGH: tl.constexpr, WIDE: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
+):
     """Compute a convolution layer of halves as a product that is never stored (lab 202).
 
     x: (images, H, W, C); filter: (K K C, M); y: (n, M), with n = images * out_h * out_w. A program

@@ -216,9 +216,11 @@ def _launch(
     """Compile a source, and runs one launch of its kernel. as_written: of the translation that
     keeps the loops of the source; more: arguments of launch.launch.
     """
-    if not isinstance(source, str):
+    is_name = isinstance(source, str) and "\n" not in source and source.endswith(".cu")
+    if not isinstance(source, str) or is_name:
+        got = f"the name {source!r}" if is_name else type(source).__name__
         raise TypeError(
-            f"the source is a text of CUDA, got {type(source).__name__}: give the text of a .cu "
+            f"the source is a text of CUDA, got {got}: give the text of a .cu "
             "file, such as pathlib.Path(...).read_text()"
         )
     if isinstance(options, str):

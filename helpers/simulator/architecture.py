@@ -14,6 +14,7 @@ MAX_SHARED = limits.MOST_SHARED_BYTES
 SHARED_PER_MULTIPROCESSOR = limits.MULTIPROCESSOR_SHARED_BYTES
 RESERVED_SHARED = limits.RESERVED_SHARED_BYTES  # the system takes these bytes of each block
 MAX_CONSTANT = limits.CONSTANT_BYTES
+MAX_LOCAL = 512 * 1024  # of one thread
 WARP_SIZE = limits.WARP
 REGISTERS = limits.MULTIPROCESSOR_REGISTERS  # one block may have all of them
 # A warp gets its registers in units of 256: ptxas's number for one thread, rounded up to a multiple

@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import Future
 
 from . import compiler_cache, front_ends
+from .includes import without_comments
 from .ptx import unset
 from .toolchain import CacheError, CompileFailed
 
@@ -59,12 +60,26 @@ class CarefulTranslation:
             future.set_exception(error)
 
     def _translate(self, compiler: str) -> str:
-        key = compiler_cache.key_of([self._key, compiler, "marked 2"])
+        key = compiler_cache.key_of([self._key, compiler, "marked 4"])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:
-            ptx = unset.with_marks(front_ends.careful(self._text, compiler, self.needed))
+            ptx = self._with_marks(compiler)
         except (CompileFailed, CacheError, OSError):
             ptx = ""  # the launch runs without a rehearsal
         compiler_cache.store("careful", key, {"ptx": ptx})
         return ptx
+
+    def _with_marks(self, compiler: str) -> str:
+        """Return careful PTX with marks on the variables that a thread may use unset: that for a
+        debugger, if it has more of them.
+        """
+        text = self._text
+        ptx = unset.with_marks(front_ends.careful(text, compiler, self.needed))
+        if not unset.may_leave_unset(without_comments(text.source)):
+            return ptx
+        other = front_ends.careful(text, compiler, self.needed, for_debugger=True)
+        other = unset.with_marks(other[: other.find("\t.section")])
+        # The machine follows what lies in memory without marks.
+        has_more = unset.marks(other) > unset.marks(ptx)
+        return other if has_more or unset.frame_bytes(other) > unset.frame_bytes(ptx) else ptx

@@ -108,6 +108,21 @@ class Member:
 
 
 @dataclass(frozen=True)
+class Field:
+    """An array that is a member of a structure, `offset` bytes from its start; nbytes: bytes of the
+    structure. The other fields are those of a Variable.
+    """
+
+    name: str
+    structure: str
+    nbytes: int
+    offset: int
+    element: str
+    element_bytes: int
+    extents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class KernelInfo:
     """A kernel that can be launched.
 
@@ -124,10 +139,13 @@ class KernelInfo:
 
 @dataclass(frozen=True)
 class DebugInfo:
-    """The variables of a program; those with a symbol of their own are found by symbol."""
+    """The variables of a program; those with a symbol of their own are found by symbol. fields: the
+    arrays in its structures.
+    """
 
     variables: tuple[Variable, ...] = ()
     members: tuple[Member, ...] = ()
+    fields: tuple[Field, ...] = ()
 
     def of_symbol(self, symbol: str) -> Variable | None:
         """Return the variable with this name in the PTX, None if there is none."""
@@ -145,6 +163,7 @@ class DebugInfo:
         return cls(
             tuple(Variable(**{**v, "extents": tuple(v["extents"])}) for v in data["variables"]),
             tuple(Member(**{**m, "extents": tuple(m["extents"])}) for m in data["members"]),
+            tuple(Field(**{**f, "extents": tuple(f["extents"])}) for f in data["fields"]),
         )
 
 
@@ -155,7 +174,8 @@ def read(ptx: str, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], D
     dwarf = Dwarf(debug_ptx)
     variables = tuple(_variables(ptx, dwarf))
     members = tuple(_members(variables, dwarf))
-    return tuple(_kernels(ptx, dwarf, file)), DebugInfo(variables, members)
+    fields = tuple(_fields(dwarf))
+    return tuple(_kernels(ptx, dwarf, file)), DebugInfo(variables, members, fields)
 
 
 def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]]:
@@ -371,6 +391,16 @@ def _members(variables: Iterable[Variable], dwarf: Dwarf) -> Iterator[Member]:
                     inner.extents,
                     variable.space,
                     variable.function,
+                )
+
+
+def _fields(dwarf: Dwarf) -> Iterator[Field]:
+    """Yield the arrays that are members of the program's structures."""
+    for structure, kind in dwarf.structures.items():
+        for name, offset, inner in kind.members:
+            if name and inner.extents and inner.nbytes and offset + inner.total <= kind.nbytes:
+                yield Field(
+                    name, structure, kind.nbytes, offset, inner.text, inner.nbytes, inner.extents
                 )
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from . import memory
 from .arrays import ArrayName
 from .finding_facts import FindingFacts, Kind, Scene
-from .findings import Finding, finding_of_launch
+from .findings import LOCAL_LEFTOVERS, Finding, finding_of_launch
 from .library import RawFinding
 from .progress import waits_for_others
 
-_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED)
+_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK)
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 # The parts of a finding: the index, the array's name, the message, and the usual cause.
@@ -122,11 +122,7 @@ class _Describer(FindingFacts):
                 "index an int."
             )
         elif self.array.name in self.scene.dynamic_names:
-            given = self.array.nbytes
-            cause = (
-                f"The launch gives {given:,} bytes of dynamic shared memory (shared={given}). Is "
-                "that enough for all arrays in it, and does each start where the one before ends?"
-            )
+            cause = self.cause_of_little_shared()
         elif self.array.space == "global":
             cause = (
                 "Is a guard missing or off by one: at the array's ends, or in the last block, "
@@ -138,6 +134,20 @@ class _Describer(FindingFacts):
                 "one?"
             )
         return index, self.array.name, message, cause
+
+    def cause_of_little_shared(self) -> str:
+        """Return the cause of an access past the dynamic shared memory."""
+        array = self.known_array()
+        given, (x, y, z) = array.nbytes, self.scene.block
+        cause = f"The launch gives {given:,} bytes of dynamic shared memory (shared={given}). "
+        if given == x * y * z and array.element_bytes > 1:
+            return cause + (
+                f"shared= counts bytes, not elements: {given:,} elements of "
+                f"{array.element_bytes} bytes need shared={given * array.element_bytes}."
+            )
+        return cause + (
+            "Is that enough for all arrays in it, and does each start where the one before ends?"
+        )
 
     def wild_pointer(self, name: str | None) -> _Words:
         what = f"{name} points to no array of the device" if name else "outside every array"
@@ -201,6 +211,17 @@ class _Describer(FindingFacts):
         cause = (
             "Is the index off by one, or the size given in elements? malloc takes bytes: "
             "count * sizeof(type)."
+        )
+        return None, None, message, cause
+
+    def heap_leak(self) -> _Words:
+        message = (
+            f"{self.who(self.raw.here)} does not free the {self.raw.size:,} bytes that malloc or "
+            "new gave it here, and nothing points to them when the kernel ends"
+        )
+        cause = (
+            "What malloc and new give stays taken after the kernel, until the device's heap (8 MB) "
+            "is full: free or delete it, or keep its address in an array for a later kernel."
         )
         return None, None, message, cause
 
@@ -296,14 +317,33 @@ class _Describer(FindingFacts):
         )
 
     def uninitialised(self) -> _Words:
+        if self.array is None and self.raw.region:
+            message = (
+                f"{self.does()} {self.raw.size} bytes of the memory that malloc or new gave, which "
+                "nothing has written"
+            )
+            cause = (
+                "malloc and new give leftovers, not zeros: set each element before its first use."
+            )
+            return None, None, message, cause
         if self.array is None or self.array.space == "local":
             name = self.local_name() or self.unset_name()
+            if name is None and self.text_of_line().strip().startswith("}"):
+                message = (
+                    f"{self.who(self.raw.here)} comes to the end of a function without a return, "
+                    "and uses its value"
+                )
+                cause = (
+                    "Every way through a function that has a value must end with a return: which "
+                    "case is left out?"
+                )
+                return None, None, message, cause
             message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
             return (
                 None,
                 name,
                 message,
-                "A local variable holds leftovers until it is set: give it a value first.",
+                LOCAL_LEFTOVERS,
             )
         index, element = self.element()
         if self.array.space == "constant":
@@ -341,22 +381,43 @@ class _Describer(FindingFacts):
                 f"use {atomic}, or give each thread an element of its own."
             )
         if not same_block:
-            if (line := self.line_of_block_fence()) is not None:
-                return (
-                    f"The __threadfence_block() in line {line} orders memory only for the threads "
-                    "of its block: between blocks it must be a __threadfence()."
-                )
+            if (unordered := self.unordered_store()) is not None:
+                return self.cause_of_missing_fence(*unordered)
             return (
                 "Blocks run in any order: let each block write its own part, use an atomic, or "
                 "make it two launches."
             )
+        if self.overlapping is not None:
+            first, second = self.overlapping
+            return (
+                f"{first} and {second} lie in the block's dynamic shared memory and have bytes in "
+                "common: each must start where the one before ends, in bytes of its own type, and "
+                "the launch must give bytes for all of them (shared=)."
+            )
         if self.is_in_one_warp():
+            if self.is_block_of_one_warp():
+                return (
+                    "Both threads are of one warp, whose lanes need not run in step: a "
+                    "__syncwarp() or a __syncthreads() is missing between the two lines."
+                )
             return (
                 "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() is "
                 "missing between the two lines, or a __syncthreads() if other warps use these "
                 "bytes."
             )
         return "On a GPU either may come first: a __syncthreads() is missing between the two lines."
+
+    def cause_of_missing_fence(self, fence: int | None, signal: int | None) -> str:
+        if fence is not None:
+            return (
+                f"The __threadfence_block() in line {fence} orders memory only for the threads "
+                "of its block: between blocks it must be a __threadfence()."
+            )
+        where = f"line {signal}" if signal is not None else "the flag"
+        return (
+            f"Another block may see {where} before the store of line {self.other_line}: a "
+            "__threadfence() is missing between the two."
+        )
 
     def async_read(self) -> _Words:
         index, element = self.element() if self.array else (None, "shared memory")
@@ -654,6 +715,11 @@ class _Describer(FindingFacts):
                 "A GPU goes on with a meaningless value: guard the division, or make sure that the "
                 "divisor is set."
             )
+        if self.machine_text().startswith("frees"):
+            cause = (
+                "Free each address once, and the very address that malloc or new gave: is the "
+                "pointer moved, or does another thread free it, too?"
+            )
         if self.machine_text().startswith("waits without end"):
             cause = (
                 "A GPU waits for ever. The phase of an mbarrier ends when all arrivals and all "
@@ -692,4 +758,5 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], _Words]]] = {
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
+    Kind.HEAP_LEAK: ("leak", _Describer.heap_leak),
 }

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from . import assembly, library, toolchain, toolkit
+from .architecture import MAX_LOCAL
 from .compiler import Compiled
 from .debug_info import Member, Variable
 from .includes import without_comments
@@ -40,6 +41,7 @@ from .ptx.encode import (
 from .ptx.inline import Inlined
 from .ptx.opcodes import RESULT_UNUSED, TYPES
 from .ptx.parse import Place
+from .ptx.updates import Dataflow
 from .toolchain import CompileFailed
 
 _NOTES = "notes"
@@ -56,6 +58,15 @@ _MEANINGS = (
     ("%envreg", "a barrier of the whole grid, grid.sync()", "end the kernel there, launch another"),
     ("%reserved_smem_offset", "a group of several warps", "use a group of a warp or of the block"),
     ("alloca", "alloca()", "declare a local array of a fixed size"),
+    (
+        "__cudaCDP2",
+        "a function of CUDA's runtime in a kernel, which belongs to dynamic parallelism",
+        "call it on the host; for memory of a kernel's own, call malloc",
+    ),
+    *(
+        (part, "clusters of blocks", "let the blocks exchange values in global memory")
+        for part in ("barrier.cluster", "in clusters", "mapa", "getctarank")
+    ),
     *(
         (f"instruction {part}", "a read of a texture", "read the array through a const pointer")
         for part in ("tex.", "tld4.", "txq.")
@@ -114,8 +125,15 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     accesses of its machine code, if there is machine code. A careful translation has one form only,
     because nobody counts its traffic.
 
-    Raises CompileFailed, with file and line, for an instruction that the machine cannot run.
+    Raises CompileFailed, with file and line, for an instruction that the machine cannot run, and
+    for an array of a thread that is larger than local memory.
     """
+    sizes = re.findall(r"\.local\s[^;\n]*?\.b8\s+[\w$]+\[(\d+)\]", compiled.ptx)
+    if (local := max(map(int, sizes), default=0)) > MAX_LOCAL:
+        raise CompileFailed(
+            f"{compiled.file}: {local:,} bytes of local memory for the arrays of each thread, "
+            f"{MAX_LOCAL:,} at most"
+        )
     counted = counted and not compiled.is_careful
     accesses = assembly.accesses(compiled, mangled) if counted else None
     parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract), str(counted)]
@@ -158,21 +176,36 @@ def _encoding(ptx: str, mangled: str, contract: bool) -> Encoding:
     return Encoding(parsed(ptx), mangled, library.operation_ids(), contract)
 
 
-def _of_careful(compiled: Compiled, mangled: str) -> Program:
-    """Encode a kernel of the careful translation, with checks of indices and without calls. Raises
-    Unsupported and ParseError.
-    """
+def _checked(compiled: Compiled) -> Checked:
+    """Return the careful translation with checks of indices."""
     parameters = {
         kernel.mangled: [one.name for one in kernel.parameters] for kernel in compiled.kernels
     }
     declared: list[Variable | Member] = [*compiled.debug.variables, *compiled.debug.members]
     source = without_comments(compiled.source)
-    module = Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file)
+    fields = compiled.debug.fields
+    return Checked(parsed(compiled.ptx), declared, parameters, source, compiled.file, fields)
+
+
+def _of_careful(compiled: Compiled, mangled: str) -> Program:
+    """Encode a kernel of the careful translation, with checks of indices and without calls. Raises
+    Unsupported and ParseError.
+    """
+    module = _checked(compiled)
     # This PTX keeps code that no thread reaches, such as a group's barrier for clusters and grids.
     contract = compiled.contract
     encoding = Encoding(Inlined(module), mangled, library.operation_ids(), contract, True)
     program = told_apart(encoding.program, library.operation_ids())
     return dataclasses.replace(program, axes=module.axes)
+
+
+@lru_cache(maxsize=8)
+def dataflow(compiled: Compiled, mangled: str) -> Dataflow:
+    """Return where the values of a function come from. In a careful translation it is the function
+    after inlining, as the machine runs it.
+    """
+    module = Inlined(_checked(compiled)) if compiled.is_careful else parsed(compiled.ptx)
+    return Dataflow(module.body(mangled))
 
 
 def _where(compiled: Compiled, mangled: str, place: Place) -> str:

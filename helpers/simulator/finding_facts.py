@@ -10,18 +10,16 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
-import numpy as np
-
 from . import memory
 from .arrays import ArrayName
-from .library import Place, RawFinding, operation_ids
+from .library import Place, RawFinding
 from .module import Kernel
 from .progress import Progress
+from .race_facts import fence_needed, update_of
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
 _ONE_WARP = "one warp"  # the machine saw this race only between threads of one warp
 _WARP = 32
-_SCOPE_CTA = 1 << 15  # Flag in machine/program.h
 _FOR = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^;]*?\)")
 _INDEX = r"\s*\[(?:[^][;=]|\[[^][]*\])*\]"  # with one more inside, as in h[x[i]]
 _BEFORE = re.compile(rf"(\+\+|--)\s*([A-Za-z_][\w.]*(?:{_INDEX})*)")  # ++h[k]
@@ -77,6 +75,7 @@ class Kind(IntEnum):
     LOCAL_OVERRUN = 24
     ASYNC_PROXY = 25
     DEVICE_HEAP = 26
+    HEAP_LEAK = 27
 
 
 @dataclass(frozen=True)
@@ -272,14 +271,54 @@ class FindingFacts:
     # ---- races ----
 
     def is_in_one_warp(self) -> bool:
-        """Return whether only threads of one warp race, though the block has more warps."""
+        """Return whether only threads of one warp race."""
+        return self.machine_text() == _ONE_WARP or self.is_block_of_one_warp()
+
+    def is_block_of_one_warp(self) -> bool:
         x, y, z = self.scene.block
-        return self.machine_text() == _ONE_WARP and x * y * z > _WARP
+        return x * y * z <= _WARP
+
+    @property
+    def overlapping(self) -> tuple[str, str] | None:
+        """The two arrays of dynamic shared memory that have bytes in common, because two threads
+        write there by different names; None if that is not so.
+        """
+        is_dynamic = self.array is not None and self.array.name in self.scene.dynamic_names
+        if not is_dynamic or self.raw.here.access != 1 or self.raw.other.access != 1:
+            return None
+        names = [self._stored_name(line) for line in (self.other_line or 0, self.line)]
+        first, second = names
+        return (first, second) if first and second and first != second else None
+
+    def _stored_name(self, line: int) -> str:
+        """Return the array that a line of the source stores to, "" if it is not known."""
+        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
+        found = re.search(r"\b([A-Za-z_]\w*)\s*\[[^=]*\]\s*=(?!=)", text)
+        return found[1] if found else ""
 
     def update(self) -> tuple[str, str] | None:
-        """Return the element that two threads update in one line, and the atomic that does it: for
+        """Return the element that two threads update, and the atomic function that does it: for
         `h[k]++` and `s[0] += x[t]`, but not for `s[t] += s[t + 1]`, which reads the elements of
         other threads.
+
+        The code says whether it is an update, and the source line how to write the element.
+        """
+        found = update_of(self.kernel, int(self.raw.here.pc), int(self.raw.other.pc))
+        written = self._update_in_line()
+        if self.array is None or (found is None and written is None):
+            return None
+        if written is None:
+            assert found is not None
+            element = self.element()[1]
+            return element, f"{found.function}(...)" if found.function else ""
+        element, address, atomic = written
+        if not atomic and found is not None:
+            atomic = found.function
+        return element, f"{atomic}({address}, ...)" if atomic else "an atomic function"
+
+    def _update_in_line(self) -> tuple[str, str, str] | None:
+        """Return the element of an update that the source line shows, its address, and the atomic
+        function that the operator stands for, "" for `=`.
         """
         if self.array is None or self.line != self.other_line:
             return None
@@ -296,20 +335,14 @@ class FindingFacts:
                 rest = rest.replace(element, "")
             if re.search(rf"\b{re.escape(name)}\b", rest):
                 return None
-            atomic = _ATOMICS.get(sign)
-            return element, f"{atomic}({address}, ...)" if atomic else "an atomic function"
+            return element, address, _ATOMICS.get(sign, "")
         return None
 
-    def line_of_block_fence(self) -> int | None:
-        """Return the line of the kernel's first __threadfence_block(), None if it also has a fence
-        for more threads.
-        """
-        instructions = self.kernel.program.instructions
-        fences = np.flatnonzero(instructions["operation"] == operation_ids().get("fence", -1))
-        only_blocks = (instructions["flags"][fences] & _SCOPE_CTA) != 0
-        if not len(fences) or not only_blocks.all():
+    def unordered_store(self) -> tuple[int | None, int | None] | None:
+        """Return what `fence_needed` says of the store that a thread of another block reads."""
+        if self.raw.other.access != 1:
             return None
-        return self.kernel.places.line_of(int(fences[0])) or None
+        return fence_needed(self.kernel, int(self.raw.other.pc))
 
     # ---- barriers and warp operations ----
 

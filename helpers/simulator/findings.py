@@ -15,6 +15,12 @@ from typing import Any
 
 LONGEST_TEXT, MOST_SOURCE_LINES = 2_000, 50  # of a finding that comes from a file
 LINE = 100  # characters in a line of text; so many fit beside the file browser on a small screen
+# How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
+SHARED_LEFTOVERS = "Shared memory holds leftovers"
+LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+_MOST_PAIRS = 4  # of lines that a race names beside its own
+_INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
+_INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 
 
@@ -208,26 +214,142 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def _causes_first(findings: list[Finding]) -> list[Finding]:
     """Return the findings in the order in which to mend them, without consequences of others.
 
-    A barrier that not all threads reach orders nothing, so that the accesses around it race. And
-    a load that comes too early may find what nothing has written: the race says what to mend.
+    A load that comes too early may find what nothing has written: the race says what to mend. That
+    nobody waits for a copy to its end is told by those that come too early.
     """
-    barriers = [f for f in findings if f.kind == "barrier"]
     racing = {
         (f.file, line, f.array) for f in findings if f.kind == "race" for line in _lines_of(f)
     }
     met = {(f.file, f.other_line) for f in findings if f.kind == "race" and f.other_line}
-    findings = [
+    masks = {(f.file, f.line) for f in findings if f.kind == "mask"}
+    kept = [
         f
         for f in findings
-        # That nobody waits for a copy to its end is told by those that come too early.
-        if f.kind != "race" or f.other_line is not None or (f.file, f.line) not in met
-    ]
-    kept = [
-        _behind_barrier(f, barriers)
-        for f in findings
-        if f.kind != "uninitialised" or (f.file, f.line, f.array) not in racing
+        if not (f.kind == "race" and f.other_line is None and (f.file, f.line) in met)
+        and not (f.kind == "uninitialised" and (f.file, f.line, f.array) in racing)
+        and not (f.kind == "shuffle" and (f.file, f.line) in masks)
     ]
     return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
+
+
+def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings of a launch, one for each cause.
+
+    A barrier that not all threads reach orders nothing, so that the accesses around it race, and a
+    thread that has gone stores nothing. One missing barrier has a race for each array around it.
+    And a structure of which nothing is set is one variable.
+    """
+    return tuple(_joined_races(_joined_variables(_behind_barriers(list(findings)))))
+
+
+def _behind_barriers(findings: list[Finding]) -> list[Finding]:
+    """Leave out what follows from a barrier's fault. The barrier's finding is an error then, and
+    says what follows.
+    """
+    kept: list[Finding] = []
+    for finding in findings:
+        earlier = next((k for k, f in enumerate(kept) if f.kind == "barrier"), None)
+        if earlier is None:
+            kept.append(finding)
+            continue
+        barrier, what = kept[earlier], ""
+        lines = _lines_of(finding)
+        if finding.file != barrier.file:
+            pass
+        elif finding.kind == "race" and min(lines) < barrier.line < max(lines):
+            what = f"lines {min(lines)} and {max(lines)} race for it"
+        elif _is_unset_share(finding) and barrier.line < finding.line:
+            what = f"line {finding.line} reads what nothing has written"
+        elif finding.kind == "barrier" and _same_way(finding, barrier):
+            kept[earlier] = replace(barrier, count=barrier.count + finding.count)
+            continue
+        if not what:
+            kept.append(finding)
+        elif barrier.severity == "warning":
+            cause = f"{barrier.cause} It is an error here: {what}."
+            kept[earlier] = replace(barrier, cause=cause, severity="error")
+    return kept
+
+
+def _is_unset_share(finding: Finding) -> bool:
+    return finding.kind == "uninitialised" and finding.cause.startswith(SHARED_LEFTOVERS)
+
+
+def _same_way(one: Finding, other: Finding) -> bool:
+    """Return whether two barriers wait for threads that have left by the same way."""
+    ways = ("never came", "has returned")
+    return one.severity == other.severity == "warning" and any(
+        way in one.message and way in other.message for way in ways
+    )
+
+
+def _joined_variables(findings: list[Finding]) -> list[Finding]:
+    """Join the findings about one local variable: the first says where its value is missing."""
+    kept: dict[object, Finding] = {}
+    for k, finding in enumerate(findings):
+        is_local = finding.kind == "uninitialised" and finding.cause == LOCAL_LEFTOVERS
+        key = (finding.file, finding.array) if is_local and finding.array else k
+        kept[key] = (
+            replace(kept[key], count=kept[key].count + finding.count) if key in kept else finding
+        )
+    return list(kept.values())
+
+
+def _joined_races(findings: list[Finding]) -> list[Finding]:
+    """Join races that share a line, if all of them need a barrier, or all a wait for a copy.
+
+    A barrier of the block mends what a barrier of a warp would, so that it is the advice for all.
+    """
+    groups: list[list[Finding]] = []
+    others: list[tuple[int, Finding]] = []
+    for k, finding in enumerate(findings):
+        if finding.kind != "race" or (need := _need(finding)) is None:
+            others.append((k, finding))
+            continue
+        lines = set(_lines_of(finding))
+        meeting = [
+            group
+            for group in groups
+            if any(
+                f.file == finding.file and _need(f) == need and lines & set(_lines_of(f))
+                for f in group
+            )
+        ]
+        groups = [group for group in groups if group not in meeting]
+        groups.append([*(f for group in meeting for f in group), finding])
+    order = {id(finding): k for k, finding in enumerate(findings)}
+    joined = [
+        (min(order[id(f)] for f in group), _one_race(sorted(group, key=lambda f: order[id(f)])))
+        for group in groups
+    ]
+    return [finding for _, finding in sorted([*joined, *others], key=lambda one: one[0])]
+
+
+def _need(finding: Finding) -> str | None:
+    """Return what a race lacks, None if it is a cause of its own."""
+    if "asynchronous copy" in finding.message:
+        return "a wait"
+    return "a barrier" if "is missing between the two lines" in finding.cause else None
+
+
+def _one_race(group: list[Finding]) -> Finding:
+    of_block = [f for f in group if "__syncwarp" not in f.cause]
+    first = (of_block or group)[0]
+    if len(group) == 1:
+        return first
+    pairs = dict.fromkeys(
+        (min(_lines_of(f)), max(_lines_of(f)), f.array) for f in group if f is not first
+    )
+    pairs.pop((min(_lines_of(first)), max(_lines_of(first)), first.array), None)
+    texts = [
+        f"{low} and {high} ({array})" if low != high else f"{low} ({array})"
+        for low, high, array in list(pairs)[:_MOST_PAIRS]
+    ]
+    more = f" and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
+    cause = f"{first.cause} The same holds for lines {', '.join(texts)}{more}." if texts else ""
+    return replace(
+        first, cause=cause or first.cause, count=sum(f.count for f in group)
+    )
 
 
 def with_warnings(
@@ -241,33 +363,23 @@ def with_warnings(
     return (*known, *(f for f in warnings if (f.kind, f.file, f.line) not in places))
 
 
-def unset_before(fatal: Finding, findings: Iterable[Finding]) -> Finding | None:
-    """Return the finding about a value that nothing has set, if the access that stopped the launch
-    in the same line is its consequence.
+def origin_of(fatal: Finding, findings: Iterable[Finding]) -> Finding | None:
+    """Return the finding whose consequence is the access that stopped the launch: about a value of
+    the same line that nothing has set, or about a race for an array that the line reads.
     """
     if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
         return None
-    place = fatal.file, fatal.line
-    return next(
-        (f for f in findings if f.kind == "uninitialised" and (f.file, f.line) == place), None
-    )
+    place, text = (fatal.file, fatal.line), fatal.source_lines.get(fatal.line, "")
+    for finding in findings:
+        if finding.kind == "uninitialised" and (finding.file, finding.line) == place:
+            return finding
+        if finding.kind == "race" and finding.file == fatal.file and finding.array is not None:
+            indexed = {name for line in finding.source_lines.values() for name in _INDEXED(line)}
+            inside = {name for inner in _INNER(text) for name in _INDEXED(inner)}
+            if inside & {*indexed, finding.array}:
+                return finding
+    return None
 
 
 def _lines_of(finding: Finding) -> tuple[int, ...]:
     return (finding.line, finding.other_line or finding.line)
-
-
-def _behind_barrier(finding: Finding, barriers: Iterable[Finding]) -> Finding:
-    """Name the barrier that stands between the two lines of a race, if there is one."""
-    if finding.kind != "race":
-        return finding
-    low, high = min(_lines_of(finding)), max(_lines_of(finding))
-    between = next((b for b in barriers if b.file == finding.file and low < b.line < high), None)
-    if between is None:
-        return finding
-    said = f"though line {between.line} has a barrier: not all threads come to it"
-    return replace(
-        finding,
-        message=finding.message.replace("with no barrier between them", said),
-        cause="It is a consequence of the barrier's fault: mend that one first.",
-    )

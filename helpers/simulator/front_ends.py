@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,29 +24,54 @@ _ERROR_LIMIT = "Error limit reached"
 _MISSING_HEADER = re.compile(
     r'cannot open source file "(?P<jit>[^"]+)"|fatal error: (?P<nvcc>\S+): No such file'
 )
-# Headers of an installation of CUDA that a kernel can use, and the wheels that have them.
-_WHEELS_OF_HEADERS = dict.fromkeys(
-    ("curand.h", "curand_kernel.h", "curand_mtgp32_host.h", "curand_mtgp32dc_p_11213.h"),
-    "nvidia-curand",
-)
 # Headers of libraries that the host calls.
 _LIBRARIES = {
     r"cublas\w*\.h": "cuBLAS", r"cufft\w*\.h": "cuFFT", r"cusparse\w*\.h": "cuSPARSE",
     r"cusolver\w*\.h": "cuSOLVER", r"cudnn\w*\.h": "cuDNN", r"npp\w*\.h": "NPP",
     r"nvml\.h": "NVML", r"nccl\.h": "NCCL", r"nvjpeg\.h": "nvJPEG", r"cutensor\w*\.h": "cuTENSOR",
-    r"helper_(?:cuda|functions|math|string|timer|image)\.h": "NVIDIA's samples",
+    r"mpi\.h": "MPI", r"gl(?:ew|ut|ext)?\.h|freeglut\.h": "OpenGL", r"opencv2?\.hpp": "OpenCV",
+    r"nvToolsExt\w+\.h": "NVTX", r"nvshmemx?\.h": "NVSHMEM",
 }  # fmt: skip
+# Headers that courses and books hand out beside their programs, and where they come from.
+_HANDED_OUT = {
+    r"helper_\w+\.h|exception\.h|drvapi_error_string\.h": "NVIDIA's samples, folder Common",
+    r"cutil\w*\.h": "samples of CUDA before 5.0; NVIDIA's samples have helper_math.h in its place",
+    r"book\.h|cpu_bitmap\.h|cpu_anim\.h": 'the book "CUDA by Example"',
+    r"wb\.h|gputk\.h": "a course's own library",
+    r"cutlass\.h|tensor\.hpp": "CUTLASS",
+    r"pycuda-\w+\.hpp": "PyCUDA, whose SourceModule finds it",
+}
 # What the compiler refuses because the language has it no more or not here, and what to do.
+_REFERENCES = (
+    "CUDA 12 has no references to textures and surfaces any more: read the array through a "
+    "pointer, such as const float* __restrict__"
+)
 _ADVICE = (
     (
-        re.compile(r"device-side kernel launch|requires separate compilation mode"),
+        re.compile(
+            r"device-side kernel launch|requires separate compilation mode"
+            r'|error: identifier "cudaStream(?:Graph)?(?:TailLaunch|FireAndForget)\w*" is undefined'
+        ),
         "A kernel cannot launch kernels in the simulator (dynamic parallelism): launch them from "
         "the host, one after the other",
     ),
     (
-        re.compile(r"error: (?:texture|surface) is not a template"),
-        "CUDA 12 has no references to textures and surfaces any more: read the array through a "
-        "pointer, such as const float* __restrict__",
+        re.compile(
+            r'error: (?:identifier |calling a __host__ function\()"cuda'
+            r"(?:(?:Device|Stream|Event)Synchronize|StreamCreate|EventRecord|LaunchKernel(?:Ex)?"
+            r"|(?:GetLast|PeekAtLast)Error|Malloc(?:Managed)?|Free|Mem(?:cpy|set)(?:Async)?)"
+            r'[("]'
+        ),
+        "A kernel cannot call CUDA's functions of the host in the simulator: call them on the "
+        "host, before or after the launch. In a kernel, __syncthreads() waits for the block, and "
+        "malloc() gives memory",
+    ),
+    (re.compile(r"error: (?:texture|surface) is not a template"), _REFERENCES),
+    (re.compile(r'error: identifier "(?:texture|surface)Reference" is undefined'), _REFERENCES),
+    (
+        re.compile(r'error: .*has no member "(?:this_multi_grid|multi_grid_group)"'),
+        "CUDA 13 has no group of several grids any more: launch a kernel on each device, and wait "
+        "for all of them on the host",
     ),
 )
 # Headers that need none of the names below.
@@ -126,27 +151,43 @@ def translate(text: Text, compiler: str = "") -> Translation:
     try:
         return _translated(text, compiler)
     except CompileFailed as refused:
-        if not (advice := _advice(refused.message)):
-            raise
-        raise CompileFailed(f"{refused.message}\n{advice}") from None
+        if missing := _MISSING_HEADER.search(refused.message):
+            header = missing["jit"] or missing["nvcc"]
+            advice = _advice_on_header(header)
+            if not advice and missing["nvcc"]:
+                advice = f"{header} is no header of CUDA or of C++: name its folder by -I"
+            raise CompileFailed(f"{refused.message}\n{advice}".rstrip()) from None
+        for pattern, advice in _ADVICE:
+            if pattern.search(refused.message):
+                raise CompileFailed(f"{_errors(refused.message, pattern)}\n{advice}") from None
+        raise
 
 
-def _advice(message: str) -> str:
-    """Return what to do about a compiler's error, "" if nothing is known."""
-    missing = _MISSING_HEADER.search(message)
-    if missing is None:
-        return next((advice for pattern, advice in _ADVICE if pattern.search(message)), "")
-    header = missing["jit"] or missing["nvcc"]
+def _errors(message: str, pattern: re.Pattern[str]) -> str:
+    """Return the errors of a compiler's message that a pattern matches; others follow from them."""
+    return "\n\n".join(error for error in message.split("\n\n") if pattern.search(error))
+
+
+def _advice_on_header(header: str) -> str:
+    """Return what to do about a header that is missing, "" if nothing is known of it."""
     name = Path(header).name
-    if (wheel := _WHEELS_OF_HEADERS.get(name)) is not None:
-        return f"{header} comes with: pip install {wheel}"
-    library = next((lib for pattern, lib in _LIBRARIES.items() if re.fullmatch(pattern, name)), "")
-    if not library:
-        return ""
-    return (
-        f"{header} belongs to {library}, which programs of the host use: leave it out of the "
-        "source of a kernel, or name its folder by -I"
-    )
+    if re.fullmatch(r"curand\w*\.h", name):  # CUDA's only library that kernels call
+        return f"{header} comes with: pip install nvidia-curand"
+    if re.fullmatch(r"(?:cuda_)?(?:texture|surface)_(?:fetch_)?(?:functions|types)\.h", name):
+        return f"{header} went in CUDA 12, with references to textures and surfaces: leave it out"
+    if library := _owner(name, _LIBRARIES):
+        return (
+            f"{header} belongs to {library}, which programs of the host use: leave it out of the "
+            "source of a kernel, or name its folder by -I"
+        )
+    if owner := _owner(name, _HANDED_OUT):
+        return f"{header} comes with {owner}: name its folder by -I"
+    return ""
+
+
+def _owner(name: str, owners: Mapping[str, str]) -> str:
+    """Return whose header has this name, "" if no pattern of `owners` matches it."""
+    return next((owner for pattern, owner in owners.items() if re.fullmatch(pattern, name)), "")
 
 
 def _translated(text: Text, compiler: str) -> Translation:
@@ -186,13 +227,17 @@ def _with_advice(refused: CompileFailed, no_nvcc: bool) -> CompileFailed:
     )
 
 
-def careful(text: Text, compiler: str, needed: tuple[str, ...] = ()) -> str:
+def careful(
+    text: Text, compiler: str, needed: tuple[str, ...] = (), for_debugger: bool = False
+) -> str:
     """Return PTX with little optimisation of a text; needed: as in its Translation, if known.
-    Raises CompileFailed.
+    for_debugger: PTX that also keeps a value apart from none. (Otherwise the compiler takes what
+    one branch sets also where no branch has set anything.) Raises CompileFailed.
     """
     if compiler == "nvcc":
-        return _carefully_by_nvcc(text)
-    flags = [*_flags(text), "-lineinfo", "--disable-warnings", _UNOPTIMISED, *needed]
+        return _carefully_by_nvcc(text, for_debugger)
+    how = ["-G"] if for_debugger else ["-lineinfo", _UNOPTIMISED]
+    flags = [*_flags(text), "--disable-warnings", *how, *needed]
     whole = text.whole(standard_headers.PRELUDE)
     try:
         ptx, _ = _nvrtc(whole, flags, text.file, text.folders)
@@ -395,12 +440,16 @@ def _nvcc_command(text: Text, folder: Path) -> list[str]:
     nvcc, host = str(toolkit.program("nvcc")), str(toolkit.host_compiler())
     # The host compiler may be newer than this nvcc allows, because it only preprocesses.
     new = "--allow-unsupported-compiler"
-    return [nvcc, "-ptx", "-ccbin", host, new, *flags, *stand_ins, "source.cu"]
+    # CUDA's headers have bodies for a few functions of dynamic parallelism, which only return an
+    # error. Without the bodies, a kernel that calls them is refused by name and line.
+    plain = "-D__CUDACC_INTERNAL_NO_STUBS__"
+    return [nvcc, "-ptx", "-ccbin", host, new, plain, *flags, *stand_ins, "source.cu"]
 
 
-def _carefully_by_nvcc(text: Text) -> str:
+def _carefully_by_nvcc(text: Text, for_debugger: bool) -> str:
     with toolkit.scratch() as folder:
-        command = [*_nvcc_command(text, folder), "-lineinfo", "-w", "-Xcicc", "-O0"]
+        how = ["-G"] if for_debugger else ["-lineinfo", "-Xcicc", "-O0"]
+        command = [*_nvcc_command(text, folder), "-w", *how]
         done = toolkit.run([*command, "-o", "careful.ptx"], folder)
         if done.returncode:
             raise CompileFailed(f"nvcc ended with status {done.returncode}")

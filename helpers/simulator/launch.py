@@ -28,12 +28,14 @@ from . import arrays, encoded, memory, rehearsal
 from .arrays import ArrayName
 from .describe import Scene, describe_finding, describe_unwritten
 from .faults import LaunchFault, OutOfMemory
-from .findings import Finding, merge_findings, unset_before, with_warnings
+from .finding_facts import Kind
+from .findings import Finding, merge_findings, one_a_cause, origin_of, with_warnings
 from .launch_limits import Extents, extents, require_launchable, whole_number
 from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
 from .module import Kernel
 from .progress import Watch
+from .race_facts import without_consequences
 from .warned import warned
 
 TIME_LIMIT_S = 120.0
@@ -145,6 +147,7 @@ def launch(
                 report = replace(report, findings=findings)
         finally:
             machine().halo_forget_before()
+    report = replace(report, findings=one_a_cause(report.findings))
     if "initialisation" in observe and kernel.module.compiled.warnings:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
@@ -156,13 +159,14 @@ def launch(
 
 def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
     """Return the exception for a launch that a finding has stopped. An access by an index or a
-    pointer that nothing has set is a consequence: the finding about that value stops the launch.
+    pointer that nothing has set, or that a race has spoilt, is a consequence: the finding about
+    that value stops the launch.
     """
     fatal = report.fatal
     assert fatal is not None
     warnings = warned(kernel) if kernel.module.compiled.warnings else ()
     causes = [f for f in report.findings if f != fatal] + list(warnings)
-    cause = unset_before(fatal, causes)
+    cause = origin_of(fatal, causes)
     if cause is None:
         return LaunchFault(fatal, report)
     cause = replace(cause, severity="error")
@@ -345,7 +349,8 @@ class _Launch:
         )
         count = c_size_t()
         raw = engine.halo_findings(ctypes.byref(count))
-        described = (describe_finding(raw[k], scene) for k in range(count.value))
+        told = without_consequences(kernel, [raw[k] for k in range(count.value)], Kind.RACE)
+        described = (describe_finding(one, scene) for one in told)
         findings = merge_findings(finding for finding in described if finding is not None)
         aborted = bool(engine.halo_aborted())
         fatal = describe_finding(engine.halo_fatal()[0], scene) if aborted else None

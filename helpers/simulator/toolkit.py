@@ -53,13 +53,17 @@ def root() -> Path:
     """Return the folder of the wheels, with include/ and lib/. Raises ToolkitMissingError."""
     if installation := os.environ.get(_VARIABLE):
         return _installation(Path(installation))
-    package = importlib.util.find_spec("nvidia")
-    places = package.submodule_search_locations if package is not None else None
-    folders = [Path(place) / _FOLDER for place in places or ()]
-    for folder in folders:
+    for folder in _folders_of_wheels():
         if all((folder / "lib" / name).is_file() for name in (_LIBRARY, _BUILTINS)):
             return folder
     raise _install(f"{_LIBRARY} was not found")
+
+
+def _folders_of_wheels() -> list[Path]:
+    """Return the folders with NVIDIA's wheels of CUDA 13; an environment may see several."""
+    package = importlib.util.find_spec("nvidia")
+    places = package.submodule_search_locations if package is not None else None
+    return [Path(place) / _FOLDER for place in places or ()]
 
 
 def _installation(folder: Path) -> Path:
@@ -81,12 +85,16 @@ def _libraries_of(folder: Path) -> str:
 
 @cache
 def include_directories() -> tuple[Path, ...]:
-    """Return the folders of CUDA's headers in the order of search. Raises ToolkitMissingError."""
+    """Return the folders of CUDA's headers in the order of search: the compiler's own, then those
+    of wheels that are installed elsewhere. Raises ToolkitMissingError.
+    """
     include = root() / "include"
     for header, wheel in ((_HEADERS, _WHEELS[1]), ("crt/host_defines.h", _WHEELS[2])):
         if not (include / header).is_file():
             raise _install(f"the header {header} ({wheel}) was not found")
-    return tuple(folder for folder in (include, include / "cccl") if folder.is_dir())
+    elsewhere = [] if _VARIABLE in os.environ else _folders_of_wheels()
+    folders = dict.fromkeys((include, include / "cccl", *(one / "include" for one in elsewhere)))
+    return tuple(folder for folder in folders if folder.is_dir())
 
 
 def nvrtc_libraries() -> tuple[Path, Path]:

@@ -82,7 +82,7 @@ def _of_array(
     return Timed(
         record, name, where, lambda n: plan(n, width), row["n"], (small, large), row["median_ms"],
         row["cache"],
-    )  # fmt: skip
+    )
 
 
 def _of_layer(
@@ -93,7 +93,7 @@ def _of_layer(
     return Timed(
         record, spec.name, where, plan, shape.B, plan_bounds.whole_blocks(plan), row["median_ms"],
         row["cache"], **{"layer": True, **how},
-    )  # fmt: skip
+    )
 
 
 def _layer(record: str, rows: list[dict]) -> Iterator[Timed]:
@@ -120,7 +120,7 @@ def _wmma(record: str, rows: list[dict]) -> Iterator[Timed]:
         "half": conv2d.wmma(), "TF32": conv2d.wmma(tf32=True),
         "one buffer": conv2d.wmma(buffers=1), "no skew": conv2d.wmma(skew=0),
         "16 rows": conv2d.wmma(rows=16), "8 rows": conv2d.wmma(rows=8),
-    }  # fmt: skip
+    }
     names = {"conv2d_register_tiled": "float32", "conv2d_wmma": "half"}
     for row in (old_records.comparable(record, row) for row in rows):
         variant = names.get(row["series"], row["series"])
@@ -182,7 +182,7 @@ def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
     tiled = ("conv2d_register_tiled", "conv2d_register_tiled")
     forms: dict[str, Sequence[str]] = {
         "apart": tiled, "fused": network_plan.FUSED, "tensor cores": network_plan.TENSOR_CORES,
-    }  # fmt: skip
+    }
     # The simulator does not run the kernels on warpgroups.
     for row in (r for r in rows if r["series"] == "stage" and r["form"] in forms):
 
@@ -201,7 +201,9 @@ def _lenet(record: str, rows: list[dict]) -> Iterator[Timed]:
 
 
 def _dense_images(batch: int) -> tuple[int, int]:
-    """Images for which the network takes the kernel and the blocks that it takes for a batch."""
+    """Return numbers of images for which the network takes the kernel and the blocks that it takes
+    for a batch.
+    """
     if batch not in network_plan.DENSE_SPLIT:
         each, first = (
             network_plan.DENSE_WARPS * network_plan.DENSE_EACH,
@@ -238,7 +240,7 @@ def row_of(one: Timed) -> dict[str, Any]:
         "measured_us": 1e3 * one.ms, "bound_us": found.microseconds,
         "ratio": found.microseconds / (1e3 * one.ms), "resource": found.largest.title,
         "shares_us": {share.resource: share.microseconds for share in shares[:6]},
-    }  # fmt: skip
+    }
 
 
 def correlation(rows: Iterable[Mapping[str, Any]]) -> float:

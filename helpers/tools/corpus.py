@@ -3,15 +3,23 @@
 A corpus is a folder: faulty/ has faulty kernels, correct/ right ones, most of them twins of a
 faulty one. A header consists of comment lines:
 
-    // scale.cu -- one line on what it shows // // fault: out-of-bounds                 the kind of
-    the finding (faulty kernels) // also: unwritten                      kinds that follow from the
-    fault and may stand beside it // array: x                             the array that a finding
-    of that kind names // twin: scale_without_guard            the faulty kernel that this one mends
-    (correct kernels) // launch: grid=4x2 block=64x4 shared=512 // arguments: out float y 1000; in
-    float x 1000 uniform; int n=1000 // options: -DWIDTH=4 // result: y = 2 * x
-    the right value of each output, in NumPy (correct kernels) // compare: within 1e-5
-    a tolerance, or "sorted"; without it, integers must be //
-    equal, and floats have the bits of a GPU
+    // scale.cu -- one line on what it shows
+    //
+    // fault: out-of-bounds
+    // also: unwritten
+    // array: x
+    // twin: scale_without_guard
+    // launch: grid=4x2 block=64x4 shared=512
+    // arguments: out float y 1000; in float x 1000 uniform; int n=1000
+    // options: -DWIDTH=4
+    // result: y = 2 * x
+    // compare: within 1e-5
+
+A faulty kernel has `fault`, the kind of the finding; `also`, kinds that follow from the fault and
+may stand beside it; and `array`, the array that a finding of that kind names. A right one has
+`twin`, the faulty kernel that it mends; `result`, the right value of each output, in NumPy; and
+`compare`, a tolerance, or "sorted". Without `compare`, integers must be equal, and floats have the
+bits of a GPU.
 
 The lines that a finding may name end in `// <- here`. Arguments stand in the order of the kernel's
 parameters: `out` is a new array that the launch must write completely, the host fills `in` and
@@ -29,20 +37,21 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from helpers import simulator
+from helpers.launch import Array, Launch, Plan, Scratch, simulate, three
+from helpers.programs import DeviceRun, Images, Modules
 from helpers.simulator import memory
-from helpers.simulator.arrays import pack_arguments
 from helpers.simulator.compiler import compile_source
-from helpers.simulator.faults import LaunchFault, LaunchRefused
+from helpers.simulator.faults import LaunchRefused
 from helpers.simulator.includes import without_comments
-from helpers.simulator.launch import launch
-from helpers.simulator.module import Module, load
 from helpers.simulator.toolchain import CompileFailed
 
 __all__ = [
@@ -136,6 +145,24 @@ class Case:
         """The arrays with the results of the launch."""
         return tuple(a for a in self.arguments if a.role in ("out", "inout"))
 
+    def of_role(self, role: str) -> tuple[Argument, ...]:
+        """Return the arguments of a role."""
+        return tuple(a for a in self.arguments if a.role == role)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that the host gives, by name; outputs hold NaN or 0."""
+        return {
+            a.name: a.initial() for role in ("out", "in", "inout") for a in self.of_role(role)
+        }
+
+    def plan(self, freed: Callable[[int], int]) -> Plan:
+        """Return the launch. freed: allocates so many bytes, frees them, and returns the address.
+        """
+        constants = {a.name: a.initial() for a in self.of_role("constant")}
+        arguments = tuple(_passed(a, freed) for a in self.arguments if a.role != "constant")
+        how = three(self.grid), three(self.block), self.shared
+        return (Launch(self.source, self.name, self.options, *how, constants, arguments),)
+
     @property
     def digest(self) -> str:
         """The sha256 of the code without its comments, the launch and the arguments."""
@@ -148,6 +175,18 @@ class Case:
     def is_bitwise(self, output: np.ndarray) -> bool:
         """Return whether a GPU and the simulator must agree on every bit of this output."""
         return self.tolerance is None or output.dtype.kind != "f"
+
+
+def _passed(argument: Argument, freed: Callable[[int], int]) -> Any:
+    """Return an argument as a plan has it."""
+    if argument.value is not None:
+        return argument.value
+    if argument.role == "null":
+        return np.uintp(0)
+    if argument.role == "freed":
+        return np.uintp(freed(argument.initial().nbytes))
+    kind = Scratch if argument.role == "scratch" else Array
+    return kind(argument.name, argument.shape, argument.dtype)
 
 
 @dataclass(frozen=True)
@@ -353,75 +392,37 @@ def run_in_simulator(
 
     The outputs are empty if the simulator stopped the launch.
     """
+    arrays: dict[str, Any] = case.arrays()
+    # Memory that the host never writes: a copy of an array of NumPy would be written.
+    scratch = {a.name: memory.allocate(a.initial().nbytes) for a in case.of_role("scratch")}
+    written = [argument.name for argument in case.of_role("out")]
     try:
-        module = load(case.source, case.options, file=case.path.name)
+        (seen,) = simulate(
+            case.plan(lambda nbytes: _freed(memory.allocate(nbytes))),
+            arrays | scratch,
+            simulator.profile,
+            outputs=written,
+            time_limit=time_limit,
+        )
     except CompileFailed as error:
         if "bytes of" in str(error):
             return (Said("resources", (), str(error)),), {}
         raise
-    addresses: dict[str, int] = {}
-    try:
-        _fill_constants(case, module)
-        return _launch(case, module, addresses, time_limit)
     except LaunchRefused as error:
         return (Said("resources", (), str(error)),), {}
     finally:
-        for address in addresses.values():
+        for address in scratch.values():
             memory.free(address)
-        module.close()
+    outputs = {a.name: arrays[a.name] for a in case.outputs} if seen.completed else {}
+    return tuple(map(_said, seen.findings)), outputs
 
 
-def _fill_constants(case: Case, module: Module) -> None:
-    for argument in (a for a in case.arguments if a.role == "constant"):
-        values = argument.initial()
-        memory.write(module.globals[argument.name].address, values, values.nbytes)
+def _freed(address: int) -> int:
+    memory.free(address)
+    return address
 
 
-def _launch(case: Case, module: Module, addresses: dict[str, int], time_limit: float | None):
-    values = [
-        _simulated(argument, addresses)
-        for argument in case.arguments
-        if argument.role != "constant"
-    ]
-    kernel = module.kernels[case.name]
-    packed = pack_arguments(kernel.parameters, values)
-    written = [addresses[a.name] for a in case.arguments if a.role == "out"]
-    try:
-        report = launch(
-            kernel,
-            packed,
-            case.grid,
-            case.block,
-            case.shared,
-            outputs=written,
-            time_limit=time_limit,
-        )
-    except LaunchFault as fault:
-        return tuple(_said(finding) for finding in fault.report.findings), {}
-    outputs = {}
-    for argument in case.outputs:
-        outputs[argument.name] = np.empty(argument.shape, argument.dtype)
-        memory.read(outputs[argument.name], addresses[argument.name], outputs[argument.name].nbytes)
-    return tuple(_said(finding) for finding in report.findings), outputs
-
-
-def _simulated(argument: Argument, addresses: dict[str, int]) -> bytes:
-    if argument.value is not None:
-        return argument.value.tobytes()
-    if argument.role == "null":
-        return bytes(8)
-    values = argument.initial()
-    address = memory.allocate(values.nbytes)
-    if argument.role in FILLED:
-        memory.write(address, values, values.nbytes)
-    if argument.role == "freed":
-        memory.free(address)
-    else:
-        addresses[argument.name] = address
-    return address.to_bytes(8, "little")
-
-
-def _said(finding) -> Said:
+def _said(finding: simulator.Finding) -> Said:
     lines = tuple(line for line in (finding.line, finding.other_line) if line)
     return Said(finding.kind, lines, finding.message, finding.array)
 
@@ -429,41 +430,19 @@ def _said(finding) -> Said:
 def run_on_gpu(case: Case, cubin: Path) -> dict[str, np.ndarray]:
     """Launch a compiled case once through PyCUDA, in the current context; return its outputs.
 
-    Raises PyCUDA's errors. A fault destroys the context, so that a faulty kernel needs a process of
-    its own.
+    Raises PyCUDA's errors, and launch.LaunchError for a block that is too large. A fault destroys
+    the context, so that a faulty kernel needs a process of its own.
     """
     import pycuda.driver as cuda
 
-    module = cuda.module_from_file(str(cubin))
-    for argument in (a for a in case.arguments if a.role == "constant"):
-        cuda.memcpy_htod(module.get_global(argument.name)[0], argument.initial())
-    memory: dict[str, object] = {}
-    values = [
-        _on_gpu(cuda, argument, memory)
-        for argument in case.arguments
-        if argument.role != "constant"
-    ]
-    grid, block = ((*extents, 1, 1)[:3] for extents in (case.grid, case.block))
-    module.get_function(case.name)(*values, grid=grid, block=block, shared=case.shared)
-    cuda.Context.synchronize()
-    outputs = {argument.name: np.empty(argument.shape, argument.dtype) for argument in case.outputs}
-    for name, array in outputs.items():
-        cuda.memcpy_dtoh(array, memory[name])
-    return outputs
-
-
-def _on_gpu(cuda, argument: Argument, memory: dict[str, object]):
-    if argument.role == "value":
-        return argument.value
-    if argument.role == "null":
-        return np.uint64(0)
-    values = argument.initial()
-    allocation = cuda.mem_alloc(values.nbytes)
-    if argument.role in FILLED:
-        cuda.memcpy_htod(allocation, values)
-    if argument.role == "freed":
+    def freed(nbytes: int) -> int:
+        allocation = cuda.mem_alloc(nbytes)
         address = int(allocation)
         allocation.free()
-        return np.uint64(address)
-    memory[argument.name] = allocation
-    return allocation
+        return address
+
+    modules = Modules(cuda, Images({(case.source, case.options): cubin.read_bytes()}))
+    with DeviceRun(case.plan(freed), case.arrays(), modules) as run:
+        run.launch()
+        cuda.Context.synchronize()
+        return run.read(*(argument.name for argument in case.outputs))

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from helpers import kernels, simulator
 from helpers.experiments import waiting
-from helpers.launch import Launch, bound
+from helpers.launch import Array, Launch, Plan, bound, simulate
 from helpers.limits import ConvShape
 from helpers.problems import (
     conv1d,
@@ -75,18 +75,30 @@ class Case:
             return kernels.path(self.kernel)
         return self.folder / f"{self.kernel}.cu"
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of the plan by name, with the same values at each call."""
+        values = enumerate(self.arguments())
+        return {_name(k): value for k, value in values if isinstance(value, np.ndarray)}
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The launch, for the runners of `launch` and `programs`."""
+        arguments = tuple(
+            Array(_name(k), value.shape, value.dtype) if isinstance(value, np.ndarray) else value
+            for k, value in enumerate(self.arguments())
+        )
+        source, how = self.path.read_text(encoding="utf-8"), (self.grid, self.block, self.shared)
+        return (Launch(source, self.kernel, self.options, *how, self.constants, arguments),)
+
     def profile(self) -> simulator.Profile:
         """Run the launch in the simulator and return its profile."""
-        return simulator.profile(
-            self.path.read_text(),
-            self.kernel,
-            *self.arguments(),
-            grid=self.grid,
-            block=self.block,
-            shared=self.shared,
-            options=self.options,
-            constants=self.constants,
-        )
+        (seen,) = simulate(self.plan, self.arrays(), simulator.profile)
+        return seen
+
+
+def _name(place: int) -> str:
+    """Return the name of an argument in a plan."""
+    return f"argument {place}"
 
 
 def _cells(count: int, dtype: Any = np.float32) -> np.ndarray:
@@ -470,7 +482,7 @@ def _repeated_vectors() -> Iterable[Case]:
             "t/16*16", "t%16/2", "t/16*8+t%8", "t%4*8", "t/8*8",
         ),
         "double": ("t/8", "t%16*2", "t/16*16", "t%4*16"),
-    }  # fmt: skip
+    }
     for name, indices in several.items():
         for index in indices:
             yield Case(
@@ -568,7 +580,7 @@ def _conv2d() -> Iterable[Case]:
 
 
 def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
-    """y, x and the filter by name."""
+    """Return y, x and the filter by name."""
     weights = np.linspace(-1, 1, np.prod(shape.filter_shape)).astype(np.float32)
     return {
         "y": np.zeros(shape.y_shape, np.float32),
@@ -772,7 +784,7 @@ def _lenet() -> Iterable[Case]:
         "lenet_dense", f"{each + 5} images", dense, (2, 1, 1),
         (32 * network_plan.DENSE_WARPS, 1, 1),
         (f"-DWARPS={network_plan.DENSE_WARPS}", f"-DEACH={network_plan.DENSE_EACH}"),
-    )  # fmt: skip
+    )
     yield Case(
         "lenet_dense_split",
         f"{each + 5} images",
@@ -804,7 +816,7 @@ def _lenet() -> Iterable[Case]:
             "lenet_pool", f"{what}, windows of {pool}", arguments,
             _grid(int(np.prod(windows)), network_plan.BLOCK), (network_plan.BLOCK, 1, 1),
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
-        )  # fmt: skip
+        )
 
         def arrays(
             shape: ConvShape = shape, windows: tuple[int, ...] = windows

@@ -20,15 +20,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from helpers import device, limits
+from helpers import device
 from helpers.bench import results
 from helpers.experiments import ncu
 from helpers.experiments.ncu import NcuError
+from helpers.programs import DeviceRun, Images, Modules
 from helpers.tools.counter_cases import Case, matching
 
 READINGS = 3
+Binary = tuple[str, tuple[str, ...]]  # a source and its options
 
 # Counters that must be equal: the Profile's name -> the metrics of Nsight Compute whose sum it is.
 COMPARED = {
@@ -133,7 +133,7 @@ def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
     return row
 
 
-def _build_all(launches: Sequence[Case]) -> dict[tuple[Path, tuple[str, ...]], bytes]:
+def _build_all(launches: Sequence[Case]) -> dict[Binary, bytes]:
     """Compile all of `_binaries`, several at a time."""
     import pycuda.compiler
     import pycuda.driver as cuda
@@ -141,9 +141,10 @@ def _build_all(launches: Sequence[Case]) -> dict[tuple[Path, tuple[str, ...]], b
     arch = "sm_{}{}".format(*cuda.Context.get_device().compute_capability())
     items = _binaries(launches)
 
-    def build(item: tuple[Path, tuple[str, ...]]) -> bytes:
+    def build(item: Binary) -> bytes:
+        source, options = item
         return pycuda.compiler.compile(
-            item[0].read_text(), options=list(item[1]), no_extern_c=True, arch=arch
+            source, options=list(options), no_extern_c=True, arch=arch
         )
 
     # Each compilation is a process of nvcc.
@@ -151,9 +152,10 @@ def _build_all(launches: Sequence[Case]) -> dict[tuple[Path, tuple[str, ...]], b
         return dict(zip(items, pool.map(build, items), strict=True))
 
 
-def _binaries(launches: Sequence[Case]) -> list[tuple[Path, tuple[str, ...]]]:
+def _binaries(launches: Sequence[Case]) -> list[Binary]:
     """Return the sources with their options, each pair once."""
-    return list(dict.fromkeys((launch.path, launch.options) for launch in launches))
+    plans = (launch.plan for launch in launches)
+    return list(dict.fromkeys((one.source, one.options) for plan in plans for one in plan))
 
 
 def launch_all(launches: Sequence[Case], folder: Path) -> None:
@@ -164,22 +166,16 @@ def launch_all(launches: Sequence[Case], folder: Path) -> None:
     device.select()
     import pycuda.driver as cuda
 
-    binaries = {
+    images = {
         item: (folder / f"{number}.cubin").read_bytes()
         for number, item in enumerate(_binaries(launches))
     }
+    compiler = Images(images)
     for number, launch in enumerate(launches):
         if number % 20 == 0:
             print(f"launch {number + 1} of {len(launches)}", flush=True)
-        module = cuda.module_from_buffer(binaries[launch.path, launch.options])
-        for symbol, value in launch.constants.items():
-            cuda.memcpy_htod(module.get_global(symbol)[0], np.ascontiguousarray(value))
-        values = [cuda.to_device(a) if isinstance(a, np.ndarray) else a for a in launch.arguments()]
-        function = module.get_function(launch.kernel)
-        if launch.shared > limits.STATIC_SHARED_BYTES:
-            function.set_attribute(
-                cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.shared
-            )
-        for _ in range(READINGS):
-            function(*values, grid=launch.grid, block=launch.block, shared=launch.shared)
-            cuda.Context.synchronize()
+        modules = Modules(cuda, compiler)
+        with DeviceRun(launch.plan, launch.arrays(), modules) as run:
+            for _ in range(READINGS):
+                run.launch()
+                cuda.Context.synchronize()

@@ -19,7 +19,9 @@ from pathlib import Path
 
 from helpers import exercises, kernel_cells, kernels, labs
 from helpers.exercises.exercise import Exercise
-from helpers.simulator import compiler_cache, module, nvrtc, standard_headers, toolkit
+from helpers.simulator import compiler_cache, encoded, library, nvrtc, standard_headers, toolkit
+from helpers.simulator.ptx.encode import Encoding, Unsupported
+from helpers.simulator.ptx.parse import ParseError
 from helpers.simulator.toolchain import CompileFailed
 
 ROOT = labs.ROOT
@@ -33,7 +35,7 @@ TWO_CARDS = re.compile(r"\bHALO_DEVICES\b")  # a lab with more cards asks the si
 # What the simulator runs depends on its translation.
 _TRANSLATION = [
     path.read_text(encoding="utf-8")
-    for path in sorted(Path(module.__file__).parent.glob("ptx/*.py"))
+    for path in sorted(Path(encoded.__file__).parent.glob("ptx/*.py"))
 ]
 
 
@@ -74,8 +76,8 @@ def of(source: Source) -> Needs:
     return found
 
 
-def _refusal(source: Source, architecture: str) -> str | None:
-    """Return what the compiler or the assembler says against a source; None if both take it."""
+def _compiled(source: Source, architecture: str) -> tuple[str | None, str]:
+    """Return the PTX of a source, None if the compiler refuses it, and the compiler's messages."""
     folders = (kernels.FOLDER, *toolkit.include_directories())
     options = [
         f"--gpu-architecture=compute_{architecture}",
@@ -85,26 +87,34 @@ def _refusal(source: Source, architecture: str) -> str | None:
         *source.options,
     ]
     text = f'{standard_headers.PRELUDE}\n#line 1 "{source.name}.cu"\n{source.text}'
-    ptx, said = nvrtc.compile(text, f"{source.name}.cu", options)
+    return nvrtc.compile(text, f"{source.name}.cu", options)
+
+
+def _refusal(source: Source, architecture: str) -> str | None:
+    """Return what the compiler or the assembler says against a source; None if both take it."""
+    ptx, said = _compiled(source, architecture)
     if ptx is None:
         return said
     with toolkit.scratch() as folder:
         (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
-        words = [f"-arch=sm_{architecture}", "kernel.ptx", "-o", "kernel.cubin"]
+        # Without optimisation it refuses the same, in a part of the time.
+        words = [f"-arch=sm_{architecture}", "-O0", "kernel.ptx", "-o", "kernel.cubin"]
         done = toolkit.run([str(toolkit.program("ptxas")), *words], folder)
     return (done.stderr or done.stdout or "ptxas failed") if done.returncode else None
 
 
 def _is_simulated(source: Source, architecture: str) -> bool:
-    options = [*source.options, f"-I{kernels.FOLDER}"]
-    options += ["-arch=sm_90a"] if architecture == "90a" else []
-    try:
-        loaded = module.load(source.text, options, f"{source.name}.cu", rehearses=False)
-        for kernel in loaded.kernels.values():
-            kernel.require_supported()
-    except CompileFailed:
+    """Return whether the simulator, which compiles for 9.0 or 9.0a, can encode all kernels."""
+    ptx, _ = _compiled(source, "90a" if architecture == "90a" else "90")
+    if ptx is None:
         return False
-    loaded.close()
+    try:
+        module = encoded.parsed(ptx)
+        for name, function in module.functions.items():
+            if function.kernel:
+                Encoding(module, name, library.operation_ids())
+    except (CompileFailed, ParseError, Unsupported):
+        return False
     return True
 
 

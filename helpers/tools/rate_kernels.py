@@ -71,7 +71,7 @@ class Variant:
         one = launch.Launch(
             source(self.kernel), self.kernel, self.options, (self.grid, 1, 1), (self.block, 1, 1),
             constants=self.constants, arguments=(self.y, *values),
-        )  # fmt: skip
+        )
         return (one,)
 
     @property
@@ -91,7 +91,7 @@ def source(kernel: str) -> str:
 
 
 def sha256(kernel: str) -> str:
-    """Of the kernel's code without its comments."""
+    """Return the sha256 of the kernel's code without its comments."""
     return hashlib.sha256(kernels.code(source(kernel)).encode()).hexdigest()
 
 
@@ -100,7 +100,7 @@ def variants() -> tuple[Variant, ...]:
     return (
         *_dram(), *_caches(), *_shared(), *_constant(), *_shuffle(), *_atomics(), *_arithmetic(),
         *_tensor(), *_blocks(),
-    )  # fmt: skip
+    )
 
 
 ONE_ARRAY = "x"
@@ -115,7 +115,9 @@ def _x(cells: int) -> launch.Array:
 
 
 def _dram(vectors: int = 1 << 28, grids: Sequence[int] = (1024, 4096)) -> Iterator[Variant]:
-    """vectors: of 4 floats, in each array; the threads of a grid divide them, with 4 a step."""
+    """Yield the variants of DRAM. vectors: of 4 floats, in each array; the threads of a grid divide
+    them, with 4 a step.
+    """
     for mode in ("READ", "WRITE", "COPY"):
         asks = {
             "READ": {"dram_read": 16.0 * vectors},
@@ -137,7 +139,7 @@ def _dram(vectors: int = 1 << 28, grids: Sequence[int] = (1024, 4096)) -> Iterat
                 f"DRAM {mode.lower()}, {blocks} blocks", asks, "rate_dram", expected=0.0, want=want,
                 arguments=arguments, cells=blocks * THREADS if reads else 4 * vectors,
                 options=(f"-DMODE={mode}",), grid=blocks, filled=4 * vectors, cache="cold",
-            )  # fmt: skip
+            )
 
 
 def _caches() -> Iterator[Variant]:
@@ -184,7 +186,7 @@ def _caches() -> Iterator[Variant]:
             options=(f"-DMODE={mode}", f"-DLEVEL={level}", f"-DWIDTH={width}",
                      f"-DSTRIDE={stride}"),
             filled=cells,
-        )  # fmt: skip
+        )
 
 
 def _width(floats: int) -> str:
@@ -217,7 +219,7 @@ def _shared() -> Iterator[Variant]:
             "rate_shared", expected=2.6e11, want=want, arguments=arguments, cells=BLOCKS * THREADS,
             options=(f"-DMODE={mode}", f"-DWIDTH={width}", f"-DSTRIDE={stride}",
                      f"-DEACH={each}"), filled=8192,
-        )  # fmt: skip
+        )
 
 
 def _constant() -> Iterator[Variant]:
@@ -236,7 +238,7 @@ def _constant() -> Iterator[Variant]:
             f"constant, {words} words a request", {"constant": loads * words}, "rate_constant",
             expected=1e11, want=want, arguments=arguments,
             cells=BLOCKS * THREADS, dtype=np.int32, constants={"table": table},
-        )  # fmt: skip
+        )
 
 
 def _shuffle() -> Iterator[Variant]:
@@ -252,7 +254,7 @@ def _shuffle() -> Iterator[Variant]:
     yield Variant(
         "shuffle", {"shuffle": steps * CHAINS}, "rate_shuffle", expected=2.6e11, want=want,
         arguments=arguments, cells=BLOCKS * THREADS, dtype=np.int32,
-    )  # fmt: skip
+    )
 
 
 def _atomics() -> Iterator[Variant]:
@@ -282,7 +284,7 @@ def _atomics() -> Iterator[Variant]:
             {"atomics": updates * sectors * turns_of}, "rate_atomics",
             expected=2e9 if stride == 0 else 5e10, want=want, arguments=arguments, cells=n,
             dtype=np.uint32, options=(f"-DSTRIDE={stride}",),
-        )  # fmt: skip
+        )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -341,7 +343,7 @@ _STEPS = 127  # odd: a chain of b - x then ends at b - x
 
 
 def _arithmetic(steps: int = _STEPS) -> Iterator[Variant]:
-    """steps: of a turn, odd."""
+    """Yield the variants of arithmetic. steps: of a turn, odd."""
     for operation, (resource, dtype, a, b, each, expected) in _OPERATIONS.items():
         want = functools.partial(_want_of_chains, operation, a, b, steps)
 
@@ -357,7 +359,7 @@ def _arithmetic(steps: int = _STEPS) -> Iterator[Variant]:
             arguments=arguments, cells=BLOCKS * THREADS, dtype=dtype,
             options=(f"-DOPERATION={operation}", f"-DSTEPS={steps}"),
             rtol=1e-3 if operation == "ROOT" else 0.0,
-        )  # fmt: skip
+        )
 
 
 def _want_of_chains(operation: str, a: Any, b: Any, steps: int, turns: int) -> np.ndarray:
@@ -367,7 +369,7 @@ def _want_of_chains(operation: str, a: Any, b: Any, steps: int, turns: int) -> n
         return (3.0 - first).sum(axis=0)
     if operation == "HALF2":
         pair = np.array([sum(3.0 - (k + 1) for k in range(CHAINS)),
-                         sum(3.0 - (k + 2) for k in range(CHAINS))], np.float16)  # fmt: skip
+                         sum(3.0 - (k + 2) for k in range(CHAINS))], np.float16)
         return pair.view(np.uint32)
     if operation == "ROOT":
         return np.full(THREADS, float(CHAINS))
@@ -412,13 +414,13 @@ def _tensor() -> Iterator[Variant]:
             "rate_tensor", expected=expected * flops, want=want, arguments=arguments,
             cells=BLOCKS * THREADS,
             dtype=dtype, options=(f"-DKIND={kind}",),
-        )  # fmt: skip
+        )
 
 
 _TENSOR = {
     "HALF": "half", "HALF_SUM": "half", "BFLOAT": "half", "TF32": "tf32", "INT8": "int8",
     "FP64": "fp64",
-}  # fmt: skip
+}
 
 
 def _blocks() -> Iterator[Variant]:
@@ -433,4 +435,4 @@ def _blocks() -> Iterator[Variant]:
                 want=lambda turns: np.array([7]),
                 arguments=lambda turns: (np.int32(7),), cells=1, dtype=np.int32, grid=blocks,
                 block=threads, cache=cache,
-            )  # fmt: skip
+            )

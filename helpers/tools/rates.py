@@ -74,7 +74,7 @@ def _time(one: Variant, budget_s: float) -> timing.Timing:
             return timing.time_gpu(
                 functools.partial(_launch, program, arrays), verdict=verdict, name=one.name,
                 cache=one.cache, budget_s=budget_s,
-            )  # fmt: skip
+            )
         finally:
             for allocation in held:
                 allocation.free()
@@ -96,7 +96,7 @@ def table(record: Record) -> str:
         rows.append(
             (resource.title, f"{rate.per_second:.4g}", resource.unit, published, share,
              rate.variant, resource.source)
-        )  # fmt: skip
+        )
     heads = ("resource", "measured a second", "unit", "published", "%", "variant", "source")
     return tables.markdown(heads, rows)
 

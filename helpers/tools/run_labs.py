@@ -1,8 +1,9 @@
 """Run labs headless: `python -m helpers.tools.run_labs [LAB ...] [--results DIR] [--keep]`.
 
-Each lab runs from top to bottom in a new Jupyter kernel of this Python, as in JupyterLab. The
-executed notebooks, the records and figures of the labs, and summary.html go to the results folder.
-If a lab fails, the summary names its cell, source line and error, and the other labs still run.
+Each lab runs from top to bottom in a new Jupyter kernel of this Python, as in JupyterLab; on Linux
+the kernels are forks of one process (helpers.tools.forked_kernels). The executed notebooks, the
+records and figures of the labs, and summary.html go to the results folder. If a lab fails, the
+summary names its cell, source line and error, and the other labs still run.
 
 The summary uses only the outputs of a lab:
 
@@ -32,7 +33,7 @@ from tempfile import TemporaryFile
 from helpers import labs
 from helpers.bench.results import MEASURED
 from helpers.bench.results import folder as results_folder
-from helpers.tools import summary
+from helpers.tools import forked_kernels, summary
 from helpers.tools.lab_execution import run_lab
 from helpers.tools.outcomes import Outcome
 from helpers.tools.progress import Progress
@@ -164,6 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     began = time.time()
     stopped = False
+    forked_kernels.use()
     progress = Progress(chosen)
     try:
         for lab in chosen:

@@ -27,7 +27,7 @@ _HEADLINES = (
     (r"Assertion|device-side assert|ERROR_ASSERT", ("assert",)),
     (
         r"invalid argument|INVALID_VALUE|resources|too much shared "
-        r"data|OUT_OF_RESOURCES|invalid configuration",
+        r"data|OUT_OF_RESOURCES|invalid configuration|LaunchError",
         ("resources",),
     ),
 )

@@ -34,9 +34,8 @@ from PIL import Image
 from helpers import exercises, labs
 from helpers.bench.results import ROOT
 from helpers.bench.results import folder as results_folder
-from helpers.course import copies
-from helpers.exercises import stored
 from helpers.exercises.base import BaseExercise
+from helpers.labs import copies, stored
 
 THEME = "sphinx_book_theme"
 
@@ -86,6 +85,7 @@ _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _PICTURE = re.compile(r"""((?:src|href)="[^"]*\b_images/[^"]+)\.png(?=")""")
 _ANCHOR = re.compile(r'href="#([^"]+)"')
+_CODE = re.compile(r"`([^`]+)`")
 _NEXT = re.compile(r"\bNext:.*?\b[Ll]ab (\d{3})\b", re.DOTALL)
 
 
@@ -181,7 +181,7 @@ def _anchor(link: re.Match[str]) -> str:
 def _folded(exercise: BaseExercise) -> str:
     hints = [
         f"<details><summary>Hint {number} of {len(exercise.hints)}</summary>\n"
-        f"<p>{html.escape(' '.join(hint.split()))}</p>\n</details>\n"
+        f"<p>{_with_code(' '.join(hint.split()))}</p>\n</details>\n"
         for number, hint in enumerate(exercise.hints, 1)
     ]
     language = "cuda" if exercise.solution.lstrip().startswith("%%kernel") else "python"
@@ -190,6 +190,11 @@ def _folded(exercise: BaseExercise) -> str:
         f"```{language}\n{exercise.solution.rstrip()}\n```\n\n</details>\n"
     )
     return "\n".join([*hints, solution])
+
+
+def _with_code(words: str) -> str:
+    """Return HTML of a plain text; what stands between backticks is code."""
+    return _CODE.sub(r"<code>\1</code>", html.escape(words))
 
 
 def next_lab(notebook: NotebookNode) -> str | None:
@@ -329,7 +334,7 @@ def build(target: Path, repository: str = "") -> int:
         confoverrides=CONFIGURATION | {"html_theme_options": _theme_options(repository)},
         warning=warnings,
     )
-    application.connect("doctree-read", _color_kernel_cells)
+    application.connect("doctree-read", _choose_languages)
     application.connect("html-page-context", _offer_download, priority=900)
     application.connect("html-page-context", _lead_on(_ways(source / "labs")), priority=900)
     application.build()
@@ -356,6 +361,7 @@ def _theme_options(repository: str) -> dict[str, Any]:
     options = dict(CONFIGURATION["html_theme_options"])
     if repository:
         options["repository_url"] = repository
+        options["repository_branch"] = os.environ.get("GITHUB_REF_NAME", "main")
         options["launch_buttons"] = {
             "binderhub_url": "https://mybinder.org",
             "colab_url": "https://colab.research.google.com",
@@ -365,7 +371,7 @@ def _theme_options(repository: str) -> dict[str, Any]:
 
 
 def _offer_download(application: Any, page: str, template: str, context: Any, tree: Any) -> None:
-    """A button on a lab's page that saves the lab as a student's copy."""
+    """Add a button to a lab's page that saves the lab as a student's copy."""
     if page.startswith("labs/") and page != "labs/README":
         context["header_buttons"].insert(
             0,
@@ -407,13 +413,16 @@ def _lead_on(ways: dict[str, str]) -> Any:
     return lead
 
 
-def _color_kernel_cells(application: Any, tree: Any) -> None:
-    """Cells that begin with %%kernel are CUDA C++, not Python."""
+def _choose_languages(application: Any, tree: Any) -> None:
+    """Name the languages: CUDA C++ of cells that begin with %%kernel, none of a short error."""
     from docutils import nodes
 
     for block in tree.findall(nodes.literal_block):
-        if block.astext().lstrip().startswith("%%kernel"):
+        text = block.astext()
+        if text.lstrip().startswith("%%kernel"):
             block["language"] = "cuda"
+        elif "traceback" in block["classes"] and "Traceback (most recent" not in text:
+            block["language"] = "none"
 
 
 def _repository_of_workflow() -> str:

@@ -11,7 +11,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench, checking, device, kernel_cells, kernels, simulator
-from helpers.bench import old_records, problem, results, timing
+from helpers.bench import old_records, on_device, problem, results, timing
 from helpers.bench.counts import NOT_YET
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
@@ -239,15 +239,15 @@ def test_a_table_counts_for_as_many_outputs_as_it_is_asked():
 MS = {"conv2d_constant": 2.0, TILED: 1.0}
 
 
-class FakeDevice(problem.OnDevice):
+class FakeDevice(on_device.OnDevice):
     """A device on which a kernel computes what it computes in the simulator."""
 
     def ready(self, kernel):
         one = self.problem.kernel(kernel)
         if not one.is_ours and not (first := self.problem.check(one)):
-            raise problem.NotReadyError(str(first))
+            raise on_device.NotReadyError(str(first))
         verdict = checking.check(np.ones(3), np.ones(3), rtol=0)
-        return problem.Ready(one, lambda stream=None: None, verdict, 32, 1e-7)
+        return on_device.Ready(one, lambda stream=None: None, verdict, 32, 1e-7)
 
 
 @pytest.fixture
@@ -330,7 +330,7 @@ def test_our_own_kernel_that_is_wrong_is_never_timed(small, gpu):
 
 
 def test_a_ready_without_a_verdict_is_not_timed():
-    one = problem.Ready(bench.layer().kernel(TILED), lambda stream=None: None, None, 32, 0.0)
+    one = on_device.Ready(bench.layer().kernel(TILED), lambda stream=None: None, None, 32, 0.0)
     for timed in (one.time, lambda: one.beside(one)):
         with pytest.raises(timing.NotCheckedError, match="conv2d_tiled has not passed a check"):
             timed()
@@ -338,7 +338,7 @@ def test_a_ready_without_a_verdict_is_not_timed():
 
 def test_the_device_refuses_what_is_wrong_there(small, monkeypatch):
     """OnDevice.ready itself, on the simulator's driver: a right kernel, then a wrong verdict."""
-    with problem.OnDevice(bench.product(3, 2)) as there:
+    with on_device.OnDevice(bench.product(3, 2)) as there:
         assert there.ready("split_product").registers > 0
         wrong = there.problem.kernel("split_product").changed("int steps", "int stepss")
         with pytest.raises(bench.NotReadyError, match="has not passed its check"):
@@ -497,6 +497,23 @@ def test_figures_follow_the_times():
     assert bench.roofline(widths).axes[0].get_xscale() == "log"
     with pytest.raises(ValueError, match="no kernel of these times has a size 'stride'"):
         bench.curve(widths, by="stride")
+    plt.close("all")
+
+
+def test_a_new_lab_without_a_record_runs_to_its_end():
+    layer = bench.layer("layer 1")
+    shapes = [layer.kernel("conv2d_basic", block=shape) for shape in ((64, 4), (16, 16))]
+    assert repr(shapes[1]) == "conv2d_basic, block 16 x 16"
+    assert layer.count(*shapes)["conv2d_basic, block 16 x 16"].kernel == shapes[1]
+    times = layer.compare(*shapes, record="no such record")
+    alone = layer.sweep("conv2d_basic", block=((64, 4), (16, 16)), record="no such record")
+    assert "not timed here" in str(times) and "not timed here" in str(alone)
+    assert bench.bars(times).axes[0].get_yticklabels()
+    for found in (times, alone):
+        (ax,) = bench.curve(found, by="block").axes
+        assert [text.get_text() for text in ax.texts[:1]] == ["not timed here"]
+    with pytest.raises(bench.KernelError, match=r"it has STRIDE, block, tile$"):
+        layer.kernel("conv2d_basic", blocks=(32, 8))
     plt.close("all")
 
 

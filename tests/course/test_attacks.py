@@ -19,7 +19,7 @@ import pytest
 
 from helpers import exercises
 from helpers.course import box, figures, judge, processes, wire
-from helpers.course.benches import Benches
+from helpers.course.box import Benches
 from helpers.exercises import gate
 
 pytestmark = pytest.mark.skipif(

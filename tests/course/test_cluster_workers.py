@@ -53,4 +53,15 @@ def test_a_grader_says_something_at_once(tmp_path):
     first = process.stderr.readline()
     said = time.monotonic() - began
     process.communicate()
-    assert "reading" in first and said < time.monotonic() - began
+    assert "none is read" in first and said < time.monotonic() - began
+
+
+def test_what_takes_long_says_so_again_and_again(capsys):
+    from helpers.course import __main__
+
+    with __main__._waiting("it is built", every_s=0.01):
+        time.sleep(0.2)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 2 and lines[0].startswith("it is built (0 s)")
+    time.sleep(0.05)
+    assert capsys.readouterr().err == ""

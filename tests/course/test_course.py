@@ -9,8 +9,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 import zipfile
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -18,7 +19,6 @@ import pytest
 
 from helpers import exercises, labs
 from helpers.course import (
-    box,
     collect,
     decisions,
     export,
@@ -31,6 +31,7 @@ from helpers.course import (
     roster,
     similarity,
     submissions,
+    times,
     writing,
 )
 from helpers.course.__main__ import main as course
@@ -69,10 +70,30 @@ def test_a_roster_is_read_as_programs_write_it(tmp_path, text):
     ("student\nann\nann\n", "line 3: 'ann' stands there already"),
     ("student,name\n,Ann\n", "line 2: the column `student` is empty"),
     ("student\n", "has no student"),
+    ("student\na/b\n", "line 2: 'a/b' cannot be a student's name"),
 ])  # fmt: skip
 def test_a_roster_that_cannot_be_read_says_why(tmp_path, text, said):
     with pytest.raises(roster.RosterError, match=re.escape(said)):
         roster.read(written(tmp_path, text))
+
+
+ROSTER = """student,name,email,id
+ann,Ann Müller,ann@example.edu,
+cberg,Carl Berg,,123
+cberg2,Carl Berg,,124
+wang,Wáng Xiǎo Lóng,,
+"""
+
+
+@pytest.mark.parametrize(("name", "number", "found"), [
+    ("ann", "", "ann"), ("ANN", "", "ann"), ("Ann Müller", "", "ann"), ("müllerann", "", "ann"),
+    ("Ann@Example.edu", "", "ann"), ("Müller, Ann", "", "ann"), ("mülleranna", "", ""),
+    ("bergcarl", "123", "cberg"), ("bergcarl", "124", "cberg2"), ("bergcarl", "125", ""),
+    ("Carl Berg", "", ""), ("lóngwángxiǎo", "9", "wang"),
+])  # fmt: skip
+def test_a_student_is_found_by_what_moodle_and_canvas_write(tmp_path, name, number, found):
+    names = roster.Names(roster.read(written(tmp_path, ROSTER)))
+    assert names.find(name, number) == found
 
 
 # ---- course.toml ----
@@ -106,6 +127,9 @@ def test_the_example_is_a_course(tmp_path, capsys):
     ("[[labs.113.cases.stream_order]]", "an answer in Python has no cases"),
     ("[labs]\n101 = 3", "write a table, [labs.101]"),
     ("[extensions.ann]\n101 = 1", "there is no [labs.101]"),
+    ("[extensions]\nann = 1", "ann = 1; write a table, [ann]"),
+    ('timezone = "Berlin"', 'such as "Europe/Berlin"'),
+    ("timezone = 2", 'such as "Europe/Berlin"'),
     ("labs = ", "cannot be read"),
 ])  # fmt: skip
 def test_a_course_that_cannot_be_used_says_what_is_allowed(tmp_path, text, said):
@@ -121,6 +145,54 @@ def test_a_course_that_cannot_be_used_says_what_is_allowed(tmp_path, text, said)
 def test_late_work_loses_a_share_for_each_day(late, share, days):
     found = policy.Late(grace_minutes=15, share_a_day=0.1, most_days=3).share(late)
     assert found == (pytest.approx(share), days)
+
+
+LATE_BERLIN = """timezone = "Europe/Berlin"
+[late]
+share_a_day = 0.1
+[labs.101]
+deadline = 2026-10-24T18:00:00
+[labs.103]
+deadline = 2026-10-24T18:00:00-05:00
+[extensions.ann]
+101 = 2
+"""
+
+
+@pytest.mark.parametrize(("student", "lab", "handed_in", "days"), [
+    ("ben", "101", "2026-10-24T16:00:00+00:00", 0), ("ben", "101", "2026-10-24T16:01:00+00:00", 1),
+    # In the night to the 25th clocks are put back: until 18:00 on the wall it is 25 hours.
+    ("ben", "101", "2026-10-25T17:00:00+00:00", 1), ("ben", "101", "2026-10-25T17:01:00+00:00", 2),
+    ("ann", "101", "2026-10-26T17:00:00+00:00", 0), ("ann", "101", "2026-10-26T17:01:00+00:00", 1),
+    ("ben", "101", "2026-10-24T18:00:00", 0), ("ben", "101", "2026-10-24T18:01:00", 1),
+    ("ben", "103", "2026-10-24T23:00:00+00:00", 0), ("ben", "103", "2026-10-24T23:01:00+00:00", 1),
+])  # fmt: skip
+def test_a_deadline_has_a_zone_and_a_day_ends_at_its_hour(
+    tmp_path, monkeypatch, student, lab, handed_in, days
+):
+    made = policy.read(written(tmp_path, LATE_BERLIN))
+    for zone in ("America/New_York", "UTC"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        found = made.share_of_time(student, lab, datetime.fromisoformat(handed_in))
+        assert found == (pytest.approx(1 - 0.1 * days), days)
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_times_of_a_file_go_before_those_of_files(tmp_path):
+    names = roster.Names(roster.read(written(tmp_path, ROSTER)))
+    made = policy.read(written(tmp_path, LATE_BERLIN, "course.toml"))
+    rows = "Ann Müller;101_x;2026-10-05 17:30;", "cberg;103;2026-10-05T17:30Z"
+    text = "\n".join(("Student;Lab;Time;more", *rows))
+    found = times.read(written(tmp_path, text), names, made.moment)
+    assert found == {
+        ("ann", "101"): "2026-10-05T15:30:00+00:00", ("cberg", "103"): "2026-10-05T17:30:00+00:00",
+    }  # fmt: skip
+    with pytest.raises(times.TimesError, match="line 2: 'noon' is no time"):
+        times.read(written(tmp_path, "student,lab,time\nann,101,noon\n"), names, made.moment)
+    with pytest.raises(times.TimesError, match="must name the columns student, lab, time"):
+        times.read(written(tmp_path, "student,lab\nann,101\n"), names, made.moment)
 
 
 def test_groups_of_cases_have_weights_and_each_case_is_in_one(tmp_path):
@@ -161,6 +233,131 @@ weight = 6
 
 # ---- what is handed in ----
 
+KNOWN = ("101_conv1d_blocks_and_halos", "103_puzzles")
+
+
+def collected(folder: Path, scratch: Path, names: str = "", **more) -> tuple[list, list[str]]:
+    """What lies in a folder or zip, and what is told. names: a roster."""
+    listed = roster.read(written(scratch.parent, names, "names")) if names else ()
+    reader = collect.Collection(KNOWN, scratch, roster.Names(listed), **more)
+    return list(reader.handed_in(folder)), reader.told
+
+
+def zipped(path: Path, **files: bytes | str) -> Path:
+    """A zip; files: by name, with / for __."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in files.items():
+            file.writestr(name, data)
+    return path
+
+
+MOODLE = "_assignsubmission_file_"
+
+
+@pytest.mark.parametrize("is_zip", [True, False])
+def test_an_export_is_read_as_a_zip_and_unpacked(tmp_path, is_zip):
+    inner = zipped(tmp_path / "work.zip", **{"a/101.ipynb": "{}"}).read_bytes()
+    files = {
+        f"Anna Berg_11{MOODLE}/101.ipynb": "{}", f"李 小龙_12{MOODLE}/work.zip": inner,
+        f"Flat Smith_13{MOODLE}101.ipynb": "{}", "doejane_LATE_21_31_103-1.ipynb": "{}",
+        "bergcarl_123_32_x.zip": inner,
+    }  # fmt: skip
+    folder = zipped(tmp_path / "submitted" / "all.zip", **files).parent
+    if not is_zip:
+        with zipfile.ZipFile(folder / "all.zip") as file:
+            file.extractall(folder)
+        (folder / "all.zip").unlink()
+    found, told = collected(folder, tmp_path / "scratch", ROSTER)
+    assert {(one.student, one.lab[:3]) for one in found} == {
+        ("Anna Berg", "101"), ("李 小龙", "101"), ("Flat Smith", "101"), ("doejane", "103"),
+        ("cberg", "101"),
+    }  # fmt: skip
+    assert [one.student for one in found if one.at is None] == ["cberg", "doejane"]
+    (said,) = told
+    assert "doejane_LATE_21_31_103-1.ipynb is late" in said and "--times" in said
+
+
+def test_two_students_of_one_name_are_two_students(tmp_path):
+    files = {f"Anna Berg_1{MOODLE}/101.ipynb": "{}", f"Anna Berg_2{MOODLE}/101.ipynb": "{}"}
+    archive = zipped(tmp_path / "x.zip", **files)
+    found, told = collected(archive, tmp_path / "scratch")
+    assert {one.student for one in found} == {"Anna Berg 1", "Anna Berg 2"}
+    assert "several students are called Anna Berg" in told[0]
+    # The zips of two assignments are another matter: Moodle's number is that of a submission.
+    folder = tmp_path / "submitted"
+    for number in ("1", "2"):
+        zipped(folder / f"{number}.zip", **{f"Anna Berg_{number}{MOODLE}/101.ipynb": "{}"})
+    found, told = collected(folder, tmp_path / "scratch2")
+    assert {one.student for one in found} == {"Anna Berg"} and not told
+
+
+def test_folders_of_sections_and_zips_of_students_are_found_by_the_roster(tmp_path):
+    folder = tmp_path / "submitted"
+    (folder / "Monday" / "ANN" / "101").mkdir(parents=True)
+    (folder / "Monday" / "ANN" / "101" / "x.ipynb").write_text("{}")
+    zipped(folder / "wang.zip", **{"101.ipynb": "{}"})
+    found, told = collected(folder, tmp_path / "scratch", ROSTER)
+    assert {one.student for one in found} == {"ann", "wang"} and not told
+
+
+def test_zips_in_zips_are_read_to_a_depth(tmp_path):
+    data: bytes | str = "{}"
+    name = "101.ipynb"
+    for depth in range(5):
+        path = zipped(tmp_path / "submitted/ann" / f"{depth}.zip", **{name: data})
+        data, name = path.read_bytes(), "more.zip"
+    found, told = collected(tmp_path / "submitted", tmp_path / "scratch")
+    assert len(found) == collect.MOST_NESTED
+    assert told and all("lies in 3 other zips" in one for one in told)
+    at = datetime(2026, 10, 5, 17, tzinfo=UTC).timestamp()
+    for path in (tmp_path / "submitted/ann").iterdir():
+        os.utime(path, (at, at))
+    found, _ = collected(tmp_path / "submitted", tmp_path / "scratch2")
+    assert {one.at for one in found} == {datetime(2026, 10, 5, 17, tzinfo=UTC)}
+
+
+def test_a_damaged_file_of_a_zip_stops_nothing_else(tmp_path):
+    text = "".join(f"{k * k}," for k in range(5_000))
+    archive = zipped(tmp_path / "class.zip", **{"ann/101.ipynb": text, "zoe/101.ipynb": "{}",
+                                                "n" * 300 + "/101.ipynb": "{}"})  # fmt: skip
+    data = bytearray(archive.read_bytes())
+    data[100:4_000] = bytes(3_900)
+    archive.write_bytes(data)
+    found, told = collected(archive, tmp_path / "scratch")
+    assert [one.student for one in found] == ["zoe"]
+    assert any("ann/101.ipynb is left out" in one for one in told)
+    assert any("File name too long" in one for one in told)
+
+
+def test_links_and_folders_without_a_notebook_are_told(tmp_path):
+    folder = tmp_path / "submitted"
+    (folder / "ann" / "101").mkdir(parents=True)
+    (folder / "ann" / "101" / "lab.pdf").write_text("")
+    (folder / "ben").mkdir()
+    (folder / "cy").symlink_to("ann")
+    (folder / "dan" / "101").mkdir(parents=True)
+    (folder / "dan" / "101" / "x.ipynb").symlink_to("/etc/passwd")
+    found, told = collected(folder, tmp_path / "scratch")
+    assert [(one.student, one.notebook) for one in found] == [("ann", None), ("dan", None)]
+    for said in ("ann: no notebook that can be used was handed in; there is 101/lab.pdf",
+                 "ben: no notebook that can be used was handed in; the folder is empty",
+                 "'cy' is a link", "dan: 101/x.ipynb is a link"):  # fmt: skip
+        assert any(said in one for one in told), said
+
+
+@pytest.mark.parametrize(("data", "said"), [
+    (b"", "is empty"), (b"hello", "it is not JSON"), (b"[" * 100_000, "it is not JSON"),
+    (b"[1]", "it has no list of cells"), (b'{"cells": 3}', "it has no list of cells"),
+    ('{"cells": []}'.encode("utf-16"), "its text is not UTF-8"),
+    (b'{"nbformat": 3, "worksheets": [{"cells": []}]}', "nbformat 3"),
+])  # fmt: skip
+def test_a_notebook_that_cannot_be_read_says_why(tmp_path, data, said):
+    (tmp_path / "x.ipynb").write_bytes(data)
+    with pytest.raises(notebooks.SubmissionError, match=said):
+        notebooks.read(tmp_path / "x.ipynb")
+
+
 
 def test_a_zip_writes_nowhere_else_and_says_what_it_leaves_out(tmp_path):
     archive = tmp_path / "class.zip"
@@ -172,9 +369,7 @@ def test_a_zip_writes_nowhere_else_and_says_what_it_leaves_out(tmp_path):
         file.writestr("__MACOSX/ben/101/x.ipynb", "{}")
         file.writestr("ben/101/x.py", "import os")
         file.writestr("ben/101/" + "a/" * 20 + "x.ipynb", "{}")
-    told: list[str] = []
-    known = ("101_conv1d_blocks_and_halos",)
-    found = list(collect.handed_in(archive, known, tmp_path / "scratch", told))
+    found, told = collected(archive, tmp_path / "scratch")
     assert {one.student for one in found if one.notebook is not None} == {"ann", "etc"}
     assert any("too many folders" in one for one in told)
     inside = tmp_path / "scratch"
@@ -184,12 +379,14 @@ def test_a_zip_writes_nowhere_else_and_says_what_it_leaves_out(tmp_path):
 
 def test_a_zip_that_is_a_bomb_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(collect, "MOST_FILE", 1_000)
-    archive = tmp_path / "class.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("ann/101/x.ipynb", " " * 100_000)
-    told: list[str] = []
-    assert not list(collect.handed_in(archive, (), tmp_path / "scratch", told))
-    assert "too large" in told[0]
+    archive = zipped(tmp_path / "class.zip", **{"ann/101/x.ipynb": " " * 100_000})
+    found, told = collected(archive, tmp_path / "scratch")
+    assert not found and "too large" in told[0]
+    monkeypatch.setattr(collect, "MOST_OF_STUDENT", 250)
+    files = {f"{k}.ipynb": "x" * 100 for k in range(4)}
+    zipped(tmp_path / "submitted/ben/x.zip", **files)
+    found, told = collected(tmp_path / "submitted", tmp_path / "scratch")
+    assert len(found) == 2 and len(told) == 2
 
 
 @pytest.mark.parametrize("name", ["a<b", "x\ny", "n" * 200])
@@ -218,13 +415,22 @@ def test_students_of_an_earlier_run_are_told(tmp_path):
     assert "results of ben, run.json:" in said
 
 
-def test_nbgraders_timestamp_goes_before_the_files(tmp_path):
+@pytest.mark.parametrize(("stamp", "at"), [
+    ("2026-10-05 17:30:00.123456 UTC", "2026-10-05T17:30:00.123456+00:00"),
+    ("2026-10-05 17:30:00", "2026-10-05T17:30:00+00:00"),
+    ("2026-10-05 17:30:00 Europe/Berlin", "2026-10-05T15:30:00+00:00"),
+    ("2026-10-05T17:30:00+05:00", "2026-10-05T12:30:00+00:00"),
+    ("yesterday", None), ("2026-10-05 17:30:00 ../../etc", None),
+])  # fmt: skip
+def test_nbgraders_timestamp_goes_before_the_files(tmp_path, stamp, at):
     folder = tmp_path / "submitted/ann/101"
     folder.mkdir(parents=True)
     (folder / "x.ipynb").write_text("{}")
-    (folder / "timestamp.txt").write_text("2026-10-05 17:30:00")
-    (found,) = collect.handed_in(tmp_path / "submitted", ("101_x",), tmp_path / "s", [])
-    assert found.at == datetime(2026, 10, 5, 17, 30)
+    os.utime(folder / "x.ipynb", (0, 0))
+    (folder / "timestamp.txt").write_text(stamp)
+    ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s")
+    assert found.at == datetime.fromisoformat(at or "1970-01-01T00:00:00+00:00")
+    assert bool(told) == (at is None)
 
 
 # ---- similarity ----
@@ -272,6 +478,15 @@ def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
     for path in to.rglob("*"):
         if path.is_file() and path.suffix in (".py", ".cu", ".ipynb", ".json"):
             assert line not in path.read_text(encoding="utf-8"), path
+    pages = {path: path.read_text(encoding="utf-8") for path in to.rglob("*")
+             if path.suffix in (".md", ".ipynb")}  # fmt: skip
+    links = [
+        path.parent / link.partition("#")[0]
+        for path, text in pages.items()
+        for link in re.findall(r"\[[^\]\n]*\]\(([^)#\s][^)\s]*)\)", text)
+        if "://" not in link and not link.startswith(("mailto:", "attachment:"))
+    ]
+    assert len(links) > 20 and [path for path in links if not path.exists()] == []
     (to / "mine.cu").write_text(one.solution)
     program = (
         "import pathlib, helpers; from helpers import exercises; "
@@ -295,15 +510,6 @@ def test_a_package_goes_into_no_used_folder(tmp_path, capsys):
 
 
 # ---- a whole course ----
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    try:
-        box.find_level()
-    except box.NoBox as error:
-        pytest.skip(str(error).splitlines()[0])
-    return invented.run(tmp_path_factory.mktemp("course"), 0)
 
 
 def test_each_student_has_the_points_that_the_course_says(whole):
@@ -337,10 +543,11 @@ def test_no_page_of_a_student_names_another_one(whole):
 
 def test_what_cannot_be_used_is_told_on_the_page_of_the_class(whole):
     page = (whole.to / "report/index.html").read_text()
-    assert "too_deep: 101/a/b" in page and "two_zips: more.zip is a zip in a zip" in page
+    assert "too_deep: 101/a/b" in page and "two_zips: more.zip cannot be unpacked" in page
     assert "stray.ipynb" in page and "unreadable_zip: work.zip cannot be unpacked" in page
     assert "not on the roster" in page and "halo" in page
-    assert "<script>" not in "".join(p.read_text() for p in (whole.to / "report").rglob("*.html"))
+    pages = [path.read_text() for path in (whole.to / "report").rglob("*.html")]
+    assert not [page for page in pages if "<script>x" in page or "<script>the" in page]
 
 
 def test_predictions_and_texts_are_shown_and_get_points(whole):
@@ -349,7 +556,7 @@ def test_predictions_and_texts_are_shown_and_get_points(whole):
         page = (whole.to / "report" / name).read_text()
         assert "<td>loads of &lt;N&gt;</td><td>7_000</td>" in page
         assert "<td>the fastest</td><td>–</td>" in page and "&lt;script&gt;the halo" in page
-    assert "override all_right 101 predictions --points N" in (
+    assert "override all_right 101 predictions --grades" in (
         whole.to / "report/writing.html"
     ).read_text()
     assert "the halo" not in (whole.to / "report/students/stub.html").read_text()
@@ -403,9 +610,10 @@ def test_points_for_some_cases_and_no_word_of_hidden_ones(whole):
 
 
 def test_a_launch_that_no_memory_can_hold_is_a_verdict(whole):
-    of_huge = (r for r in grades.results(whole.to / "grades") if r["student"] == "huge")
-    (found,) = (r for r in of_huge if r["exercise"] == "conv1d_edge")
-    assert found["status"] in ("refused", "memory") and found["points"] == 0
+    edges = [r for r in grades.results(whole.to / "grades") if r["exercise"] == "conv1d_edge"]
+    found = {r["student"]: r for r in edges}
+    assert found["huge"]["status"] in ("refused", "memory") and found["huge"]["points"] == 0
+    assert found["huge_array"]["status"] == "compile"
 
 
 def test_a_decision_outlives_the_grader_and_every_export(whole):
@@ -413,7 +621,11 @@ def test_a_decision_outlives_the_grader_and_every_export(whole):
     said = ["override", "too_late", "101", "conv1d_edge", "--points", "7.5", "--comment", "ill <b>"]
     assert course([*said, "--grades", folder]) == 0
     where = [str(whole.submitted), "--to", folder, "--only", "too_late", "--again"]
+    before = grades.run_of(whole.to / "grades")
     assert course(["grade", *where]) == 0
+    after = grades.run_of(whole.to / "grades")
+    assert (after["told"], after["ladders"]) == (before["told"], before["ladders"])
+    assert len(before["told"]) > 5 and len(before["ladders"]) > 5
     account = gradebook.read(whole.to / "grades").account("too_late")
     assert account.points == 15, "7.5 points, and the lab counts twice"
     assert gradebook.read(whole.to / "grades").account("all_right").points == 28
@@ -443,6 +655,9 @@ def test_more_days_for_one_student(whole):
     (["nobody", "101", "conv1d_edge", "--points", "1"], "no results of 'nobody'"),
     (["all_right", "105", "block_sums", "--points", "1"], "has no lab 105; there are: 101, 103"),
     (["all_right", "101", "--points", "1"], "needs the name of an exercise"),
+    (["all_right", "101", "conv1d_egde", "--points", "1"],
+     "has no 'conv1d_egde' in lab 101; there are: conv1d_basic, conv1d_edge, 101_sizes.png"),
+    (["all_right", "103", "conv1d_edge", "--points", "1"], "has no 'conv1d_edge' in lab 103"),
     (["all_right", "101", "conv1d_edge"], "nothing is decided"),
     (["all_right", "101", "conv1d_edge", "--points=-1"], "must be 0 or more"),
     (["all_right", "101", "conv1d_edge", "--withdraw"], "nothing was decided"),
@@ -454,11 +669,13 @@ def test_a_decision_that_cannot_be_says_why(whole, more, said, capsys):
 
 def test_canvas_and_moodle_get_a_column_for_each_lab(whole):
     rows = list(csv.DictReader(io.StringIO(export.canvas(whole.to / "grades"))))
-    assert rows[0]["Student"].strip() == "Points Possible" and rows[0]["Lab 101"] == "30.0"
+    assert rows[0]["Student"].strip() == "Points Possible" and rows[0]["Lab 101"] == "36.0"
     by = {row["SIS User ID"]: row for row in rows}
-    assert (by["all_right"]["Lab 101"], by["all_right"]["Lab 103"]) == ("20.0", "8.0")
+    assert (by["all_right"]["Lab 101"], by["all_right"]["Puzzles (4711)"]) == ("20.0", "8.0")
+    assert "not_on_the_roster" not in by
     rows = list(csv.DictReader(io.StringIO(export.moodle(whole.to / "grades"))))
     by = {row["Username"]: row for row in rows}
+    assert "not_on_the_roster" not in by, "Moodle takes no file with a name that it does not know"
     assert by["stub"]["Lab 101"] == "0.0" and "not_begun" in by["stub"]["Lab 101 feedback"]
 
 
@@ -490,7 +707,7 @@ def test_an_edited_figure_is_told(whole):
     page = (whole.to / "report/figures.html").read_text()
     assert "the samples that the course recorded, times 0.7" in page
     assert "A100-SXM4-80GB has compute capability 8.0" in page and "data:image/png" in page
-    assert "override all_right 101 101_sizes.png --points N" in page
+    assert "override all_right 101 101_sizes.png --grades" in page
 
 
 def test_every_table_has_every_student(whole):
@@ -509,7 +726,8 @@ def test_every_table_has_every_student(whole):
         for row in csv.DictReader(io.StringIO((whole.to / "moodle.csv").read_text()))
         if row["Username"] == "all_twelve"
     )
-    assert row["Lab 103"] == "26.0" and row["Lab 103 feedback"].count(": pass") == 12
+    assert row["Puzzles (4711)"] == "26.0"
+    assert row["Puzzles (4711) feedback"].count(": pass") == 12
 
 
 def test_a_figure_stands_beside_its_numbers_and_gets_points(whole):

@@ -13,9 +13,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -35,7 +37,7 @@ from helpers.course import (
     submissions,
     texts,
 )
-from helpers.course.benches import Benches
+from helpers.course.box import Benches
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.simulator import library, toolchain, toolkit
 
@@ -295,6 +297,34 @@ def test_the_gradescope_zip_has_no_caches(tmp_path):
         )
 
 
+def without_packages(folder: Path, kept: list[str]) -> Path:
+    """A folder for PYTHONPATH that hides the project's packages, without those that are kept."""
+
+    def names(every: list[str]) -> set[str]:
+        return {re.split(r"[^\w-]", one)[0].lower() for one in every}
+
+    with (gradescope.ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]["dependencies"]
+    hidden = names(project) - names(kept)
+    for module, of in metadata.packages_distributions().items():
+        if hidden & {one.lower() for one in of}:
+            place = folder / module / "__init__.py"
+            place.parent.mkdir(parents=True)
+            place.write_text(f"raise ModuleNotFoundError('{module} is not installed')\n")
+    assert (folder / "IPython").is_dir()
+    return folder
+
+
+def test_what_writes_into_nbgrader_needs_two_packages_beside_it(tmp_path):
+    hidden = without_packages(tmp_path, ["numpy", "pyelftools", "platformdirs"])  # Jupyter's, too
+    done = subprocess.run(
+        [sys.executable, "-c", "from helpers.course import export; print(export.nbgrader)"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(hidden), *sys.path[1:]])},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "function nbgrader" in done.stdout, done.stderr
+
+
 def test_gradescopes_folders_from_the_zip_to_the_results(tmp_path):
     """As in Gradescope's container, but the packages and the simulator are those of this test."""
     try:
@@ -309,7 +339,10 @@ def test_gradescopes_folders_from_the_zip_to_the_results(tmp_path):
         archive.extractall(source)
     (source / ".venv/bin").mkdir(parents=True)
     python = source / ".venv/bin/python"
-    packages = ":".join(one for one in sys.path if one.endswith("site-packages"))
+    packages = ":".join(
+        [str(without_packages(tmp_path / "hidden", gradescope.requirements()))]
+        + [one for one in sys.path if one.endswith("site-packages")]
+    )
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
     (source / ".cache").symlink_to(toolchain.cache_directory())

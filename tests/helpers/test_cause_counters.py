@@ -64,14 +64,14 @@ def test_of_a_warm_case_the_second_launch_counts(name, monkeypatch):
 def test_pieces_off_their_sectors_cost_l2_and_not_dram():
     data = cause_counters.recorded(FASTEST)
     aligned, off = (
-        cause_counters.row(data, fastest_layer.QUADS, what)
+        data.one(series=fastest_layer.QUADS, case=what)
         for what in ("layer 1", "pieces 16 bytes off")
     )
     assert off["l2_store_sectors"] > 1.2 * aligned["l2_store_sectors"]
     assert off["dram_write_bytes"] == pytest.approx(aligned["dram_write_bytes"], rel=0.02)
     assert len(cause_counters.stores_table(data).splitlines()) == 4
-    with pytest.raises(ValueError, match="has no conv2d_basic, layer 1"):
-        cause_counters.row(data, "conv2d_basic", "layer 1")
+    with pytest.raises(KeyError, match="305_counters has no row with"):
+        data.one(series="conv2d_basic", case="layer 1")
 
 
 def test_a_table_of_waits_shows_the_numbers_of_the_record():

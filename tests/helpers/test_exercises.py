@@ -227,9 +227,11 @@ def test_a_pass_says_where_the_solution_is_and_a_package_without_solutions_says_
         one.solution  # noqa: B018
 
 
-def test_an_unknown_exercise_lists_the_known_ones():
-    with pytest.raises(LookupError, match="conv1d_edge"):
+def test_the_error_of_an_unknown_exercise_is_short_and_leads_on():
+    with pytest.raises(LookupError, match="no exercise 'conv1d_edges'; did you mean 'conv1d_edge'"):
         exercises.find("conv1d_edges")
+    with pytest.raises(LookupError, match=r"no exercise 'nowhere'; exercises.names\(\) lists all"):
+        exercises.find("nowhere")
 
 
 def test_a_lab_with_several_exercises_asks_for_a_name():
@@ -316,11 +318,11 @@ def test_the_estimate_orders_the_board_as_the_record_of_times_does():
 
 
 def test_the_counters_of_the_sweep_are_those_of_the_simulator():
-    from helpers.exercises import cost
+    from helpers.problems.conv2d import tile_counters
 
     for layer, width in (("layer 1", 17), ("layer 2", 20)):
-        stored = vars(cost.counted()[layer, width])
-        counted = cost.count(layer, width)
+        stored = vars(tile_counters.counted()[layer, width])
+        counted = tile_counters.count(layer, width)
         assert {name: n for name, n in counted.items() if n} == {
             name: n for name, n in stored.items() if n
         }

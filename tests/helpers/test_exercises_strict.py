@@ -73,12 +73,12 @@ def test_an_index_of_16_bits_does_not_pass(name):
     assert not one.judge(one.solution.replace(index[0], short)).passed
 
 
-@pytest.mark.parametrize("width", [3, 5, 7])
 @pytest.mark.parametrize("one", WIDTHS, ids=title)
-def test_a_kernel_for_one_filter_width_does_not_pass(one, width):
+def test_a_kernel_for_one_filter_width_does_not_pass(one):
     assert one.judge(with_first_line(one, "K = K;")).passed
-    assert not one.judge(with_first_line(one, f"K = {width};")).passed
-    assert not one.judge(with_first_line(one, f"if (K != {width}) return;")).passed
+    for width in (3, 5, 7):
+        assert not one.judge(with_first_line(one, f"K = {width};")).passed, width
+        assert not one.judge(with_first_line(one, f"if (K != {width}) return;")).passed, width
 
 
 # ---- values ----

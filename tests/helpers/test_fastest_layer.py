@@ -315,7 +315,7 @@ def test_older_gpus_are_refused(spec, tmp_path):
     assert done.returncode and "supports compute capability 8.0 and later" in done.stderr
     older = replace(device.select(), compute_capability=(7, 5))
     with pytest.raises(
-        LayerError, match=r"needs compute capability 8\.0, and .* has 7\.5; conv2d_register_tiled"
+        LayerError, match=r"capability 8\.0, and .* of 7\.5; conv2d_register_tiled"
     ):
         spec.require(conv2d.shape_of("layer 1" if spec is QUADS else "layer 2", 1), older)
 

@@ -11,6 +11,7 @@ from helpers import bench, checking, kernels, reference, simulator
 from helpers.bench import results
 from helpers.bench.results import Measurement
 from helpers.experiments import broken, first_launch, ncu, sizes
+from tests import clock
 
 
 def recorded(name: str) -> results.Record:
@@ -143,6 +144,24 @@ def test_tables_of_sizes_name_the_programs_of_the_record():
     assert all(pinned[n] < copies[n] for n in sizes.SIZES)
     assert sizes.table_of_reports(record).count("x") >= 16
     assert len(sizes.figure_of_times(record).axes[0].get_legend().get_texts()) == 5
+
+
+def test_the_kernel_alone_stands_once_in_the_record_that_the_lab_extends(monkeypatch, tmp_path):
+    clock.install(monkeypatch)
+    monkeypatch.setattr(results, "_begun", {})
+    monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
+    problem = bench.conv1d(n=1000, filter_width=sizes.FILTER_WIDTH)
+    by_the_bench = {"series": sizes.KERNEL_ONLY, "kernel": "conv1d_basic", **problem.where}
+    results.extend("101_sizes", [by_the_bench | {"registers": 12, "timing": clock.timed("first")}])
+    period = np.random.default_rng(1).uniform(0.5, 1.5, sizes.PERIOD).astype(np.float32)
+    three = reference.conv1d(np.resize(period, 3 * sizes.PERIOD), sizes.FILTER)
+    x, y = np.resize(period, 1000), np.full(1000, np.nan, np.float32)
+    record = results.extend("101_sizes", sizes._gpu_rows(x, y, three))
+    assert [row["series"] for row in record.rows()] == [
+        sizes.KERNEL_ONLY,
+        sizes.WAITED,
+        sizes.COPIES,
+    ]
 
 
 # ----------------------------------------------------------------------------------- broken kernels

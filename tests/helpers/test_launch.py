@@ -142,6 +142,30 @@ def test_new_values_at_the_same_place_want_an_upload(cuda):
         assert (on_device(cuda, program, x=x, shift=shift) == WANT + 2).all()
 
 
+def test_a_run_on_the_device_takes_and_gives_arrays_of_the_host(cuda):
+    arrays = {"z": np.full(8, np.nan, np.float32), "x": X, "shift": SHIFT}
+    with programs.DeviceRun(two_launches(), arrays) as run:
+        run.launch()
+        run.launch()  # on the same arrays
+        np.testing.assert_array_equal(run.read("z")["z"], WANT)
+    assert np.isnan(arrays["z"]).all()
+
+
+def test_images_take_the_place_of_a_compiler(cuda):
+    from pycuda import compiler
+
+    plan, arrays = two_launches(SHIFT), {"z": np.zeros(8, np.float32), "x": X}
+    images = {
+        (one.source, one.options): compiler.compile(one.source, no_extern_c=True) for one in plan
+    }
+    modules = programs.Modules(cuda, programs.Images(images))
+    with programs.DeviceRun(plan, arrays, modules) as run:
+        run.launch()
+        np.testing.assert_array_equal(run.read("z")["z"], WANT)
+    with pytest.raises(KeyError, match="line"):
+        programs.Program(plan, programs.Modules(cuda, programs.Images({})))
+
+
 def test_programs_that_share_modules_share_their_constants(cuda):
     plan = two_launches()
     modules = programs.Modules()

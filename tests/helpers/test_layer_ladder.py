@@ -10,9 +10,9 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from helpers import bench, exercises, kernels
 from helpers.bench import results
-from helpers.exercises.stored import exercises_of
 from helpers.experiments import layer_ladder as ladder
 from helpers.kernel_cells import parse
+from helpers.labs.stored import exercises_of
 from tests import records
 
 LAYERS = {name: bench.layer(name) for name in ("layer 1", "layer 2")}

@@ -57,14 +57,6 @@ def test_a_warp_without_a_tile_asks_for_each_sector_many_times():
     assert asked > 5 * different
 
 
-@pytest.mark.parametrize(
-    ("registers", "warps", "want"),
-    [(32, 8, 64), (33, 8, 48), (64, 8, 32), (35, 32, 32), (32, 1, 32), (32, 13, 52)],
-)
-def test_resident_warps(registers, warps, want):
-    assert layer_tiles.resident_warps(registers, warps) == want
-
-
 def maps_of(record: results.Record, layer: bench.Problem) -> bench.Times:
     """What lab 111 compares, of a record."""
     maps = [layer.kernel("conv2d_tiled_maps", MAPS=maps) for maps in (2, 4, 8, 16)]

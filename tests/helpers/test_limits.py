@@ -129,3 +129,19 @@ def test_numpy_integers_are_sizes():
 def test_an_impossible_item_size_is_refused():
     with pytest.raises(ValueError, match="itemsize is 0"):
         limits.conv2d(SMALL, 0)
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared", "want"),
+    [
+        (256, 32, 0, 64),
+        (256, 33, 0, 48),  # registers, rounded up to 40
+        (1024, 35, 0, 32),
+        (32, 32, 0, 32),  # blocks
+        (64, 35, 0, 48),  # a quarter's registers hold 12 warps; all of them would hold 51
+        (64, 32, 16 * 1024, 26),  # shared memory
+        (1024, 255, 0, 0),
+    ],
+)
+def test_resident_warps(threads, registers, shared, want):
+    assert limits.resident_warps(threads, registers, shared) == want

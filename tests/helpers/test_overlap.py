@@ -135,3 +135,12 @@ def test_the_bar_of_a_student_is_the_time_of_the_order(record, close_figures):
     row = {"median_ms": 33.0, "low_ms": 32.0, "high_ms": 34.0}
     (ax,) = overlap.end_to_end_figure(record, row, layers=("layer 1",)).axes
     assert ax.patches[-1].get_width() == 33
+
+
+def test_time_until_a_call_returns():
+    said = []
+    timed = overlap.time_return(
+        lambda: said.append("call"), lambda: said.append("wait"), name="n", device="d", budget_s=0
+    )
+    assert (timed.n, timed.what) == (overlap.FEWEST, "until the call returns")
+    assert said == ["call", *["wait", "call"] * overlap.FEWEST, "wait"]

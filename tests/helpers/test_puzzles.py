@@ -13,8 +13,8 @@ from matplotlib.patches import Rectangle
 from helpers import exercises, kernel_cells, plotting
 from helpers.exercises import base
 from helpers.exercises import puzzles as room
+from helpers.exercises.puzzles import pictures as puzzles
 from helpers.exercises.verdict import ExerciseError
-from helpers.experiments import puzzles
 from tests import exercises as answers
 
 

@@ -258,12 +258,3 @@ def test_a_launcher_refuses_a_filter_in_global_memory():
         conv2d.LayerError, match="conv2d_basic does not keep its filter in constant memory"
     ):
         streams.launcher("conv2d_basic", SHAPE, images(1)[1], SimpleNamespace())
-
-
-def test_time_until_a_call_returns():
-    said = []
-    timed = streams.time_return(
-        lambda: said.append("call"), lambda: said.append("wait"), name="n", device="d", budget_s=0
-    )
-    assert (timed.n, timed.what) == (streams.FEWEST, "until the call returns")
-    assert said == ["call", *["wait", "call"] * streams.FEWEST, "wait"]

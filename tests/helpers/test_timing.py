@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from helpers import device
-from helpers.bench import gpu_clock, gpu_faults, results, sampling, statistics, timing
-from helpers.bench.gpu_faults import DeviceLostError
+from helpers.bench import gpu_clock, results, sampling, statistics, timing
 from helpers.bench.timing import Comparison, NoClockError, NotCheckedError, Timing
-from helpers.checking import check
+from helpers.checking import check, gpu_faults
+from helpers.checking.gpu_faults import DeviceLostError
 
 VERDICT = check([1.0], [1.0], rtol=0.0)
 TRIES = 100
@@ -588,7 +588,9 @@ def test_a_real_fault_is_reported_as_a_lost_context():
     """In a process of its own, which loses its context."""
     code = """
 import numpy as np
-from helpers import checking, device; from helpers.bench import gpu_faults, timing
+from helpers import checking, device
+from helpers.bench import timing
+from helpers.checking import gpu_faults
 device.select()
 from pycuda.compiler import SourceModule
 bad = SourceModule("__global__ void bad(float* P) { P[1ll << 40] = 1; }").get_function("bad")

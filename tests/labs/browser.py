@@ -33,11 +33,20 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    """The address of a JupyterLab that serves the project, its own settings in another folder."""
+def browser():
+    """The one browser of all tests: playwright does not start twice in a process."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on the PATH")
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def server(browser, tmp_path_factory):
+    """The address of a JupyterLab that serves the project, its own settings in another folder."""
     # A first use compiles the simulator's machine, which may take longer than a page waits for a
     # cell.
     library.build()
@@ -87,16 +96,12 @@ def _wait_for(address: str, process: subprocess.Popen, log: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def page(server):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        context = browser.new_context(viewport={"width": 1366, "height": 768})
-        page = context.new_page()
-        page.set_default_timeout(WAIT_MS)
-        yield page
-        browser.close()
+def page(server, browser):
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    yield page
+    context.close()
 
 
 def open_file(page, server: str, path: str) -> None:

@@ -1,5 +1,5 @@
-"""A pytest plugin (`-p tests.labs.nbval_count`): how many notebook cells nbval really compared with
-their stored outputs.
+"""A pytest plugin (`-p tests.labs.nbval_count`): kernels of nbval are forks of one process, and the
+end of the report says how many notebook cells nbval really compared with their stored outputs.
 
 nbval passes a cell silently when there is nothing to compare: no tag in lax mode, no stored output,
 a cell that was never run. A notebook of which nothing was compared has only been shown to run, so
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-import helpers.experiments.jsonschema_import  # noqa: F401
+import helpers.labs.jsonschema_import  # noqa: F401
 
 # isort: split
 import pytest
 from nbval.plugin import IPyNbCell
+
+from helpers.tools import forked_kernels
 
 SKIPPED = {"image/png", "image/jpeg"}  # nbval leaves these out of its comparison
 
@@ -85,4 +87,5 @@ def has_text(outputs) -> bool:
 
 
 def pytest_configure(config):
+    forked_kernels.use()
     config.pluginmanager.register(Comparisons(), "nbval-comparisons")

@@ -17,7 +17,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from helpers import kernels, labs
 from helpers.bench import results
-from helpers.course import copies, package, release
+from helpers.course import package, release
+from helpers.labs import copies
 from helpers.tools import claims, notebook_metadata, run_labs, website
 
 LAB = next(path for path in labs.notebooks() if labs.number(path.stem) == "104")

@@ -12,9 +12,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from helpers import device, exercises, labs
-from helpers.exercises import on_gpu
 from helpers.jupyterlab.__main__ import environment
 from helpers.kernel_cells import parse
+from helpers.programs import DeviceRun
 
 STARTUP = Path(__file__).parents[2] / "helpers/jupyterlab/startup.py"
 CHECK = (
@@ -81,9 +81,9 @@ def test_the_device_gives_what_the_cases_want():
         one = exercises.find(name)
         cell = parse(one.solution)
         for case in one.fitted(cell, 1):
-            prepared = on_gpu.Prepared(cell, case)
-            assert one.is_right(case, prepared.outputs()), case.title
-            prepared.free()
+            with DeviceRun(case.plan(cell), case.arrays) as run:
+                run.launch()
+                assert one.is_right(case, run.read(*case.outputs)), case.title
 
 
 @pytest.mark.parametrize("path", labs.notebooks(), ids=lambda path: path.stem)

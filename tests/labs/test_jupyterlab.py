@@ -138,6 +138,22 @@ def test_a_folder_that_cannot_be_written_is_named(monkeypatch, number):
     assert f"cp -r {ROOT} ~/halo-labs && cd ~/halo-labs && make jupyter" in said
 
 
+@pytest.mark.parametrize(
+    ("user", "options", "hint"),
+    [(0, [], True), (0, ["--allow-root"], False), (1000, ["--port=9000"], False)],
+)
+def test_root_learns_what_to_type(monkeypatch, capsys, user, options, hint):
+    labapp = pytest.importorskip("jupyterlab.labapp")
+    given = []
+    monkeypatch.setattr(launcher.copies, "update", lambda root: "copies")
+    monkeypatch.setattr(labapp, "main", given.extend)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    launcher.main(options)
+    assert given[-len(options) :] == options or not options
+    assert ("make jupyter OPTIONS=--allow-root" in capsys.readouterr().err) == hint
+
+
 # ------------------------------------------------------------------------------------- the browser
 
 LONG = "word " * 60

@@ -4,12 +4,14 @@ completed, findings and compile errors marked at their lines, figures described.
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.labs.browser import KERNELSPEC, cell, open_file, prompt, screenshot
 
@@ -43,8 +45,12 @@ def notebook(server, page):
     file = ROOT / "results" / f"browser_test_cells_{os.getpid()}.ipynb"
     file.parent.mkdir(exist_ok=True)
     cells = [new_code_cell(source) for source in CELLS]
+    cells += [new_markdown_cell("## Far below\n\n" + "text\n\n" * 20) for _ in range(20)]
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNELSPEC}), file)
+    # In this mode, the fastest of long notebooks, JupyterLab keeps only the cells in the window.
+    tracker = f"{server}/lab/api/settings/@jupyterlab/notebook-extension:tracker?token=key"
     try:
+        page.request.put(tracker, data={"raw": json.dumps({"windowingMode": "full"})})
         open_file(page, server, f"results/{file.name}")
         page.locator(".jp-Notebook .jp-CodeCell").first.click()
         page.keyboard.press("Escape")
@@ -53,12 +59,22 @@ def notebook(server, page):
             prompt(page, number)
             if number == len(CELLS) - 1:
                 break
+        to_the_top(page)
         page.locator(".halo-mark-error").nth(1).wait_for()
         screenshot(page, "jupyterlab_cells")
         yield page
     finally:
+        page.request.put(tracker, data={"raw": "{}"})
         page.goto("about:blank")
         file.unlink()
+
+
+def to_the_top(page) -> None:
+    """Scroll to the first cells: what has left the window has no editor, and no marks."""
+    page.mouse.move(700, 400)
+    page.mouse.wheel(0, -100_000)
+    page.locator(".halo-cuda-qualifier").first.wait_for()
+    time.sleep(0.5)
 
 
 def words(one, kind: str) -> set[str]:
@@ -96,6 +112,22 @@ def test_a_finding_and_a_compile_error_are_marked_at_their_lines(notebook):
     assert stored == 4  # two errors, a device and a figure: a mark is no output
 
 
+def test_marks_are_there_again_after_scrolling(notebook):
+    """Where JupyterLab takes the cells far from the window out of the page, and their editors."""
+    marked = notebook.locator(".halo-mark-error")
+    before = marked.count()
+    assert before == 2
+    notebook.mouse.move(700, 400)
+    for step, expected in ((1500, 0), (-1500, before)):
+        for _ in range(40):
+            notebook.mouse.wheel(0, step)
+            time.sleep(0.05)
+            if marked.count() == expected:
+                break
+        assert marked.count() == expected
+    assert notebook.locator(".halo-mark-gutter").count() == before
+
+
 def test_tab_completes_names_of_cuda_and_of_the_cell(notebook):
     error = cell(notebook, 3)
     error.locator(".cm-line").nth(3).click()
@@ -111,6 +143,7 @@ def test_tab_completes_names_of_cuda_and_of_the_cell(notebook):
 
 def test_long_work_is_a_note_in_the_corner_while_it_lasts(notebook):
     last = cell(notebook, len(CELLS) - 1)
+    last.scroll_into_view_if_needed()
     last.locator(".cm-content").click()
     notebook.keyboard.press("Control+Enter")
     note = notebook.locator(".Toastify__toast", has_text="Compiling for a test")
@@ -121,5 +154,59 @@ def test_long_work_is_a_note_in_the_corner_while_it_lasts(notebook):
 
 
 def test_an_edit_removes_the_marks_of_its_cell_alone(notebook):
+    to_the_top(notebook)
     assert cell(notebook, 3).locator(".halo-mark-error").count() == 0  # the test above has typed
     assert cell(notebook, 1).locator(".halo-mark-error").count() == 1
+
+
+# The contrast of each coloured word with its ground, by the formula of WCAG 2, where it is below
+# what WCAG asks for text. Grounds are laid over each other: a mark lets the editor's shine through.
+FAINT = """() => {
+    const context = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const over = colours => {
+        context.clearRect(0, 0, 1, 1);
+        for (const colour of colours) {
+            context.fillStyle = colour;
+            context.fillRect(0, 0, 1, 1);
+        }
+        return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const light = rgb => {
+        const [r, g, b] = rgb.map(c => c / 255)
+            .map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const faint = [];
+    const words = '[class*=halo-cuda], .halo-mark-error, .halo-mark-gutter, .halo-mark-words';
+    for (const word of document.querySelectorAll(words)) {
+        const grounds = [];
+        for (let one = word; one; one = one.parentElement) {
+            grounds.unshift(getComputedStyle(one).backgroundColor);
+        }
+        const inner = word.matches('.cm-line') ? word : word.querySelector('span') ?? word;
+        const text = over([...grounds, getComputedStyle(inner).color]);
+        const [a, b] = [light(over(grounds)), light(text)];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (contrast < 4.5) {
+            faint.push(`${word.className} ${word.textContent.trim()}: ${contrast.toFixed(2)}`);
+        }
+    }
+    return [...new Set(faint)];
+}"""
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", "JupyterLab Light"])
+def test_colours_can_be_read_in_each_theme(notebook, theme):
+    notebook.get_by_role("menuitem", name="Settings", exact=True).click()
+    notebook.locator(".lm-Menu-item", has_text="Theme").first.hover()
+    notebook.locator(".lm-Menu-item").get_by_text(theme, exact=True).click()
+    notebook.locator(f'body[data-jp-theme-name="{theme}"]').wait_for(state="attached")
+    time.sleep(0.5)
+    to_the_top(notebook)
+    line = cell(notebook, 1).locator(".halo-mark-error")
+    line.hover(position={"x": 100, "y": 8})
+    notebook.locator(".halo-mark-words").wait_for()
+    screenshot(notebook, f"jupyterlab_{theme.split()[1].lower()}")
+    faint = notebook.evaluate(FAINT)
+    notebook.mouse.move(5, 5)
+    assert faint == []

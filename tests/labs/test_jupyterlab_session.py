@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from helpers import exercises, labs
-from helpers.course import copies
+from helpers.labs import copies
 from tests import exercises as answers
 from tests.labs.browser import WAIT_MS, open_file, screenshot
 
@@ -116,6 +116,27 @@ def said(one) -> str:
     return "\n".join(one.locator(".jp-OutputArea-output").all_inner_texts()).strip()
 
 
+# The lines in which the page shows a text.
+LINES = """holder => {
+    const lines = [];
+    let top = null;
+    const texts = document.createTreeWalker(holder, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const range = document.createRange();
+        [...texts.currentNode.data].forEach((letter, k) => {
+            range.setStart(texts.currentNode, k);
+            range.setEnd(texts.currentNode, k + 1);
+            const box = range.getBoundingClientRect();
+            if (top === null || (box.width > 0 && box.top > top + 2)) {
+                lines.push('');
+                top = box.top;
+            }
+            lines[lines.length - 1] += letter;
+        });
+    }
+    return lines;
+}"""
+
 NUMBERS = itertools.count()
 
 
@@ -147,6 +168,17 @@ def test_the_copies_and_their_start_page_are_there(server, student):
     student.locator(".jp-MarkdownViewer td a").first.wait_for()
     time.sleep(1)
     screenshot(student, "start_page")
+
+    name = "110_conv2d_restrict_and_unrolling.ipynb"
+    shown = student.locator(".jp-DirListing-itemText", has_text=re.compile("^110_"))
+    shown.scroll_into_view_if_needed()
+    lines = shown.evaluate(LINES)
+    assert "".join(lines).replace("\u200b", "") == name
+    assert len(lines) > 1 and all(line.endswith("_\u200b") for line in lines[:-1]), lines
+    shown.click()
+    student.keyboard.press("F2")  # what a student edits is the name itself
+    assert student.locator(".jp-DirListing-editor").input_value() == name
+    student.keyboard.press("Escape")
 
 
 def every_part(page, name: str) -> tuple[list[str], list[str], list[str]]:

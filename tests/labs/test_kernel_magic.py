@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import device, kernel_magic, simulator
-from helpers.kernel_magic import KernelError, with_c_linkage
+from helpers import device, simulator
+from helpers.jupyterlab import kernel_magic
+from helpers.jupyterlab.kernel_magic import KernelError, with_c_linkage
 from helpers.simulator import encoded, library
 
 TWICE = """%%kernel twice -DFACTOR=2

@@ -16,9 +16,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from helpers import exercises, labs
 from helpers.bench import predictions
-from helpers.exercises import base, states, stored
+from helpers.exercises import base, buttons, states
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.jupyterlab import gaps
+from helpers.labs import stored
 
 CHECK = 'exercise = exercises.find("{name}")\nexercise.check({name})'
 
@@ -202,7 +203,7 @@ def test_without_ipython_the_list_is_printed_once(capsys):
 @pytest.mark.parametrize("name", exercises.names())
 def test_the_cell_of_an_exercise_is_known_by_its_text(name):
     exercise = exercises.find(name)
-    gap = gaps.gap(exercise)
+    gap = buttons.gap(exercise)
     found = re.compile(gap["pattern"], re.MULTILINE).search
     assert (gap["title"], gap["stub"]) == (exercise.title, exercise.stub.rstrip())
     assert found(exercise.stub) and found(exercise.solution)

@@ -300,7 +300,7 @@ def test_reported_data_is_what_its_readme_says():
 # commands
 
 # Of the shell, or installed by the reader.
-KNOWN = {"cd", "conda", "git", "python3", ".", "pre-commit"}
+KNOWN = {"ssh", "cd", "conda", "git", "python3", ".", "pre-commit"}
 
 
 def unknown_commands(text: str, targets: set[str]) -> list[str]:
@@ -412,6 +412,12 @@ def test_every_target_uses_the_python_it_is_given(target):
 
 
 @needs_make
+def test_options_of_jupyter_lab_are_passed_on():
+    done = make("--dry-run", "jupyter", "PY=python3", "OPTIONS=--no-browser --port=9000")
+    assert done.stdout.rstrip().endswith("-m helpers.jupyterlab --no-browser --port=9000")
+
+
+@needs_make
 def test_help_is_the_default_and_lists_every_target():
     listed = {line.split()[0] for line in make().stdout.splitlines()}
     assert make_targets() <= listed
@@ -457,6 +463,45 @@ def test_the_environment_is_made_in_a_folder_whose_name_has_a_space(tmp_path):
     assert "-m pip install --no-compile --progress-bar off --editable .[test]" in (
         tmp_path / "log"
     ).read_text()
+
+
+# Imports the compiler of the simulator where only the standard library, this repository and some
+# other packages can be found.
+ONLY = """
+import importlib.abc, importlib.metadata, re, sys
+allowed = {re.sub("[-_.]+", "-", name).lower() for name in sys.argv[1:]}
+refused = {
+    module for module, owners in importlib.metadata.packages_distributions().items()
+    if not allowed & {re.sub("[-_.]+", "-", owner).lower() for owner in owners}
+}
+class Refuse(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if path is None and name in refused - {"helpers"}:
+            raise ModuleNotFoundError(f"No module named {name!r}")
+sys.meta_path.insert(0, Refuse())
+from helpers.simulator import library
+"""
+
+
+def import_with(packages: list[str]) -> subprocess.CompletedProcess:
+    """Import the simulator's library where no other packages than these are found."""
+    return subprocess.run(
+        [sys.executable, "-c", ONLY, *packages],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_simulator_is_compiled_while_pip_still_installs():
+    """`make env` compiles it with a few packages, which it installs before all others."""
+    (line,) = re.findall(r"^BUILD := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    packages = line.split()
+    assert import_with(packages).stderr == ""
+    for one in packages:  # and each of them is needed
+        fewer = [name for name in packages if name != one]
+        assert "ModuleNotFoundError" in import_with(fewer).stderr, one
 
 
 @needs_make

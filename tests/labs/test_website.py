@@ -13,10 +13,11 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from helpers import exercises, labs
-from helpers.exercises import states, stored
+from helpers.exercises import states
+from helpers.labs import stored
 from helpers.plotting.descriptions import description
 from helpers.tools import website
-from tests.labs.browser import CHROMIUM, QUIET, screenshot
+from tests.labs.browser import screenshot
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
@@ -117,6 +118,14 @@ def test_hints_and_solution_are_folded_below_the_last_check():
     assert exercise.solution.strip() in folded.source
 
 
+def test_code_in_a_hint_is_code_and_stays_text():
+    exercise = exercises.find("conv1d_basic")
+    folded = website._folded(exercise)
+    assert "`" in exercise.hints[0] and "<code>const int i</code>" in folded
+    assert "`" not in folded.partition("A solution")[0]
+    assert "<code>a &lt; b</code>" in website._with_code("`a < b`")
+
+
 @pytest.mark.parametrize(
     ("heading", "section"),
     [
@@ -159,10 +168,14 @@ def test_links_of_labs_lead_to_pages(tmp_path):
 
 
 def test_buttons_of_other_hosts_need_the_address_of_a_copy(monkeypatch):
+    monkeypatch.delenv("GITHUB_REF_NAME", raising=False)
     assert "launch_buttons" not in website._theme_options("")
     options = website._theme_options("https://github.com/owner/labs")
     assert options["repository_url"] == "https://github.com/owner/labs"
     assert set(options["launch_buttons"]) >= {"binderhub_url", "colab_url"}
+    assert options["repository_branch"] == "main"
+    monkeypatch.setenv("GITHUB_REF_NAME", "autumn")
+    assert website._theme_options("https://github.com/o/l")["repository_branch"] == "autumn"
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
     monkeypatch.setenv("GITHUB_REPOSITORY", "owner/labs")
     assert website._repository_of_workflow() == "https://github.com/owner/labs"
@@ -212,17 +225,6 @@ def address(site):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on the PATH")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        made = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield made
-        made.close()
 
 
 PAGES = ("index.html", "labs/README.html", "labs/101_conv1d_blocks_and_halos.html")
@@ -276,7 +278,7 @@ def test_a_page_is_light_and_its_buttons_work(address, browser):
     page.locator("dialog.halo-large").wait_for(state="detached")
 
     assert not page.get_by_text("Thread 0 of block 0 computes").is_visible()
-    page.get_by_text("Hint 1 of 3").click()
+    page.get_by_text("Hint 1 of 3").first.click()
     assert page.get_by_text("Thread 0 of block 0 computes").is_visible()
 
     with page.expect_download() as saved:

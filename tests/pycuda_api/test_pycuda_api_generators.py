@@ -62,6 +62,55 @@ def test_the_same_seeds_give_the_same_numbers(kind):
     skipping = kind(seeds)
     skipping.call_skip_ahead(3)
     assert (skipping.gen_uniform(100, np.float32).get() != first).any()
+    far = kind(seeds)
+    far.call_skip_ahead_sequence(2)
+    assert (far.gen_uniform(100, np.float32).get() != first).any()
+
+
+QUASIRANDOM = [
+    curandom.Sobol32RandomNumberGenerator,
+    curandom.Sobol64RandomNumberGenerator,
+    curandom.ScrambledSobol32RandomNumberGenerator,
+    curandom.ScrambledSobol64RandomNumberGenerator,
+]
+
+
+@pytest.mark.parametrize("kind", QUASIRANDOM)
+def test_quasirandom_numbers_fill_their_ranges_evenly(kind):
+    assert curandom.get_curand_version() >= (5, 0, 0)
+    generator, count = kind(), kind.generators_per_block
+    # A power of two of points has one number of each dimension in each of as many intervals.
+    points = generator.gen_uniform((64, count), np.float64).get()
+    assert (np.sort(np.floor(points * 64), axis=0) == np.arange(64)[:, None]).all()
+    assert points.min() > 0 and points.max() < 1
+    following = generator.gen_uniform((64, count), np.float64).get()
+    assert (np.sort(np.floor(following * 64), axis=0) == np.arange(64)[:, None]).all()
+    assert (following != points).any(axis=0).all()
+
+
+@pytest.mark.parametrize("kind", QUASIRANDOM)
+def test_quasirandom_numbers_have_their_distributions(kind):
+    generator = kind(offset=1)
+    normal = generator.gen_normal(N, np.float32).get()
+    assert abs(normal.mean()) < 0.01 and abs(normal.std() - 1) < 0.05
+    logarithms = np.log(generator.gen_log_normal(N + 1, np.float64, 2.0, 0.5).get())
+    assert abs(logarithms.mean() - 2) < 0.01 and abs(logarithms.std() - 0.5) < 0.03
+    counts = generator.gen_poisson(N, np.uint32, 3.5).get()
+    assert abs(counts.mean() - 3.5) < 0.05 and abs(counts.var() - 3.5) < 0.3
+    bits = generator.gen_uniform(N, np.uint32).get()
+    assert abs(bits.mean() / 2**32 - 0.5) < 0.01 and bits.max() > 0.99 * 2**32
+    assert (generator.gen_uniform(N, np.int32).get() < 0).mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_sobols_sequence_has_its_order():
+    generator = curandom.Sobol32RandomNumberGenerator()
+    first = generator.gen_uniform((4, generator.generators_per_block), np.float32).get()
+    np.testing.assert_allclose(first[:, 0], [0, 0.5, 0.75, 0.25], atol=2**-31)
+    later = curandom.Sobol32RandomNumberGenerator(offset=1)
+    later.call_skip_ahead_array(gpuarray.to_gpu(np.ones(256, np.uint32)))
+    np.testing.assert_array_equal(
+        later.gen_uniform(generator.generators_per_block, np.float32).get(), first[2]
+    )
 
 
 def test_what_a_generator_cannot_do_is_said():
@@ -70,8 +119,14 @@ def test_what_a_generator_cannot_do_is_said():
         generator.gen_normal(4, np.int32)
     with pytest.raises(TypeError, match="seed_getter must return a GPUArray of int32"):
         curandom.XORWOWRandomNumberGenerator(lambda n: np.zeros(n, np.int32))
-    with pytest.raises(NotImplementedError, match="use XORWOWRandomNumberGenerator"):
-        curandom.Sobol32RandomNumberGenerator()
+    with pytest.raises(NotImplementedError, match="dir_vector is a table of cuRAND"):
+        curandom.Sobol32RandomNumberGenerator(seeds(32))
+    with pytest.raises(NotImplementedError, match="scramble_vector is a table of cuRAND"):
+        curandom.ScrambledSobol64RandomNumberGenerator(None, seeds(64))
+    with pytest.raises(NotImplementedError, match="make a generator without them"):
+        curandom.generate_direction_vectors(32)
+    with pytest.raises(NotImplementedError, match="fill_uniform takes an array of float32"):
+        curandom.Sobol32RandomNumberGenerator().gen_uniform(4, np.uint64)
     with pytest.raises(AttributeError, match="no attribute 'Sobel'"):
         _ = curandom.Sobel
     assert np.unique(curandom.seed_getter_uniform(9).get()).size == 1

@@ -319,3 +319,15 @@ def test_sizes_of_types():
     )
     assert characterize.sizeof("float4") == 16
     assert characterize.sizeof("mine", "struct mine { char a; double b; };") == 16
+
+
+def test_a_source_is_what_gives_a_text():
+    class Source:  # as a module of cgen is
+        def __str__(self) -> str:
+            return "__global__ void fill(int *y) { y[threadIdx.x] = 3; }"
+
+    y = np.zeros(4, np.int32)
+    SourceModule(Source()).get_function("fill")(cuda.Out(y), block=(4, 1, 1))
+    assert (y == 3).all()
+    with pytest.raises(AttributeError, match=r"a Source: give str\(source\)"):
+        SourceModule(Source(), no_extern_c=True)

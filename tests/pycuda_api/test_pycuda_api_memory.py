@@ -136,6 +136,16 @@ WRONG_COPIES = {
         cuda.LogicError,
         "no textures",
     ),
+    "a format of textures": (
+        lambda rows: cuda.array_format.FLOAT,
+        cuda.LogicError,
+        "array_format failed: operation not supported.*as a pointer",
+    ),
+    "an array for textures": (
+        lambda rows: gpuarray.to_gpu(np.zeros(4, np.float32)).bind_to_texref_ext(None),
+        cuda.LogicError,
+        "no textures.*as a pointer",
+    ),
     "no name": (lambda rows: cuda.no_such_name, AttributeError, "no_such_name"),
 }
 

@@ -458,4 +458,5 @@ def test_a_missing_folder_of_headers_is_named(tmp_path):
 
 
 def test_a_source_is_a_text(tmp_path):
-    assert "text of CUDA" in refusal(tmp_path, np.zeros(1, F4))
+    for wrong in (tmp_path, "kernels/conv1d_basic.cu"):
+        assert "text of CUDA" in refusal(wrong, np.zeros(1, F4))

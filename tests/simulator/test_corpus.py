@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers import device
 from helpers.tools import corpus, sanitizer, sanitizer_output, sanitizer_record, sanitizer_tables
 from helpers.tools.corpus import Case, CaseError, Said
 
@@ -254,6 +255,24 @@ def test_a_kernel_without_one_of_its_barriers_is_blamed(name):
 def test_a_kernel_without_a_barrier_that_it_does_not_need_is_not_blamed(name):
     said, _ = run(UNORDERED[name])
     assert not said, NOT_NEEDED[name]
+
+
+@pytest.mark.parametrize(
+    "name", ["constant_filter", "scratch_rows_all_written", "pointer_may_be_null"]
+)
+def test_a_compiled_case_runs_through_pycuda(name, tmp_path):
+    """What the recorded outputs come from, here with the simulator's PyCUDA."""
+    device.select()
+    from pycuda import compiler
+
+    (case,) = (case for case in CORRECT if case.name == name)
+    cubin = tmp_path / "case.cubin"
+    cubin.write_bytes(
+        compiler.compile(case.source, options=list(case.options), no_extern_c=True)
+    )
+    outputs = corpus.run_on_gpu(case, cubin)
+    assert set(outputs) == {argument.name for argument in case.outputs}
+    require_result(case, outputs)
 
 
 def test_the_corpus_is_as_large_as_it_should_be():

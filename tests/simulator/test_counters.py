@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from instances import Kernels
 
-from helpers import kernels, reference, simulator
+from helpers import device, kernels, programs, reference, simulator
 from helpers.bench import results
 from helpers.experiments import ncu
+from helpers.launch import bound, simulate
 from helpers.problems import conv2d, fft
 from helpers.problems.lenet import network
 from helpers.simulator.profile import WATCHED_REQUESTS
@@ -116,15 +117,11 @@ def run(label: str) -> tuple[list, dict[str, int]]:
     kernels/ are only counted: their own tests say whether the simulator blames them.
     """
     (launch,) = (launch for launch in LAUNCHES if launch.label == label)
-    arguments = list(launch.arguments())
-    counted = simulator.profile(
-        launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid, block=launch.block,
-        shared=launch.shared, options=launch.options, constants=launch.constants,
-        checks=label in CHECKED,
-    )  # fmt: skip
+    arrays = launch.arrays()
+    (counted,) = simulate(launch.plan, arrays, simulator.profile, checks=label in CHECKED)
     assert counted.completed, f"{label}: the simulator stopped it\n{counted}"
     assert not counted.findings, f"{label}: the simulator blames it\n{counted}"
-    return arguments, counted.counters()
+    return bound(launch.plan[0], arrays)[0], counted.counters()
 
 
 def launched(label: str) -> list:
@@ -858,3 +855,28 @@ def test_profiles_that_do_not_compare_are_refused():
         simulator.compare(whole, part)
     with pytest.raises(ValueError, match="stopped"):
         simulator.compare(whole, profile("y[n] = 1;"))
+
+
+def test_compiled_launches_run_through_pycuda_as_often_as_they_are_read(tmp_path, monkeypatch):
+    device.select()
+    from pycuda import compiler
+
+    launches = counter_cases.matching("^(constant_table|axpy_basic, n = 1000)", KERNELS)
+    for number, (source, options) in enumerate(counter_readings._binaries(launches)):
+        image = compiler.compile(source, options=list(options), no_extern_c=True)
+        (tmp_path / f"{number}.cubin").write_bytes(image)
+    made = []
+
+    class Run(programs.DeviceRun):
+        def free(self):
+            made.append(next(iter(self.read("argument 0").values())))
+            super().free()
+
+    monkeypatch.setattr(counter_readings, "DeviceRun", Run)
+    counter_readings.launch_all(launches, tmp_path)
+    assert len(made) == len(launches) == 4
+    for launch, out in zip(launches, made, strict=True):
+        arrays = launch.arrays()
+        for _ in range(counter_readings.READINGS):  # on the same arrays
+            simulate(launch.plan, arrays, simulator.check)
+        np.testing.assert_array_equal(out, arrays["argument 0"], err_msg=launch.label)

@@ -2,6 +2,8 @@
 tools that have no effect.
 """
 
+import re
+
 import numpy as np
 import pytest
 
@@ -16,48 +18,123 @@ def source(body: str, before: str = "", parameters: str = "float* y") -> str:
     return f'{before}\nextern "C" __global__ void k({parameters}) {{\n{body}\n}}'
 
 
-def refusal(text: str, *more) -> str:
+def refusal(text: str, *more, options=()) -> str:
     with pytest.raises(CompileFailed) as raised:
-        simulator.check(text, "k", np.zeros(4, np.float32), *more, **ONE)
+        simulator.check(text, "k", np.zeros(4, np.float32), *more, **ONE, options=options)
     return str(raised.value)
 
 
+# What a source may not use: a text before the kernel, the kernel's body, the line that the refusal
+# names, what it calls the feature, and what it says to do instead.
+CHILD = "__global__ void child(float* y) { y[0] = 1; }"
+GROUPS = "#include <cooperative_groups.h>"
+FEATURES = {
+    "a launch": (CHILD, "child<<<1, 1>>>(y);", 3, "kernel launch", "from the host"),
+    "a launch by a macro": (
+        f"#define LAUNCH(f) f<<<1, 1>>>(y)\n{CHILD}", "LAUNCH(child);", 4, "kernel launch",
+        "from the host",
+    ),
+    "a launch of a template": (
+        "template <class T> __global__ void child(T* y) { y[0] = 1; }",
+        "child<float><<<1, 1>>>(y);", 3, "kernel launch", "from the host",
+    ),
+    "a launch into a stream of kernels": (
+        CHILD, "child<<<1, 1, 0, cudaStreamTailLaunch>>>(y);", 3, "cudaStreamTailLaunch",
+        "from the host",
+    ),
+    "a wait for kernels": (
+        "", "cudaDeviceSynchronize();", 3, "cudaDeviceSynchronize", "__syncthreads() waits",
+    ),
+    "memory of the runtime": (
+        "", "float* p;\ncudaMalloc(&p, 4);\ny[0] = *p;", 4, "a function of CUDA's runtime",
+        "call malloc",
+    ),
+    "a texture": (
+        "texture<float, 1> t;", "y[0] = tex1Dfetch(t, 0);", 1, "texture", "through a pointer",
+    ),
+    "a texture by a macro": (
+        "#define IMAGE texture<float, 2, cudaReadModeElementType>\nIMAGE t;",
+        "y[0] = tex2D(t, 0, 0);", 2, "texture", "through a pointer",
+    ),
+    "a texture by another name": (
+        "typedef texture<uchar4, 2> Image;\nImage t;", "y[0] = tex2D(t, 0, 0).x;", 1, "texture",
+        "through a pointer",
+    ),
+    "a reference of a texture": (
+        "textureReference t;", "y[0] = 1;", 1, "textureReference", "through a pointer",
+    ),
+    "a surface": (
+        "surface<void, 2> s;", "surf2Dread(y, s, 0, 0);", 1, "surface", "through a pointer",
+    ),
+    "a grid": (
+        GROUPS, "auto g = cooperative_groups::this_grid();\ng.sync();\ny[0] = 1;", 3,
+        "grid.sync()", "launch another",
+    ),
+    "a grid as an argument": (
+        f"{GROUPS}\nnamespace cg = cooperative_groups;",
+        "cg::grid_group g = cg::this_grid();\ncg::sync(g);", 4, "grid.sync()", "launch another",
+    ),
+    "a grid by a macro": (
+        f"{GROUPS}\n#define EVERYONE() cooperative_groups::this_grid().sync()", "EVERYONE();", 4,
+        "grid.sync()", "launch another",
+    ),
+    "several grids": (
+        GROUPS, "cooperative_groups::this_multi_grid().sync();", 3, "this_multi_grid",
+        "on each device",
+    ),
+    "a cluster": (
+        GROUPS, "cooperative_groups::this_cluster().sync();", 3, "clusters of blocks",
+        "global memory",
+    ),
+    "alloca": (
+        "", "int* a = (int*) alloca(int(y[0]) + 4);\na[0] = 1;\ny[0] = a[int(y[2])];", 3,
+        "alloca()", "a local array of a fixed size",
+    ),
+    "alloca by its other name": (
+        "", "int* a = (int*) __builtin_alloca(int(y[0]) + 4);\na[0] = 1;\ny[0] = a[int(y[2])];", 3,
+        "alloca()", "a local array of a fixed size",
+    ),
+    "alloca by a macro": (
+        "#define ROOM(n) ((float*) alloca((n) * 4))",
+        "float* a = ROOM(int(y[0]) + 4);\na[0] = 1;\ny[0] = a[int(y[2])];", 3,
+        "alloca()", "a local array of a fixed size",
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("text", "line", "name", "instead"),
-    [
-        (
-            source("child<<<1, 1>>>(y);", "__global__ void child(float* y) { y[0] = 1; }"),
-            3,
-            "device-side kernel launch",
-            "launch them from the host",
-        ),
-        (
-            source("y[0] = tex1Dfetch(t, 0);", "texture<float, 1> t;"),
-            1,
-            "texture",
-            "read the array through a pointer",
-        ),
-        (source("surf2Dread(y, s, 0, 0);", "surface<void, 2> s;"), 1, "surface", "a pointer"),
-        (
-            source("auto g = cooperative_groups::this_grid();\ng.sync();\ny[0] = 1;",
-                   "#include <cooperative_groups.h>"),
-            3,
-            "grid.sync()",
-            "launch another",
-        ),
-        (
-            source("int* a = (int*) alloca(int(y[0]) + 4);\na[0] = 1;\ny[0] = a[int(y[2])];"),
-            3,
-            "alloca()",
-            "a local array of a fixed size",
-        ),
-    ],
-    ids=["dynamic parallelism", "texture", "surface", "grid", "alloca"],
-)  # fmt: skip
-def test_a_feature_is_refused_by_name_and_line(text, line, name, instead):
-    message = refusal(text)
+    ("before", "body", "line", "name", "instead"), FEATURES.values(), ids=FEATURES
+)
+def test_a_feature_is_refused_by_name_and_line(before, body, line, name, instead):
+    message = refusal(source(body, before))
     assert name in message and instead in message
     assert f"k.cu({line})" in message or f"k.cu:{line}:" in message
+
+
+def test_a_texture_gives_one_error_and_no_list_of_other_functions():
+    text = source("y[0] = tex2D(t, 0, 0);", "texture<float, 2> t;")
+    assert refusal(text).count("error") == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "body", "words"),
+    [
+        (f"{CHILD}\n__device__ void f(float* y) {{ child<<<1, 1>>>(y); }}", "f(y);", "launch"),
+        ("\ntexture<float, 2> t;", "y[0] = tex2D(t, 0, 0);", "texture"),
+        ("\n__device__ void f(float* y) { int* a = (int*) alloca(int(y[0]) + 4); a[1] = 1;"
+         " y[0] = a[int(y[2])]; }", "f(y);", "alloca()"),
+    ],
+    ids=["launch", "texture", "alloca"],
+)  # fmt: skip
+def test_a_feature_in_a_header_is_refused_by_the_headers_line(header, body, words, tmp_path):
+    (tmp_path / "mine.h").write_text(header)
+    message = refusal(source(body, '#include "mine.h"'), options=[f"-I{tmp_path}"])
+    assert words in message and re.search(r"mine\.h(:2:|\(2\))", message)
+
+
+def test_a_misspelled_function_of_the_host_is_no_call_of_a_kernel():
+    message = refusal(source("y[0] = 1;") + "\nint main() { cudaMallocc(0, 1); }")
+    assert "cudaMallocc" in message and "A kernel cannot" not in message
 
 
 @pytest.mark.parametrize(
@@ -82,7 +159,9 @@ def test_texture_and_surface_objects_are_refused_by_name_and_line(read, kind):
         ("cufft.h", "cuFFT"),
         ("cusparse.h", "cuSPARSE"),
         ("cudnn.h", "cuDNN"),
-        ("helper_cuda.h", "NVIDIA's samples"),
+        ("mpi.h", "MPI"),
+        ("nvtx3/nvToolsExtCuda.h", "NVTX"),
+        ("opencv2/opencv.hpp", "OpenCV"),
     ],
 )
 def test_a_library_of_the_host_is_refused_by_name(header, library):
@@ -90,16 +169,56 @@ def test_a_library_of_the_host_is_refused_by_name(header, library):
     assert f"{header} belongs to {library}" in message and "leave it out" in message
 
 
-def test_curand_works_where_its_wheel_is_installed():
+@pytest.mark.parametrize(
+    ("header", "origin"),
+    [
+        ("helper_math.h", "NVIDIA's samples"),
+        ("cutil_inline.h", "samples of CUDA before 5.0"),
+        ("book.h", "CUDA by Example"),
+        ("wb.h", "a course's own library"),
+        ("pycuda-complex.hpp", "PyCUDA"),
+        ("mine.h", "no header of CUDA or of C++"),
+    ],
+)
+def test_the_origin_of_a_header_is_told(header, origin):
+    message = refusal(source("y[0] = 1;", f"#include <{header}>"))
+    assert header in message and origin in message and "by -I" in message
+
+
+@pytest.mark.parametrize("header", ["texture_fetch_functions.h", "cuda_surface_types.h"])
+def test_a_header_of_references_is_gone(header):
+    message = refusal(source("y[0] = 1;", f"#include <{header}>"))
+    assert f"{header} went in CUDA 12" in message and "leave it out" in message
+
+
+# The first two numbers of cuRAND on an H100, of seed 1234, subsequence 0 and offset 5.
+CURAND = {
+    "curandStateXORWOW_t": (2501467243, 865023039),
+    "curandStateMRG32k3a_t": (4200718073, 1717683530),
+    "curandStatePhilox4_32_10_t": (482218876, 4196888723),
+}
+has_curand = any(
+    (folder / "curand_kernel.h").is_file() for folder in toolkit.include_directories()
+)
+
+
+@pytest.mark.skipif(not has_curand, reason="needs nvidia-curand")
+@pytest.mark.parametrize(("state", "expected"), CURAND.items(), ids=CURAND)
+def test_curand_gives_the_numbers_of_a_gpu(state, expected):
     text = source(
-        "curandState s;\ncurand_init(1, 0, 0, &s);\ny[0] = curand_uniform(&s);",
+        f"{state} s;\ncurand_init(1234, 0, 5, &s);\ny[0] = curand(&s);\ny[1] = curand(&s);",
         "#include <curand_kernel.h>",
+        "unsigned* y",
     )
-    if any((folder / "curand_kernel.h").is_file() for folder in toolkit.include_directories()):
-        y = np.zeros(1, np.float32)
-        assert simulator.check(text, "k", y, **ONE) == () and 0 < y[0] <= 1
-    else:
-        assert "pip install nvidia-curand" in refusal(text)
+    y = np.zeros(2, np.uint32)
+    assert simulator.check(text, "k", y, **ONE) == ()
+    assert tuple(y) == expected
+
+
+@pytest.mark.skipif(has_curand, reason="nvidia-curand is installed")
+@pytest.mark.parametrize("header", ["curand_kernel.h", "curand.h", "curand_mrg32k3a.h"])
+def test_without_curand_its_wheel_is_named(header):
+    assert "pip install nvidia-curand" in refusal(source("y[0] = 1;", f"#include <{header}>"))
 
 
 @pytest.mark.parametrize(
@@ -128,3 +247,13 @@ def test_a_program_of_the_host_that_marks_its_ranges_compiles():
     y = np.zeros(1, np.float32)
     assert simulator.check(text, "k", y, **ONE) == () and y[0] == 1
     assert "nvtxRangePop" in refusal(source("nvtxRangePop();", "#include <nvToolsExt.h>"))
+
+
+def test_an_array_of_a_thread_has_a_size_that_a_device_has():
+    array = "volatile float a[{}];\na[int(y[0])] = 1;\ny[1] = a[int(y[2])];"
+    message = refusal(source(array.format("1ull << 36")))
+    assert "274,877,906,944 bytes of local memory" in message and "524,288 at most" in message
+    simulator.check(source(array.format("1 << 17")), "k", np.zeros(4, np.float32), **ONE)
+    # One that nobody reads is none, however large it is.
+    simulator.check(source("float a[1ull << 36];\na[int(y[0])] = 1;\ny[1] = 1;"), "k",
+                    np.zeros(4, np.float32), **ONE)  # fmt: skip

@@ -35,17 +35,20 @@ def recorded() -> dict[str, dict]:
     return {row["launch"]: row for row in rows}
 
 
-def counted(label: str) -> dict[str, int]:
+def counted(label: str) -> tuple[dict[str, int], dict[str, str]]:
+    """The counters of a launch, and the digests of its outputs."""
     launch = LAUNCHES[label]
+    arguments = launch.arguments()
     profile = simulator.profile(
-        launch.path.read_text(), launch.kernel, *launch.arguments(), grid=launch.grid,
+        launch.path.read_text(), launch.kernel, *arguments, grid=launch.grid,
         block=launch.block, shared=launch.shared, options=launch.options,
         constants=launch.constants, checks=label in CHECKED,
     )  # fmt: skip
     assert profile.completed
     kinds = {finding.kind for finding in profile.findings}
     assert kinds == ({"race"} if label in CHECKED and launch.kernel in RACING else set())
-    return profile.counters()
+    outputs = launch.outputs(arguments)
+    return profile.counters(), {f"sha256 {k}": strangers.digest(a) for k, a in outputs.items()}
 
 
 def test_the_record_has_every_launch(recorded):
@@ -54,8 +57,9 @@ def test_the_record_has_every_launch(recorded):
 
 
 @pytest.mark.parametrize("label", SETTLED)
-def test_the_counters_are_those_of_the_gpu(recorded, label):
-    found, row = counted(label), recorded[label]
+def test_the_counters_and_outputs_are_those_of_the_gpu(recorded, label):
+    (found, outputs), row = counted(label), recorded[label]
+    assert outputs == {key: value for key, value in row.items() if key.startswith("sha256")}
     known = strangers.KNOWN.get(label, {})
     differ = {name for name in counter_readings.COMPARED if found[name] != row[name]}
     assert differ == set(known), {name: (found[name], row[name]) for name in differ}

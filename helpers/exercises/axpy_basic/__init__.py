@@ -3,94 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
+from helpers.exercises import kit
 from helpers.exercises.axpy_two import axpy, last_left_out, other_factor
-from helpers.exercises.kit import (
-    MANY,
-    NO_DETOURS,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    none_of,
-    per_output,
-)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Two widths of a block and two factors; sizes of one element, around a block, and ragged."""
-    for block, sizes in ((256, (1_000, 1, 255, 256, 257)), (64, (int(rng.integers(70, 99)), MANY))):
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield two widths of a block and two factors; sizes of one element, around a block, and
+    ragged.
+    """
+    for block, sizes in (
+        (256, (1_000, 1, 255, 256, 257)),
+        (64, (int(rng.integers(70, 99)), kit.MANY)),
+    ):
         for n in sizes:
             yield array(rng, n, block, int(rng.integers(2, 9)))
 
 
-def large(rng: np.random.Generator) -> Case:
-    """Ten million elements; a is 0, so that a launch can be repeated."""
+def large(rng: np.random.Generator) -> kit.Case:
+    """Return ten million elements; a is 0, so that a launch can be repeated."""
     return array(rng, 10_000_000, 256, 0)
 
 
-def array(rng: np.random.Generator, n: int, block: int, a: int) -> Case:
-    """n elements in blocks of so many threads."""
-    arrays = {"y": cells(rng, n), "x": cells(rng, n)}
-    step = Step((ceil_div(n, block),), (block,), ("y", "x", np.int32(n), np.float32(a)))
+def array(rng: np.random.Generator, n: int, block: int, a: int) -> kit.Case:
+    """Return n elements in blocks of so many threads."""
+    arrays = {"y": kit.cells(rng, n), "x": kit.cells(rng, n)}
+    step = kit.Step((kit.ceil_div(n, block),), (block,), ("y", "x", np.int32(n), np.float32(a)))
     kinds = {"size": n, "block size": block}
     name = f"n = {n:,}, a = {a}, blocks of {block}"
-    return Case(name, arrays, ("y",), (step,), kinds, {"a": a, "block": block}, n < MANY)
+    return kit.Case(name, arrays, ("y",), (step,), kinds, {"a": a, "block": block}, n < kit.MANY)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="axpy_basic",
     lab="100_start_here",
     title="A thread for each element, in any number of blocks",
-    folder=Path(__file__).parent,
     points=3,
     reads_outputs=True,
     cases=cases,
     reference=axpy,
     counts={"size": "sizes", "block size": "block sizes"},
     budgets=(
-        Budget(
+        kit.Budget(
             "loads per element",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             2,
             "Each thread has one element: it loads x[i] and y[i] once.",
         ),
-        Budget(
+        kit.Budget(
             "stores per element",
-            per_output("global", "store"),
+            kit.per_output("global", "store"),
             1,
             "Each thread has one element, and stores it once.",
         ),
-        none_of("shared"),
-        *NO_DETOURS,
+        kit.none_of("shared"),
+        *kit.NO_DETOURS,
     ),
     timed=large,
     most_of_a_block=lambda case: case["block"],
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The last element is left out: i < n is right, i < n - 1 is not.", gives=last_left_out
         ),
-        Mistake(
+        kit.Mistake(
             "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
             when=lambda case, got, want: case.kinds["block size"] != 256,
         ),
-        Mistake("A factor is written into the kernel: keep the argument a.", when=other_factor),
+        kit.Mistake("A factor is written into the kernel: keep the argument a.", when=other_factor),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Some thread has no element, and reads behind the end of x. Gap 2 must stop it: an "
             "element exists where i < n.",
             when=lambda found: found.array in ("x", "y"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Several threads have the same i, because threadIdx.x begins at 0 in each block. "
             "Gap 1 needs the number of the block, too, and how many threads a block has: thread 0 "

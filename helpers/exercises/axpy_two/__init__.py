@@ -5,74 +5,60 @@ thread needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    none_of,
-    per_output,
-    shuffles,
-)
+from helpers.exercises import kit
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Three widths of a block, two factors, sizes of one element, around a block's share, and
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield three widths of a block, two factors, sizes of one element, around a block's share, and
     ragged ones.
     """
     for block, sizes in (
         (256, (1, 511, 512, 513)),
         (64, (int(rng.integers(700, 999)),)),
-        (128, (int(rng.integers(1_300, 2_000)), MANY)),
+        (128, (int(rng.integers(1_300, 2_000)), kit.MANY)),
     ):
         for n in sizes:
             for a in (2, int(rng.integers(3, 9))):
-                arrays = {"y": cells(rng, n), "x": cells(rng, n)}
-                step = Step(
-                    (ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(a))
+                arrays = {"y": kit.cells(rng, n), "x": kit.cells(rng, n)}
+                step = kit.Step(
+                    (kit.ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(a))
                 )
                 kinds = {"size": n, "block size": block, "factor": a}
-                yield Case(
+                yield kit.Case(
                     f"n = {n}, a = {a}, blocks of {block}",
                     arrays,
                     ("y",),
                     (step,),
                     kinds,
                     {"a": a, "block": block},
-                    budgeted=n < MANY,
+                    budgeted=n < kit.MANY,
                 )
 
 
-def large(rng: np.random.Generator) -> Case:
-    """Ten million elements; a is 0, so that a launch can be repeated."""
+def large(rng: np.random.Generator) -> kit.Case:
+    """Return ten million elements; a is 0, so that a launch can be repeated."""
     n, block = 10_000_000, 256
-    arrays = {"y": cells(rng, n), "x": cells(rng, n)}
-    step = Step((ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(0)))
-    return Case(f"n = {n:,}", arrays, ("y",), (step,), {}, {"a": 0, "block": block})
+    arrays = {"y": kit.cells(rng, n), "x": kit.cells(rng, n)}
+    step = kit.Step((kit.ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(0)))
+    return kit.Case(f"n = {n:,}", arrays, ("y",), (step,), {}, {"a": 0, "block": block})
 
 
-def axpy(case: Case) -> np.ndarray:
-    """a x + y."""
+def axpy(case: kit.Case) -> np.ndarray:
+    """Return a x + y."""
     return (case["a"] * case["x"] + case["y"]).astype(np.float32)
 
 
-def last_left_out(case: Case) -> np.ndarray:
+def last_left_out(case: kit.Case) -> np.ndarray:
     """Return what comes out if the last element keeps its value."""
     y = axpy(case)
     y[-1] = case["y"][-1]
     return y
 
 
-def first_of_two(case: Case) -> np.ndarray:
+def first_of_two(case: kit.Case) -> np.ndarray:
     """Return what comes out if each block makes as many elements as it has threads, not twice as
     many.
     """
@@ -81,72 +67,71 @@ def first_of_two(case: Case) -> np.ndarray:
     return y
 
 
-def other_factor(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def other_factor(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether another factor than a explains the result."""
     factors = np.unique((got - case["y"]) / case["x"])
     return factors.size == 1 and factors[0] not in (0, case["a"])
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="axpy_two",
     lab="100_start_here",
     place=2,
     title="Two elements a thread, with half the blocks",
-    folder=Path(__file__).parent,
     reads_outputs=True,
     cases=cases,
     reference=axpy,
     counts={"size": "sizes", "block size": "block sizes", "factor": "factors"},
     budgets=(
-        Budget(
+        kit.Budget(
             "sectors",
             lambda case, one: (
                 one.total("sectors", "global", "load") + one.total("sectors", "global", "store")
             ),
             lambda case: (
-                3 * ceil_div(case.count, 8) + 3
+                3 * kit.ceil_div(case.count, 8) + 3
             ),  # as axpy_basic has; the tail may take one sector more of each
             "Look at the first elements of the 32 lanes of a warp: they should be neighbours, not "
             "every second one. The same holds for their second elements.",
         ),
-        Budget(
+        kit.Budget(
             "loads per element",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             2,
             "Load x[i] and y[i] once each.",
             quiet=True,
         ),
-        Budget("stores per element", per_output("global", "store"), 1, quiet=True),
-        none_of("shared"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        kit.Budget("stores per element", kit.per_output("global", "store"), 1, quiet=True),
+        kit.none_of("shared"),
+        kit.none_of("global", "atomic", what="atomics"),
+        kit.shuffles(),
     ),
     timed=large,
     most_of_a_block=lambda case: 2 * case["block"],
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The last element is left out: i < n is right, i < n - 1 is not.", gives=last_left_out
         ),
-        Mistake(
+        kit.Mistake(
             "Half of the elements keep their old value: with half the blocks each thread must "
             "compute a second element, too.",
             gives=first_of_two,
         ),
-        Mistake(
+        kit.Mistake(
             "A factor is written into the kernel: multiply by the argument a.", when=other_factor
         ),
-        Mistake(
+        kit.Mistake(
             "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
             when=lambda case, got, want: case.kinds["block size"] != 256,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The guard must stop each thread at n, the argument: i < n.",
             when=lambda found: found.array in ("x", "y"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads write the same element: is each element the first or the second of one "
             "thread only?",

@@ -6,17 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import outcome
-from helpers.exercises.kit import (
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Outcome,
-    Step,
-    unwritten,
-    whole_numbers,
-)
+from helpers.exercises import kit, outcome
 from helpers.problems import copies
 
 LAB = "302_asynchronous_copies"
@@ -34,17 +24,17 @@ SIZES = (
 )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Convolutions of some tiles by some blocks, and one of more cells than 16 bits can count."""
     for sizes in (*SIZES, (1024, 128, 3, 70_004, 2)):
         tile, threads, width, n, blocks = sizes
         outputs = n // 4 * 4 - width + 1
-        arrays = {"P": unwritten(outputs), "N": whole_numbers(rng, n // 4 * 4)}
-        filter = whole_numbers(rng, width)
-        step = Step((blocks,), (threads,), ("P", "N", np.int32(n // 4 * 4)), {"filter": filter})
+        arrays = {"P": kit.unwritten(outputs), "N": kit.whole_numbers(rng, n // 4 * 4)}
+        filter = kit.whole_numbers(rng, width)
+        step = kit.Step((blocks,), (threads,), ("P", "N", np.int32(n // 4 * 4)), {"filter": filter})
         constants = {"TILE_WIDTH": tile, "THREADS": threads, "FILTER_WIDTH": width}
         tiles = -(-outputs // tile)
-        yield Case(
+        yield kit.Case(
             f"n = {n // 4 * 4:,}, tiles of {tile}, {blocks} block{'s' if blocks > 1 else ''}",
             arrays,
             ("P",),
@@ -61,8 +51,8 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         )
 
 
-def neighbours(case: Case) -> np.ndarray | None:
-    """What comes out if a block's next tile is the next one of N, and not one of its own."""
+def neighbours(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if a block's next tile is the next one of N, and not one of its own."""
     tile, outputs = case["tile"], len(case["P"])
     blocks = case.steps[0].grid[0]
     if blocks == 1 or case["tiles"] <= blocks:
@@ -75,18 +65,18 @@ def neighbours(case: Case) -> np.ndarray | None:
     return made
 
 
-def convolved(case: Case) -> np.ndarray:
+def convolved(case: kit.Case) -> np.ndarray:
     """Return the outputs that need no cell outside N."""
     return copies.reference(case["N"], case["filter"])
 
 
-def idle_tiles(case: Case, one: Outcome) -> float:
+def idle_tiles(case: kit.Case, one: kit.Outcome) -> float:
     """Tiles of block 0 that its first warp reads while no copy is under way."""
     loads, beside = one.executed(outcome.LOADS), one.executed(outcome.BESIDE_COPIES)
     return (loads - beside) / max(loads, 1) * case["tiles of a block"]
 
 
-OVERLAP = Budget(
+OVERLAP = kit.Budget(
     "tiles of block 0 during which nothing is copied",
     idle_tiles,
     1,
@@ -95,14 +85,14 @@ OVERLAP = Budget(
     "barrier. Only the last tile has no next one.",
 )
 
-OVERWRITTEN = FindingHint(
+OVERWRITTEN = kit.FindingHint(
     "race",
     "A copy goes into a tile that threads of the turn before may still read: a barrier belongs at "
     "the end of each turn.",
     when=lambda found: " writes " in found.message,
 )
 
-NEIGHBOURS = Mistake(
+NEIGHBOURS = kit.Mistake(
     "A block copies the tile beside its own as the next one: its next tile begins `stride` cells "
     "further on, and not TILE_WIDTH.",
     gives=neighbours,
@@ -110,12 +100,12 @@ NEIGHBOURS = Mistake(
 
 FINDINGS = (
     OVERWRITTEN,
-    FindingHint(
+    kit.FindingHint(
         "uninitialised",
         "A tile is read into which nothing was copied: which buffer is this turn's, and was its "
         "copy started in the turn before?",
     ),
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
         "There is no tile behind the last one: start the next copy only if there is a next tile.",
         when=lambda found: found.array == "N",

@@ -4,28 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY,
-    NO_ACTIVEMASK,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    none_of,
-    per_block,
-    per_output,
-    unwritten,
-    within_warp,
-    without_budgets,
-)
+from helpers.exercises import kit
 
 THREADS, WARPS = 256, 8
 GOES_ON = """extern "C" __global__ void goes_on(float* sums, const float* N, int n)
@@ -35,8 +17,8 @@ GOES_ON = """extern "C" __global__ void goes_on(float* sums, const float* N, int
 }"""
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Sizes of less than a block, of whole blocks, and ragged; and a kernel that does more.
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield sizes of less than a block, of whole blocks, and ragged; and a kernel that does more.
 
     A lane that has ended is no longer waited for. Where all lanes go on, a lane that __syncwarp()
     names and that never comes there is missed.
@@ -50,111 +32,112 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         budgeted=False,
         within=GOES_ON,
     )
-    yield without_budgets(case_of(rng, MANY))
+    yield kit.without_budgets(case_of(rng, kit.MANY))
 
 
-def case_of(rng: np.random.Generator, n: int) -> Case:
+def case_of(rng: np.random.Generator, n: int) -> kit.Case:
     """Return a thread for each number, a sum for each block."""
-    arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": cells(rng, n)}
-    step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
-    return Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
+    arrays = {"sums": kit.unwritten(kit.ceil_div(n, THREADS)), "N": kit.cells(rng, n)}
+    step = kit.Step((kit.ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
+    return kit.Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
 
 
-def large(rng: np.random.Generator) -> Case:
-    """Ten million numbers."""
+def large(rng: np.random.Generator) -> kit.Case:
+    """Return ten million numbers."""
     n = 10_000_000
-    arrays = {"sums": unwritten(ceil_div(n, THREADS)), "N": cells(rng, n)}
-    step = Step((ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
-    return Case(f"n = {n:,}", arrays, ("sums",), (step,))
+    arrays = {"sums": kit.unwritten(kit.ceil_div(n, THREADS)), "N": kit.cells(rng, n)}
+    step = kit.Step((kit.ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
+    return kit.Case(f"n = {n:,}", arrays, ("sums",), (step,))
 
 
-def sums(case: Case, keep: slice = slice(None)) -> np.ndarray:
+def sums(case: kit.Case, keep: slice = slice(None)) -> np.ndarray:
     """Return the sum of each block, of the threads that `keep` selects."""
-    blocks = ceil_div(case["N"].size, THREADS)
+    blocks = kit.ceil_div(case["N"].size, THREADS)
     cells = np.zeros(blocks * THREADS, np.float64)
     cells[: case["N"].size] = case["N"]
     return cells.reshape(blocks, THREADS)[:, keep].sum(axis=1)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="block_sums",
     lab="105_five_broken_kernels",
     title="Mend a sum whose last warp needs no __syncthreads()",
-    folder=Path(__file__).parent,
     cases=cases,
     reference=sums,
     counts={"size": "sizes"},
     budgets=(
-        NO_ACTIVEMASK,
-        none_of("global", "atomic", what="atomics"),
-        none_of("shared", "atomic", what="atomics"),
-        Budget(
+        kit.NO_ACTIVEMASK,
+        kit.none_of("global", "atomic", what="atomics"),
+        kit.none_of("shared", "atomic", what="atomics"),
+        kit.Budget(
             "waits at __syncthreads() per warp",
             lambda case, one: one.barriers / (one.blocks * WARPS),
             4,
             "The last 32 threads are one warp: they wait for each other by __syncwarp().",
         ),
-        Budget(
+        kit.Budget(
             "global load requests per block",
-            per_block("global", "load"),
+            kit.per_block("global", "load"),
             WARPS,
             "Each thread loads its own number, once; the sum is made in shared memory, by all "
             "threads.",
         ),
-        Budget(
+        kit.Budget(
             "shared load requests per block",
-            per_block("shared", "load"),
+            kit.per_block("shared", "load"),
             40,
             "Half of the threads that are left add a pair in each step, and they should be the "
             "first ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart "
             "keep all warps at work, and one thread alone makes 255 additions in a row.",
         ),
-        Budget("shared store requests per block", per_block("shared", "store"), 40, quiet=True),
-        Budget(
+        kit.Budget(
+            "shared store requests per block", kit.per_block("shared", "store"), 40, quiet=True
+        ),
+        kit.Budget(
             "shuffles per block",
             lambda case, one: one.executed("shfl", "redux") / one.blocks,
             48,
             quiet=True,
         ),
-        Budget("stores per sum", per_output("global", "store"), 1, quiet=True),
-        none_of("local", what="accesses to local memory"),
+        kit.Budget("stores per sum", kit.per_output("global", "store"), 1, quiet=True),
+        kit.none_of("local", what="accesses to local memory"),
     ),
     timed=large,
     most_of_a_block=lambda case: 1,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Only every second number is in the sum: the last step has stride 1.",
             gives=lambda c: sums(c, slice(0, None, 2)),
         ),
-        Mistake(
+        kit.Mistake(
             "Half of the numbers are missing: the first step has stride 128.",
             gives=lambda c: sums(c, slice(0, 128)),
         ),
-        Mistake(
+        kit.Mistake(
             "Only the first warp's numbers are in the sum.", gives=lambda c: sums(c, slice(0, 32))
         ),
-        Mistake(
+        kit.Mistake(
             "The sums are those of the first numbers alone.", gives=lambda c: sums(c, slice(0, 1))
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Both threads belong to one warp, and since Volta its lanes need not march in step: "
             "a __syncwarp() is missing between "
             "the write and the read. In the same line they race as well: let only lanes below "
             "`stride` add, or read into a "
             "variable, wait, and then write.",
-            when=within_warp,
+            when=kit.within_warp,
         ),
-        FindingHint(
+        kit.FindingHint(
             "barrier",
             "__syncwarp() waits for all 32 lanes, and some of them never come: it stands in a "
             "branch that they do not take. Here your kernel seemed right because those lanes had "
             "ended. Put it behind the branch.",
             when=lambda found: "for the lanes of mask" in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "barrier",
             "__syncthreads() waits for all 256 threads, and 224 of them are not in this branch: "
             "take __syncwarp().",

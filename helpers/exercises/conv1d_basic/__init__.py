@@ -2,137 +2,118 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from helpers.exercises.conv1d_edge import cases, edge, large
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    none_of,
-    per_output,
-)
+from helpers.exercises import kit
+from helpers.exercises.conv1d_edge import LOADS, ONE_FILTER, cases, edge, large
 from helpers.reference import conv1d
 
 
-def zeros(case: Case) -> np.ndarray:
-    """The convolution whose cells outside the array count as 0."""
+def zeros(case: kit.Case) -> np.ndarray:
+    """Return the convolution whose cells outside the array count as 0."""
     return conv1d(case["N"], case["filter"])
 
 
-def middle(case: Case) -> np.ndarray:
-    """What comes out if each output has its own cell alone, as in the kernel of step 1."""
+def middle(case: kit.Case) -> np.ndarray:
+    """Return what comes out if each output has its own cell alone, as in the kernel of step 1."""
     return case["N"] * case["filter"][1]
 
 
-def without_first(case: Case) -> np.ndarray:
-    """What comes out if output 1 leaves out cell 0, as with `if (i > 1)` for the left neighbour."""
+def without_first(case: kit.Case) -> np.ndarray:
+    """Return what comes out if output 1 leaves out cell 0, as with `if (i > 1)` for the left
+    neighbour.
+    """
     made = zeros(case)
     if made.size > 1:
         made[1] -= case["N"][0] * case["filter"][0]
     return made
 
 
-def without_last(case: Case) -> np.ndarray:
-    """What comes out if output n - 2 leaves out cell n - 1, as with `if (i < n - 2)`."""
+def without_last(case: kit.Case) -> np.ndarray:
+    """Return what comes out if output n - 2 leaves out cell n - 1, as with `if (i < n - 2)`."""
     made = zeros(case)
     if made.size > 1:
         made[-2] -= case["N"][-1] * case["filter"][2]
     return made
 
 
-def is_of_one_block(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether the first block alone has written outputs, or the case has no other block."""
+def is_of_one_block(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether the first block alone has written outputs, or the case has no other block."""
     return not np.isfinite(got[case.steps[0].block[0] :]).any()
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv1d_basic",
     lab="101_conv1d_blocks_and_halos",
     title="One thread per output, with guards for the last block and for ghosts",
-    folder=Path(__file__).parent,
     points=5,
     cases=cases,
     reference=zeros,
     counts={"size": "sizes", "filter": "filters"},
     budgets=(
-        Budget(
-            "loads of N per output",
-            per_output("global", "load", "N"),
-            3,
-            "Each output needs three cells of N: load each of them once.",
-        ),
-        Budget(
+        LOADS,
+        kit.Budget(
             "stores per output",
-            per_output("global", "store"),
+            kit.per_output("global", "store"),
             1,
             "Keep the sum in a variable of the thread, and store it once.",
             quiet=True,
         ),
-        none_of("shared", hint="Three cells a thread need no shared memory."),
-        *NO_DETOURS,
+        kit.none_of("shared", hint="Three cells a thread need no shared memory."),
+        *kit.NO_DETOURS,
     ),
     timed=large,
     most_of_a_block=lambda case: case.steps[0].block[0],
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
             gives=lambda case: np.zeros_like(case["N"]),
         ),
-        Mistake(
+        kit.Mistake(
             "Only P[0] is written: all threads have the same i. That is gap 1.",
             when=lambda case, got, want: np.isfinite(got[0]) and not np.isfinite(got[1:]).any(),
         ),
-        Mistake(
+        kit.Mistake(
             "Each output is its own cell times filter[1], as in step 1: the neighbours i - 1 and "
             "i + 1 are missing.",
             gives=middle,
         ),
-        Mistake(
+        kit.Mistake(
             "Cells outside N count as their neighbour, the edge cell. Here they count as 0.",
             gives=edge,
         ),
-        Mistake(
+        kit.Mistake(
             "The array goes on at its other end, like a ring. Here a ghost counts as 0.",
             gives=lambda case: edge(case, "wrap", "wrap"),
         ),
-        Mistake(
+        kit.Mistake(
             "Only P[1] is wrong: it leaves out N[0], which is a cell and no ghost. The left "
             "neighbour of output i exists from i = 1 on.",
             gives=without_first,
         ),
-        Mistake(
+        kit.Mistake(
             "Only P[n - 2] is wrong: it leaves out N[n - 1], which is a cell and no ghost. The "
             "right neighbour of output i exists up to i = n - 2.",
             gives=without_last,
         ),
-        Mistake(
+        kit.Mistake(
             "The filter is flipped: filter[0] belongs to the cell on the left, i - 1.",
             gives=lambda case: conv1d(case["N"], case["filter"][::-1]),
         ),
-        Mistake(
+        kit.Mistake(
             "Only the first block's outputs are written: i is a thread's number in its block. In "
             "the whole grid it is blockIdx.x * blockDim.x + threadIdx.x.",
             when=is_of_one_block,
         ),
-        Mistake(
-            "With one filter it is right, with another it is not: read the weights from "
-            "`filter`, do not write them down.",
-            when=lambda case, got, want: case.kinds["filter"] == "drawn" and np.isfinite(got).all(),
-        ),
+        ONE_FILTER,
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "That is the ghost on the left: test that the cell is not below 0 before you read it.",
             lambda finding: "[-1]" in finding.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Many threads write the same output: each thread needs an output of its own. Gap 1 "
             "says which.",

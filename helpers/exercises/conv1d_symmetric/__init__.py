@@ -3,63 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises.kit import (
-    MANY,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    none_of,
-    per_output,
-    shuffles,
-    unwritten,
-    warps,
-    whole_numbers,
-)
+from helpers.exercises import kit
 
 WIDTH, OTHER_WIDTH, RADIUS, THREADS = 5, 9, 2, 128
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Sizes down to one cell, around a block, and ragged; two symmetric filters, and a wider
-    one.
-    """
-    for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1, MANY):
-        half = whole_numbers(rng, 3)
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield sizes down to one cell, around a block, ragged; two symmetric filters, a wider one."""
+    for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1, kit.MANY):
+        half = kit.whole_numbers(rng, 3)
         filters = {
             "drawn": np.concatenate([half, half[1::-1]]),
             "1, 4, 6, 4, 1": np.array([1, 4, 6, 4, 1], np.float32),
         }
         for name, filter in filters.items():
-            step = Step(
-                (ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
+            step = kit.Step(
+                (kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
             )
-            arrays = {"P": unwritten(n), "N": cells(rng, n)}
-            yield Case(
+            arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
+            yield kit.Case(
                 f"n = {n}, filter {name}",
                 arrays,
                 ("P",),
                 (step,),
                 {"size": n, "filter": name},
                 {"filter": filter},
-                budgeted=n < MANY,
+                budgeted=n < kit.MANY,
             )
-    half = whole_numbers(rng, OTHER_WIDTH // 2 + 1)
+    half = kit.whole_numbers(rng, OTHER_WIDTH // 2 + 1)
     filter, n = np.concatenate([half, half[-2::-1]]), 3 * THREADS + 1
-    step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter})
-    yield Case(
+    step = kit.Step(
+        (kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
+    )
+    yield kit.Case(
         f"n = {n}, {OTHER_WIDTH} weights",
-        {"P": unwritten(n), "N": cells(rng, n)},
+        {"P": kit.unwritten(n), "N": kit.cells(rng, n)},
         ("P",),
         (step,),
         {"size": n, "filter": "wide"},
@@ -69,16 +51,20 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     )
 
 
-def large(rng: np.random.Generator) -> Case:
-    """Ten million cells."""
+def large(rng: np.random.Generator) -> kit.Case:
+    """Return ten million cells."""
     n, filter = 10_000_000, np.array([1, 4, 6, 4, 1], np.float32)
-    step = Step((ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter})
-    arrays = {"P": unwritten(n), "N": cells(rng, n)}
-    return Case(f"n = {n:,}", arrays, ("P",), (step,), {}, {"filter": filter})
+    step = kit.Step(
+        (kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
+    )
+    arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
+    return kit.Case(f"n = {n:,}", arrays, ("P",), (step,), {}, {"filter": filter})
 
 
 def with_weights(*factors: float):
-    """A function of a case: what comes out if weight j of five is multiplied by factors[j]."""
+    """Return a function of a case: what comes out if weight j of five is multiplied by
+    factors[j].
+    """
     return lambda case: (
         None
         if case["filter"].size != WIDTH
@@ -86,7 +72,7 @@ def with_weights(*factors: float):
     )
 
 
-def whole_pairs(case: Case) -> np.ndarray:
+def whole_pairs(case: kit.Case) -> np.ndarray:
     """Return what comes out if a pair counts only where both of its cells lie inside N."""
     N, filter = case["N"], case["filter"]
     radius, sums = filter.size // 2, N * filter[filter.size // 2]
@@ -97,53 +83,56 @@ def whole_pairs(case: Case) -> np.ndarray:
     return sums
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv1d_symmetric",
     lab="102_conv1d_constant_memory",
     place=2,
     title="One weight for two cells of a symmetric filter",
-    folder=Path(__file__).parent,
     cases=cases,
     reference=lambda case: reference.conv1d(case["N"], case["filter"]),
     counts={"size": "sizes", "filter": "filters"},
     budgets=(
-        Budget(
+        kit.Budget(
             "constant requests per warp",
-            lambda case, one: one.total("requests", "constant", "load") / warps(case),
+            lambda case, one: one.total("requests", "constant", "load") / kit.warps(case),
             RADIUS + 1,
             "Load each weight once, and multiply it by the sum of the two cells that share it.",
         ),
-        Budget("loads of N per output", per_output("global", "load", "N"), WIDTH, quiet=True),
-        Budget(
+        kit.Budget(
+            "loads of N per output", kit.per_output("global", "load", "N"), WIDTH, quiet=True
+        ),
+        kit.Budget(
             "loads from global memory per output",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             WIDTH,
             "The weights belong in constant memory: `filter` is filled before the launch.",
             quiet=True,
         ),
-        ONE_STORE,
-        none_of("shared", hint="The weights belong in constant memory."),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(
+        kit.ONE_STORE,
+        kit.none_of("shared", hint="The weights belong in constant memory."),
+        kit.none_of("local", what="accesses to local memory"),
+        kit.none_of("global", "atomic", what="atomics"),
+        kit.shuffles(
             hint="A broadcast by shuffles costs more than the constant request that it saves."
         ),
     ),
     timed=large,
     most_of_a_block=lambda case: THREADS,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The middle weight is counted twice: it has one cell, all others have two.",
             gives=with_weights(1, 1, 2, 1, 1),
         ),
-        Mistake(
+        kit.Mistake(
             "At the ends a cell counts alone, if its partner is a ghost: test the two one by one.",
             gives=whole_pairs,
         ),
-        Mistake("The middle weight is left out.", gives=with_weights(1, 1, 0, 1, 1)),
-        Mistake("Only the left cell of each pair is added.", gives=with_weights(1, 1, 1, 0, 0)),
-        Mistake("Only the right cell of each pair is added.", gives=with_weights(0, 0, 1, 1, 1)),
-        Mistake(
+        kit.Mistake("The middle weight is left out.", gives=with_weights(1, 1, 0, 1, 1)),
+        kit.Mistake("Only the left cell of each pair is added.", gives=with_weights(1, 1, 1, 0, 0)),
+        kit.Mistake(
+            "Only the right cell of each pair is added.", gives=with_weights(0, 0, 1, 1, 1)
+        ),
+        kit.Mistake(
             "The pairs have each other's weights: filter[0] belongs to the cells RADIUS away.",
             gives=lambda case: (
                 None
@@ -151,11 +140,11 @@ EXERCISE = Exercise(
                 else reference.conv1d(case["N"], case["filter"][[1, 0, 2, 0, 1]])
             ),
         ),
-        Mistake(
+        kit.Mistake(
             f"It is right with {WIDTH} weights only: use FILTER_WIDTH and RADIUS for their number.",
             when=lambda case, got, want: case["filter"].size != WIDTH,
         ),
-        Mistake(
+        kit.Mistake(
             "With one filter it is right, with another it is not: read the weights from "
             "`filter`, do not write them down.",
             when=lambda case, got, want: (
@@ -164,7 +153,7 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Cells outside N count as 0: each of the two cells needs its own test.",
             when=lambda found: found.array == "N",

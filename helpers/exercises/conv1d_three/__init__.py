@@ -3,62 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises.kit import (
-    MANY,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    all_of,
-    ceil_div,
-    cells,
-    per_output,
-    unwritten,
-    warps,
-    whole_numbers,
-)
+from helpers.exercises import kit
 
 MOST, THREADS = 31, 128
 TILE = 3 * THREADS
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Sizes around the tile, and ragged; odd widths up to the widest. Budgets hold for whole tiles
-    and 31 weights.
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield sizes around the tile, and ragged; odd widths up to the widest. Budgets hold for whole
+    tiles and 31 weights.
     """
     for width in (MOST, 3, int(rng.choice((5, 7, 9, 15)))):
         for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE))):
             yield signal(rng, n, width)
-    yield signal(rng, MANY, 3)
+    yield signal(rng, kit.MANY, 3)
 
 
-def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> Case:
+def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> kit.Case:
     """Return a signal, by default a long one; a block has a tile of outputs."""
     filter = np.zeros(MOST, np.float32)
-    filter[:width] = whole_numbers(rng, width)
+    filter[:width] = kit.whole_numbers(rng, width)
     given = ("P", "N", np.int32(n), np.int32(width))
-    step = Step((ceil_div(n, TILE),), (THREADS,), given, {"filter": filter})
-    arrays = {"P": unwritten(n), "N": cells(rng, n)}
+    step = kit.Step((kit.ceil_div(n, TILE),), (THREADS,), given, {"filter": filter})
+    arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
     kinds, facts = {"size": n, "width": width}, {"filter": filter[:width]}
     budgeted = (n, width) == (4 * TILE, MOST)
-    return Case(f"n = {n:,}, {width} weights", arrays, ("P",), (step,), kinds, facts, budgeted)
+    return kit.Case(f"n = {n:,}, {width} weights", arrays, ("P",), (step,), kinds, facts, budgeted)
 
 
-def convolved(case: Case) -> np.ndarray:
+def convolved(case: kit.Case) -> np.ndarray:
     """Return the convolution."""
     return reference.conv1d(case["N"], case["filter"])
 
 
-def turned(case: Case) -> np.ndarray:
+def turned(case: kit.Case) -> np.ndarray:
     """Return what comes out if a thread's first and last outputs have each other's weights."""
     N, width = case["N"], case["filter"].size
     more = -N.size % 3 + 3  # outputs behind the end, of which a thread stores none
@@ -67,11 +49,11 @@ def turned(case: Case) -> np.ndarray:
 
 
 def only(*kept: int):
-    """A function of a case: what comes out if of each thread's three outputs only these are right
-    and the others are 0.
+    """Return a function of a case: what comes out if of each thread's three outputs only these are
+    right and the others are 0.
     """
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         P = convolved(case)
         P[~np.isin(np.arange(P.size) % 3, kept)] = 0
         return P
@@ -79,24 +61,23 @@ def only(*kept: int):
     return made
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv1d_three",
     lab="104_conv1d_tiles",
     place=2,
     title="Read each shared cell once for three outputs",
-    folder=Path(__file__).parent,
     timed=signal,
     cases=cases,
     reference=convolved,
     counts={"size": "sizes", "width": "widths"},
     budgets=(
-        Budget(
+        kit.Budget(
             "global loads per output",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             1 + (MOST - 1) / TILE,
             "The tile brings each cell once: read it from there, not from N.",
         ),
-        Budget(
+        kit.Budget(
             "shared words per output",
             lambda case, one: one.total("bytes_used", "shared", "load") / 4 / case.count,
             11,
@@ -104,49 +85,49 @@ EXERCISE = Exercise(
             "over cells, so that a cell is read once and added to all outputs that it belongs to.",
             least=(MOST + 2) / 3,
         ),
-        Budget(
+        kit.Budget(
             "bank conflicts of shared loads",
-            all_of("conflicts", "shared", "load"),
+            kit.all_of("conflicts", "shared", "load"),
             0,
             "Lanes whose words lie 3 apart fall into different banks; 2 or 4 apart do not.",
         ),
-        Budget(
+        kit.Budget(
             "shared stores per output",
-            per_output("shared", "store"),
+            kit.per_output("shared", "store"),
             1 + (MOST - 1) / TILE,
             "Each cell of the tile is stored once.",
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "constant requests per warp",
-            lambda case, one: one.total("requests", "constant", "load") / warps(case),
+            lambda case, one: one.total("requests", "constant", "load") / kit.warps(case),
             3 * MOST,
             quiet=True,
         ),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE,
     mistakes=(
-        Mistake("All sums are 0: the gap adds the cells of the tile to them.", gives=only()),
-        Mistake(
+        kit.Mistake("All sums are 0: the gap adds the cells of the tile to them.", gives=only()),
+        kit.Mistake(
             "Of three outputs only the first is right: the others start at 0 and stay there.",
             gives=only(0),
         ),
-        Mistake(
+        kit.Mistake(
             "The third output of each thread is 0: a cell belongs to up to three outputs.",
             gives=only(0, 1),
         ),
-        Mistake(
+        kit.Mistake(
             "The filter runs backwards: output o reads cell c with filter[c - o].",
             gives=lambda case: reference.conv1d(case["N"], case["filter"][::-1]),
         ),
-        Mistake(
+        kit.Mistake(
             "Outputs 0 and 2 of a thread have each other's weights: cell c and output o have "
             "weight c - o.",
             gives=turned,
         ),
-        Mistake(
+        kit.Mistake(
             "The last two cells of the window are left out: three outputs need width + 2 cells.",
             when=lambda case, got, want: (
                 case["filter"].size > 1 and bool((got[0::3] == want[0::3]).all())
@@ -154,13 +135,13 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Weight c - o exists only from 0 to width - 1: test it before you use it. Cell 0, for "
             "instance, belongs to output 0 alone.",
             when=lambda found: found.array == "filter",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "Nobody has loaded this cell of the tile. A thread's window has width + 2 cells, and "
             "width is an argument, which is not always 31.",

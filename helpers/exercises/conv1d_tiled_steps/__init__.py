@@ -3,83 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises.kit import (
-    MANY,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    unwritten,
-    whole_numbers,
-)
+from helpers.exercises import kit
 
 WIDTH, NARROW, TILE = 31, 3, 256
 CELLS = TILE + WIDTH - 1
 MOST_REQUESTS = 12  # of a block; its 286 cells take 9
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield whole tiles, whose loads are counted; fewer cells than a halo, around a tile, and
     ragged; a narrow filter.
     """
-    for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE)), MANY):
+    for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE)), kit.MANY):
         yield signal(rng, n)
     yield signal(rng, TILE + 1, NARROW)
 
 
-def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = WIDTH) -> Case:
+def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = WIDTH) -> kit.Case:
     """Return a signal, by default a long one; a block has a tile of outputs."""
-    filter = whole_numbers(rng, width)
+    filter = kit.whole_numbers(rng, width)
     filter[0], filter[-1] = 3, -4
-    step = Step((ceil_div(n, TILE),), (TILE,), ("P", "N", np.int32(n)), {"filter": filter})
-    arrays = {"P": unwritten(n), "N": cells(rng, n)}
+    step = kit.Step((kit.ceil_div(n, TILE),), (TILE,), ("P", "N", np.int32(n)), {"filter": filter})
+    arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
     budgeted = n == 4 * TILE
     kinds, facts = {"size": n, "width": width}, {"filter": filter}
     title = f"n = {n:,}" if width == WIDTH else f"n = {n:,}, {width} weights"
     options = () if width == WIDTH else (f"-DFILTER_WIDTH={width}",)
-    return Case(title, arrays, ("P",), (step,), kinds, facts, budgeted, options=options)
+    return kit.Case(title, arrays, ("P",), (step,), kinds, facts, budgeted, options=options)
 
 
-def convolved(case: Case) -> np.ndarray:
+def convolved(case: kit.Case) -> np.ndarray:
     """Return the convolution, whose ghosts count as 0."""
     return reference.conv1d(case["N"], case["filter"])
 
 
-def edge(case: Case) -> np.ndarray:
+def edge(case: kit.Case) -> np.ndarray:
     """Return what comes out if a ghost counts as the cell at the edge."""
     padded = np.pad(case["N"], case["filter"].size // 2, mode="edge")
     return np.correlate(padded.astype(np.float64), case["filter"], "valid").astype(np.float32)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv1d_tiled_steps",
     lab="104_conv1d_tiles",
     title="Stage a tile and its halo in shared memory",
-    folder=Path(__file__).parent,
     points=5,
     cases=cases,
     reference=convolved,
     counts={"size": "sizes", "width": "widths of the filter"},
     budgets=(
-        Budget(
+        kit.Budget(
             "loads of N per block",
             lambda case, one: one.total("lanes", "global", "load", "N") / one.blocks,
             CELLS,
             "The tile brings each of its 286 cells once: read the cells of the sum from the tile, "
             "not from N.",
         ),
-        Budget(
+        kit.Budget(
             "load requests of N per block",
             lambda case, one: one.total("requests", "global", "load", "N") / one.blocks,
             MOST_REQUESTS,
@@ -87,63 +71,63 @@ EXERCISE = Exercise(
             "and one of them a second one.",
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "shared stores per block",
             lambda case, one: one.total("lanes", "shared", "store") / one.blocks,
             CELLS,
             "Each cell of the tile needs to be stored once, by one of the threads.",
         ),
-        Budget(
+        kit.Budget(
             "shared loads per product",
             lambda case, one: one.total("lanes", "shared", "load") / (case.count * WIDTH),
             1,
             "A product needs one cell of the tile.",
         ),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     timed=signal,
     most_of_a_block=lambda case: TILE,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: gap 3 wants a cell of the tile.",
             gives=lambda case: np.zeros_like(case["N"]),
         ),
-        Mistake("Ghosts count as 0 here, not as the cell at the edge.", gives=edge),
-        Mistake(
+        kit.Mistake("Ghosts count as 0 here, not as the cell at the edge.", gives=edge),
+        kit.Mistake(
             "The filter is flipped: filter[j] belongs to tile[threadIdx.x + j].",
             gives=lambda case: reference.conv1d(case["N"], case["filter"][::-1]),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             f"It is right with {WIDTH} weights only: the tile has TILE_WIDTH + 2 * RADIUS cells.",
             when=lambda found: f"tile has {TILE + NARROW - 1} elements" in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A part of the tile was not loaded. It has 2 * RADIUS cells more than the block has "
             "threads, so the first 2 * RADIUS threads load a second one.",
             when=lambda found: found.array == "tile",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "A thread reads a cell before its owner has certainly loaded it. Gap 2 is a barrier: "
             "__syncthreads().",
             when=lambda found: found.array == "tile",
         ),
-        FindingHint(
+        kit.FindingHint(
             "barrier",
             "Threads without an output must come to the barrier, too: they have cells to load. "
             "Guard the store alone.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "That cell is a ghost: store 0 in its place in the tile, and do not read N.",
             when=lambda found: found.array == "N",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The tile has places 0 to 285. The window of thread 255 ends at the last one: it "
             "begins at tile[threadIdx.x].",

@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    ceil_div,
-    none_of,
-    without_budgets,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 TILE, FLAT = 16, (32, 8)  # FLAT: another block, across and down
@@ -30,16 +16,16 @@ def layer(
     rng: np.random.Generator,
     shape: ConvShape = layers.LARGE,
     block: tuple[int, int] = (TILE, TILE),
-) -> Case:
+) -> kit.Case:
     """Return a layer, by default a large one in tiles of 16 x 16 outputs."""
-    tiles = ceil_div(shape.out_w, block[0]) * ceil_div(shape.out_h, block[1])
+    tiles = kit.ceil_div(shape.out_w, block[0]) * kit.ceil_div(shape.out_h, block[1])
     facts = {"block": block}
     return layers.layer_case(rng, shape, (tiles, shape.M, shape.B), block, facts=facts)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Several tiles, channels, maps and images; ragged, wide, high; one output; another block; many
-    outputs.
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield several tiles, channels, maps and images; ragged, wide, high; one output; another
+    block; many outputs.
     """
     rows, columns = (int(n) for n in rng.integers(22, 40, 2))
     shapes = (
@@ -50,17 +36,17 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     )
     for shape in shapes:
         yield layer(rng, shape)
-    yield without_budgets(layer(rng, ConvShape(2, 1, 2, 23, 70, 3), FLAT))
-    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
+    yield kit.without_budgets(layer(rng, ConvShape(2, 1, 2, 23, 70, 3), FLAT))
+    yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
 
-def is_of_one_place(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def is_of_one_place(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether no more than one output of each map is written."""
     maps = case["shape"].B * case["shape"].M
     return bool(np.isfinite(got).sum() <= maps)
 
 
-def sum_of_channel_0(case: Case) -> np.ndarray | None:
+def sum_of_channel_0(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the loop over the channels is missing."""
     if case["shape"].C == 1:
         return None
@@ -69,21 +55,21 @@ def sum_of_channel_0(case: Case) -> np.ndarray | None:
     return layers.conv2d(case["x"], filter)
 
 
-def cells_of_channel_0(case: Case) -> np.ndarray | None:
+def cells_of_channel_0(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the weights of each channel meet the cells of channel 0."""
     if case["shape"].C == 1:
         return None
     return layers.conv2d(np.repeat(case["x"][:, :1], case["shape"].C, axis=1), case["filter"])
 
 
-def weights_of_channel_0(case: Case) -> np.ndarray | None:
+def weights_of_channel_0(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the cells of each channel meet the weights of channel 0."""
     if case["shape"].C == 1:
         return None
     return layers.conv2d(case["x"], np.repeat(case["filter"][:, :1], case["shape"].C, axis=1))
 
 
-def rows_of_out_w(case: Case) -> np.ndarray | None:
+def rows_of_out_w(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if a row of the image is taken to have out_w cells."""
     shape, x = case["shape"], case["x"]
     if shape.K == 1:
@@ -94,7 +80,7 @@ def rows_of_out_w(case: Case) -> np.ndarray | None:
     return layers.conv2d(images, case["filter"])
 
 
-def block_for_map(case: Case) -> np.ndarray:
+def block_for_map(case: kit.Case) -> np.ndarray:
     """Return what comes out if tiles are counted by blockIdx.x across and blockIdx.y down."""
     shape, (wide, high) = case["shape"], case["block"]
     y, made = case["y"].copy(), layers.convolved(case)
@@ -105,12 +91,12 @@ def block_for_map(case: Case) -> np.ndarray:
     return y
 
 
-def of_other_block(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def of_other_block(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether the blocks of this case are not 16 x 16."""
     return case["block"] != (TILE, TILE)
 
 
-def misses_whole_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def misses_whole_tiles(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether some tiles are not written at all, and the others wholly."""
     written = np.isfinite(got)
     rows, columns = (range(0, size, TILE) for size in got.shape[2:])
@@ -119,103 +105,98 @@ def misses_whole_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(some) and all(tile.all() or not tile.any() for tile in tiles)
 
 
-def is_of_first_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def is_of_first_tiles(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether the outputs right of the first tile are not written, or those below it."""
     written = np.isfinite(got)
     beyond = written[..., TILE:], written[..., TILE:, :]
     return any(part.size and not part.any() for part in beyond) and bool(written.any())
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_basic",
     lab="107_conv2d_layer",
     title="The layer, one thread for each output",
-    folder=Path(__file__).parent,
     points=5,
     timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
-        Budget(
-            "loads per product",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
-            ),
+        layers.loads_per_product(
             2,
             "Load a cell and a weight for each product, once.",
         ),
-        ONE_STORE,
-        none_of("shared"),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        kit.none_of("shared"),
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Only the first output of each map is written: all threads have the same h and w. "
             "That is gap 1.",
             when=is_of_one_place,
         ),
-        Mistake(
+        kit.Mistake(
             "blockIdx.x counts all tiles of a map, row by row, and blockIdx.y is the output map: "
             "the tile's row is blockIdx.x / across. That is gap 1.",
             gives=block_for_map,
         ),
-        Mistake(
+        kit.Mistake(
             "It is right with blocks of 16 x 16 threads only: use blockDim.x and blockDim.y.",
             when=of_other_block,
         ),
-        Mistake(
+        kit.Mistake(
             "Only the first tile of a row, or of a column, is written: the tile's place belongs "
             "into w and into h, too. That is gap 1.",
             when=is_of_first_tiles,
         ),
-        Mistake(
+        kit.Mistake(
             "Whole tiles are not written. The tile's column is blockIdx.x % across, and its row is "
             "blockIdx.x / across. That is gap 1.",
             when=misses_whole_tiles,
         ),
-        Mistake(
+        kit.Mistake(
             "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         layers.TURNED,
         layers.EXCHANGED,
-        Mistake(
+        kit.Mistake(
             "The weights of every channel meet the cells of channel 0: the row of a cell in memory "
             "is c * H + h + p.",
             gives=cells_of_channel_0,
         ),
-        Mistake(
+        kit.Mistake(
             "The cells of every channel meet the weights of channel 0: the place of a weight is "
             "(c * K + p) * K + q.",
             gives=weights_of_channel_0,
         ),
-        Mistake(
+        kit.Mistake(
             "A row of the image has W cells, and the row below begins W cells further on, not "
             "out_w.",
             gives=rows_of_out_w,
         ),
-        Mistake(
+        kit.Mistake(
             "Channel 0 alone is added up: the sum goes over all C channels.",
             gives=sum_of_channel_0,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A filter has C * K * K weights for each map. The loops over p and q end at K, which "
             "is an argument.",
             when=lambda found: found.array == "filter",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads write the same output. Either gap 1 gives them the same h and w, or a "
             "thread right of the map's last column, or below its last row, is not stopped by "
             "gap 2: its store lands on an output of another row or map.",
             when=lambda found: found.array == "y",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The window of output (h, w) has rows h to h + K - 1 and columns w to w + K - 1: it "
             "lies in the image if h < out_h and w < out_w. A channel of x has H rows of W cells.",

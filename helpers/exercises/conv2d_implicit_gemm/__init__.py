@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
+from helpers.exercises import kit, layers
 from helpers.exercises.implicit_counting import FINDINGS, LOADS, MISTAKES, TILE, layer
-from helpers.exercises.kit import MANY_ROWS, NO_DETOURS, Case, Exercise, without_budgets
 from helpers.limits import ConvShape
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield one channel and several, one image and several, ragged sizes."""
     height, width = map(int, rng.integers(9, 14, 2))
     yield layer(rng, ConvShape(2, 3, 5, height, width + 3, 3))
     yield layer(rng, ConvShape(1, 1, 4, 12, 17, 7))
     yield layer(rng, ConvShape(1, 4, 17, 9, 10, 5))
     yield layer(rng, ConvShape(1, 2, 3, 5, 6, 2))
-    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 3)))
+    yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 3)))
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_implicit_gemm",
     lab="202_conv2d_fusion",
     title="Look the unrolled matrix up in the image",
-    folder=Path(__file__).parent,
     points=5,
     timed=layer,
     cases=cases,
@@ -35,7 +32,7 @@ EXERCISE = Exercise(
     counts=layers.COUNTS,
     budgets=(
         LOADS,
-        *NO_DETOURS,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=MISTAKES,

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
+from helpers.exercises import kit, layers
 from helpers.exercises.implicit_counting import FINDINGS, LOADS, MISTAKES, TILE, layer
-from helpers.exercises.kit import NO_DETOURS, Budget, Case, Exercise, executed, without_budgets
 from helpers.limits import ConvShape
 
 WIDTH = 7  # of the filters: the cell's FILTER_WIDTH
 DIVISIONS = 8  # per warp, before the loop
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield one channel and several, one image and several, ragged sizes; filters of 7 x 7."""
     height, width = map(int, rng.integers(9, 14, 2))
     yield known(rng, ConvShape(2, 3, 5, height, width + 3, WIDTH))
     yield known(rng, ConvShape(5, 1, 4, 12, 17, WIDTH))
     yield known(rng, ConvShape(1, 4, 17, 9, 10, WIDTH))
-    yield without_budgets(known(rng, ConvShape(1, 1, 1, 276, 269, WIDTH)))
+    yield kit.without_budgets(known(rng, ConvShape(1, 1, 1, 276, 269, WIDTH)))
 
 
-def known(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+def known(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer for a kernel that is compiled for its filter width, so that K is no argument.
     """
     case = layer(rng, shape)
@@ -36,11 +34,10 @@ def known(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
     )
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_implicit_gemm_fast",
     lab="202_conv2d_fusion",
     title="Take the divisions out of the loop",
-    folder=Path(__file__).parent,
     points=5,
     place=2,
     timed=known,
@@ -48,15 +45,15 @@ EXERCISE = Exercise(
     reference=layers.convolved,
     counts={"layer": "layers"},
     budgets=(
-        Budget(
+        kit.Budget(
             "divisions per warp",
-            executed("div.", "rem.", "rcp.", per="warp"),
+            kit.executed("div.", "rem.", "rcp.", per="warp"),
             DIVISIONS,
             "col does not change in the loop, so neither do col / out_w and col % out_w: divide "
             "before the loop. (A division by K costs none here, because the compiler knows K.)",
         ),
         LOADS,
-        *NO_DETOURS,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=MISTAKES,

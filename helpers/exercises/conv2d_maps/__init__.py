@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    ceil_div,
-    none_of,
-    per_output,
-    per_request,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 TILE = 16
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a layer as wide as layer 2 for the budgets, and ragged ones: few maps, maps beyond a
     block, narrow rows.
     """
@@ -35,16 +20,18 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     ragged = ConvShape(2, 3, 19, 9, int(rng.integers(19, 30)), 3)
     for shape in (wide, ragged, ConvShape(1, 1, 1, 5, 5, 5), ConvShape(1, 2, 33, 4, 18, 2)):
         yield layer(rng, shape, budgeted=shape is wide)
-    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), budgeted=False)
+    yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), budgeted=False)
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
+def layer(
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
+) -> kit.Case:
     """Return a layer; a block has 16 columns and 16 maps."""
-    grid = (ceil_div(shape.out_w, TILE), shape.out_h * ceil_div(shape.M, TILE), shape.B)
+    grid = (kit.ceil_div(shape.out_w, TILE), shape.out_h * kit.ceil_div(shape.M, TILE), shape.B)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
 
 
-def only_diagonal(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def only_diagonal(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether just those outputs are written whose map and column agree within a block."""
     maps, columns = np.arange(got.shape[1]) % TILE, np.arange(got.shape[3]) % TILE
     written = np.isfinite(got)
@@ -52,65 +39,61 @@ def only_diagonal(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool((written == np.broadcast_to(agree, got.shape)).all())
 
 
-def written_maps(case: Case, got: np.ndarray) -> np.ndarray:
+def written_maps(case: kit.Case, got: np.ndarray) -> np.ndarray:
     """Return which maps have any value."""
     return np.isfinite(got).any(axis=(0, 2, 3))
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_maps",
     lab="108_conv2d_coalescing",
     title="Turn lanes along the maps into lanes along columns",
-    folder=Path(__file__).parent,
     timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
-        Budget(
+        kit.Budget(
             "sectors per load request",
-            per_request("global", "load"),
+            kit.per_request("global", "load"),
             3,
             "Neighbouring lanes have neighbouring threadIdx.x: let it choose the column, so that "
             "they read neighbouring cells.",
         ),
-        Budget(
+        kit.Budget(
             "sectors per store request",
-            per_request("global", "store"),
+            kit.per_request("global", "store"),
             6,
             "Neighbouring lanes should store neighbouring columns of one map.",
         ),
-        Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "More loads make the average look better, and the kernel slower.",
+            what="loads per output and tap",
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "load requests per output",
-            per_output("global", "load", counter="requests"),
+            kit.per_output("global", "load", counter="requests"),
             lambda case: 2 * case["shape"].terms / 16,
             quiet=True,
         ),
-        ONE_STORE,
-        none_of(
+        kit.ONE_STORE,
+        kit.none_of(
             "shared", hint="An exchange through shared memory is not needed: turn the two indices."
         ),
-        *NO_DETOURS,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Two threads write the same output, 16 in fact, and most outputs have none: m and w "
             "depend on the same "
             "threadIdx. One of the two must use threadIdx.x, the other one threadIdx.y.",
             when=only_diagonal,
         ),
         layers.TURNED,
-        Mistake(
+        kit.Mistake(
             "Maps from 16 on are never written: blockIdx.y holds rows and groups of 16 maps.",
             when=lambda case, got, want: (
                 not written_maps(case, got)[16:].any() and written_maps(case, got)[:1].all()
@@ -118,20 +101,20 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A filter has C * K * K weights for each map. The loops over p and q end at K, which "
             "is an argument.",
             when=lambda found: found.array == "filter",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two blocks write the same output: does the guard stop columns from out_w on and "
             "maps from M on, and does blockIdx.y "
             "still hold rows and groups of 16 maps?",
             when=lambda found: found.array == "y" and "nothing orders two blocks" in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads write the same output: m and w depend on the same threadIdx, so that 16 "
             "threads share each (m, w). One of "

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    ceil_div,
-    none_of,
-    without_budgets,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 TILE = 16
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Layers around the tile: narrow, ragged, one column; odd filters."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield layers around the tile: narrow, ragged, one column; odd filters."""
     rows, columns = (int(n) for n in rng.integers(17, 30, 2))
     ragged = ConvShape(2, 2, 2, rows, columns, int(rng.choice((3, 5))))
     fixed = (
@@ -40,27 +26,31 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     )
     for shape in (ragged, *fixed):
         yield same_size(rng, shape)
-    yield without_budgets(same_size(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
+    yield kit.without_budgets(same_size(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
 
-def same_size(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+def same_size(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer whose output is as large as its input."""
-    grid = (ceil_div(shape.W, TILE) * ceil_div(shape.H, TILE), shape.M, shape.B)
+    grid = (kit.ceil_div(shape.W, TILE) * kit.ceil_div(shape.H, TILE), shape.M, shape.B)
     y_shape = (shape.B, shape.M, shape.H, shape.W)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), y_shape=y_shape)
 
 
-def misses_last_tiles(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def misses_last_tiles(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether only tiles are missing that a map of out_h rows and out_w columns does not
     have.
     """
     shape, written = case["shape"], np.isfinite(got)
-    h, w = (ceil_div(size, TILE) * TILE for size in (shape.out_h, shape.out_w))
+    h, w = (kit.ceil_div(size, TILE) * TILE for size in (shape.out_h, shape.out_w))
     return bool(written[..., :h, :w].all() and not written.all())
 
 
 def padded(
-    case: Case, mode: Any = "constant", down: int = 0, flip: bool = False, exchange: bool = False
+    case: kit.Case,
+    mode: Any = "constant",
+    down: int = 0,
+    flip: bool = False,
+    exchange: bool = False,
 ) -> np.ndarray:
     """Return the layer with K / 2 cells more on each side; down: so many of them moved from the top
     left to the bottom right.
@@ -72,79 +62,75 @@ def padded(
     return reference.conv2d(np.pad(case["x"], sides, mode=mode), np.ascontiguousarray(filter))
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_same",
     lab="107_conv2d_layer",
     title="Zero padding: outputs as large as the image",
     place=2,
-    folder=Path(__file__).parent,
     timed=same_size,
     cases=cases,
     reference=padded,
     counts=layers.COUNTS,
     budgets=(
-        Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "Load a cell and a weight for each tap, once.",
+            what="loads per output and tap",
         ),
-        ONE_STORE,
-        none_of("shared"),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        kit.none_of("shared"),
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The filter hangs by its corner: output (h, w) reads rows from h on. It must be "
             "centred, rows h - K / 2 to h + K / 2.",
             gives=lambda case: padded(case, down=case["shape"].K // 2),
         ),
-        Mistake(
+        kit.Mistake(
             "The filter's centre is one cell off: its middle tap is p = K / 2, counted from 0.",
             gives=lambda case: padded(case, down=1) if case["shape"].K > 1 else None,
         ),
-        Mistake(
+        kit.Mistake(
             "The edge cells are repeated outside of the image; here cells outside count as 0.",
             gives=lambda case: padded(case, "edge"),
         ),
-        Mistake(
+        kit.Mistake(
             "The image goes on at its other side, like a ring; here cells outside count as 0.",
             gives=lambda case: (
                 padded(case, "wrap") if min(case["shape"].H, case["shape"].W) > 3 else None
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "All maps are made by the filter of map 0: the weights of map m begin at m * C * K * "
             "K.",
             gives=lambda case: np.repeat(padded(case)[:, :1], case["shape"].M, axis=1),
         ),
-        Mistake(
+        kit.Mistake(
             "The last tiles are not written: the map has H rows and W columns now, and the tiles "
             "side by side must cover W columns.",
             when=misses_last_tiles,
         ),
-        Mistake(
+        kit.Mistake(
             "The filter is turned by half a turn: tap (p, q) belongs to row h - K / 2 + p, "
             "column w - K / 2 + q.",
             gives=lambda case: padded(case, flip=True),
         ),
-        Mistake(
+        kit.Mistake(
             "Rows and columns of the filter are exchanged: tap (p, q) belongs to row "
             "h - K / 2 + p, column w - K / 2 + q.",
             gives=lambda case: padded(case, exchange=True) if case["shape"].K > 1 else None,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A filter has C * K * K weights for each map. The loops over p and q end at K, which "
             "is an argument.",
             when=lambda found: found.array == "filter",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A cell outside of the image counts as 0 and must not be loaded: test its row and "
             "its column.",

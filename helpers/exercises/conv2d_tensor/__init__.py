@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    executed,
-    unwritten,
-    whole_numbers,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 STEP = 16  # terms of one product
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a layer with both factors in one fragment, one with 8 rows, one with two blocks of
     maps.
     """
@@ -39,50 +24,45 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 def layer(
     rng: np.random.Generator, shape: ConvShape, rows: int = 16, budgeted: bool = True
-) -> Case:
+) -> kit.Case:
     """Return a layer of whole numbers, which are exact in half; a block has an image and `rows`
     maps.
     """
-    arrays = {
-        "y": unwritten(shape.y_shape),
-        "x": whole_numbers(rng, shape.x_shape),
-        "filter": whole_numbers(rng, shape.filter_shape),
-    }
     sizes = {
-        "CHANNELS": shape.C,
-        "OUTPUT_MAPS": shape.M,
-        "HEIGHT": shape.H,
-        "WIDTH": shape.W,
-        "FILTER_WIDTH": shape.K,
+        **shape.constants,
         "ROWS": rows,
     }
-    return Case(
-        layers.words(shape),
-        arrays,
-        ("y",),
-        (Step((1, ceil_div(shape.M, rows), shape.B), (256,), tuple(arrays)),),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "rows": rows},
+    return layers.layer_case(
+        rng,
+        shape,
+        (1, kit.ceil_div(shape.M, rows), shape.B),
+        (256,),
+        drawn=(kit.whole_numbers(rng, shape.x_shape), kit.whole_numbers(rng, shape.filter_shape)),
+        arguments=("y", "x", "filter"),
+        facts={"rows": rows},
         options=tuple(f"-D{name}={value}" for name, value in sizes.items()),
         budgeted=budgeted,
     )
 
 
-def large(rng: np.random.Generator) -> Case:
+def large(rng: np.random.Generator) -> kit.Case:
     """Return what a GPU times."""
     return layer(rng, layers.LARGE)
 
 
-def products(case: Case) -> int:
+def products(case: kit.Case) -> int:
     """Return how many products of fragments a launch cannot do without."""
     shape, columns = case["shape"], 256 // case["rows"]
     # A warp takes 32 outputs, in one fragment or in two.
-    tiles = ceil_div(shape.out_h * shape.out_w, 32) * 32 // columns
-    return shape.B * ceil_div(shape.M, case["rows"]) * tiles * ceil_div(shape.terms, STEP)
+    tiles = kit.ceil_div(shape.out_h * shape.out_w, 32) * 32 // columns
+    return shape.B * kit.ceil_div(shape.M, case["rows"]) * tiles * kit.ceil_div(shape.terms, STEP)
 
 
 def product(
-    case: Case, offset: Callable[..., Any] | None = None, first: int = 0, last: int | None = None
+    case: kit.Case,
+    offset: Callable[..., Any] | None = None,
+    first: int = 0,
+    last: int | None = None,
 ) -> np.ndarray:
     """Return F X, of the terms `first` to `last` alone.
 
@@ -92,7 +72,7 @@ def product(
     return _shaped(case, _weights(case)[:, first:last] @ X[:, first:last])
 
 
-def unrolled(case: Case, offset: Callable[..., Any] | None = None) -> np.ndarray:
+def unrolled(case: kit.Case, offset: Callable[..., Any] | None = None) -> np.ndarray:
     """Return X of each image, (B, terms, outputs)."""
     shape = case["shape"]
     place = offset or (lambda c, p, q: (c * shape.H + p) * shape.W + q)
@@ -102,38 +82,38 @@ def unrolled(case: Case, offset: Callable[..., Any] | None = None) -> np.ndarray
     return case["x"].reshape(shape.B, -1)[:, places].astype(float)
 
 
-def _weights(case: Case) -> np.ndarray:
+def _weights(case: kit.Case) -> np.ndarray:
     return case["filter"].reshape(case["shape"].M, -1).astype(float)
 
 
-def _shaped(case: Case, y: np.ndarray) -> np.ndarray:
+def _shaped(case: kit.Case, y: np.ndarray) -> np.ndarray:
     return y.reshape(case["shape"].y_shape)
 
 
-def last_step(case: Case) -> np.ndarray:
+def last_step(case: kit.Case) -> np.ndarray:
     """Return what comes out if the sums begin anew in each step."""
     return product(case, first=(case["shape"].terms - 1) // STEP * STEP)
 
 
-def whole_steps(case: Case) -> np.ndarray:
+def whole_steps(case: kit.Case) -> np.ndarray:
     """Return what comes out without the last step."""
     return product(case, last=(case["shape"].terms - 1) // STEP * STEP)
 
 
-def first_weights(case: Case) -> np.ndarray:
+def first_weights(case: kit.Case) -> np.ndarray:
     """Return what comes out if each step takes the weights of the first one."""
     terms = np.arange(case["shape"].terms) % STEP
     return _shaped(case, _weights(case)[:, terms] @ unrolled(case))
 
 
-def one_channel(case: Case) -> np.ndarray | None:
+def one_channel(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if every channel is read from the first one; None where there is one.
     """
     shape = case["shape"]
     return None if shape.C == 1 else product(case, lambda c, p, q: p * shape.W + q)
 
 
-def row_major(case: Case) -> np.ndarray | None:
+def row_major(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if b is taken by rows: each square of X with rows and columns
     exchanged.
 
@@ -142,7 +122,7 @@ def row_major(case: Case) -> np.ndarray | None:
     if case["rows"] == 8:
         return None
     X = unrolled(case)
-    terms, outputs = ceil_div(X.shape[1], STEP) * STEP, ceil_div(X.shape[2], 32) * 32
+    terms, outputs = kit.ceil_div(X.shape[1], STEP) * STEP, kit.ceil_div(X.shape[2], 32) * 32
     F = np.zeros((case["shape"].M, terms))
     F[:, : X.shape[1]] = _weights(case)
     whole = np.zeros((X.shape[0], terms, outputs))
@@ -152,7 +132,7 @@ def row_major(case: Case) -> np.ndarray | None:
     return _shaped(case, (F @ turned)[:, :, : X.shape[2]])
 
 
-def second_part(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def second_part(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether all is right but every other 16 outputs, the second part of a warp's 32."""
     if case["rows"] == 8:
         return False
@@ -161,11 +141,10 @@ def second_part(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(flat[:, ~second].all() and not flat[:, second].all())
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_tensor",
     lab="303_tensor_cores",
     title="The layer as a product on tensor cores",
-    folder=Path(__file__).parent,
     points=5,
     cases=cases,
     reference=layers.convolved,
@@ -173,96 +152,96 @@ EXERCISE = Exercise(
     timed=large,
     limit_s=20.0,
     budgets=(
-        Budget(
+        kit.Budget(
             "mma_sync for each one that is needed",
-            executed("wmma.mma", "mma.", per=products),
+            kit.executed("wmma.mma", "mma.", per=products),
             1,
             "Each step of 16 terms is one mma_sync for each part of the 32 columns.",
             least=1,
         ),
-        Budget(
+        kit.Budget(
             "loads of x per cell",
             lambda case, one: (
                 one.total("lanes", "global", "load", "x")
-                / (case.arrays["x"].size * ceil_div(case["shape"].M, case["rows"]))
+                / (case.arrays["x"].size * kit.ceil_div(case["shape"].M, case["rows"]))
             ),
             1,
             "Gather from `image` in shared memory, not from x.",
         ),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All outputs are 0: gap 2 adds nothing to `sum`.",
             when=lambda case, got, want: not got.any(),
         ),
-        Mistake(
+        kit.Mistake(
             "Only the last 16 terms count: mma_sync(sum, a, b, sum) adds to the sums that it gets, "
             "so give it sum[part] as the last argument, too.",
             gives=last_step,
         ),
-        Mistake(
+        kit.Mistake(
             "The terms of the last, padded step are missing: are the cells of terms below TERMS "
             "gathered there?",
             gives=whole_steps,
         ),
-        Mistake(
+        kit.Mistake(
             "Every step multiplies by the first 16 weights: in step `step`, a begins 16 * step "
             "halves further.",
             gives=first_weights,
         ),
-        Mistake(
+        kit.Mistake(
             "p and q are exchanged: p counts rows of the image, q columns.",
             gives=lambda case: product(
                 case, lambda c, p, q: (c * case["shape"].H + q) * case["shape"].W + p
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "A row of the image has WIDTH cells, and a row of outputs has OUT_W.",
             gives=lambda case: product(
                 case, lambda c, p, q: (c * case["shape"].H + p) * case["shape"].out_w + q
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "All channels are read from the first one: channel c begins c * HEIGHT rows further.",
             gives=one_channel,
         ),
-        Mistake(
+        kit.Mistake(
             "b is taken by rows. Each lane stored a column side by side: `col_major`.",
             gives=row_major,
         ),
-        Mistake(
+        kit.Mistake(
             "Of the 32 outputs of a warp the second 16 are wrong. Does your loop come to part 1? "
             "It begins COLUMNS columns further, at columns[warp] + COLUMNS * PITCH.",
             when=second_part,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Each lane gathers a column, and a fragment has those of other lanes. All must have "
             "stored before a fragment is loaded, and all must have loaded before the next step "
             "stores: __syncwarp() twice.",
             when=lambda found: found.array == "columns",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The image ends before this cell: is p below K in every channel, and is nothing "
             "gathered from term TERMS on?",
             when=lambda found: found.array == "image",
         ),
-        FindingHint(
+        kit.FindingHint(
             "barrier",
             "The warps of a block take different numbers of turns, so not all come to a "
             "__syncthreads() here. Only the lanes of one warp wait: __syncwarp().",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "Nothing has set these cells: gap 1 gathers them.",
             when=lambda found: "cells" in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A fragment reads all 16 terms of a column: from term TERMS on they must be 0.",
         ),

@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    all_of,
-    ceil_div,
-    elsewhere,
-    executed,
-    unwritten,
-    whole_numbers,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
@@ -32,9 +15,9 @@ BLOCKS = 5  # of a launch, at most; a block takes every fifth image
 RECORD = conv2d.mma_pairs()  # whose fragments of A the answer takes
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Layers with a full and with a spare tile, fewer maps than rows of A, three widths, and many
-    images: more outputs than a short index counts.
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield layers with a full and with a spare tile, fewer maps than rows of A, three widths, and
+    many images: more outputs than a short index counts.
     """
     yield layer(rng, ConvShape(1, 2, 16, 10, 14, 7))
     yield layer(rng, ConvShape(3, 4, 16, 12, 16 + 2 * int(rng.integers(0, 6)), 7))
@@ -43,56 +26,48 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield layer(rng, ConvShape(53, 2, 16, 6, 12, 3))
 
 
-def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> Case:
+def layer(rng: np.random.Generator, shape: ConvShape, warps: int = WARPS) -> kit.Case:
     """Return a layer whose cells need two halves, and whose sums are exact in float32."""
-    x = whole_numbers(rng, shape.x_shape, 9) + rng.integers(1, 8, shape.x_shape) / np.float32(4096)
-    filter = whole_numbers(rng, shape.filter_shape)
-    arrays = {"y": unwritten(shape.y_shape), "x": x.astype(np.float32)}
+    x = kit.whole_numbers(rng, shape.x_shape, 9) + rng.integers(1, 8, shape.x_shape) / np.float32(
+        4096
+    )
+    filter = kit.whole_numbers(rng, shape.filter_shape)
     sizes = {
-        "CHANNELS": shape.C,
-        "OUTPUT_MAPS": shape.M,
-        "HEIGHT": shape.H,
-        "WIDTH": shape.W,
-        "FILTER_WIDTH": shape.K,
+        **shape.constants,
         "WARPS": warps,
     }
-    step = Step(
+    return layers.layer_case(
+        rng,
+        shape,
         (min(BLOCKS, shape.B),),
         (32 * warps,),
-        ("y", "x", np.int32(shape.B)),
-        {"filter": RECORD.arrange(filter)},
-    )
-    return Case(
-        layers.words(shape),
-        arrays,
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "filter": filter},
+        drawn=(x.astype(np.float32), filter),
+        arguments=("y", "x", np.int32(shape.B)),
+        constants={"filter": RECORD.arrange(filter)},
         options=tuple(f"-D{name}={value}" for name, value in sizes.items()),
     )
 
 
-def large(rng: np.random.Generator) -> Case:
+def large(rng: np.random.Generator) -> kit.Case:
     """Return what a GPU times."""
     return layer(rng, ConvShape(500, 4, 16, 40, 40, 7), 12)
 
 
-def products(case: Case) -> int:
+def products(case: kit.Case) -> int:
     """Return how many `mma` a launch cannot do without."""
     shape = case["shape"]
-    tiles = ceil_div(shape.out_h // 2 * (shape.out_w // 2), 8)
+    tiles = kit.ceil_div(shape.out_h // 2 * (shape.out_w // 2), 8)
     return shape.B * tiles * (shape.C * shape.K // 2) * 2 * 2 * 3
 
 
 def _where(
     rows: Callable[[np.ndarray], np.ndarray],
-) -> Callable[[Case], np.ndarray]:
+) -> Callable[[kit.Case], np.ndarray]:
     """Return what comes out of another order of the filter's rows, of shape (maps, channels * K,
     K).
     """
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         flat = case["filter"].reshape(case["shape"].M, -1, case["shape"].K)
         changed = rows(flat).reshape(case["filter"].shape)
         return layers.conv2d(case["x"], np.ascontiguousarray(changed))
@@ -104,20 +79,20 @@ def _exchanged(flat: np.ndarray) -> np.ndarray:
     return flat.reshape(flat.shape[0], -1, 2, flat.shape[2])[:, :, ::-1].reshape(flat.shape)
 
 
-def _same_for_both_rows(case: Case) -> np.ndarray:
+def _same_for_both_rows(case: kit.Case) -> np.ndarray:
     """Return rows h + 1 hold what belongs to the rows h."""
     y = layers.convolved(case).copy()
     y[:, :, 1::2] = y[:, :, ::2]
     return y
 
 
-def _first_channels(case: Case) -> np.ndarray:
+def _first_channels(case: kit.Case) -> np.ndarray:
     """Return all channels' weights with the cells of the first one."""
     x = np.repeat(case["x"][:, :1], case["shape"].C, axis=1)
     return layers.conv2d(x, case["filter"])
 
 
-def _maps_exchanged(case: Case) -> np.ndarray | None:
+def _maps_exchanged(case: kit.Case) -> np.ndarray | None:
     """Registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
     if case["shape"].M != 16:
         return None
@@ -125,17 +100,15 @@ def _maps_exchanged(case: Case) -> np.ndarray | None:
     return np.concatenate([y[:, 8:], y[:, :8]], axis=1)
 
 
-
-
-def _next_row(case: Case) -> np.ndarray:
-    """Windows that begin in row column / ACROSS: pairs of rows that overlap."""
+def _next_row(case: kit.Case) -> np.ndarray:
+    """Return what comes out if windows begin in row column / ACROSS: pairs of rows overlap."""
     y, rows = layers.convolved(case), case["shape"].out_h // 2
     return np.stack([y[:, :, :rows], y[:, :, 1 : rows + 1]], axis=3).reshape(y.shape)
 
 
-def _one_pair(case: Case) -> np.ndarray:
-    """All lanes of a column take its first Pair: even and odd columns of the filter are
-    added.
+def _one_pair(case: kit.Case) -> np.ndarray:
+    """Return what comes out if all lanes of a column take its first Pair: even and odd columns of
+    the filter are added.
     """
     even, odd = (case["filter"][..., k::2].sum(axis=-1) for k in (0, 1))
     first, second = np.zeros_like(case["filter"]), np.zeros_like(case["filter"])
@@ -146,11 +119,10 @@ def _one_pair(case: Case) -> np.ndarray:
     return y
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_windows",
     lab="305_fastest_layer",
     title="Windows of an image as fragments of B",
-    folder=Path(__file__).parent,
     points=5,
     place=1,
     cases=cases,
@@ -159,78 +131,76 @@ EXERCISE = Exercise(
     atol=2e-3,
     counts=layers.COUNTS,
     budgets=(
-        Budget(
+        kit.Budget(
             "products by tensor cores (mma), over those of the layer",
-            lambda case, one: executed("mma.", per="launch")(case, one) / products(case),
+            lambda case, one: kit.executed("mma.", per="launch")(case, one) / products(case),
             1,
             "A warp multiplies each tile once.",
             least=1,
         ),
-        Budget(
+        kit.Budget(
             "loads of x, in floats over its cells",
-            lambda case, one: (
-                one.total("bytes_used", "global", "load", "x") / 4 / case["x"].size
-            ),
+            lambda case, one: one.total("bytes_used", "global", "load", "x") / 4 / case["x"].size,
             1,
             "Each cell is loaded and split once; fragments come from hi and lo.",
         ),
-        Budget(
+        kit.Budget(
             "sectors of x for a request",
             lambda case, one: (
-                all_of("sectors", "global", "load", "x")(case, one)
-                / all_of("requests", "global", "load", "x")(case, one)
+                kit.all_of("sectors", "global", "load", "x")(case, one)
+                / kit.all_of("requests", "global", "load", "x")(case, one)
             ),
             9,
             quiet=True,
         ),
-        ONE_STORE,
-        *elsewhere(10**6),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.elsewhere(10**6),
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Windows begin one row of x apart: a column of B serves two rows of outputs, so the "
             "next row of columns begins 2 * ROW Pairs further on.",
             gives=_next_row,
         ),
-        Mistake(
+        kit.Mistake(
             "All four lanes of a group take the same Pair: lane 4 g + q is q Pairs further on.",
             gives=_one_pair,
         ),
-        Mistake(
+        kit.Mistake(
             "Both rows of outputs are the same: for `row` = 1 the window begins one row lower.",
             gives=_same_for_both_rows,
         ),
-        Mistake(
+        kit.Mistake(
             "All channels take the cells of the first one: filter row n belongs to channel n / K, "
             "which begins n / K * PLANE Pairs further on.",
             gives=_first_channels,
         ),
-        Mistake(
+        kit.Mistake(
             "low and high are exchanged: b_low holds the first of the two filter rows.",
             gives=_where(_exchanged),
         ),
-        Mistake(
+        kit.Mistake(
             "The maps are exchanged: registers 0 and 1 belong to row g of A, registers 2 and 3 to "
             "row g + 8.",
             gives=_maps_exchanged,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Several lanes store the same output. A lane loads column g of B, but it gets the sums "
             "of columns 2 q and 2 q + 1, of the rows g and g + 8 of A.",
             when=lambda found: found.array == "y",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A window leaves the image: a column of B is a pair of outputs in two rows, so it "
             "begins in row column / ACROSS * 2 and Pair column % ACROSS. Within a channel the "
             "filter's rows are n % K.",
             when=lambda found: found.array in ("hi", "lo"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "An output lies outside y: there are 16 maps, g and g + 8 for a lane.",
             when=lambda found: found.array == "y",

@@ -3,52 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
+from helpers.exercises import kit, layers
 from helpers.exercises.cases import is_unwritten
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    none_of,
-    unwritten,
-    without_budgets,
-)
 from helpers.limits import ConvShape
 from helpers.problems.lenet import network
 
 TILE = 16
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int = 4) -> Case:
-    """A layer and its pool, by default as large as LeNet's second; 16 x 16 windows a block."""
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int = 4) -> kit.Case:
+    """Return a layer and its pool, by default as large as LeNet's second; 16 x 16 windows a block.
+    """
     x, filter = layers.draw(rng, shape)
-    rows, columns = ceil_div(shape.out_h, pool), ceil_div(shape.out_w, pool)
-    grid = (ceil_div(rows, TILE) * ceil_div(columns, TILE), shape.M, shape.B)
+    rows, columns = kit.ceil_div(shape.out_h, pool), kit.ceil_div(shape.out_w, pool)
+    grid = (kit.ceil_div(rows, TILE) * kit.ceil_div(columns, TILE), shape.M, shape.B)
     given = ("y", "x", "filter", *layers.sizes(shape), np.int32(pool))
-    y = unwritten((shape.B, shape.M, rows, columns))
-    return Case(
+    y = kit.unwritten((shape.B, shape.M, rows, columns))
+    return kit.Case(
         f"{layers.words(shape)}, windows of {pool} x {pool}",
         {"y": y, "x": x, "filter": filter},
         ("y",),
-        (Step(grid, (TILE, TILE), given),),
+        (kit.Step(grid, (TILE, TILE), given),),
         {"layer": shape, "window": pool},
         {"shape": shape, "pool": pool},
     )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Windows that are whole and cut, of 1 to 4 cells; channels, maps, images; many windows."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield windows that are whole and cut, of 1 to 4 cells; channels, maps, images; many windows.
+    """
     rows, columns = (int(n) for n in rng.integers(30, 50, 2))
     for shape, pool in (
         (ConvShape(2, 1, 2, rows, columns, 4), 2),
@@ -58,23 +44,23 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (ConvShape(1, 2, 1, 3, 3, 3), 2),
     ):
         yield layer(rng, shape, pool)
-    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), 1))
+    yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), 1))
 
 
-def pooled(case: Case, filter: np.ndarray | None = None, relu: bool = True) -> np.ndarray:
-    """The pooled layer."""
+def pooled(case: kit.Case, filter: np.ndarray | None = None, relu: bool = True) -> np.ndarray:
+    """Return the pooled layer."""
     sums = layers.conv2d(case["x"], case["filter"] if filter is None else filter)
     return network.max_pool(network.relu(sums) if relu else sums, case["pool"])
 
 
-def first_of_each(case: Case) -> np.ndarray:
-    """What comes out if a thread takes the first output of its window alone."""
+def first_of_each(case: kit.Case) -> np.ndarray:
+    """Return what comes out if a thread takes the first output of its window alone."""
     sums = network.relu(layers.convolved(case))
     return sums[..., :: case["pool"], :: case["pool"]]
 
 
-def last_of_each(case: Case, relu: bool = True) -> np.ndarray:
-    """What comes out if each output of a window replaces the one before."""
+def last_of_each(case: kit.Case, relu: bool = True) -> np.ndarray:
+    """Return what comes out if each output of a window replaces the one before."""
     sums, (rows, columns) = layers.convolved(case), case["y"].shape[2:]
     sums = network.relu(sums) if relu else sums
     last = (
@@ -84,8 +70,8 @@ def last_of_each(case: Case, relu: bool = True) -> np.ndarray:
     return sums[..., *np.ix_(*last)]
 
 
-def summed_on(case: Case) -> np.ndarray:
-    """What comes out if the sum of an output begins with that of the output before."""
+def summed_on(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the sum of an output begins with that of the output before."""
     pool, (rows, columns) = case["pool"], case["y"].shape[2:]
     sums = layers.convolved(case)
     cut = rows * pool - sums.shape[2], columns * pool - sums.shape[3]
@@ -95,28 +81,28 @@ def summed_on(case: Case) -> np.ndarray:
     return network.relu(running.max(-1))
 
 
-def without_last_channel(case: Case) -> np.ndarray | None:
-    """What comes out if the last channel is left out."""
+def without_last_channel(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if the last channel is left out."""
     filter = case["filter"].copy()
     filter[:, -1] = 0
     return pooled(case, filter) if case["shape"].C > 1 else None
 
 
-def is_cut_unwritten(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether the wrong windows are cut ones, and nobody stores them."""
+def is_cut_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether the wrong windows are cut ones, and nobody stores them."""
     return is_cut_alone(case, got, want) and bool(is_unwritten(got[got != want]).all())
 
 
-def is_cut_alone(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether all whole windows are right, and there are cut ones."""
+def is_cut_alone(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether all whole windows are right, and there are cut ones."""
     shape, pool = case["shape"], case["pool"]
     rows, columns = shape.out_h // pool, shape.out_w // pool
     is_cut = bool(shape.out_h % pool or shape.out_w % pool)
     return is_cut and np.array_equal(got[..., :rows, :columns], want[..., :rows, :columns])
 
 
-def side_by_side(case: Case) -> np.ndarray | None:
-    """What comes out if the windows of neighbouring threads overlap: h = row + r."""
+def side_by_side(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if the windows of neighbouring threads overlap: h = row + r."""
     sums, pool = network.relu(layers.convolved(case)), case["pool"]
     rows, columns = case["y"].shape[2:]
     padded = np.pad(sums, ((0, 0), (0, 0), (0, pool), (0, pool)))
@@ -126,11 +112,10 @@ def side_by_side(case: Case) -> np.ndarray | None:
     return np.max(parts, axis=0) if pool > 1 else None
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv_pool",
     lab="501_lenet_end_to_end",
     title="Convolution, ReLU and pool in one kernel",
-    folder=Path(__file__).parent,
     place=1,
     points=5,
     timed=layer,
@@ -138,7 +123,7 @@ EXERCISE = Exercise(
     reference=pooled,
     counts={"layer": "layers", "window": "windows"},
     budgets=(
-        Budget(
+        kit.Budget(
             "loads per product",
             lambda case, one: (
                 one.total("lanes", "global", "load")
@@ -147,61 +132,61 @@ EXERCISE = Exercise(
             2,
             "Compute each output of the convolution once, with two loads for a product.",
         ),
-        ONE_STORE,
-        none_of("global", "atomic", what="atomics"),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        kit.none_of("global", "atomic", what="atomics"),
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All outputs are 0: compute the sum of each output, and keep the larger.",
             gives=lambda case: 0 * pooled(case),
         ),
-        Mistake(
+        kit.Mistake(
             "Only the first output of each window counts: the loops over r and s must change h "
             "and w.",
             gives=first_of_each,
         ),
-        Mistake(
+        kit.Mistake(
             "Windows do not overlap: the first output of a window is in row row * pool, column "
             "column * pool.",
             gives=side_by_side,
         ),
-        Mistake(
+        kit.Mistake(
             "Negative outputs are there: the largest begins with 0, and only grows.",
             gives=lambda case: pooled(case, relu=False),
         ),
-        Mistake(
+        kit.Mistake(
             "The last output of each window replaces the others: keep the larger of both.",
             gives=last_of_each,
         ),
-        Mistake(
+        kit.Mistake(
             "The last output of each window replaces the others: keep the larger of it and "
             "`largest`.",
             gives=lambda case: last_of_each(case, relu=False),
         ),
-        Mistake(
+        kit.Mistake(
             "A sum goes on with that of the output before: each output begins with sum = 0.",
             gives=summed_on,
         ),
-        Mistake("The last channel is left out.", gives=without_last_channel),
-        Mistake(
+        kit.Mistake("The last channel is left out.", gives=without_last_channel),
+        kit.Mistake(
             "The filter is turned by half a turn.",
             gives=lambda case: pooled(case, case["filter"][:, :, ::-1, ::-1].copy()),
         ),
-        Mistake(
+        kit.Mistake(
             "Cut windows are never stored: leave out the output that is not there, by an `if` or "
             "by `continue`. A `return` ends the thread before its store.",
             when=is_cut_unwritten,
         ),
-        Mistake(
+        kit.Mistake(
             "Whole windows are right, cut ones are not: leave out an output in row out_h or more, "
             "or column out_w or more.",
             when=is_cut_alone,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "An output beyond the last row or column has no cells: the last windows are cut, so "
             "leave out what is not below out_h and out_w.",

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import outcome
-from helpers.exercises.kit import (
-    MANY,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Outcome,
-    Step,
-    ceil_div,
-    cells,
-    none_of,
-    per_output,
-    unwritten,
-)
+from helpers.exercises import kit, outcome
 
 THREADS, LOADS = 64, 4
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield whole rounds, ragged ones, one cell; other numbers of loads, and other blocks."""
     for blocks, n, loads, threads in (
         (2, 3 * 2 * 256, 4, 64),
@@ -41,7 +23,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (5, 2_999, 2, 128),
     ):
         yield array(rng, n, blocks, loads, threads)
-    yield array(rng, MANY, 6, budgeted=False)
+    yield array(rng, kit.MANY, 6, budgeted=False)
 
 
 def array(
@@ -51,13 +33,13 @@ def array(
     loads: int = LOADS,
     threads: int = THREADS,
     budgeted: bool = True,
-) -> Case:
+) -> kit.Case:
     """Return an array, by default a large one that eight blocks on each multiprocessor of an H200
     copy.
     """
-    arrays = {"out": unwritten(n), "in": cells(rng, n)}
-    step = Step((blocks,), (threads,), ("out", "in", np.int32(n)))
-    return Case(
+    arrays = {"out": kit.unwritten(n), "in": kit.cells(rng, n)}
+    step = kit.Step((blocks,), (threads,), ("out", "in", np.int32(n)))
+    return kit.Case(
         f"n = {n:,}, {blocks} x {threads} threads, {loads} loads",
         arrays,
         ("out",),
@@ -69,17 +51,17 @@ def array(
     )
 
 
-def rounds(case: Case) -> int:
+def rounds(case: kit.Case) -> int:
     """Return the rounds of block 0."""
-    return ceil_div(case.count, case["blocks"] * case["threads"] * case["loads"])
+    return kit.ceil_div(case.count, case["blocks"] * case["threads"] * case["loads"])
 
 
-def turns(case: Case, one: Outcome) -> float:
+def turns(case: kit.Case, one: kit.Outcome) -> float:
     """Return how often the first warp begins to load, for each round."""
     return one.executed(outcome.TURNS_TO_LOADS) / rounds(case)
 
 
-def first_only(case: Case) -> np.ndarray | None:
+def first_only(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if only the first of each thread's cells is copied, and the others are
     0.
     """
@@ -87,7 +69,7 @@ def first_only(case: Case) -> np.ndarray | None:
     return np.where(place == 0, case["in"], 0) if case["loads"] > 1 else None
 
 
-def last_for_all(case: Case) -> np.ndarray | None:
+def last_for_all(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if a thread stores the last cell that it loads to all its places."""
     cell = np.arange(case.count)
     place = cell // case["threads"] % case["loads"]
@@ -96,18 +78,17 @@ def last_for_all(case: Case) -> np.ndarray | None:
     return padded[np.minimum(last, case.count)] if case["loads"] > 1 else None
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="copy_in_flight",
     lab="106_hiding_latency",
     title="Several loads in flight in each thread",
-    folder=Path(__file__).parent,
     points=5,
     timed=array,
     cases=cases,
     reference=lambda case: case["in"],
     counts={"size": "sizes", "loads": "numbers of loads"},
     budgets=(
-        Budget(
+        kit.Budget(
             "waits of a warp in each round",
             turns,
             1,
@@ -116,68 +97,68 @@ EXERCISE = Exercise(
             "a load up only where it knows that the arrays do not overlap.)",
             least=0.5,
         ),
-        Budget(
+        kit.Budget(
             "loads per output",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             1,
             "Load each cell once.",
             least=1,
         ),
-        Budget(
+        kit.Budget(
             "sectors of loads per output",
-            per_output("global", "load", counter="sectors"),
+            kit.per_output("global", "load", counter="sectors"),
             # The loads of the warp that the last cell divides may become requests of their own.
-            lambda case: (ceil_div(case.count, 8) + 1 + 2 * case["loads"]) / case.count,
+            lambda case: (kit.ceil_div(case.count, 8) + 1 + 2 * case["loads"]) / case.count,
             "Neighbouring lanes should load neighbouring cells: the cells of one thread lie "
             "THREADS apart.",
         ),
-        ONE_STORE,
-        none_of("shared"),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        kit.none_of("shared"),
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: rounds(case) * case["threads"] * case["loads"],
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Only the first cell of each thread is copied: store value[k] for each k.",
             gives=first_only,
         ),
-        Mistake(
+        kit.Mistake(
             "A thread stores the last cell that it loads to all its places: is there one value for "
             "all loads? Each needs a register of its own, value[k].",
             gives=last_for_all,
         ),
-        Mistake(
+        kit.Mistake(
             "It is right with blocks of 64 threads only: a thread's cells lie THREADS apart.",
             when=lambda case, got, want: case["threads"] != THREADS,
         ),
-        Mistake(
+        kit.Mistake(
             "Zeros are stored: does each load put its cell into value[k]?",
             when=lambda case, got, want: not got.any(),
         ),
-        Mistake(
+        kit.Mistake(
             "The right values stand in wrong places: store value[k] to the cell from which it "
             "was loaded, first + k * THREADS.",
             when=lambda case, got, want: bool(np.isin(got, want).all()),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "value has LOADS places, and LOADS is not always 4: let the loops end there.",
             when=lambda found: found.array == "value",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The last round goes past the end: load only if i < n, and put 0 into the register "
             "otherwise.",
             when=lambda found: found.array == "in",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The last round goes past the end: store only if i < n.",
             when=lambda found: found.array == "out",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads store to the same cell: the cells of one thread lie THREADS apart, "
             "first + k * THREADS.",

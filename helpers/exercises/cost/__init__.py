@@ -7,12 +7,9 @@ more of everything must cost more. A table of answers knows nothing of those.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,16 +17,8 @@ import numpy as np
 from helpers.bench import results
 from helpers.exercises.python_exercise import Found, PythonExercise
 from helpers.limits import ConvShape
+from helpers.problems.conv2d.tile_counters import SHAPES, UNTIMED, WIDTHS, Seen, counted
 
-WIDTHS = (8, 10, 12, 14, 16, 17, 18, 20, 24, 28, 32)
-SHAPES = {"layer 1": ConvShape(1, 1, 4, 86, 86, 7), "layer 2": ConvShape(1, 4, 16, 40, 40, 7)}
-# Layers that nobody has timed.
-UNTIMED = {
-    "61 x 61": ConvShape(1, 1, 4, 61, 61, 7),
-    "47 x 47": ConvShape(1, 3, 6, 47, 47, 5),
-    "94 x 38": ConvShape(1, 1, 6, 94, 38, 7),
-    "27 x 27": ConvShape(1, 4, 4, 27, 27, 7),
-}
 MOST_LOST = 0.25
 # A width has more of everything if each of these counters is larger by this factor.
 MORE = 1.15
@@ -37,62 +26,16 @@ EVERYTHING = (
     "barriers", "blocks", "constant_load_requests", "global_load_requests", "global_load_sectors",
     "instructions", "shared_load_requests", "shared_load_wavefronts", "shared_store_requests",
     "shared_store_wavefronts",
-)  # fmt: skip
+)
 # The share of pairs of widths that a model must rank so. Not all: a model may count how many
 # multiprocessors one image keeps busy, and then a few large blocks cost more than many small ones.
 RANKED = 0.75
-RECORD = Path(__file__).resolve().parents[3] / "data/measured/203_tiles.json"
-
-
-class Seen(SimpleNamespace):
-    """Counters of one image, by the names that a Profile of the simulator has. instructions: of all
-    warps.
-    """
-
-    def __getattr__(self, name: str) -> int:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        known = ", ".join(sorted(vars(self)))
-        raise AttributeError(f"seen has no {name!r}; it has {known}")
-
-
-@cache
-def counted() -> dict[tuple[str, int], Seen]:
-    """Return the counters of conv2d_tiled by layer and width, one image each, as `count` makes
-    them.
-    """
-    stored = json.loads((Path(__file__).parent / "seen.json").read_text(encoding="utf-8"))
-    names = sorted(
-        {name for rows in stored.values() for row in rows.values() for name in row}
-        | {"shared_load_conflicts"}
-    )
-    return {
-        (layer, int(width)): Seen(**{name: row.get(name, 0) for name in names})
-        for layer, rows in stored.items()
-        for width, row in rows.items()
-    }
-
-
-def count(layer: str, width: int) -> dict[str, int]:
-    """Count one layer and width anew, in the simulator."""
-    from helpers.problems import conv2d
-
-    shape, rng = {**SHAPES, **UNTIMED}[layer], np.random.default_rng(0)
-    x, filter = (
-        rng.integers(-3, 4, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
-    )
-    _, (seen,) = conv2d.simulate(conv2d.conv2d_named("conv2d_tiled").with_tile(width), x, filter)
-    return {
-        **seen.counters(),
-        "blocks": seen.blocks,
-        "instructions": sum(seen.instructions.values()),
-    }
 
 
 @cache
 def measured() -> dict[tuple[str, int], float]:
     """Return the recorded times, ms."""
-    rows = results.load(RECORD).rows()
+    rows = results.recall("203_tiles").rows()
     return {
         (row["layer"], row["tile_width"]): row["median_ms"]
         for row in rows
@@ -101,8 +44,8 @@ def measured() -> dict[tuple[str, int], float]:
 
 
 def scaled(seed: int) -> list[tuple[ConvShape, int, Seen, int]]:
-    """Layers that nobody has timed: those of LeNet with drawn numbers of maps, and their counters,
-    which grow with the maps.
+    """Return layers that nobody has timed: those of LeNet with drawn numbers of maps, and their
+    counters, which grow with the maps.
     """
     rng, made = np.random.default_rng(seed), []
     for layer, shape in SHAPES.items():
@@ -242,7 +185,6 @@ EXERCISE = PythonExercise(
     lab="203_conv2d_sweep",
     title="A model of costs that chooses the tile",
     place=2,
-    folder=Path(__file__).parent,
     answer="cost",
     made=made,
     judged=judged,

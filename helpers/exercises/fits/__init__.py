@@ -6,8 +6,6 @@ block; a test holds them to each other.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from helpers.exercises import numbers
@@ -117,7 +115,6 @@ EXERCISE = numbers.exercise(
     place=3,
     points=4,
     title="The candidates of a sweep",
-    folder=Path(__file__).parent,
     hints=(
         "Take the rules one by one, and return False at the first that is broken.",
         "tile_columns % columns is 0 where whole patches make a row of the tile.",

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-    warps,
-    whole_numbers,
-)
+from helpers.exercises import kit
 
 ROWS, COLS, STEP = 4, 64, 16
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Products like layer 1's (4 rows), and ragged ones with other rows, columns and terms."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield products like layer 1's (4 rows), and ragged ones with other rows, columns and terms.
+    """
     drawn = (5, int(rng.integers(70, 130)), int(rng.integers(20, 45)), 2)
     for rows, cols, inner, batch in (
         (4, 1_280, 49, 1),
@@ -41,44 +28,43 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 def matrices(
     rng: np.random.Generator, rows: int = 16, cols: int = 1_280, inner: int = 196, batch: int = 64
-) -> Case:
+) -> kit.Case:
     """Return a product for each image, by default as large as layer 2's."""
     arrays = {
-        "Y": unwritten((batch, rows, cols)),
-        "A": whole_numbers(rng, (rows, inner)),
-        "X": whole_numbers(rng, (batch, inner, cols)),
+        "Y": kit.unwritten((batch, rows, cols)),
+        "A": kit.whole_numbers(rng, (rows, inner)),
+        "X": kit.whole_numbers(rng, (batch, inner, cols)),
     }
-    grid = (ceil_div(cols, COLS), ceil_div(rows, ROWS), batch)
+    grid = (kit.ceil_div(cols, COLS), kit.ceil_div(rows, ROWS), batch)
     given = ("Y", "A", "X", *map(np.int32, (rows, cols, inner)))
-    step = Step(grid, (COLS, ROWS), given)
+    step = kit.Step(grid, (COLS, ROWS), given)
     title = f"{rows} x {inner} times {inner} x {cols}" + f", {batch} images" * (batch > 1)
     kinds, facts = {"size": (rows, cols, inner)}, {"terms": inner}
-    return Case(title, arrays, ("Y",), (step,), kinds, facts, budgeted=cols == 1_280)
+    return kit.Case(title, arrays, ("Y",), (step,), kinds, facts, budgeted=cols == 1_280)
 
 
-def product(case: Case, terms: int | None = None) -> np.ndarray:
+def product(case: kit.Case, terms: int | None = None) -> np.ndarray:
     """Return a X, of the first so many terms."""
     return case["A"][:, :terms].astype(float) @ case["X"][:, :terms].astype(float)
 
 
-def one_row_of_four(case: Case) -> np.ndarray:
+def one_row_of_four(case: kit.Case) -> np.ndarray:
     """Return what comes out if only terms 0 to 3 of each step of 16 are multiplied."""
     terms = np.arange(case["terms"]) % STEP < ROWS
     return case["A"][:, terms].astype(float) @ case["X"][:, terms].astype(float)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="gemm_flat",
     lab="200_conv2d_im2col_gemm",
     title="Load flat tiles of a product of matrices",
-    folder=Path(__file__).parent,
     place=2,
     timed=matrices,
     cases=cases,
     reference=product,
     counts={"size": "sizes"},
     budgets=(
-        Budget(
+        kit.Budget(
             "words from shared memory per product",
             lambda case, one: (
                 one.total("bytes_used", "shared", "load") / 4 / (case.count * case["terms"])
@@ -88,41 +74,41 @@ EXERCISE = Exercise(
             "that are not there.",
             least=0.5,
         ),
-        Budget(
+        kit.Budget(
             "loads of X per cell of X",
             lambda case, one: one.total("lanes", "global", "load", "X") / case["X"].size,
             1,
             "The tile brings each cell of X once for four rows: read it from there.",
             least=0.9,
         ),
-        Budget(
+        kit.Budget(
             "loads of A per block",
             lambda case, one: one.total("lanes", "global", "load", "A") / one.blocks,
             lambda case: ROWS * case["terms"],
             "A tile has 4 x 16 numbers of A: 64 threads load it.",
         ),
-        ONE_STORE,
-        Budget(
+        kit.ONE_STORE,
+        kit.Budget(
             "barriers per warp",
-            lambda case, one: one.barriers / warps(case),
-            lambda case: 2 * ceil_div(case["terms"], STEP),
+            lambda case, one: one.barriers / kit.warps(case),
+            lambda case: 2 * kit.ceil_div(case["terms"], STEP),
             "Two barriers a step are enough.",
             quiet=True,
         ),
-        *NO_DETOURS,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: ROWS * COLS,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
             gives=lambda case: np.zeros_like(product(case)),
         ),
-        Mistake(
+        kit.Mistake(
             "Only 4 of each 16 terms are multiplied: a tile of X has 16 rows, and the block only "
             "4 rows of threads.",
             gives=one_row_of_four,
         ),
-        Mistake(
+        kit.Mistake(
             "The terms beyond the last whole step are missing.",
             gives=lambda case: (
                 product(case, case["terms"] // STEP * STEP) if case["terms"] >= STEP else None
@@ -130,26 +116,26 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "All warps of the block read the tiles: wait at __syncthreads() between the loads and "
             "the sum, and again before the next loads.",
             when=lambda found: str(found.array).startswith("tile"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A tile of A is 16 numbers wide, and the block 64 threads: only threads with tx < "
             "STEP load it.",
             when=lambda found: found.array == "tile_a",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A part of the tile of X is never filled: it has 16 rows, and the block only 4 rows "
             "of threads, so that "
             "each thread loads four of its rows.",
             when=lambda found: found.array == "tile_x",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A and X end at rows, inner and cols: what lies beyond counts as 0.",
             when=lambda found: found.array in ("A", "X"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from helpers import cards
-from helpers.exercises.cases import whole_numbers
+from helpers.exercises import kit
 from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 
 LAB = "502_several_gpus"
@@ -37,7 +36,7 @@ def inputs(seed: int, count: int) -> np.ndarray:
     summing gives the same.
     """
     rng = np.random.default_rng(seed)
-    return np.stack([whole_numbers(rng, (count, LENGTH), 5) for _ in range(STEPS)])
+    return np.stack([kit.whole_numbers(rng, (count, LENGTH), 5) for _ in range(STEPS)])
 
 
 def made(
@@ -169,7 +168,6 @@ EXERCISE = PythonExercise(
     lab=LAB,
     place=2,
     title="The waits of a sum over cards",
-    folder=Path(__file__).parent,
     answer="total",
     made=made,
     judged=judged,

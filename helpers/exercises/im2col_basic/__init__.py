@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 THREADS = 256
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Layers of several channels and images, and wide and high ones."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield layers of several channels and images, and wide and high ones."""
     height, width = map(int, rng.integers(14, 24, 2))
     yield layer(rng, ConvShape(2, 3, 1, height, width + 24, 5))
     yield layer(rng, ConvShape(1, 1, 1, 7, 8, 7))
     yield layer(rng, ConvShape(1, 2, 1, 41, 9, 3))
     yield layer(rng, ConvShape(3, 2, 1, 6, 5, 2))
-    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 2), budgeted=False)
+    yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 2), budgeted=False)
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
+def layer(
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
+) -> kit.Case:
     """Return the images of a layer, by default a large one, and their unrolled matrices."""
     x, _ = layers.draw(rng, shape)
     columns = shape.out_h * shape.out_w
-    grid = (ceil_div(columns, THREADS), shape.C, shape.B)
+    grid = (kit.ceil_div(columns, THREADS), shape.C, shape.B)
     _, C, _, H, W, K = layers.sizes(shape)
-    step = Step(grid, (THREADS,), ("unrolled", "x", np.int32(shape.B), C, H, W, K))
-    return Case(
+    step = kit.Step(grid, (THREADS,), ("unrolled", "x", np.int32(shape.B), C, H, W, K))
+    return kit.Case(
         layers.words(shape),
-        {"unrolled": unwritten((shape.B, shape.terms, columns)), "x": x},
+        {"unrolled": kit.unwritten((shape.B, shape.terms, columns)), "x": x},
         ("unrolled",),
         (step,),
         {"layer": shape, "filter width": shape.K},
@@ -54,28 +42,28 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: b
     )
 
 
-def unrolled(case: Case) -> np.ndarray:
+def unrolled(case: kit.Case) -> np.ndarray:
     """Return the unrolled matrices, by NumPy's windows: no index is divided."""
     K = case["shape"].K
     windows = np.lib.stride_tricks.sliding_window_view(case["x"], (K, K), axis=(2, 3))
     return windows.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
 
 
-def turned(case: Case) -> np.ndarray:
+def turned(case: kit.Case) -> np.ndarray:
     """Return what comes out if filter rows and columns change places in the rows of the matrix."""
     shape = case["shape"]
     parts = unrolled(case).reshape(shape.B, shape.C, shape.K, shape.K, -1)
     return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
 
 
-def rows_of_outputs(case: Case) -> np.ndarray:
+def rows_of_outputs(case: kit.Case) -> np.ndarray:
     """Return what comes out if the matrix of a channel is stored output by output."""
     shape = case["shape"]
     parts = unrolled(case).reshape(shape.B, shape.C, shape.K**2, -1)
     return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
 
 
-def narrow(case: Case) -> np.ndarray:
+def narrow(case: kit.Case) -> np.ndarray:
     """Return what comes out if a row of the image is taken to be as long as one of outputs."""
     shape = case["shape"]
     h, w, p, q = np.ix_(*map(np.arange, (shape.out_h, shape.out_w, shape.K, shape.K)))
@@ -83,7 +71,7 @@ def narrow(case: Case) -> np.ndarray:
     return cells.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
 
 
-def by_width_of_image(case: Case) -> np.ndarray:
+def by_width_of_image(case: kit.Case) -> np.ndarray:
     """Return what comes out if the output's row and column are found by the width of the image, W.
     """
     shape = case["shape"]
@@ -92,76 +80,75 @@ def by_width_of_image(case: Case) -> np.ndarray:
     return cells.reshape(case["unrolled"].shape)
 
 
-def first_channel(case: Case) -> np.ndarray:
+def first_channel(case: kit.Case) -> np.ndarray:
     """Return what comes out if every channel of every image is read from the first one."""
     shape = case["shape"]
     parts = unrolled(case).reshape(shape.B, shape.C, -1)
     return np.broadcast_to(parts[:1, :1], parts.shape).reshape(case["unrolled"].shape)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="im2col_basic",
     lab="200_conv2d_im2col_gemm",
     title="Unroll an image into a matrix",
-    folder=Path(__file__).parent,
     points=5,
     timed=layer,
     cases=cases,
     reference=unrolled,
     counts={"layer": "layers", "filter width": "filter widths"},
     budgets=(
-        Budget(
+        kit.Budget(
             "loads of x per cell of the matrix",
             lambda case, one: one.total("lanes", "global", "load", "x") / case["unrolled"].size,
             1,
             "Each cell of the matrix is one cell of x: load it once.",
             least=0.9,
         ),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: THREADS * case["shape"].K ** 2,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Filter rows and columns have changed places: row p * K + q of the matrix belongs to "
             "filter row p, column q.",
             gives=turned,
         ),
-        Mistake(
+        kit.Mistake(
             "The numbers are right, and stand in other places: an output is a column of the "
             "matrix, and a row has out_h * out_w numbers.",
             gives=rows_of_outputs,
         ),
-        Mistake(
+        kit.Mistake(
             "The channel is read as if it were as narrow as an output map: one row of it lies W "
             "cells behind the one before.",
             gives=narrow,
         ),
-        Mistake(
+        kit.Mistake(
             "The outputs of a map are numbered as if a row of it had W of them: it has out_w, so "
             "output number pixel is in row pixel / out_w, column pixel % out_w.",
             gives=by_width_of_image,
         ),
-        Mistake(
+        kit.Mistake(
             "Every column holds cells of the first image's first channel: read from `channel`, "
             "which begins at channel c of image b.",
             gives=first_channel,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The output number pixel is in row pixel / out_w, column pixel % out_w of the output "
             "map, which is narrower than the image.",
             when=lambda found: found.array == "x",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A row of the matrix has out_h * out_w numbers: so far lies row p * K + q + 1 behind "
             "row p * K + q.",
             when=lambda found: found.array == "unrolled",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads write one cell of the matrix: column pixel belongs to this thread alone.",
             when=lambda found: found.array == "unrolled",

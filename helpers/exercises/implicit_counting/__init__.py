@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    ceil_div,
-    executed,
-    none_of,
-    warps,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 TILE = 16
 DIVISIONS = 20  # per warp: before the loop anyone may divide as often as the sizes ask for
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Narrow and wide filters, ragged layers; the budgets hold for many steps."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield narrow and wide filters, ragged layers; the budgets hold for many steps."""
     rows, columns = (int(n) for n in rng.integers(9, 14, 2))
     drawn = ConvShape(1, 4, 17, rows, columns, 7)
     for shape in (
@@ -39,32 +25,34 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(1, 2, 3, 5, 6, 2),
     ):
         yield layer(rng, shape, budgeted=shape.C == 40)
-    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), budgeted=False)
+    yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), budgeted=False)
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
+def layer(
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
+) -> kit.Case:
     """Return a layer as a product of matrices; a block has a tile of it."""
-    grid = (ceil_div(shape.out_h * shape.out_w, TILE), ceil_div(shape.M, TILE), shape.B)
+    grid = (kit.ceil_div(shape.out_h * shape.out_w, TILE), kit.ceil_div(shape.M, TILE), shape.B)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
 
 
 # What the exercises of lab 202 share.
-LOADS = Budget(
+LOADS = kit.Budget(
     "loads per tile and step",
     lambda case, one: (
         one.total("lanes", "global", "load")
-        / (one.blocks * ceil_div(case["shape"].terms, TILE))
+        / (one.blocks * kit.ceil_div(case["shape"].terms, TILE))
     ),
     2 * TILE * TILE,
     "Load each cell of the two tiles once in a step.",
 )
 MISTAKES = (
-    Mistake(
+    kit.Mistake(
         "All sums are 0: load the cell of the image.",
         gives=lambda case: np.zeros_like(layers.convolved(case)),
     ),
     layers.TURNED,
-    Mistake(
+    kit.Mistake(
         "Every image has the outputs of the first one: begin at the block's own image.",
         gives=lambda case: (
             np.repeat(layers.convolved(case)[:1], case["shape"].B, axis=0)
@@ -72,87 +60,85 @@ MISTAKES = (
             else None
         ),
     ),
-    Mistake(
+    kit.Mistake(
         "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
         "rows of outputs out_w.",
         when=lambda case, got, want: True,
     ),
 )
 FINDINGS = (
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
-        "An index left x. p is i_x % (K * K) / K: without the % it goes on in the "
-        "next channel.",
+        "An index left x. p is i_x % (K * K) / K: without the % it goes on in the next channel.",
         when=lambda found: found.array == "x",
     ),
 )
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="implicit_counting",
     lab="202_conv2d_fusion",
     title="Count channel, row and column up, without divisions",
-    folder=Path(__file__).parent,
     place=3,
     timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
-        Budget(
+        kit.Budget(
             "divisions per warp",
-            executed("div.", "rem.", "rcp.", per="warp"),
+            kit.executed("div.", "rem.", "rcp.", per="warp"),
             DIVISIONS,
             "There are 63 steps: a division in the loop runs in each of them. (Divisions are "
             "counted as they are executed, whatever "
             "they are called in the source.)",
         ),
-        Budget(
+        kit.Budget(
             "load sectors per tile and step",
             lambda case, one: (
                 one.total("sectors", "global", "load")
-                / (one.blocks * ceil_div(case["shape"].terms, TILE))
+                / (one.blocks * kit.ceil_div(case["shape"].terms, TILE))
             ),
             lambda case: 130,
             "Load each cell of the two tiles once in a step.",
             quiet=True,
         ),
         LOADS,
-        Budget(
+        kit.Budget(
             "words from shared memory per block, thread and term",
             lambda case, one: (
                 one.total("lanes", "shared", "load")
-                / (one.blocks * TILE**2 * ceil_div(case["shape"].terms, TILE) * TILE)
+                / (one.blocks * TILE**2 * kit.ceil_div(case["shape"].terms, TILE) * TILE)
             ),
             2,
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "barriers per warp",
-            lambda case, one: one.barriers / warps(case),
-            lambda case: 2 * ceil_div(case["shape"].terms, TILE),
+            lambda case, one: one.barriers / kit.warps(case),
+            lambda case: 2 * kit.ceil_div(case["shape"].terms, TILE),
             quiet=True,
         ),
-        none_of(
+        kit.none_of(
             "constant",
             hint="A table of indices costs a request each time it is read: count up instead.",
         ),
-        *NO_DETOURS,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         layers.TURNED,
-        Mistake(
+        kit.Mistake(
             "Filters of one tap are right, wider ones are not: a carry from columns to rows, or "
             "from rows to channels, is missing or "
             "comes too late.",
             when=lambda case, got, want: case["shape"].K > 1,
         ),
-        Mistake(
+        kit.Mistake(
             "A layer of one step (at most 16 filter cells) is right, longer ones are not: 16 cells "
             "can be several rows of the filter, and several channels, so that one carry is not "
             "enough. Work out before the loop how many channels, rows and cells they are.",
@@ -160,13 +146,13 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "All warps of the block read the tiles: wait at __syncthreads() between the loads and "
             "the sum, and again before the next loads.",
             when=lambda found: str(found.array).startswith("tile"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "An index left x: when q reaches K, it must fall by K and p must rise; when p "
             "reaches K, it must fall "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 from helpers.exercises import stream_order
 from helpers.exercises.python_exercise import PythonExercise
@@ -29,7 +28,6 @@ EXERCISE = PythonExercise(
     lab=stream_order.LAB,
     place=1,
     title="Send the pieces over several streams",
-    folder=Path(__file__).parent,
     points=4,
     answer="in_turn",
     made=stream_order.made,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from helpers.exercises import numbers
@@ -55,7 +53,6 @@ EXERCISE = numbers.exercise(
     place=1,
     points=3,
     title="The lanes that tiles take",
-    folder=Path(__file__).parent,
     hints=(
         "A tile of 2 x 2 has 4 threads. How many warps is that, and how many lanes has a warp?",
         "The warps of a block are its threads over 32, rounded up. They are a property of one "

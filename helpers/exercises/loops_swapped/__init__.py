@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import whole_numbers
+from helpers.exercises import kit
 from helpers.exercises.loops_swapped import program
 from helpers.exercises.loops_swapped.program import OVERLAPS, UNSET
 from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
@@ -43,9 +43,9 @@ def inputs(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
         (int(rng.integers(600, 1_500)), 31),
         (2, 5),
     ]
-    plain = [(whole_numbers(rng, n), whole_numbers(rng, width)) for n, width in sizes]
+    plain = [(kit.whole_numbers(rng, n), kit.whole_numbers(rng, width)) for n, width in sizes]
     overlaps = [
-        (_without_zeros(whole_numbers(rng, n)), _without_zeros(whole_numbers(rng, 3)))
+        (_without_zeros(kit.whole_numbers(rng, n)), _without_zeros(kit.whole_numbers(rng, 3)))
         for n in (8, int(rng.integers(600, 1_500)))
     ]
     return [*plain, *overlaps]
@@ -189,9 +189,9 @@ def times(text: str) -> str:
 
 EXERCISE = PythonExercise(
     name="mine",
+    home="loops_swapped",
     lab="400_cpu_baselines",
     title="Swap the loops of a convolution in C++",
-    folder=Path(__file__).parent,
     answer="mine",
     is_text=True,
     made=made,

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    all_of,
-    elsewhere,
-    executed,
-    warp_product,
-)
+from helpers.exercises import kit
 
 LAB = "301_one_mma"
 ROWS, COLUMNS, STEP = 16, 8, 16  # of D, and terms that one instruction adds up
@@ -27,39 +15,42 @@ ROWS, COLUMNS, STEP = 16, 8, 16  # of D, and terms that one instruction adds up
 
 def exercise(
     name: str, place: int, title: str, terms: int, loads: float, load_hint: str, **more: Any
-) -> Exercise:
+) -> kit.Exercise:
     """Return an exercise on the product of 16 x `terms` and `terms` x 8 halves by one warp.
 
     loads: requests of global memory that an answer may make.
     """
-    return Exercise(
+    return kit.Exercise(
         name=name,
         place=place,
         lab=LAB,
         title=title,
-        folder=Path(__file__).parent / name,
         cases=cases(terms),
         reference=product,
         counts={"product": "products"},
         budgets=(
-            Budget(
+            kit.Budget(
                 "products by tensor cores (mma)",
-                executed("mma.", "wmma.mma", per="launch"),
+                kit.executed("mma.", "wmma.mma", per="launch"),
                 terms / STEP,
                 "Each mma of the whole warp adds up 16 terms of every sum.",
                 least=terms / STEP,
             ),
-            Budget(
+            kit.Budget(
                 "multiply-adds outside of the tensor cores, by warps",
-                executed("fma", "mul.f32", "mul.f16", "mad.f32", per="launch"),
+                kit.executed("fma", "mul.f32", "mul.f16", "mad.f32", per="launch"),
                 8,
                 "The tensor cores should make all products.",
             ),
-            Budget("global load requests", all_of("requests", "global", "load"), loads, load_hint),
+            kit.Budget(
+                "global load requests", kit.all_of("requests", "global", "load"), loads, load_hint
+            ),
             *more.pop("budgets", ()),
-            Budget("stores of D", all_of("lanes", "global", "store"), ROWS * COLUMNS, quiet=True),
-            *elsewhere(48),
-            *NO_DETOURS,
+            kit.Budget(
+                "stores of D", kit.all_of("lanes", "global", "store"), ROWS * COLUMNS, quiet=True
+            ),
+            *kit.elsewhere(48),
+            *kit.NO_DETOURS,
         ),
         mistakes=(*more.pop("mistakes", ()), *MISTAKES),
         findings=(*more.pop("findings", ()), *FINDINGS),
@@ -67,14 +58,16 @@ def exercise(
     )
 
 
-def cases(terms: int) -> Callable[[np.random.Generator], Iterator[Case]]:
-    """Three products of whole numbers without 0: exact in half, and their sums exact in float."""
+def cases(terms: int) -> Callable[[np.random.Generator], Iterator[kit.Case]]:
+    """Yield three products of whole numbers without 0: exact in half, and their sums exact in
+    float.
+    """
 
-    def drawn(rng: np.random.Generator) -> Iterator[Case]:
+    def drawn(rng: np.random.Generator) -> Iterator[kit.Case]:
         for k in range(3):
             a = _numbers(rng, (ROWS, terms))
             b = _numbers(rng, (terms, COLUMNS))
-            yield warp_product(k + 1, "D", (ROWS, COLUMNS), A=a, B=b)
+            yield kit.warp_product(k + 1, "D", (ROWS, COLUMNS), A=a, B=b)
 
     return drawn
 
@@ -83,7 +76,7 @@ def _numbers(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return (rng.integers(1, 61, shape) * rng.choice((-1, 1), shape)).astype(np.float16)
 
 
-def product(case: Case) -> np.ndarray:
+def product(case: kit.Case) -> np.ndarray:
     """Return a B, in float64."""
     return of(case["A"], case["B"])
 
@@ -113,16 +106,16 @@ def squares_transposed(b: np.ndarray) -> np.ndarray:
 
 
 MISTAKES = (
-    Mistake(
+    kit.Mistake(
         "a[1] and a[2] are exchanged: a[1] is the square below a[0], a[2] the one beside it.",
         gives=lambda case: of(squares_exchanged(case["A"]), case["B"]),
     ),
-    Mistake(
+    kit.Mistake(
         "The two halves of each pair of B are exchanged: the upper row belongs in the lower "
         "16 bits.",
         gives=lambda case: of(case["A"], pairs_exchanged(case["B"])),
     ),
-    Mistake(
+    kit.Mistake(
         "B comes with rows and columns of each square exchanged: a register of B has two "
         "neighbours of one column, and memory has those of one row side by side.",
         gives=lambda case: of(case["A"], squares_transposed(case["B"])),
@@ -130,18 +123,18 @@ MISTAKES = (
 )
 
 FINDINGS = (
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
         "A row of B has 8 halves, and one of A has 16 or more. Which rows and columns does your "
         "lane read last?",
         when=lambda found: found.array in ("A", "B"),
     ),
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
         "D has 16 rows of 8 floats: a lane's last sum is D[group + 8][two + 1].",
         when=lambda found: found.array == "D",
     ),
-    FindingHint(
+    kit.FindingHint(
         "misaligned",
         "A pair is 4 bytes and begins at an even column: `two` is 0, 2, 4 or 6.",
     ),

@@ -4,10 +4,8 @@ is no GPU. The budget is on an estimate of its cost.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from helpers.exercises import competition, layers
-from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise
+from helpers import kernel_cells
+from helpers.exercises import competition, kit, layers
 from helpers.kernel_cells import KernelCell
 
 # What conv2d_tiled_maps costs, cycles of a multiprocessor per 32 multiply-adds;
@@ -15,18 +13,17 @@ from helpers.kernel_cells import KernelCell
 COST = {"layer 1": 3.296, "layer 2": 4.350}
 
 
-def fit(case: Case, cell: KernelCell) -> Case:
+def fit(case: kit.Case, cell: KernelCell) -> kit.Case:
     """Return blocks of TILE_WIDTH x TILE_WIDTH threads, each with COLUMNS outputs of MAPS maps."""
-    sizes = competition.options(cell, {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1})
+    sizes = kernel_cells.sizes(cell.options, {"TILE_WIDTH": 16, "COLUMNS": 1, "MAPS": 1})
     return competition.fitted(case, sizes["TILE_WIDTH"], sizes["COLUMNS"], sizes["MAPS"])
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="my_entry",
     lab="501_lenet_end_to_end",
     place=2,
     title="The leaderboard",
-    folder=Path(__file__).parent,
     timed=competition.large,
     cases=competition.cases,
     fit=fit,
@@ -34,7 +31,7 @@ EXERCISE = Exercise(
     counts=layers.COUNTS,
     limit_s=20.0,
     budgets=(
-        Budget(
+        kit.Budget(
             "estimated cycles per 32 multiply-adds",
             competition.estimated,
             lambda case: COST[case["name"]],
@@ -42,7 +39,7 @@ EXERCISE = Exercise(
             "Which of them does your inner loop have most "
             "of? One load of a weight can serve several outputs, one of a cell several maps.",
         ),
-        ONE_STORE,
+        kit.ONE_STORE,
     ),
     mistakes=(
         layers.TURNED,

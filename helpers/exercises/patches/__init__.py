@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from helpers.exercises.kit import Budget
+from helpers.exercises import kit
 
 LAB = "112_conv2d_register_tiling"
-REGISTERS = Budget(
+REGISTERS = kit.Budget(
     "accesses to local memory per output",
     lambda case, one: (
         sum(one.total("lanes", "local", access) for access in ("load", "store")) / case.count

@@ -4,36 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-    whole_numbers,
-)
+from helpers.exercises import kit
 from helpers.simulator import Finding
 
 LAB = "201_gemm_ladder"
 DEPTH = 8  # of a step along `inner`
 
 
-def product(case: Case, terms: int | None = None) -> np.ndarray:
+def product(case: kit.Case, terms: int | None = None) -> np.ndarray:
     """Return a X, of the first so many terms."""
     return case["A"][:, :terms].astype(float) @ case["X"][:terms].astype(float)
 
 
-def last_term(case: Case) -> np.ndarray:
+def last_term(case: kit.Case) -> np.ndarray:
     """Return what comes out if a sum begins again with each term: the cells beyond the last one are
     0.
     """
@@ -42,36 +29,36 @@ def last_term(case: Case) -> np.ndarray:
     return case["A"][:, -1:].astype(float) @ case["X"][-1:].astype(float)
 
 
-def matrices(tile: int, threads: int) -> Callable[..., Case]:
+def matrices(tile: int, threads: int) -> Callable[..., kit.Case]:
     """Return a function of (rng, rows, cols, inner): a product for blocks that make square tiles.
     """
 
     def case(
         rng: np.random.Generator, rows: int = 1_024, cols: int = 1_024, inner: int = 1_024
-    ) -> Case:
+    ) -> kit.Case:
         arrays = {
-            "Y": unwritten((rows, cols)),
-            "A": whole_numbers(rng, (rows, inner)),
-            "X": whole_numbers(rng, (inner, cols)),
+            "Y": kit.unwritten((rows, cols)),
+            "A": kit.whole_numbers(rng, (rows, inner)),
+            "X": kit.whole_numbers(rng, (inner, cols)),
         }
-        grid = ceil_div(cols, tile), ceil_div(rows, tile)
+        grid = kit.ceil_div(cols, tile), kit.ceil_div(rows, tile)
         given = ("Y", "A", "X", *map(np.int32, (rows, cols, inner)))
         title = f"{rows} x {inner} times {inner} x {cols}"
         kinds: Mapping[str, Any] = {"size": (rows, cols, inner)}
         whole = not (rows % tile or cols % tile or inner % DEPTH)
-        step = Step(grid, (threads,), given)
-        return Case(title, arrays, ("Y",), (step,), kinds, {"terms": inner}, budgeted=whole)
+        step = kit.Step(grid, (threads,), given)
+        return kit.Case(title, arrays, ("Y",), (step,), kinds, {"terms": inner}, budgeted=whole)
 
     return case
 
 
-def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[Case]]:
-    """Products of whole tiles and ragged ones, of one term, and with more columns than 16 bits
-    can count.
+def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[kit.Case]]:
+    """Yield products of whole tiles and ragged ones, of one term, and with more columns than 16
+    bits can count.
     """
     made = matrices(tile, threads)
 
-    def drawn(rng: np.random.Generator) -> Iterator[Case]:
+    def drawn(rng: np.random.Generator) -> Iterator[kit.Case]:
         yield made(rng, tile, 2 * tile, 4 * DEPTH)
         yield made(rng, *(int(one) for one in rng.integers(1, tile, 2)), int(rng.integers(9, 30)))
         yield made(rng, tile + 1, tile - 1, DEPTH + 1)
@@ -91,22 +78,21 @@ def two_blocks(found: Finding) -> bool:
 
 def exercise(
     name: str, place: int, title: str, tile: int, threads: int, words: float, **more: Any
-) -> Exercise:
+) -> kit.Exercise:
     """Return an exercise of the ladder. words: of shared memory, for a multiply-add of a right
     answer.
     """
-    return Exercise(
+    return kit.Exercise(
         name=name,
         place=place,
         lab=LAB,
         title=title,
-        folder=Path(__file__).parent / name,
         timed=matrices(tile, threads),
         cases=cases(tile, threads),
         reference=product,
         counts={"size": "sizes"},
         budgets=(
-            Budget(
+            kit.Budget(
                 "words from shared memory per multiply-add",
                 lambda case, one: (
                     one.total("bytes_used", "shared", "load") / 4 / (case.count * case["terms"])
@@ -115,7 +101,7 @@ def exercise(
                 "What a thread has read once, it keeps in a variable for all its products.",
                 least=words / 5,
             ),
-            Budget(
+            kit.Budget(
                 "loads per cell of A and X that a block needs",
                 lambda case, one: (
                     one.total("lanes", "global", "load") / (2 * one.blocks * tile * case["terms"])
@@ -124,44 +110,44 @@ def exercise(
                 "The tiles bring each cell once for a block: multiply what is staged.",
                 quiet=True,
             ),
-            ONE_STORE,
-            *NO_DETOURS,
+            kit.ONE_STORE,
+            *kit.NO_DETOURS,
         ),
         most_of_a_block=lambda case: tile * tile,
         mistakes=(
-            Mistake(
+            kit.Mistake(
                 "All sums are 0: add up the products of the staged cells.",
                 gives=lambda case: np.zeros_like(product(case)),
             ),
-            Mistake(
+            kit.Mistake(
                 "Only the first step along inner is multiplied: the sums go on from step to step.",
                 gives=lambda case: product(case, DEPTH) if case["terms"] > DEPTH else None,
             ),
-            Mistake(
+            kit.Mistake(
                 "Only the last term of each sum is there: add to the sum, do not replace it.",
                 gives=last_term,
             ),
             *more.pop("mistakes", ()),
         ),
         findings=(
-            FindingHint(
+            kit.FindingHint(
                 "race",
                 "Two blocks write one cell of Y: a block's rows begin at top, its columns at left.",
                 when=lambda found: found.array == "Y" and two_blocks(found),
             ),
-            FindingHint(
+            kit.FindingHint(
                 "race",
                 "A column beyond the last one is a cell of the next row, which has a thread of its "
                 "own: store where row < rows and col < cols.",
                 when=lambda found: found.array == "Y",
             ),
-            FindingHint(
+            kit.FindingHint(
                 "out-of-bounds",
                 "A tile may be larger than what is left of Y: store where row < rows and "
                 "col < cols.",
                 when=lambda found: found.array == "Y",
             ),
-            FindingHint(
+            kit.FindingHint(
                 "out-of-bounds",
                 "tile_a is [row of the tile][step along inner], tile_x is [step][column].",
                 when=lambda found: found.array in ("tile_a", "tile_x"),

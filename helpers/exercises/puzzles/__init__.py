@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises.kit import Budget, Case, Exercise, FindingHint, Mistake, none_of
+from helpers.exercises import kit
 
 LAB = "103_puzzles"
 POINTS = 2
@@ -21,7 +21,7 @@ Places = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Puzzle(Exercise):
+class Puzzle(kit.Exercise):
     """example: a case of a few values, with few threads in a block, which `reference` solves;
     follow: the value of the output to follow in its drawing; comes_from: the places of the inputs
     that it is made of, by array; upright: arrays of one axis that the drawing shows as a column;
@@ -29,7 +29,7 @@ class Puzzle(Exercise):
     it shows.
     """
 
-    example: Case | None = None
+    example: kit.Case | None = None
     follow: tuple[int, ...] = (0,)
     comes_from: Mapping[str, Places] = field(default_factory=dict)
     upright: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Puzzle(Exercise):
     watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0)
 
 
-def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more: Any) -> Puzzle:
+def puzzle(name: str, place: int, title: str, *, task: str, **more: Any) -> Puzzle:
     """Return a puzzle, with the budgets and hints that all of them have. task: what must
     come out, as a hint says it where no other hint fits.
     """
@@ -45,22 +45,20 @@ def puzzle(name: str, place: int, title: str, folder: Any, *, task: str, **more:
         f"Every output is written, and some are wrong: {task}. Take one of the values above, work "
         f"it out by hand, and follow the thread that writes it."
     )
-    more["mistakes"] = (*more.get("mistakes", ()), Mistake(other, when=_is_written))
+    more["mistakes"] = (*more.get("mistakes", ()), kit.Mistake(other, when=_is_written))
     more["budgets"] = (*more.get("budgets", ()), *_COMMON)
     more["findings"] = (*more.get("findings", ()), *_FINDINGS)
-    return Puzzle(
-        name=name, place=place, title=title, folder=folder, lab=LAB, points=POINTS, **more
-    )
+    return Puzzle(name=name, place=place, title=title, lab=LAB, points=POINTS, **more)
 
 
 _COMMON = (
-    none_of(
+    kit.none_of(
         "local",
         what="accesses to local memory",
         hint="An array in a thread, with an index that the compiler does not know, lies in slow "
         "memory. Keep single variables.",
     ),
-    none_of(
+    kit.none_of(
         "global",
         "atomic",
         what="atomics in global memory",
@@ -70,23 +68,23 @@ _COMMON = (
 )
 
 _FINDINGS = (
-    FindingHint(
+    kit.FindingHint(
         "race",
         "Two blocks write the same output. Each block has outputs of its own: does the index of "
         "the store hold blockIdx?",
         when=lambda found: "two blocks" in found.message,
     ),
-    FindingHint(
+    kit.FindingHint(
         "race",
         "One thread writes a cell and another one touches it, and nothing orders the two: a "
         "__syncthreads() belongs between them.",
     ),
-    FindingHint(
+    kit.FindingHint(
         "uninitialised",
         "A cell of shared memory is read into which no thread has written. Which thread should "
         "have filled it?",
     ),
-    FindingHint(
+    kit.FindingHint(
         "barrier",
         "__syncthreads() waits for every thread of the block: it must not stand in a branch that "
         "some of them do not take, and no thread may return before it.",
@@ -94,7 +92,7 @@ _FINDINGS = (
 )
 
 
-def _is_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def _is_written(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether each output is a number, and no wrong one is what was there before."""
     before = case.arrays[case.outputs[0]]
     return bool(not np.isnan(got).any() and not ((got == before) & (got != want)).any())
@@ -103,20 +101,20 @@ def _is_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
 # ---- what several puzzles count ----
 
 
-def sectors_per_request(array: str, access: str, most: float, hint: str) -> Budget:
+def sectors_per_request(array: str, access: str, most: float, hint: str) -> kit.Budget:
     """Return the sectors of a request, on average."""
     words = {"load": "loads", "store": "stores"}[access]
 
-    def amount(case: Case, one: Any) -> float:
+    def amount(case: kit.Case, one: Any) -> float:
         requests = one.total("requests", "global", access, array)
         return one.total("sectors", "global", access, array) / max(requests, 1)
 
-    return Budget(f"sectors for each request that {words} {array}", amount, most, hint)
+    return kit.Budget(f"sectors for each request that {words} {array}", amount, most, hint)
 
 
-def lanes_of(array: str, most: Any, hint: str) -> Budget:
+def lanes_of(array: str, most: Any, hint: str) -> kit.Budget:
     """Return how often threads load a value of an array."""
-    return Budget(
+    return kit.Budget(
         f"loads of {array}",
         lambda case, one: one.total("lanes", "global", "load", array),
         most,
@@ -124,18 +122,18 @@ def lanes_of(array: str, most: Any, hint: str) -> Budget:
     )
 
 
-def barriers(most: float, hint: str) -> Budget:
+def barriers(most: float, hint: str) -> kit.Budget:
     """Return how often a warp comes to a barrier."""
 
-    def amount(case: Case, one: Any) -> float:
+    def amount(case: kit.Case, one: Any) -> float:
         return one.barriers / (one.blocks * _warps_of_a_block(case))
 
-    return Budget("barriers for each warp", amount, most, hint)
+    return kit.Budget("barriers for each warp", amount, most, hint)
 
 
-def shared_loads(most: float, hint: str) -> Budget:
-    """Load requests of shared memory, for each block."""
-    return Budget(
+def shared_loads(most: float, hint: str) -> kit.Budget:
+    """Return load requests of shared memory, for each block."""
+    return kit.Budget(
         "shared load requests for each block",
         lambda case, one: one.total("requests", "shared", "load") / one.blocks,
         most,
@@ -143,7 +141,7 @@ def shared_loads(most: float, hint: str) -> Budget:
     )
 
 
-def _warps_of_a_block(case: Case) -> int:
+def _warps_of_a_block(case: kit.Case) -> int:
     return -(-int(np.prod(case.steps[0].block)) // 32)
 
 

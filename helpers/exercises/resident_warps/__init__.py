@@ -1,21 +1,12 @@
-"""Occupancy: how many warps of a kernel a multiprocessor holds, from what each block takes.
-
-The rules are those of NVIDIA's occupancy calculator for compute capability 9.0 (Nsight Compute,
-"Occupancy Calculator"; CUDA C++ Programming Guide, "Technical Specifications per Compute
-Capability").
-"""
+"""Occupancy: how many warps of a kernel a multiprocessor holds, from what each block takes."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 
 from helpers import limits
 from helpers.exercises import numbers
 
-MOST_WARPS, MOST_BLOCKS, QUARTERS = 64, 32, 4
-REGISTER_UNIT = 8  # registers of a thread are rounded up to a multiple of this
 DRAWN = 60
 
 # Threads, registers, shared bytes: each row meets one limit that the others do not.
@@ -31,17 +22,6 @@ FIXED = (
     (1024, 255, 0),  # no block fits
     (256, 32, 228 * 1024),  # no block fits
 )
-
-
-def reference(threads: int, registers: int, shared_bytes: int) -> int:
-    """Return the warps of a kernel that a multiprocessor of compute capability 9.0 holds."""
-    warps = -(-threads // limits.WARP)
-    of_thread = -(-registers // REGISTER_UNIT) * REGISTER_UNIT
-    quarter = limits.MULTIPROCESSOR_REGISTERS // QUARTERS
-    by_registers = QUARTERS * (quarter // (of_thread * limits.WARP))
-    of_block = shared_bytes + limits.RESERVED_SHARED_BYTES
-    by_shared = limits.MULTIPROCESSOR_SHARED_BYTES // of_block
-    return warps * min(MOST_BLOCKS, MOST_WARPS // warps, by_registers // warps, by_shared)
 
 
 def cases(seed: int) -> list[numbers.Case]:
@@ -67,12 +47,12 @@ def _hint(case: numbers.Case, value: int, want: int) -> str:
         return "A warp belongs to one block: round the threads of a block up to whole warps first."
     if value % warps:
         return "A block is resident whole or not at all: count blocks, then their warps."
-    if value > want and want == warps * MOST_BLOCKS:
+    if value > want and want == warps * limits.MOST_BLOCKS:
         return "A multiprocessor holds 32 blocks, however small they are."
     of_block = shared_bytes + limits.RESERVED_SHARED_BYTES
     if want == warps * (limits.MULTIPROCESSOR_SHARED_BYTES // of_block):
         return "Each block takes its shared memory and 1,024 bytes besides."
-    if value > want and registers % REGISTER_UNIT:
+    if value > want and registers % limits.REGISTER_UNIT:
         return "The registers of a thread are rounded up to a multiple of 8."
     if value > want:
         return "Each quarter of the multiprocessor has 16,384 registers, and a warp lives in one."
@@ -88,7 +68,7 @@ def _words(case: numbers.Case) -> str:
 
 EXERCISE = numbers.exercise(
     name="resident_warps",
-    reference=reference,
+    reference=limits.resident_warps,
     cases=cases,
     words=_words,
     hint=_hint,
@@ -96,7 +76,6 @@ EXERCISE = numbers.exercise(
     lab="106_hiding_latency",
     title="How many warps of a kernel a multiprocessor holds",
     place=2,
-    folder=Path(__file__).parent,
     hints=(
         "Count blocks first: how many does each resource allow? The smallest number decides. Only "
         "then count their warps.",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from helpers.exercises import competition, layers
-from helpers.exercises.kit import ONE_STORE, Budget, Case, Exercise, Mistake, none_of
+from helpers import kernel_cells
+from helpers.exercises import competition, kit, layers
 from helpers.kernel_cells import KernelCell
 from helpers.reference import conv2d
 
@@ -18,23 +16,23 @@ SECTORS = {
 STUB_MAPS = 4  # in a block, as long as a student leaves -DMAPS as it is
 
 
-def of_first_maps(case: Case) -> np.ndarray:
-    """What comes out if every group of four maps takes the weights of the first group."""
+def of_first_maps(case: kit.Case) -> np.ndarray:
+    """Return what comes out if every group of four maps takes the weights of the first group."""
     return conv2d(case["x"], case["filter"][np.arange(case["shape"].M) % STUB_MAPS])
 
 
-def fit(case: Case, cell: KernelCell) -> Case:
-    """Blocks of 16 x 16 threads, MAPS output maps each."""
-    return competition.fitted(case, 16, 1, competition.options(cell, {"MAPS": 1})["MAPS"])
+def fit(case: kit.Case, cell: KernelCell) -> kit.Case:
+    """Return the case in blocks of 16 x 16 threads, MAPS output maps each."""
+    return competition.fitted(case, 16, 1, kernel_cells.sizes(cell.options, {"MAPS": 1})["MAPS"])
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="my_rung",
+    home="rung",
     lab="500_conv2d_ladder",
     place=1,
     points=5,
     title="Your own rung: fewer sectors than conv2d_tiled",
-    folder=Path(__file__).parent,
     timed=competition.large,
     cases=competition.cases,
     fit=fit,
@@ -42,7 +40,7 @@ EXERCISE = Exercise(
     counts=layers.COUNTS,
     limit_s=20.0,
     budgets=(
-        Budget(
+        kit.Budget(
             "load sectors per output",
             lambda case, one: one.total("sectors", "global", "load") / case.count,
             lambda case: SECTORS[case["name"]],
@@ -50,14 +48,14 @@ EXERCISE = Exercise(
             "several maps a block, and the weights in "
             "shared memory, too, fewer sectors are left.",
         ),
-        Budget(
+        kit.Budget(
             "shuffles per output and tap",
             lambda case, one: 32 * one.executed("shfl", "redux") / case.count / case["shape"].terms,
             1,
             "An exchange by shuffles for each product costs more than the load that it saves.",
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "accesses to local memory per output and tap",
             lambda case, one: (
                 one.total("lanes", "local", "load") / case.count / case["shape"].terms
@@ -67,23 +65,23 @@ EXERCISE = Exercise(
             "maps.",
             quiet=True,
         ),
-        ONE_STORE,
-        none_of("global", "atomic", what="atomics"),
+        kit.ONE_STORE,
+        kit.none_of("global", "atomic", what="atomics"),
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: load cells and weights, and add each product to its sum.",
             gives=lambda case: 0 * layers.convolved(case),
         ),
         layers.TURNED,
         layers.TRANSPOSED,
-        Mistake(
+        kit.Mistake(
             "Every group of maps has the weights of the first one: map m of the block is map "
             "first + m of the filter.",
             gives=of_first_maps,
         ),
         competition.LAST_CHANNEL,
-        Mistake("The first channel is left out.", gives=layers.without_channel(0)),
+        kit.Mistake("The first channel is left out.", gives=layers.without_channel(0)),
         competition.OTHER_SHAPES,
     ),
     findings=competition.FINDINGS,

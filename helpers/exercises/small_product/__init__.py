@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    all_of,
-    elsewhere,
-    executed,
-    warp_product,
-)
+from helpers.exercises import kit
 
 ROWS, TERMS, COLUMNS = 16, 49, 16
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Three products of whole numbers: exact in half, and their sums in float alone."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield three products of whole numbers: exact in half, and their sums in float alone."""
     for k in range(3):
         a = rng.integers(-60, 61, (ROWS, TERMS)).astype(np.float16)
         x = rng.integers(-60, 61, (TERMS, COLUMNS)).astype(np.float16)
@@ -33,66 +20,65 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
             rng.integers(1, 10, ROWS),
             rng.integers(1, 10, COLUMNS),
         )  # the 49th term always shows
-        yield warp_product(k + 1, "y", (ROWS, COLUMNS), a=a, x=x)
+        yield kit.warp_product(k + 1, "y", (ROWS, COLUMNS), a=a, x=x)
 
 
-def product(case: Case, terms: int = TERMS) -> np.ndarray:
-    """a x, of the first so many terms."""
+def product(case: kit.Case, terms: int = TERMS) -> np.ndarray:
+    """Return a x, of the first so many terms."""
     return case["a"][:, :terms].astype(float) @ case["x"][:terms].astype(float)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="small_product",
     lab="303_tensor_cores",
     title="A product of 49 terms on tensor cores, without bank conflicts",
-    folder=Path(__file__).parent,
     place=2,
     cases=cases,
     reference=product,
     counts={"product": "products"},
     budgets=(
-        Budget(
+        kit.Budget(
             "products by tensor cores (mma_sync)",
-            executed("wmma.mma", "mma.", per="launch"),
+            kit.executed("wmma.mma", "mma.", per="launch"),
             16,
             "Four steps of 16 terms hold all 49.",
             least=4,
         ),
-        Budget(
+        kit.Budget(
             "multiply-adds outside of the tensor cores, by warps",
-            executed("fma.f32", "mul.f32", "fma.f16", "mul.f16", per="launch"),
+            kit.executed("fma.f32", "mul.f32", "fma.f16", "mul.f16", per="launch"),
             8,
             "The tensor cores should make the products: fill the 49th to the 64th term, the last "
             "fifteen with zeros.",
         ),
-        Budget(
+        kit.Budget(
             "bank conflicts when fragments are loaded",
-            all_of("conflicts", "shared", "load"),
+            kit.all_of("conflicts", "shared", "load"),
             0,
             "Eight rows of a fragment are read at once. They begin PITCH halves apart: in which "
             "banks? A pitch of 64 halves is 32 words.",
         ),
-        Budget(
+        kit.Budget(
             "global loads",
-            all_of("lanes", "global", "load"),
+            kit.all_of("lanes", "global", "load"),
             ROWS * TERMS + TERMS * COLUMNS,
             "Each number of a and x is loaded once.",
             quiet=True,
         ),
-        ONE_STORE,
-        *elsewhere(160),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.elsewhere(160),
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: nothing was multiplied.",
             when=lambda case, got, want: not got.any(),
         ),
-        Mistake(
+        kit.Mistake(
             "The 49th term is left out: 49 terms need four steps of 16.",
             gives=lambda case: product(case, 48),
         ),
-        Mistake(
+        kit.Mistake(
             "x is taken as if it were transposed. Lab 303's kernel stores each column of its "
             "matrix side by side, for a fragment that is `col_major`.",
             gives=lambda case: (
@@ -102,17 +88,17 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A fragment of 16 terms reads all of them: terms 49 to 63 must be set to 0, in both "
             "matrices.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "a and x have 49 terms: from the 50th on, store 0 in shared memory and load nothing.",
             when=lambda found: found.array in ("a", "x"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "fault",
             "load_matrix_sync() needs rows that begin at multiples of 16 bytes: the pitch must "
             "be a multiple of 8 halves.",

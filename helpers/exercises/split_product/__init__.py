@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    Mistake,
-    Step,
-    elsewhere,
-    executed,
-    unwritten,
-)
+from helpers.exercises import kit
 
 ROWS, COLUMNS, TERMS = 16, 8, 16  # of D, and terms that one instruction adds up
 SIZES = ((1, 1), (3, 2), (2, 5), (600, 1))  # products of a batch, and steps of each
@@ -26,15 +14,15 @@ SIZES = ((1, 1), (3, 2), (2, 5), (600, 1))  # products of a batch, and steps of 
 RTOL = 4e-6
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Factors between 1 and 2: the sums are large, and every missing residual shows."""
     for batch, steps in SIZES:
         A = rng.uniform(1, 2, (ROWS, TERMS * steps)).astype(np.float32)
         B = rng.uniform(1, 2, (batch, TERMS * steps, COLUMNS)).astype(np.float32)
-        arrays = {"D": unwritten((batch, ROWS, COLUMNS)), "A": A, "B": B}
-        step = Step((batch,), (32,), ("D", "A", "B", np.int32(steps)))
+        arrays = {"D": kit.unwritten((batch, ROWS, COLUMNS)), "A": A, "B": B}
+        step = kit.Step((batch,), (32,), ("D", "A", "B", np.int32(steps)))
         title = f"{batch} x {TERMS * steps} terms"
-        yield Case(title, arrays, ("D",), (step,), {"size": (batch, steps)}, {"steps": steps})
+        yield kit.Case(title, arrays, ("D",), (step,), {"size": (batch, steps)}, {"steps": steps})
 
 
 def halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +31,7 @@ def halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return high.astype(float), (x - high).astype(np.float16).astype(float)
 
 
-def product(case: Case) -> np.ndarray:
+def product(case: kit.Case) -> np.ndarray:
     """Return a B, in float64."""
     return case["A"].astype(float) @ case["B"].astype(float)
 
@@ -51,10 +39,10 @@ def product(case: Case) -> np.ndarray:
 HH, HL, LH = ("h", "h"), ("h", "l"), ("l", "h")  # halves of A and B whose products are added
 
 
-def _of(*pairs: tuple[str, str]) -> Callable[[Case, np.ndarray, np.ndarray], bool]:
+def _of(*pairs: tuple[str, str]) -> Callable[[kit.Case, np.ndarray, np.ndarray], bool]:
     """Return whether the sums are those of these products alone, such as HH and HL."""
 
-    def are(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+    def are(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
         a, b = (dict(zip(HL, halves(case[name]), strict=True)) for name in "AB")
         made = np.zeros(want.shape)
         for first, second in pairs:
@@ -64,11 +52,10 @@ def _of(*pairs: tuple[str, str]) -> Callable[[Case, np.ndarray, np.ndarray], boo
     return are
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="split_product",
     lab="304_split_products",
     title="Three products of halves for one of floats",
-    folder=Path(__file__).parent,
     points=4,
     place=1,
     cases=cases,
@@ -76,39 +63,39 @@ EXERCISE = Exercise(
     rtol=RTOL,
     most_of_a_block=lambda case: ROWS * COLUMNS,
     budgets=(
-        Budget(
+        kit.Budget(
             "products by tensor cores (mma) per step",
             lambda case, one: (
-                executed("mma.", "wmma.mma", per="launch")(case, one)
+                kit.executed("mma.", "wmma.mma", per="launch")(case, one)
                 / (case["steps"] * case["B"].shape[0])
             ),
             3,
             "a_lo b_lo is below what float32 rounds away: three products are enough.",
             least=3,
         ),
-        Budget(
+        kit.Budget(
             "multiply-adds of the FP32 units",
-            executed("fma", "mul.f32", "mad.f32", per="launch"),
+            kit.executed("fma", "mul.f32", "mad.f32", per="launch"),
             0,
             "The tensor cores should make all products.",
         ),
-        ONE_STORE,
-        *elsewhere(8000),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.elsewhere(8000),
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake("All sums are 0: gap 2 has no product yet.",
+        kit.Mistake("All sums are 0: gap 2 has no product yet.",
                 when=lambda case, got, want: not got.any()),
-        Mistake(
+        kit.Mistake(
             "The sums are those of the rounded numbers alone. Is `rest` what rounding took off, "
             "computed in float, and do a_lo b_hi and a_hi b_lo count, too?",
             when=_of(HH),
         ),
-        Mistake("a_lo b_hi is missing.", when=_of(HH, HL)),
-        Mistake("a_hi b_lo is missing.", when=_of(HH, LH)),
-        Mistake("The large product, a_hi b_hi, is missing.", when=_of(HL, LH)),
-        Mistake("a_hi b_hi is added twice.", when=_of(HH, HH, HL, LH)),
-        Mistake(
+        kit.Mistake("a_lo b_hi is missing.", when=_of(HH, HL)),
+        kit.Mistake("a_hi b_lo is missing.", when=_of(HH, LH)),
+        kit.Mistake("The large product, a_hi b_hi, is missing.", when=_of(HL, LH)),
+        kit.Mistake("a_hi b_hi is added twice.", when=_of(HH, HH, HL, LH)),
+        kit.Mistake(
             "A residual is wrong: `first - kept.x` belongs to the first number, "
             "`second - kept.y` to the second, with this sign.",
             when=lambda case, got, want: np.abs(got / want - 1).max() < 1e-2,
@@ -121,4 +108,4 @@ EXERCISE = Exercise(
         "belongs to it.",
         "multiply(sum, a_lo, b_hi), then a_hi with b_lo, then a_hi with b_hi.",
     ),
-)  # fmt: skip
+)

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    Mistake,
-    Step,
-    elsewhere,
-    executed,
-    unwritten,
-)
+from helpers.exercises import kit
 
 ROWS, COLUMNS, TERMS = 16, 8, 16  # of D, and terms that one instruction adds up
 STEPS = (256, 251, 6, 1)
@@ -28,18 +16,18 @@ RTOL = 1.5e-6
 SPARE = 12  # additions beside the short sums': the last one, and totals put together
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Factors between 0 and 1, so that all cuts go the same way; whole short sums and others."""
     for steps in STEPS:
         a = rng.uniform(0, 1, (ROWS, TERMS * steps)).astype(np.float32)
         b = rng.uniform(0, 1, (TERMS * steps, COLUMNS)).astype(np.float32)
-        arrays = {"D": unwritten((ROWS, COLUMNS)), "A": a, "B": b}
-        step = Step((1,), (32,), ("D", "A", "B", np.int32(steps)))
+        arrays = {"D": kit.unwritten((ROWS, COLUMNS)), "A": a, "B": b}
+        step = kit.Step((1,), (32,), ("D", "A", "B", np.int32(steps)))
         title = f"{TERMS * steps:,} terms"
-        yield Case(title, arrays, ("D",), (step,), {"length": steps}, {"steps": steps})
+        yield kit.Case(title, arrays, ("D",), (step,), {"length": steps}, {"steps": steps})
 
 
-def product(case: Case) -> np.ndarray:
+def product(case: kit.Case) -> np.ndarray:
     """Return a B, in float64."""
     return case["A"].astype(float) @ case["B"].astype(float)
 
@@ -48,65 +36,64 @@ def _relative(got: np.ndarray, want: np.ndarray) -> np.ndarray:
     return got.astype(float) / want - 1
 
 
-def _cut(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def _cut(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether all errors have one sign, and are as large as cuts of a long sum."""
     error = _relative(got, want)
     spread = float(np.sqrt(np.mean(error**2)))
     return spread < 1e-3 and float(error.mean()) < -0.9 * spread
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="split_sum",
     lab="304_split_products",
     title="Sums of 4,096 terms at FP32 accuracy, from halves",
-    folder=Path(__file__).parent,
     place=2,
     cases=cases,
     reference=product,
     rtol=RTOL,
     counts={"length": "lengths"},
     budgets=(
-        Budget(
+        kit.Budget(
             "products by tensor cores (mma) per step",
-            executed("mma.", "wmma.mma", per=lambda case: case["steps"]),
+            kit.executed("mma.", "wmma.mma", per=lambda case: case["steps"]),
             3,
             "a_lo b_lo is below what float32 rounds away: three products are enough.",
             least=3,
         ),
-        Budget(
+        kit.Budget(
             "multiply-adds of the FP32 units",
-            executed("fma", "mul.f32", "mad.f32", per="launch"),
+            kit.executed("fma", "mul.f32", "mad.f32", per="launch"),
             0,
             "The tensor cores should make all products.",
         ),
-        Budget(
+        kit.Budget(
             "FP32 additions of the warp",
-            executed("add.f32", "add.rn.f32", per="launch"),
+            kit.executed("add.f32", "add.rn.f32", per="launch"),
             lambda case: case["steps"] + SPARE,
             "Four additions take a short sum back. Take it back every fourth step or less often; "
             "how much less often does the error allow?",
         ),
-        ONE_STORE,
-        *elsewhere(1000),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.elsewhere(1000),
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All errors have one sign: the tensor core cuts, and your sums are too long. Add them "
             "to a total in ordinary floats after a few steps, and start again at 0.",
             when=_cut,
         ),
-        Mistake(
+        kit.Mistake(
             "The results are too small by far more than rounding: is the last, incomplete short "
             "sum added to the total, too?",
             when=lambda case, got, want: (_relative(got, want) < -1e-3).all(),
         ),
-        Mistake(
+        kit.Mistake(
             "The results are too large by far more than rounding: a short sum that was added to "
             "the total must start again at 0, and each product counts once.",
             when=lambda case, got, want: (_relative(got, want) > 1e-3).all(),
         ),
-        Mistake(
+        kit.Mistake(
             "The error is that of halves: a residual is missing. x_lo is what rounding left of "
             "this very x, computed in float: x - (float)x_hi; a_lo b_hi and a_hi b_lo both count.",
             when=lambda case, got, want: np.abs(_relative(got, want)).max() < 1e-2,

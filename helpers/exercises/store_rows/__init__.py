@@ -3,95 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    all_of,
-    none_of,
-    shuffles,
-    unwritten,
-)
+from helpers.exercises import kit
 
 MAPS, COLUMNS, TILES = 8, 34, 3
 FLOATS = TILES * 32 * 4  # of the sums
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Three sets of drawn sums. They are only moved, so every bit must be right."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield three sets of drawn sums. They are only moved, so every bit must be right."""
     for k in range(3):
         sums = rng.uniform(-1, 1, (TILES, 32, 4)).astype(np.float32)
-        arrays = {"y": unwritten((MAPS, COLUMNS)), "sums": sums}
-        yield Case(
-            f"sums {k + 1}", arrays, ("y",), (Step((1,), (32,), ("y", "sums")),), {"set of sums": k}
+        arrays = {"y": kit.unwritten((MAPS, COLUMNS)), "sums": sums}
+        yield kit.Case(
+            f"sums {k + 1}",
+            arrays,
+            ("y",),
+            (kit.Step((1,), (32,), ("y", "sums")),),
+            {"set of sums": k},
         )
 
 
-def rows(case: Case, columns: int = COLUMNS) -> np.ndarray:
-    """y: lane 4 g + q of tile n holds columns 16 n + 4 q to 16 n + 4 q + 3 of map g."""
+def rows(case: kit.Case, columns: int = COLUMNS) -> np.ndarray:
+    """Return y: lane 4 g + q of tile n holds columns 16 n + 4 q to 16 n + 4 q + 3 of map g."""
     return (
         case["sums"].reshape(TILES, MAPS, 4, 4).transpose(1, 0, 2, 3).reshape(MAPS, 48)[:, :COLUMNS]
     )
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="store_rows",
     lab="305_fastest_layer",
     title="Store whole sectors from a staged tile",
-    folder=Path(__file__).parent,
     place=2,
     cases=cases,
     reference=rows,
     counts={"set of sums": "sets of sums"},
     budgets=(
-        Budget(
+        kit.Budget(
             "sectors written",
-            all_of("sectors", "global", "store"),
+            kit.all_of("sectors", "global", "store"),
             40,
             "Neighbouring lanes should store neighbouring floats of y, whose 272 floats follow "
             "each other without gaps.",
         ),
-        Budget(
+        kit.Budget(
             "bytes of sums loaded",
-            all_of("bytes_used", "global", "load"),
+            kit.all_of("bytes_used", "global", "load"),
             4 * FLOATS,
             "A lane holds its four floats in registers: load each once, and let the others have "
             "them through shared memory.",
         ),
-        Budget(
+        kit.Budget(
             "load requests",
-            all_of("requests", "global", "load"),
+            kit.all_of("requests", "global", "load"),
             TILES,
             "One float4 a lane and tile.",
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "floats stored in shared memory",
             lambda case, one: one.total("bytes_used", "shared", "store") / 4,
             FLOATS,
             "Each float is staged once.",
             quiet=True,
         ),
-        Budget("shared load requests", all_of("requests", "shared", "load"), 12, quiet=True),
-        ONE_STORE,
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(
+        kit.Budget(
+            "shared load requests", kit.all_of("requests", "shared", "load"), 12, quiet=True
+        ),
+        kit.ONE_STORE,
+        kit.none_of("local", what="accesses to local memory"),
+        kit.none_of("global", "atomic", what="atomics"),
+        kit.shuffles(
             0,
             hint="Shuffles move the floats, too, but each of them costs as much as an access to "
             "shared memory.",
         ),
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The rows of the staged tile have 48 columns, and the rows of y 34: they must be "
             "counted apart.",
             gives=lambda case: (
@@ -102,23 +94,23 @@ EXERCISE = Exercise(
                 .reshape(MAPS, COLUMNS)
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "The sums are stored in the order of the lanes: lane 4 g + q of tile n holds columns "
             "16 n + 4 q and on of map g.",
             gives=lambda case: case["sums"].reshape(-1)[: MAPS * COLUMNS].reshape(MAPS, COLUMNS),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Lanes read what other lanes have staged: a __syncwarp() must lie between staging "
             "and reading.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "Lanes read what nobody has staged yet: first all three tiles, then the stores.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The staged tile needs room for 8 rows of 48 columns, and y has 34 columns.",
         ),

@@ -5,12 +5,11 @@ stays.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import whole_numbers
+from helpers.exercises import kit
 from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 from helpers.limits import ConvShape
 from helpers.problems import streams
@@ -25,7 +24,7 @@ def inputs(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Images, a drawn number of them, and a filter."""
     rng = np.random.default_rng(seed)
     pieces = int(rng.integers(5, 8))
-    return whole_numbers(rng, (pieces, 1, SHAPE.H, SHAPE.W), 3), whole_numbers(
+    return kit.whole_numbers(rng, (pieces, 1, SHAPE.H, SHAPE.W), 3), kit.whole_numbers(
         rng, SHAPE.filter_shape, 3
     )
 
@@ -146,7 +145,6 @@ EXERCISE = PythonExercise(
     lab=LAB,
     place=2,
     title="The waits that two buffers need",
-    folder=Path(__file__).parent,
     answer="mend",
     made=made,
     judged=judged,

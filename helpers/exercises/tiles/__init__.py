@@ -9,19 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -31,37 +19,31 @@ WORDS = 3_136  # of `filter`: layer 2 has 16 maps of 4 x 7 x 7 weights
 LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of layer 2
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> Case:
+def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> kit.Case:
     """Return a layer, by default a large one; a block has a tile for so many maps."""
-    x, filter = layers.draw(rng, shape)
-    weights = np.zeros(WORDS, np.float32)
-    weights[: filter.size] = filter.ravel()
-    tiles = ceil_div(shape.out_h, TILE) * ceil_div(shape.out_w, TILE)
-    step = Step(
-        (tiles, ceil_div(shape.M, maps), shape.B),
+    drawn = layers.draw(rng, shape)
+    return layers.layer_case(
+        rng,
+        shape,
+        (layers.tiles(shape, TILE), kit.ceil_div(shape.M, maps), shape.B),
         (TILE, TILE),
-        ("y", "x", *layers.sizes(shape)),
-        {"filter": weights},
-    )
-    return Case(
-        layers.words(shape),
-        {"y": unwritten(shape.y_shape), "x": x},
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "filter": filter, "maps": maps},
+        drawn=drawn,
+        constants=layers.symbol(drawn[1], WORDS, beyond=0),
+        facts={"maps": maps},
         budgeted=shape.K == SPAN - TILE + 1 and shape.M % maps == 0,
     )
 
 
 def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
-    """Ragged layers of several channels and maps, one output, a small filter, and many outputs."""
+    """Yield ragged layers of several channels and maps, one output, a small filter, and many
+    outputs.
+    """
     height, width = map(int, rng.integers(24, 38, 2))
     yield ConvShape(2, 3, 4, height, width, 7)
     yield ConvShape(1, 1, 4, 22, 38, 7)
     yield ConvShape(1, 2, 5, 7, 7, 7)
     yield ConvShape(1, 2, 2, 19, 41, 3)
-    yield ConvShape(1, 1, 1, *MANY_ROWS, 1)
+    yield ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)
 
 
 def of_a_channel(space: str, access: str):
@@ -69,7 +51,7 @@ def of_a_channel(space: str, access: str):
     return lambda case, one: one.total("lanes", space, access) / (one.blocks * case["shape"].C)
 
 
-def first_channel(case: Case) -> np.ndarray | None:
+def first_channel(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if every channel's tile holds the cells of the first one."""
     if case["shape"].C == 1:
         return None
@@ -77,14 +59,14 @@ def first_channel(case: Case) -> np.ndarray | None:
     return conv2d(x, case["filter"])
 
 
-def first_tile(case: Case) -> np.ndarray:
+def first_tile(case: kit.Case) -> np.ndarray:
     """Return what comes out if every block stages the tile of block 0."""
     y = layers.convolved(case)
     rows, columns = (np.arange(size) % TILE for size in y.shape[2:])
     return np.ascontiguousarray(y[:, :, rows][..., columns])
 
 
-LOADS = Budget(
+LOADS = kit.Budget(
     "loads of x per block and channel",
     of_a_channel("global", "load"),
     SPAN * SPAN,
@@ -92,7 +74,7 @@ LOADS = Budget(
 )
 MOST_REQUESTS = 40  # of a block and channel; loads by rows take 22, one thread alone takes 484
 USUAL = (
-    Budget(
+    kit.Budget(
         "load requests of x per block and channel",
         lambda case, one: (
             one.total("requests", "global", "load", "x") / (one.blocks * case["shape"].C)
@@ -101,13 +83,13 @@ USUAL = (
         "All 256 threads load, neighbours side by side: the 32 lanes of a warp share a request.",
         quiet=True,
     ),
-    Budget(
+    kit.Budget(
         "shared stores per block and channel",
         of_a_channel("shared", "store"),
         SPAN * SPAN,
         "Each cell of the tile needs to be stored once, by one of the threads.",
     ),
-    Budget(
+    kit.Budget(
         "constant loads per product",
         lambda case, one: (
             one.total("lanes", "constant", "load") / (case.count * case["shape"].terms)
@@ -115,51 +97,51 @@ USUAL = (
         1,
         quiet=True,
     ),
-    ONE_STORE,
-    *NO_DETOURS,
+    kit.ONE_STORE,
+    *kit.NO_DETOURS,
 )
 MISTAKES = (
-    Mistake(
+    kit.Mistake(
         "All sums are 0: multiply each weight with a cell of the tile.",
         gives=lambda case: np.zeros_like(layers.convolved(case)),
     ),
     layers.TURNED,
     layers.EXCHANGED,
-    Mistake(
+    kit.Mistake(
         "Every block has the tile of block 0: its cells begin at row `top` and column `left`.",
         gives=first_tile,
     ),
-    Mistake(
+    kit.Mistake(
         "Every channel is multiplied with the cells of channel 0: load them from `channel`.",
         gives=first_channel,
     ),
 )
 FINDINGS = (
-    FindingHint(
+    kit.FindingHint(
         "uninitialised",
         "A part of the tile was not loaded. There are 256 threads and 484 cells: each thread "
         "loads up to four, in every 16th row and every 16th column. If you load them all, look at "
         "the sum: threadIdx.y belongs to the row of a cell, threadIdx.x to its column.",
         when=lambda found: found.array == "tile",
     ),
-    FindingHint(
+    kit.FindingHint(
         "race",
         "Two barriers are needed in the loop over the channels: one between the loads and the "
         "sums, one between the sums and the next channel's loads.",
         when=lambda found: found.array == "tile",
     ),
-    FindingHint(
+    kit.FindingHint(
         "barrier",
         "Threads without an output skip the branch, and must come to the barrier, too: put it "
         "behind the branch.",
     ),
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
         "At the right and the lower edge a tile leaves the image: load a cell only if its row "
         "top + r is below H, and its column left + s below W. A row of the channel has W cells.",
         when=lambda found: found.array == "x",
     ),
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
         "The tile has rows 0 to 21 and columns 0 to 21: index it from the block's first cell, "
         "with threadIdx, not with h and w.",

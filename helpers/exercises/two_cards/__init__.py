@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 from helpers.exercises import gradient_sum
 from helpers.exercises.python_exercise import PythonExercise
@@ -15,7 +14,6 @@ EXERCISE = PythonExercise(
     lab=gradient_sum.LAB,
     place=1,
     title="Add the vectors of two cards",
-    folder=Path(__file__).parent,
     points=4,
     answer="both",
     made=functools.partial(gradient_sum.made, counts=COUNTS),

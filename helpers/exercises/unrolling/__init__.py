@@ -9,19 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-    warps,
-    without_budgets,
-)
+from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -29,34 +17,30 @@ LAB = "110_conv2d_restrict_and_unrolling"
 TILE = 16  # threads along each side of a block
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Ragged layers of several images, channels and maps, other widths, and many outputs."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield ragged layers of several images, channels and maps, other widths, and many outputs."""
     height, width = map(int, rng.integers(20, 38, 2))
     yield layer(rng, ConvShape(2, 3, 4, height, width, 7))
     yield layer(rng, ConvShape(1, 2, 3, 7, 7, 7))
     yield layer(rng, ConvShape(1, 1, 2, 9, 41, 5))
     yield layer(rng, ConvShape(1, 2, 2, 19, 23, 2))
-    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
+    yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer, by default a large one. The kernel gets no K, but FILTER_WIDTH."""
-    x, filter = layers.draw(rng, shape)
-    tiles = ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE)
     *sizes, _ = layers.sizes(shape)
-    step = Step((tiles, shape.M, shape.B), (TILE, TILE), ("y", "x", "filter", *sizes))
-    return Case(
-        layers.words(shape),
-        {"y": unwritten(shape.y_shape), "x": x, "filter": filter},
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape},
+    return layers.layer_case(
+        rng,
+        shape,
+        (layers.tiles(shape, TILE), shape.M, shape.B),
+        (TILE, TILE),
+        arguments=("y", "x", "filter", *sizes),
         options=(f"-DFILTER_WIDTH={shape.K}",),
     )
 
 
-def narrow_rows(case: Case) -> np.ndarray | None:
+def narrow_rows(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the rows of cells are taken to be as far apart as those of weights.
     """
     x, shape = case["x"], case["shape"]
@@ -72,7 +56,7 @@ def narrow_rows(case: Case) -> np.ndarray | None:
     return y.astype(np.float32)
 
 
-def first_channel(case: Case) -> np.ndarray | None:
+def first_channel(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if all channels have the weights of the first one."""
     if case["shape"].C == 1:
         return None
@@ -80,44 +64,46 @@ def first_channel(case: Case) -> np.ndarray | None:
     return conv2d(case["x"], filter)
 
 
-def last_left_out(without: Callable[[int], Callable[[Case], np.ndarray]]):
-    """What comes out if the last row or column of each filter is left out, as a function."""
+def last_left_out(without: Callable[[int], Callable[[kit.Case], np.ndarray]]):
+    """Return what comes out if the last row or column of each filter is left out, as a function."""
     return lambda case: without(case["shape"].K - 1)(case) if case["shape"].K > 1 else None
 
 
-LOADS = Budget(
-    "loads per product",
-    lambda case, one: one.total("lanes", "global", "load") / (case.count * case["shape"].terms),
+LOADS = layers.loads_per_product(
     2,
     "A product needs a cell and a weight.",
 )
-BRANCHES = Budget(
+BRANCHES = kit.Budget(
     "branches of a warp per channel",
-    lambda case, one: one.executed("bra") / (warps(case) * case["shape"].C),
+    lambda case, one: one.executed("bra") / (kit.warps(case) * case["shape"].C),
     3,
     "The code still has a loop over the filter. Both of its loops need a number of turns that the "
     "compiler knows (FILTER_WIDTH), and #pragma unroll above each.",
 )
 MISTAKES = (
-    Mistake(
+    kit.Mistake(
         "All sums are 0: add the product of each cell and its weight.",
         gives=lambda case: np.zeros_like(layers.convolved(case)),
     ),
     layers.TURNED,
     layers.EXCHANGED,
-    Mistake(
+    kit.Mistake(
         "The rows of cells lie W apart, not FILTER_WIDTH: that is the distance of two rows of "
         "weights.",
         gives=narrow_rows,
     ),
-    Mistake("Each channel has weights of its own: c belongs to their index.", gives=first_channel),
-    Mistake("The last row of the filter is left out.", gives=last_left_out(layers.without_rows)),
-    Mistake(
+    kit.Mistake(
+        "Each channel has weights of its own: c belongs to their index.", gives=first_channel
+    ),
+    kit.Mistake(
+        "The last row of the filter is left out.", gives=last_left_out(layers.without_rows)
+    ),
+    kit.Mistake(
         "The last column of the filter is left out.", gives=last_left_out(layers.without_columns)
     ),
 )
 FINDINGS = (
-    FindingHint(
+    kit.FindingHint(
         "out-of-bounds",
         "The filter has the rows 0 to FILTER_WIDTH - 1, and as many columns. Weight (p, q) is "
         "tap[p * FILTER_WIDTH + q], and its cell is cell[p * W + q].",

@@ -3,57 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    all_of,
-    unwritten,
-)
+from helpers.exercises import kit
 
 MAPS, OUTPUTS, CHANNELS = 64, 32, 16
 TAPS = (3, 1, 6)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Filters of several widths, of whole numbers: exact in half, and their sums in float."""
     for taps in TAPS:
         x = rng.integers(-30, 31, (OUTPUTS + taps - 1, CHANNELS)).astype(np.float16)
         filter = rng.integers(-30, 31, (taps, MAPS, CHANNELS)).astype(np.float16)
-        arrays = {"y": unwritten((MAPS, OUTPUTS)), "x": x, "filter": filter}
-        yield Case(
+        arrays = {"y": kit.unwritten((MAPS, OUTPUTS)), "x": x, "filter": filter}
+        yield kit.Case(
             f"{taps} tap{'s' * (taps > 1)}",
             arrays,
             ("y",),
-            (Step((1,), (128,), tuple(arrays)),),
+            (kit.Step((1,), (128,), tuple(arrays)),),
             {"filter width": taps},
             {"taps": taps},
             options=(f"-DTAPS={taps}",),
         )
 
 
-def product(case: Case) -> np.ndarray:
-    """y, in float64."""
+def product(case: kit.Case) -> np.ndarray:
+    """Return y, in float64."""
     return _of(case)
 
 
 def _of(
-    case: Case,
+    case: kit.Case,
     first: Callable[[int, int], int] = lambda tap, taps: tap,
     columns: np.ndarray | None = None,
     channels: np.ndarray | None = None,
     maps: np.ndarray | None = None,
 ) -> np.ndarray:
-    """y, where B begins at cell `first`, and columns, channels and maps are taken elsewhere."""
+    """Return y, where B begins at cell `first`, and columns, channels and maps are taken elsewhere.
+    """
     x, filter = case["x"].astype(float), case["filter"].astype(float)
     y = np.zeros((MAPS, OUTPUTS))
     for tap in range(case["taps"]):
@@ -68,22 +57,21 @@ def _of(
 EIGHT = np.arange(OUTPUTS) % 8
 TWICE = np.arange(CHANNELS) % 8
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="wgmma_taps",
     lab="306_warpgroup_products",
     title="Descriptors: a window for each tap of a filter",
-    folder=Path(__file__).parent,
     cases=cases,
     reference=product,
     counts={"filter width": "filter widths"},
     budgets=(
-        Budget(
+        kit.Budget(
             "bytes of x loaded over its size",
             lambda case, one: one.total("bytes_used", "global", "load", "x") / case["x"].nbytes,
             1,
             "Each cell is loaded once: a tap takes the same cells from another address.",
         ),
-        Budget(
+        kit.Budget(
             "bytes of the filter loaded over its size",
             lambda case, one: (
                 one.total("bytes_used", "global", "load", "filter") / case["filter"].nbytes
@@ -91,43 +79,43 @@ EXERCISE = Exercise(
             1,
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "bytes stored in shared memory, over those of x and the filter",
             lambda case, one: (
-                all_of("bytes_used", "shared", "store")(case, one)
+                kit.all_of("bytes_used", "shared", "store")(case, one)
                 / (case["x"].nbytes + case["filter"].nbytes)
             ),
             1,
             "Nothing is stored again for a tap.",
         ),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All taps meet the same cells: column w of B is cell w + tap, so B begins tap Octets "
             "further on.",
             gives=lambda case: _of(case, lambda tap, taps: 0),
         ),
-        Mistake(
+        kit.Mistake(
             "The taps are in the opposite order: tap 0 meets cell w, the last one cell "
             "w + TAPS - 1.",
             gives=lambda case: _of(case, lambda tap, taps: taps - 1 - tap),
         ),
-        Mistake(
+        kit.Mistake(
             "All columns of B are its first eight: next_eight of b leads 8 Octets further on.",
             gives=lambda case: _of(case, columns=EIGHT),
         ),
-        Mistake(
+        kit.Mistake(
             "All rows of A are its first eight: next_eight of a leads 8 Octets further on.",
             gives=lambda case: _of(case, maps=np.arange(MAPS) % 8),
         ),
-        Mistake(
+        kit.Mistake(
             "Channels 8 to 15 of B are its channels 0 to 7: other_half of b leads to the other row "
             "of cells, CELLS Octets further on.",
             gives=lambda case: _of(case, channels=TWICE),
         ),
-        Mistake(
+        kit.Mistake(
             "Both fields of a matrix may be exchanged, or not divided by 16: other_half, in bits "
             "16 to 29, leads to channels 8 to 15, next_eight, in bits 32 to 45, to row 8 or "
             "column 8.",
@@ -135,12 +123,12 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A descriptor leads out of shared memory. Are its numbers divided by 16, each in its "
             "bits? other_half is 64 Octets for A and CELLS for B, next_eight is 8 for both.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A descriptor leads to shared memory that nothing has filled. Are its numbers divided "
             "by 16, each in its bits? other_half is 64 Octets for A and CELLS for B.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from helpers.checking import device_counter, diagnosis
 from helpers.limits import ConvShape
 from helpers.problems import precision
 from helpers.problems.precision import Precision
+from helpers.programs import DeviceOwner
 
 from . import refusals
 from .refusals import PLAINEST
@@ -104,7 +104,7 @@ def _check(
 # A layer on the device, for timing
 
 
-class Problem:
+class Problem(DeviceOwner):
     """One layer on the device: x, filter, a poisoned y, and the right outputs `want`.
 
     x: float32, shape.x_shape; filter: float32, shape.filter_shape; host arrays. The attributes `x`,
@@ -177,12 +177,6 @@ class Problem:
         for array in self._arrays:
             array.free()
         self._arrays = []
-
-    def __enter__(self) -> Problem:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
 
     def _images(self, address: int) -> np.ndarray:
         """Return the outputs of `oracle_images` at a device address, on the host."""

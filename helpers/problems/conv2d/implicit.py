@@ -18,7 +18,7 @@ from helpers.limits import ConvShape
 from helpers.problems.precision import FLOAT
 
 from . import refusals
-from .base import Conv2d, Names
+from .base import Conv2d
 from .mma import SCALED_HALF, TensorKernel
 from .shapes import LAYERS, LayerError, ceil_div
 
@@ -95,7 +95,12 @@ class Staging(NamedTuple):
     @classmethod
     def of(cls, shape: ConvShape, sizes: ImplicitSizes) -> Staging:
         """Return the layout for a shape and the sizes of a block."""
-        images, tile_h, tile_w = sizes.tile
+        return cls._of(shape, sizes.tile, sizes.octets)
+
+    @classmethod
+    @functools.lru_cache(maxsize=4096)  # many sizes of a search have the same tile and octets
+    def _of(cls, shape: ConvShape, tile: tuple[int, int, int], octets: int) -> Staging:
+        images, tile_h, tile_w = tile
         channels = octet_channels(shape.C)
         columns = 8 // channels
         across = ceil_div(shape.K, columns)
@@ -110,13 +115,14 @@ class Staging(NamedTuple):
         return cls(
             channels,
             across,
-            ceil_div(shape.C, channels * sizes.octets),
-            ceil_div(shape.K * across * sizes.octets, 2),
+            ceil_div(shape.C, channels * octets),
+            ceil_div(shape.K * across * octets, 2),
             images * cell_rows * cell_columns,
-            sizes.octets * images * image_pitch,
+            octets * images * image_pitch,
         )
 
 
+@functools.cache
 def octet_channels(channels: int) -> int:
     """Return the channels in 8 halves of shared memory: columns fill the rest."""
     return next(n for n in (1, 2, 4, 8) if n >= min(channels, 8))
@@ -132,12 +138,10 @@ def pitch_for(least: int, step: int, run: int) -> int:
 class ImplicitMma(TensorKernel):
     """conv2d_implicit_mma, _async and _split: all sizes are constants, so that any shape will do.
 
-    sizes: of a block; `fitted` sets them if they are None. half_io: x and y are float16 in the
-    plan. The functions on host arrays take float32 only.
+    sizes: of a block; `fitted` sets them if they are None.
     """
 
     sizes: ImplicitSizes | None = None
-    half_io: bool = False
 
     @property
     def known(self) -> ImplicitSizes:
@@ -153,23 +157,13 @@ class ImplicitMma(TensorKernel):
         """
         return self if self.sizes else _fit(self, shape)
 
-    def names(self, shape: ConvShape) -> Names:
-        y, x, filter = super().names(shape)
-        if not self.half_io:
-            return y, x, filter
-        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
-
     def constant_names(self) -> tuple[str, ...]:
         return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 2"])[1:])
 
     def options(self, shape: ConvShape) -> list[str]:
         sizes = self.fitted(shape).known
         values = {
-            "CHANNELS": shape.C,
-            "OUTPUT_MAPS": shape.M,
-            "HEIGHT": shape.H,
-            "WIDTH": shape.W,
-            "FILTER_WIDTH": shape.K,
+            **shape.constants,
             "FILTER_STRIDE": shape.stride,
             "PARTS": self.parts,
             "HALF_IO": int(self.half_io),
@@ -241,12 +235,9 @@ class ImplicitMma(TensorKernel):
             )
         if self.half_io and self.parts == 2:
             raise LayerError(f"{self.name} reads and writes float32; use {ASYNC} for float16")
-        if device is not None and device.compute_capability < (8, 0):
-            major, minor = device.compute_capability
-            raise LayerError(
-                f"{self.name} needs compute capability 8.0, and {device.name} has "
-                f"{major}.{minor}; conv2d_register_tiled computes the same"
-            )
+        refusals.require_capability(
+            self.name, device, (8, 0), "conv2d_register_tiled computes the same"
+        )
         refusals.require_indices(self, shape)
         spec = self.fitted(shape)
         sizes = spec.known

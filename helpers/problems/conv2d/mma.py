@@ -19,6 +19,7 @@ from helpers.limits import (
 )
 from helpers.problems.precision import FLOAT, Precision
 
+from . import refusals
 from .base import Conv2d, Names
 from .shapes import LAYERS, LayerError, ceil_div
 
@@ -55,13 +56,15 @@ class TensorKernel(Conv2d, abc.ABC):
 
     parts: 1 reads x and the filter as half (precision ScaledHalf), 2 as sums of two halves, which
     keeps FP32's accuracy. warps: of a block. resident: blocks of a multiprocessor. blocks: of a
-    group of maps; None for as many as are resident on the device.
+    group of maps; None for as many as are resident on the device. half_io: x and y are float16 in
+    the plan. The functions on host arrays take float32 only.
     """
 
     parts: int = 2
     warps: int = 8
     resident: int = 2
     blocks: int | None = None
+    half_io: bool = False
 
     arranged: ClassVar[bool] = True
 
@@ -71,6 +74,12 @@ class TensorKernel(Conv2d, abc.ABC):
 
         parts: the weights, float16, shape (parts, M, C, K, K).
         """
+
+    def names(self, shape: ConvShape) -> Names:
+        y, x, filter = super().names(shape)
+        if not self.half_io:
+            return y, x, filter
+        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         return 32 * self.warps, 1, 1
@@ -104,12 +113,7 @@ class TensorKernel(Conv2d, abc.ABC):
             )
         if self.parts not in (1, 2):
             raise LayerError(f"{self.name} takes parts = 1 or 2, got {self.parts}")
-        if device is not None and device.compute_capability < (8, 0):
-            major, minor = device.compute_capability
-            raise LayerError(
-                f"{self.name} needs compute capability 8.0, and {device.name} has "
-                f"{major}.{minor}; {ANY_SHAPE}"
-            )
+        refusals.require_capability(self.name, device, (8, 0), ANY_SHAPE)
         if (needed := self.shared(shape)) > MOST_SHARED_BYTES:
             raise LayerError(
                 f"{self.name} holds an image, and weights or outputs, in {needed:,} bytes of "
@@ -121,33 +125,18 @@ class TensorKernel(Conv2d, abc.ABC):
 
 @dataclass(frozen=True)
 class TensorLayer(TensorKernel):
-    """A layer by a `TensorKernel` for any even shape that fits shared memory.
-
-    half_io: x and y are float16 in the plan. The functions on host arrays take float32 only.
-    """
-
-    half_io: bool = False
+    """A layer by a `TensorKernel` for any even shape that fits shared memory."""
 
     @abc.abstractmethod
     def piece(self, shape: ConvShape) -> int:
         """Return how many outputs one copy from shared memory writes."""
-
-    def names(self, shape: ConvShape) -> Names:
-        y, x, filter = super().names(shape)
-        if not self.half_io:
-            return y, x, filter
-        return replace(y, dtype=np.float16), replace(x, dtype=np.float16), filter
 
     def constant_names(self) -> tuple[str, ...]:
         return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"])[1:])
 
     def options(self, shape: ConvShape) -> list[str]:
         values = {
-            "CHANNELS": shape.C,
-            "OUTPUT_MAPS": shape.M,
-            "HEIGHT": shape.H,
-            "WIDTH": shape.W,
-            "FILTER_WIDTH": shape.K,
+            **shape.constants,
             "PARTS": self.parts,
             "HALF_IO": int(self.half_io),
             "WARPS": self.warps,
@@ -323,12 +312,7 @@ def require_warpgroups(
         raise LayerError(
             f"{spec.name} is made for {layer}, {wanted}, and takes no {shape}; take {portable}"
         )
-    if device is not None and (device.kind != "gpu" or device.compute_capability != (9, 0)):
-        major, minor = device.compute_capability
-        raise LayerError(
-            f"{spec.name} needs a GPU of compute capability 9.0, and {device.name} is "
-            f"{device.kind} of {major}.{minor}; take {portable}"
-        )
+    refusals.require_capability(spec.name, device, (9, 0), f"take {portable}", only=True)
 
 
 def warpgroup_fragments(parts: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from helpers import kernels
+from helpers.device import Device
 from helpers.limits import CONSTANT_BYTES, INDICES, MAX_GRID, ConvShape
 
 from .shapes import LayerError
@@ -33,6 +34,25 @@ class Record(Protocol):
     def memory(self, shape: ConvShape) -> int: ...
     def threads(self, shape: ConvShape) -> tuple[int, int, int]: ...
     def grid(self, shape: ConvShape) -> tuple[int, int, int]: ...
+
+
+def require_capability(
+    name: str, device: Device | None, least: tuple[int, int], instead: str, only: bool = False
+) -> None:
+    """Raise LayerError for a device of a lower compute capability; None fits.
+
+    only: for a device of a higher one, too, and for the simulator. instead: words on the kernel to
+    take there.
+    """
+    if device is None:
+        return
+    here = device.compute_capability
+    if here < least or (only and (here, device.kind) != (least, "gpu")):
+        kind = "GPU" if device.kind == "gpu" else device.kind
+        raise LayerError(
+            f"{name} needs a GPU of compute capability {'.'.join(map(str, least))}, and "
+            f"{device.name} is a {kind} of {'.'.join(map(str, here))}; {instead}"
+        )
 
 
 def require_stride(spec: Record, shape: ConvShape) -> None:

@@ -12,6 +12,7 @@ from helpers import device
 from helpers.launch import Plan
 from helpers.limits import MOST_SHARED_BYTES, ConvShape
 
+from . import refusals
 from .base import Conv2d
 from .shapes import LayerError, ceil_div
 
@@ -73,11 +74,7 @@ class RegisterImages(Conv2d):
     def options(self, shape: ConvShape) -> list[str]:
         columns, maps, groups, images = self._sizes_for(shape)
         values = {
-            "CHANNELS": shape.C,
-            "OUTPUT_MAPS": shape.M,
-            "HEIGHT": shape.H,
-            "WIDTH": shape.W,
-            "FILTER_WIDTH": shape.K,
+            **shape.constants,
             "PATCH_WIDTH": columns,
             "MAPS": maps,
             "GROUPS": groups,
@@ -126,12 +123,7 @@ class RegisterImages(Conv2d):
                 f"{self.name} holds whole images and weights, {needed:,} bytes on {shape}, in "
                 f"shared memory; a block of a Hopper GPU has {MOST_SHARED_BYTES:,}. {ANY_SHAPE}."
             )
-        if device is not None and device.compute_capability < (8, 0):
-            major, minor = device.compute_capability
-            raise LayerError(
-                f"{self.name} needs compute capability 8.0, and {device.name} has "
-                f"{major}.{minor}; {ANY_SHAPE}"
-            )
+        refusals.require_capability(self.name, device, (8, 0), ANY_SHAPE)
         super(RegisterImages, spec).require(shape, device)
 
     def plan(self, shape: ConvShape) -> Plan:

@@ -107,11 +107,7 @@ class RegisterTiled(Conv2d):
         spec = self.fitted(shape)
         sizes = spec.sizes
         values: dict[str, int] = {
-            "CHANNELS": shape.C,
-            "OUTPUT_MAPS": shape.M,
-            "HEIGHT": shape.H,
-            "WIDTH": shape.W,
-            "FILTER_WIDTH": shape.K,
+            **shape.constants,
             **dict(zip(("PATCH_WIDTH", "PATCH_HEIGHT", "MAPS"), sizes.patch, strict=True)),
             **dict(zip(("PATCHES_X", "PATCHES_Y", "IMAGES"), sizes.patches, strict=True)),
             "STAGED": sizes.staged,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from helpers.problems.lenet.network_plan import CELLS, HIDDEN, PLAIN
 from helpers.problems.lenet.pipeline import Network, Pipeline
 from helpers.problems.lenet.pooled import POOLS
 from helpers.problems.lenet.trained_weights import Weights
+from helpers.programs import DeviceOwner
 
 UNIT = 2.0**-24  # rounding of float32
 
 Loaded = TypeVar("Loaded", bound=Network | Pipeline)
 
 
-class Checker:
+class Checker(DeviceOwner):
     """Checks networks of the same weights on the same images.
 
     images: uint8, (n, 28, 28). For some images it compares each stage with float64 on the host,
@@ -79,12 +80,6 @@ class Checker:
     def free(self) -> None:
         """Free the plain network."""
         self._plain.free()
-
-    def __enter__(self) -> Checker:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
 
     def _tolerances(self) -> dict[str, float]:
         """Return the largest difference between two right networks: twice the error bound of one.

@@ -82,7 +82,7 @@ def conv2d(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
 
 
 def relu(x: np.ndarray) -> np.ndarray:
-    """max(x, 0), of the shape and dtype of x. NaN stays NaN."""
+    """Return max(x, 0), of the shape and dtype of x. NaN stays NaN."""
     return np.maximum(x, x.dtype.type(0))
 
 
@@ -110,7 +110,7 @@ def _pool_rows(x: np.ndarray, width: int) -> np.ndarray:
 
 
 def dense(x: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """x @ weights.T + bias: (B, inputs), (outputs, inputs), (outputs,) -> (B, outputs).
+    """Return x @ weights.T + bias: (B, inputs), (outputs, inputs), (outputs,) -> (B, outputs).
 
     Raises ValueError where the shapes do not fit.
     """

@@ -27,13 +27,13 @@ from helpers.problems.conv2d import Conv2d, LayerError
 from helpers.problems.lenet.network_plan import CLASSES, FUSED, SIDE, Stage, constants, stages
 from helpers.problems.lenet.pooled import LAYERS, POOLS, chosen, is_pooled, pooled_shape
 from helpers.problems.lenet.trained_weights import Weights
-from helpers.programs import Program
+from helpers.programs import DeviceOwner, Program
 
 # --------------------------------------------------------------------------------------------------
 # The network
 
 
-class Network:
+class Network(DeviceOwner):
     """The network for ``batch`` images on the selected device.
 
     layers: a kernel of `conv2d.CONV2D` or `POOLED` for each convolution, by name or by its record.
@@ -190,12 +190,6 @@ class Network:
             array.free()
         self._programs, self._buffers = [], {}
 
-    def __enter__(self) -> Network:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()
-
     def _sizes(self) -> dict[str, int]:
         sizes = {name: array.nbytes for name, array in constants(self.weights).items()}
         sizes |= {"pixels": self.batch * SIDE * SIDE} if self.pixels else {}
@@ -242,7 +236,7 @@ def _require_memory(net: Network, free: int) -> None:
 # From host memory
 
 
-class Pipeline:
+class Pipeline(DeviceOwner):
     """A batch from pinned memory to classes in pinned memory, in chunks on several streams.
 
     weights, layers, pixels: as for `Network`. images: their number. chunk: images of a launch, a
@@ -309,9 +303,3 @@ class Pipeline:
         for net in self._networks:
             net.free()
         self._networks = []
-
-    def __enter__(self) -> Pipeline:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.free()

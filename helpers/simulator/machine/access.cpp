@@ -8,6 +8,7 @@
 void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* region,
                    std::uint64_t address, std::uint32_t size, std::int32_t pc, Access access,
                    bool meant) {
+    if (blame_unset_address(w, warp, lane, pc)) return;
     Finding finding;
     finding.kind = kind, finding.size = size;
     if (meant) std::strcpy(finding.text, "meant");
@@ -79,6 +80,7 @@ bool refuse_heap(Worker& w, Warp& warp, int lane, std::uint64_t address, std::ui
 // means.
 void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::uint32_t size,
                   std::int32_t pc, Access access) {
+    if (blame_unset_address(w, warp, lane, pc)) return;
     if (address < null_page)
         return refuse_access(w, warp, lane, NULL_POINTER, nullptr, address, size, pc, access);
     const auto* pointer = reinterpret_cast<const char*>(address);
@@ -288,18 +290,12 @@ bool observe(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
 
 }    // namespace
 
-void count_access(Worker& w, const Warp& warp, Request request, std::uint32_t counted,
-                  std::int32_t shift) {
-    const std::uint32_t size = request.size;
-    const auto joined = [&] {    // another access moves these bytes, too
-        w.traffic.joined(request.pc, request.access, request.region, size, request.lanes);
-    };
-    if (counted == 0) return joined();
-    const bool watched = w.traffic.watches(w.block_linear, warp.number);
-    if (watched) w.traffic.in_flight = static_cast<std::uint32_t>(w.async.in_flight);
-    if (counted == UINT32_MAX || counted == size) return w.traffic.request(request, watched);
-    // ptxas has replaced the access by one of another size, or by two.
-    const std::uint32_t second = counted >> 8 & 255;
+namespace {
+
+// Counts an access that ptxas has replaced by one of another size, or by two.
+__attribute__((noinline)) void count_resized(Worker& w, Request request, bool watched,
+                                             std::uint32_t counted, std::int32_t shift) {
+    const std::uint32_t size = request.size, second = counted >> 8 & 255;
     std::uint64_t moved[WARP_SIZE];
     for (int lane = 0; lane < WARP_SIZE; ++lane)
         moved[lane] = request.addresses[lane] + static_cast<std::int64_t>(shift);
@@ -307,16 +303,29 @@ void count_access(Worker& w, const Warp& warp, Request request, std::uint32_t co
     if (second != 0) request.asked = request.size;
     for (int h = 0; h < 2; ++h)    // lanes of one place keep it, those of several may overlap now
         if (request.shapes.half(h) == CONTIGUOUS) request.shapes = Shapes();
-    // No vector starts between two others: ptxas has unrolled the loop, and the vector of an earlier
-    // turn has these bytes.
+    // No vector starts between two others: ptxas has unrolled the loop, and the vector of an
+    // earlier turn has these bytes.
     if (second == 0 && request.size > size &&
         (moved[__builtin_ctz(request.lanes)] & (request.size - 1)) != 0)
-        return joined();
+        return w.traffic.joined(request, size);
     w.traffic.request(request, watched);
     if (second == 0) return;
     for (std::uint64_t& address : moved) address += counted >> 16;
     request.size = request.asked = second;
     w.traffic.request(request, watched);
+}
+
+}    // namespace
+
+void count_access(Worker& w, const Warp& warp, const Request& request, std::uint32_t counted,
+                  std::int32_t shift) {
+    // Another access moves these bytes, too.
+    if (counted == 0) return w.traffic.joined(request, request.size);
+    const bool watched = w.traffic.watches(w.block_linear, warp.number);
+    if (UNLIKELY(watched)) w.traffic.in_flight = static_cast<std::uint32_t>(w.async.in_flight);
+    if (counted == UINT32_MAX || counted == request.size)
+        return w.traffic.request(request, watched);
+    count_resized(w, request, watched, counted, shift);
 }
 
 bool observe_access(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,

@@ -40,7 +40,29 @@ bool observe_access(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
                     const Shapes& shapes);
 
 // Counts an access. counted, shift: as of observe_access.
-void count_access(Worker&, const Warp&, Request, std::uint32_t counted, std::int32_t shift);
+void count_access(Worker&, const Warp&, const Request&, std::uint32_t counted, std::int32_t shift);
+
+// Enters the pending reads of an array into its race cells. Whoever looks at the cells calls it.
+void enter_pending(const Worker& w, Region& region);
+
+// Whether both halves of a warp read places that no thread has written since the last barrier, as
+// nearly all reads do: then the cells remember the reads. shapes: known, so that the addresses of
+// lanes 0 and 16 are enough.
+bool enter_quietly(Worker& w, Warp& warp, Region& region, std::int32_t pc,
+                   const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes);
+// The same. Reads of shared memory may enter the cells later.
+inline bool read_quietly(Worker& w, Warp& warp, Region& region, std::int32_t pc,
+                         const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes) {
+    if (!region.is_shared() || w.order.used || warp.ordered || !warp.clock.are_all_alike() ||
+        !region.pending.may_wait(w.turn))
+        return enter_quietly(w, warp, region, pc, addresses, size, shapes);
+    PendingRead& read = region.pending.next();
+    read.places[0] = addresses[0], read.places[1] = addresses[half_warp];
+    read.when = warp.clock[0];
+    read.who = Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0));
+    read.size = size, read.shapes = shapes;
+    return true;
+}
 
 // Looks for races of an access to one array. Returns false if the launch is over.
 template <Access access>

@@ -124,8 +124,9 @@ void set_slot(const Warp& warp, std::int32_t slot, unsigned bytes, int lane, std
 void forget_guess(Worker& w, const Warp& warp, std::uint32_t lanes, std::uint64_t address,
              std::uint32_t size) {
     Region* region = memory.find(address);
-    if (region == nullptr || region->races.cells == nullptr || !region->holds(address, size))
-        return;
+    if (region == nullptr) return;
+    enter_pending(w, *region);
+    if (region->races.cells == nullptr || !region->holds(address, size)) return;
     auto takes_part = [&](std::uint32_t who) {
         const std::uint32_t thread = Toucher::thread_of(who);
         return thread / WARP_SIZE == warp.number && (lanes >> (thread % WARP_SIZE) & 1);
@@ -147,7 +148,8 @@ bool in_shared(const Instruction& i, std::uint64_t address) {
 // Counts an atomic in the form that ptxas gives it.
 void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_t pc,
                   std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t size,
-                  bool swaps, bool adds) {
+                  int operation) {
+    const bool swaps = operation == ATOMIC_CAS, adds = operation == ATOMIC_ADD;
     Region* regions[WARP_SIZE] = {};
     Region* const first = memory.find(addresses[__builtin_ctz(lanes)]);
     bool same = true;
@@ -170,9 +172,19 @@ void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_
     std::uint32_t idle = 0;    // lanes that add nothing
     for (std::uint32_t left = adds && size == 8 ? lanes : 0; left != 0; left &= left - 1)
         if (slot_value(warp, warp.operand(i, 2), 8, __builtin_ctz(left)) == 0) idle |= left & -left;
+    const bool keeps = size == 8 && (operation == ATOMIC_MIN || operation == ATOMIC_MAX);
+    Offers offers;
+    for (std::uint32_t left = keeps ? lanes : 0; left != 0; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        const std::uint64_t turned = (i.type == S64 ? std::uint64_t(1) << 63 : 0) ^
+                                     (operation == ATOMIC_MAX ? ~std::uint64_t(0) : 0);
+        std::memcpy(&offers.held[lane], reinterpret_cast<const void*>(addresses[lane]), 8);
+        offers.held[lane] ^= turned;
+        offers.offered[lane] = slot_value(warp, warp.operand(i, 2), 8, lane) ^ turned;
+    }
     const bool watched = w.traffic.watches(w.block_linear, warp.number);
     w.traffic.atomic(request, std::max(i.join, 0), swaps, i.space == GENERIC, watched,
-                     of_halves ? &halves : nullptr, idle);
+                     of_halves ? &halves : nullptr, idle, keeps ? &offers : nullptr);
 }
 
 // An update of global memory while other workers run blocks, too. Whole numbers give the same sum,
@@ -251,7 +263,7 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
     if (!observe_access(w, warp, pc, lanes, addresses, size, ATOMIC, true, UINT32_MAX, 0, false))
         return false;
     if (w.observe & TRAFFIC)
-        count_atomic(w, warp, i, pc, lanes, addresses, size, swaps, operation == ATOMIC_ADD);
+        count_atomic(w, warp, i, pc, lanes, addresses, size, operation);
     if (i.flags & (ACQUIRE | RELEASE))
         w.order.used = true;    // cuda::atomic with an order of its own is a fence and an atomic
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -263,7 +275,7 @@ bool run_atomic(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, st
         }
         if (w.order.used) {
             if (i.flags & RELEASE) {
-                warp.clock[lane] = ++w.now;
+                warp.clock.set(lane, ++w.now);
                 (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) =
                     warp.clock[lane];
             }

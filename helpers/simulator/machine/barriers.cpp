@@ -36,7 +36,7 @@ void release(Worker& w, const std::vector<Waiting>& those) {
         path.state = Path::READY, path.pc += 1;
     }
     w.turn = ++w.now;
-    for (Warp& warp : w.warps) { warp.clock.fill(w.now); }
+    for (Warp& warp : w.warps) warp.clock.set_all(w.now);
 }
 
 std::uint32_t group_of(const Worker& w, const Path& path) {

@@ -107,11 +107,12 @@ void begin_block(Worker& w, std::uint64_t number) {
         warp.paths[0].lanes = warp.exist, warp.paths[0].frame = &warp.bottom;
         for (auto& frame : warp.frames) frame->function = -1;
         warp.joins.clear();
-        warp.clock.fill(w.now);
+        warp.clock.set_all(w.now);
         warp.fence.fill({});
         if (warp.ordered) warp.after.fill({}), warp.ordered = false;
         warp.guessing = 0;
         warp.marks.clear();
+        warp.staged_marks = {}, warp.has_staged_marks = false;
         warp.yielding = false, warp.yields = 0;
         if (!warp.copies.pending.empty()) warp.copies.pending.clear();
         fill_block_statics(w, warp);

@@ -181,7 +181,7 @@ void print(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
 
 // ---- memory ----
 
-void allocate(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
+void allocate(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& arguments) {
     const auto bytes = read_local<std::uint64_t>(warp, lane, arguments.offset(0));
     std::size_t used = 0;
     for (const Region* region : w.heap) used += region->bytes();
@@ -191,7 +191,7 @@ void allocate(Worker& w, Warp& warp, int lane, const Arguments& arguments) {
         Region* region = memory.find(address);
         region->oldest = w.first_block;
         region->fleeting = true;
-        w.heap.push_back(region);
+        w.heap.push_back(region), w.heap_places.push_back(w.place(warp, lane, pc, STORE));
     }
     write_local(w, warp, lane, arguments.return_offset(), address);
 }
@@ -202,13 +202,18 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
     for (std::size_t k = 0; k < w.heap.size(); ++k)
         if (w.heap[k]->start == address) {
             w.heap.erase(w.heap.begin() + static_cast<std::ptrdiff_t>(k));
+            w.heap_places.erase(w.heap_places.begin() + static_cast<std::ptrdiff_t>(k));
             for (Recent& recent : w.recent) recent = {};
             memory.find(address)->forget_races();
             w.freed_heap.emplace_back(address, memory.find(address)->bytes());
             memory.release(address);
             return true;
         }
-    w.fault(warp, lane, pc, FAULT, "frees an address that malloc did not give, or twice");
+    bool again = false;
+    for (const auto& [start, bytes] : w.freed_heap) again |= start == address;
+    w.fault(warp, lane, pc, FAULT,
+            again ? "frees memory that has been freed before"
+                  : "frees an address that malloc and new did not give");
     return false;
 }
 
@@ -232,7 +237,7 @@ bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
                     warp, lane, pc, ASSERTION,
                     text_at(w, read_local<std::uint64_t>(warp, lane, arguments.offset(0))).c_str());
                 return false;
-            case MALLOC: allocate(w, warp, lane, arguments); break;
+            case MALLOC: allocate(w, warp, lane, pc, arguments); break;
             case FREE:
                 if (!release(w, warp, lane, pc, arguments)) return false;
                 break;

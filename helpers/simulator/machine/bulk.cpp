@@ -155,7 +155,9 @@ void report_proxy(Worker& w, Warp& warp, int lane, int32_t pc, const Region& reg
 void watch_proxy(Worker& w, Warp& warp, int lane, int32_t pc, uint64_t address, uint32_t size,
                  Access access) {
     Region* region = memory.find(address);
-    if (!(w.observe & RACES) || region == nullptr || region->races.cells == nullptr) return;
+    if (!(w.observe & RACES) || region == nullptr) return;
+    enter_pending(w, *region);
+    if (region->races.cells == nullptr) return;
     const Toucher32 me(w, warp, lane, pc);
     const uint64_t offset = address - region->start;
     for (uint64_t at = offset >> region->grain; at < (offset + size) >> region->grain; ++at) {
@@ -292,7 +294,7 @@ bool fence_proxy(Worker& w, Warp& warp, const Instruction& i, int32_t, uint32_t 
     if (i.space == GLOBAL_SPACE) return true;    // the machine watches only stores to shared memory
     ++w.now;
     for_lanes(lanes, [&](int lane) {
-        warp.clock[lane] = w.now;
+        warp.clock.set(lane, w.now);
         ArrivalOrder::raise(w.async.proxy_fences, warp.thread(lane), w.now);
     });
     w.async.fenced_turn = w.turn;

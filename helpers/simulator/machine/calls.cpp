@@ -140,10 +140,13 @@ Outcome call(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::
         std::uint32_t same = 0;
         for (std::uint32_t left = lanes; left != 0; left &= left - 1)
             if (pointers[__builtin_ctz(left)] == pointers[lead]) same |= left & -left;
-        // Each function is called by a path of its own. The machine code has no meeting place behind
-        // such a call, so that the lanes meet where those of an outer branch do (measured).
+        // Each function is called by a path of its own. The lanes meet right behind the call if the
+        // machine code has a meeting place there (ptx/parting.py), else where those of an outer
+        // branch do (measured).
         if (same != lanes) {
             Path& path = warp.path();
+            if (i.join >= 0 && join_pc(warp, path.join) != i.join)
+                path.join = open_join(warp, Join::BRANCH_JOIN, i.join, path.join, lanes, path.frame);
             Path other = path;
             other.lanes = lanes & ~same, other.pc = pc;
             path.lanes = same;
@@ -152,6 +155,7 @@ Outcome call(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::
         }
         const std::uint64_t pointer = pointers[lead], tag = std::uint64_t(1) << 62;
         if (pointer < tag || pointer >= tag + w.launch.program.function_count) {
+            if (blame_unset_address(w, warp, lead, pc)) return STOPS;
             w.fault(warp, lead, pc, WILD_CALL,
                     pointer == 0 ? "a null pointer" : "an address where no function is",
                     static_cast<std::int64_t>(pointer));

@@ -32,7 +32,8 @@ enum Kind : std::uint32_t {
     NO_DYNAMIC_SHARED = 23,
     LOCAL_OVERRUN = 24,
     ASYNC_PROXY = 25,
-    DEVICE_HEAP = 26
+    DEVICE_HEAP = 26,
+    HEAP_LEAK = 27
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 

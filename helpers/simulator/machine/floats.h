@@ -144,7 +144,13 @@ template <class... Rest> HALO_INLINE double settled(double value, double a, Rest
     return value == value ? value : first_nan(a, rest...);
 }
 
-template <class Format, class Op> void unary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+// Whether an operation on floats or doubles is one of all lanes, without flags.
+HALO_INLINE bool is_plain(const Instruction& i, std::uint32_t lanes) {
+    return lanes == ALL_LANES && (i.flags & (ROUND_MASK | FTZ | SATURATE | RELU)) == 0;
+}
+
+template <class Format, class Op>
+HALO_NOINLINE void any_unary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
     using Value = typename Format::Value;
     const Values<Format> first(w, i, 1);
     Results<Format> results(w, i, lanes);
@@ -162,7 +168,8 @@ template <class Format, class Op> void unary(Lanes& w, const Instruction& i, std
     }
     results.finish();
 }
-template <class Format, class Op> void binary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+template <class Format, class Op>
+HALO_NOINLINE void any_binary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
     using Value = typename Format::Value;
     const Values<Format> first(w, i, 1), second(w, i, 2);
     Results<Format> results(w, i, lanes);
@@ -181,7 +188,7 @@ template <class Format, class Op> void binary(Lanes& w, const Instruction& i, st
     results.finish();
 }
 template <class Format, class Op>
-void ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+HALO_NOINLINE void any_ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
     using Value = typename Format::Value;
     const Values<Format> first(w, i, 1), second(w, i, 2), third(w, i, 3);
     Results<Format> results(w, i, lanes);
@@ -202,4 +209,49 @@ void ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
     for (int l = 0; l < Format::count; ++l)
         d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], c[l], b[l]);
     results.finish();
+}
+
+// Nearly all operations are plain. They keep no copies on the stack.
+template <class Format, class Op> void unary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+    if constexpr (!is_short<Format>) {
+        using Value = typename Format::Value;
+        if (is_plain(i, lanes)) {
+            const Value *a = source<Value>(w, i, 1);
+            Value* const d = result_of<Value>(w, i);
+            HALO_INDEPENDENT
+            for (int l = 0; l < WARP_SIZE; ++l) d[l] = settled(Op::of(a[l]), a[l]);
+            return;
+        }
+    }
+    any_unary<Format, Op>(w, i, lanes);
+}
+template <class Format, class Op>
+void binary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+    if constexpr (!is_short<Format>) {
+        using Value = typename Format::Value;
+        if (is_plain(i, lanes)) {
+            const Value *a = source<Value>(w, i, 1), *b = source<Value>(w, i, 2);
+            Value* const d = result_of<Value>(w, i);
+            HALO_INDEPENDENT
+            for (int l = 0; l < WARP_SIZE; ++l) d[l] = settled(Op::of(a[l], b[l]), a[l], b[l]);
+            return;
+        }
+    }
+    any_binary<Format, Op>(w, i, lanes);
+}
+template <class Format, class Op>
+void ternary(Lanes& w, const Instruction& i, std::uint32_t lanes) {
+    if constexpr (!is_short<Format>) {
+        using Value = typename Format::Value;
+        if (is_plain(i, lanes)) {
+            const Value *a = source<Value>(w, i, 1), *b = source<Value>(w, i, 2),
+                *c = source<Value>(w, i, 3);
+            Value* const d = result_of<Value>(w, i);
+            HALO_INDEPENDENT
+            for (int l = 0; l < WARP_SIZE; ++l)
+                d[l] = settled(Op::of(a[l], b[l], c[l]), a[l], c[l], b[l]);
+            return;
+        }
+    }
+    any_ternary<Format, Op>(w, i, lanes);
 }

@@ -113,6 +113,32 @@ const std::vector<NamedOperation>& table() {
 constexpr std::uint64_t most_batches = 1 << 16;    // different values of a Touched::Batch
 constexpr std::uint32_t longest_poll = 48;    // instructions; a longer loop does more than wait
 
+// Whether a loop, the instructions from `first` to `last`, compares what a load in it has read. A
+// loop that only adds up what it reads does not wait for it.
+bool is_compared(const Worker& w, std::uint32_t load, std::uint32_t first, std::uint32_t last) {
+    const Program& program = w.launch.program;
+    const Lanes slots{{nullptr, nullptr}, program.operands};
+    std::vector<std::int32_t> values;
+    for (int k = 0; k < program.instructions[load].elements; ++k)
+        values.push_back(slots.operand(program.instructions[load], 1 + k));
+    auto holds = [&](std::int32_t slot) {
+        return slot >= 0 && std::find(values.begin(), values.end(), slot) != values.end();
+    };
+    for (std::size_t before = 0; before != values.size();) {
+        before = values.size();
+        for (std::uint32_t j = first; j < last; ++j) {
+            const Instruction& i = program.instructions[j];
+            if (w.decoded[j].control != COMPUTE || i.count == 0) continue;
+            bool uses = false;
+            for (int k = 1; k < i.count; ++k) uses |= holds(slots.operand(i, k));
+            if (!uses) continue;
+            if (table()[i.operation].name.compare(0, 4, "setp") == 0) return true;
+            if (!holds(i.operand[0])) values.push_back(i.operand[0]);
+        }
+    }
+    return false;
+}
+
 void decode_all(Worker& w) {
     static const std::vector<Decoded> known = [] {
         std::vector<Decoded> all;
@@ -131,7 +157,8 @@ void decode_all(Worker& w) {
         if (w.decoded[k].control != BRANCH_TO || target > static_cast<std::int32_t>(k)) continue;
         if (k - static_cast<std::uint32_t>(target) > longest_poll) continue;
         for (auto j = static_cast<std::uint32_t>(target); j < k; ++j)
-            if (w.decoded[j].machine == run_load && (program.instructions[j].flags & VOLATILE))
+            if (w.decoded[j].machine == run_load && (program.instructions[j].flags & VOLATILE) &&
+                is_compared(w, j, static_cast<std::uint32_t>(target), k))
                 w.decoded[j].detail = 1, w.has_polls = true;
     }
 }
@@ -204,10 +231,43 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     prepare_warps(w);
 }
 
+// Marks the blocks of the device's heap to whose bytes a word of an array points.
+void mark_reached(const Worker& w, const Region& array, std::vector<bool>& reached) {
+    const std::uint64_t words = array.bytes() / sizeof(std::uint64_t);
+    const auto* word = reinterpret_cast<const std::uint64_t*>(array.start);
+    for (std::uint64_t n = 0; n < words; ++n)
+        for (std::size_t k = 0; k < w.heap.size(); ++k)
+            if (word[n] - w.heap[k]->start < w.heap[k]->bytes()) reached[k] = true;
+}
+
+// Reports what the kernel has allocated, not freed, and left without a pointer to it in any array.
+// Only a later launch can free what an array points to.
+void report_leaks(Worker& w) {
+    if (w.aborted || w.heap.empty() || !(w.observe & INITIALISATION)) return;
+    std::vector<bool> reached(w.heap.size()), followed(w.heap.size());
+    for (const auto& region : memory.regions())
+        if ((region->space == GLOBAL || region->space == DEVICE_GLOBAL) &&
+            std::find(w.heap.begin(), w.heap.end(), region.get()) == w.heap.end())
+            mark_reached(w, *region, reached);
+    for (std::size_t k = 0; k < reached.size();) {
+        const bool is_new = reached[k] && !followed[k];
+        if (is_new) followed[k] = true, mark_reached(w, *w.heap[k], reached);
+        k = is_new ? 0 : k + 1;
+    }
+    for (std::size_t k = 0; k < reached.size(); ++k) {
+        if (reached[k]) continue;
+        Finding finding;
+        finding.kind = HEAP_LEAK, finding.size = w.heap[k]->bytes();
+        finding.here = w.heap_places[k];
+        w.findings.add(finding);
+    }
+}
+
 void end_worker(Worker& w) {
+    report_leaks(w);
     settle_marks(w);
     for (Region* region : w.heap) memory.release(region->start);
-    w.heap.clear(), w.freed_heap.clear();
+    w.heap.clear(), w.heap_places.clear(), w.freed_heap.clear();
 }
 
 // How many blocks a launch runs: all, or every n-th one.

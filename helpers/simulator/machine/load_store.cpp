@@ -326,7 +326,7 @@ void order_by_flag(Worker& w, Warp& warp, const Instruction& i, std::uint32_t la
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         if (i.flags & RELEASE) {    // it acts as a fence before the store
-            warp.clock[lane] = ++w.now;
+            warp.clock.set(lane, ++w.now);
             (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) =
                 warp.clock[lane];
         }
@@ -369,47 +369,81 @@ inline __attribute__((always_inline)) void note_marks(Worker& w, Warp& warp, con
 
 enum Outcome { OTHERWISE, DONE, OVER };
 
+// What is rare of a load of halves. The observers, the counters and the transfer get all addresses.
+__attribute__((noinline)) bool watch_halves(Worker& w, Warp& warp, Region& region, std::int32_t pc,
+                                            const std::uint64_t* places, std::uint32_t size,
+                                            const Shapes& shapes) {
+    const AllAddresses all(places[0], places[half_warp], size, shapes);
+    return watch_for_races<LOAD>(w, warp, region, pc, ALL_LANES, all.of, size, shapes);
+}
+__attribute__((noinline)) void count_all(Worker& w, const Warp& warp, Request request,
+                                         std::uint32_t counted, std::int32_t shift) {
+    const AllAddresses all(request.addresses[0], request.addresses[half_warp], request.size,
+                           request.shapes);
+    request.addresses = all.of;
+    count_access(w, warp, request, counted, shift);
+}
+__attribute__((noinline)) void move_halves(Warp& warp, const Instruction& i,
+                                           const std::uint64_t* places, std::uint32_t size,
+                                           const Shapes& shapes) {
+    const AllAddresses all(places[0], places[half_warp], size, shapes);
+    move_in(warp, i, ALL_LANES, all.of, shapes);
+}
+
 // Runs a load of all lanes in which each half of the warp reads one place, or places one after
-// another, of the array that the instruction read last: few addresses say what all lanes do.
-// OTHERWISE: it is another load, and nothing has happened.
+// another, of the array that the instruction read last. The addresses of lanes 0 and 16 say what
+// all lanes do: places has no others. OTHERWISE: it is another load, and nothing has happened.
 inline __attribute__((always_inline)) Outcome
 run_load_of_halves(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
-                   const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes) {
+                   const std::uint64_t* places, std::uint32_t size, const Shapes& shapes) {
     constexpr std::uint32_t special = VOLATILE | RELAXED | ACQUIRE | RELEASE;
     const Recent& recent = w.recent[pc];
-    if (!shapes.known() || (i.flags & special) || recent.bytes < size) return OTHERWISE;
-    const std::uint64_t start = recent.start, limit = recent.bytes - size;
-    std::uint64_t outside = (addresses[0] | addresses[half_warp]) & (size - 1);
-    for (int lane : {0, half_warp - 1, half_warp, WARP_SIZE - 1})
-        outside |= addresses[lane] - start > limit;
+    if ((i.flags & special) || recent.region == nullptr || !warp.marks.empty()) return OTHERWISE;
+    bool outside = ((places[0] | places[half_warp]) & (size - 1)) != 0;
+    for (int h = 0; h < 2; ++h) {
+        const std::uint64_t offset = places[half_warp * h] - recent.start;
+        outside |= offset >= recent.bytes || recent.bytes - offset < shapes.bytes(h, size);
+    }
     Region& region = *recent.region;
-    if (outside != 0 || !warp.marks.empty() || (region.is_shared() && w.async.in_flight != 0))
-        return OTHERWISE;
+    if (outside || (region.is_shared() && w.async.in_flight != 0)) return OTHERWISE;
     if (!region.complete && (w.observe & INITIALISATION))
         for (int h = 0; h < 2; ++h)
-            if (Initialisation::is_read_of_nothing(region, addresses[half_warp * h],
+            if (Initialisation::is_read_of_nothing(region, places[half_warp * h],
                                                    shapes.bytes(h, size)))
                 return OTHERWISE;
     if ((w.observe & RACES) && !region.is_input && region.space != CONSTANT &&
-        !watch_for_races<LOAD>(w, warp, region, pc, ALL_LANES, addresses, size, shapes))
+        !read_quietly(w, warp, region, pc, places, size, shapes) &&
+        !watch_halves(w, warp, region, pc, places, size, shapes))
         return OVER;
-    if (w.observe & TRAFFIC)
-        count_access(w, warp,
-                     {addresses, ALL_LANES, static_cast<std::uint32_t>(pc), size, size, LOAD,
-                      &region, nullptr, shapes},
-                     counted_size(i), i.target);
-    if (i.bytes == 4) gather<std::uint32_t>(warp, i, ALL_LANES, addresses, shapes);
-    else move_in(warp, i, ALL_LANES, addresses, shapes);
+    if (w.observe & TRAFFIC) {
+        const std::uint32_t counted = counted_size(i);
+        const Request request{places, ALL_LANES, static_cast<std::uint32_t>(pc), size, size,
+                              LOAD, &region, nullptr, shapes};
+        const bool is_own_size = counted == UINT32_MAX || counted == 0;
+        if (LIKELY(is_own_size && !Traffic::needs_all_lanes(region, size, shapes) &&
+                   !w.traffic.watches(w.block_linear, warp.number)))
+            w.traffic.load_of_halves(request, counted != 0);
+        else count_all(w, warp, request, counted, i.target);
+    }
+    if (i.bytes != 4 || i.elements != 1) {
+        move_halves(warp, i, places, size, shapes);
+    } else if (i.operand[1] >= 0) {    // nearly all loads
+        auto* to = warp.at<std::uint32_t>(i.operand[1]);
+        for (int h = 0; h < 2; ++h, to += half_warp) {
+            const auto* from = reinterpret_cast<const std::uint32_t*>(places[half_warp * h]);
+            if (shapes.half(h) == UNIFORM) std::fill_n(to, half_warp, *from);
+            else std::memcpy(to, from, half_warp * sizeof *to);
+        }
+    }
     return DONE;
 }
 
-}    // namespace
-
-bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
+// Runs any load.
+__attribute__((noinline)) bool run_any_load(Worker& w, Warp& warp, const Instruction& i,
+                                            std::int32_t pc, std::uint32_t lanes) {
     std::uint64_t addresses[WARP_SIZE];
     addresses_of(w, warp, i, addresses);
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
-    w.unwritten = 0;
     if (i.space == PARAM_SPACE) {
         const std::uint64_t limit = w.launch.parameter_bytes;
         for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -431,8 +465,10 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
         return true;
     }
     const Shapes shapes = shapes_of(addresses, lanes, size);
-    const Outcome outcome = run_load_of_halves(w, warp, i, pc, addresses, size, shapes);
-    if (outcome != OTHERWISE) return outcome == DONE;
+    if (shapes.known()) {
+        const Outcome outcome = run_load_of_halves(w, warp, i, pc, addresses, size, shapes);
+        if (outcome != OTHERWISE) return outcome == DONE;
+    }
     std::uint32_t rest = lanes;
     if (i.space == GENERIC) {
         const std::uint32_t own = local_lanes(w, warp, lanes, addresses);
@@ -457,6 +493,29 @@ bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std:
     note_marks(w, warp, i, pc, lanes, addresses);
     move_in(warp, i, lanes, addresses, shapes);
     return true;
+}
+
+}    // namespace
+
+bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
+    const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
+    w.unwritten = 0;
+    // Most often a register of 64 bits has the addresses, but for a number that all lanes add.
+    const bool in_register = i.operand[0] >= 0 && !(i.flags & ADDRESS_32) &&
+                             i.space != PARAM_SPACE && i.space != LOCAL_SPACE;
+    if (LIKELY(in_register && lanes == ALL_LANES)) {
+        const auto* const x = warp.at<std::uint64_t>(i.operand[0]);
+        const Shapes shapes = shapes_of(x, ALL_LANES, size);
+        if (shapes.known()) {
+            const std::uint64_t base = static_cast<std::uint64_t>(i.immediate) +
+                                       (i.space == SHARED_SPACE ? window_of(w) : 0);
+            std::uint64_t places[half_warp + 1];
+            places[0] = x[0] + base, places[half_warp] = x[half_warp] + base;
+            const Outcome outcome = run_load_of_halves(w, warp, i, pc, places, size, shapes);
+            if (outcome != OTHERWISE) return outcome == DONE;
+        }
+    }
+    return run_any_load(w, warp, i, pc, lanes);
 }
 
 bool run_store(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {

@@ -64,7 +64,7 @@ template <class T> HALO_INLINE void keep(T* result, const T* values, std::uint32
 }
 
 template <class T, class F> HALO_INLINE void all_lanes(T* result, std::uint32_t lanes, F f) {
-    alignas(64) T spare[WARP_SIZE];
+    T spare[WARP_SIZE];    // not aligned: that would cost every operation some instructions
     T* out = lanes == ALL_LANES ? result : spare;
     HALO_INDEPENDENT
     for (int l = 0; l < WARP_SIZE; ++l) out[l] = f(l);

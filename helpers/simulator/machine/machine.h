@@ -172,6 +172,28 @@ struct Decoded {
     PassingRule passing;    // COMPUTE
 };
 
+// The clocks of a warp's lanes: each ticks where its thread is ordered with others.
+class Clocks {
+public:
+    std::uint32_t operator[](int lane) const { return clocks_[lane]; }
+    void set(int lane, std::uint32_t now) { clocks_[lane] = now, all_alike_ = false; }
+    void set_all(std::uint32_t now) { clocks_.fill(now), all_alike_ = true; }
+    // Whether no lane has ticked without the others.
+    bool are_all_alike() const { return all_alike_; }
+    // Whether the lanes of a half have passed the same barriers.
+    bool are_alike(int h) const {
+        if (all_alike_) return true;
+        const std::uint32_t* const own = &clocks_[half_warp * h];
+        std::uint32_t differ = 0;
+        for (int lane = 0; lane < half_warp; ++lane) differ |= own[lane] ^ own[0];
+        return differ == 0;
+    }
+
+private:
+    std::array<std::uint32_t, WARP_SIZE> clocks_{};
+    bool all_alike_ = true;
+};
+
 struct Warp : Lanes {
     Worker* worker = nullptr;
     std::uint32_t number = 0;
@@ -183,8 +205,7 @@ struct Warp : Lanes {
     std::size_t current = 0;    // the path that runs
     std::unique_ptr<char[]> storage;    // of the kernel's slots and the statics
     char* local = nullptr;    // of lane 0; each lane has Worker::launch.local_bytes
-    std::array<std::uint32_t, WARP_SIZE>
-        clock{};    // of the lanes: ticks where a thread is ordered with others
+    Clocks clock;
     std::array<Fence, WARP_SIZE> fence{};
     std::array<LaneClocks, WARP_SIZE> after{};
     bool ordered = false;    // `after` holds something
@@ -199,6 +220,8 @@ struct Warp : Lanes {
     std::array<Finding, WARP_SIZE> guess;
     AsyncCopies copies;
     MarkedSlots marks;    // values that nothing has written
+    MarkedSlot staged_marks;    // of the values in `stage`, if has_staged_marks
+    bool has_staged_marks = false;
 
     Path& path() { return paths[current]; }
     Frame& frame() { return *paths[current].frame; }
@@ -231,6 +254,7 @@ struct Worker {
     std::vector<Region*> shared;    // static arrays, then dynamic memory
     Region* local_region = nullptr;    // only a name in findings
     std::vector<Region*> heap;    // what the kernel itself has allocated
+    std::vector<Place> heap_places;    // and where
     std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_heap;    // start, bytes
     std::deque<Saved> saved;    // of a launch that may be undone: the arrays that it has written to
     std::uint64_t steps = 0;    // backward branches and calls of the turns that have ended
@@ -320,6 +344,7 @@ struct WarpOperation {
                    std::uint32_t participants);
     int mask_operand;    // -1: none, all lanes of the warp
     bool orders;    // bar.warp.sync
+    int first_used = 1;    // the operands from here on are used: a shuffle only hands its value on
 };
 const WarpOperation* warp_operation(const std::string& name);
 

@@ -142,7 +142,7 @@ bool arrive(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t la
         if (form == EXPECT_TX && !count_bytes(w, warp, lane, pc, *barrier, numbers[lane]))
             return false;
         if ((w.observe & RACES) && !(i.flags & RELAXED)) {
-            warp.clock[lane] = ++w.now;
+            warp.clock.set(lane, ++w.now);
             w.async.order.release(barrier->released, warp.thread(lane), w.now, warp.after[lane]);
         }
         if (!arrive_at(w, warp, lane, pc, address, *barrier, count, drops)) return false;
@@ -242,7 +242,7 @@ bool pending_count(Worker&, Warp& warp, const Instruction& i, int32_t, uint32_t 
 bool fence_init(Worker& w, Warp& warp, const Instruction&, int32_t, uint32_t lanes) {
     ++w.now;
     for_lanes(lanes, [&](int lane) {
-        warp.clock[lane] = w.now;
+        warp.clock.set(lane, w.now);
         ArrivalOrder::raise(w.async.init_fences, warp.thread(lane), w.now);
     });
     return true;
@@ -284,7 +284,7 @@ bool deliver(Worker& w, uint64_t address, Mbarrier& barrier) {
     auto copied = [&](uint32_t thread) {    // to the observers they are writes of the thread that
                                             // has sent them off
         Warp& warp = w.warps[thread / WARP_SIZE];
-        warp.clock[thread % WARP_SIZE] = seen;
+        warp.clock.set(thread % WARP_SIZE, seen);
         ArrivalOrder::raise(barrier.released, thread, seen);
     };
     for (std::size_t k = 0; k < bulk.size();) {
@@ -296,7 +296,7 @@ bool deliver(Worker& w, uint64_t address, Mbarrier& barrier) {
         bulk.erase(bulk.begin() + static_cast<std::ptrdiff_t>(k));
         Warp& warp = w.warps[copy.thread / WARP_SIZE];
         const int lane = static_cast<int>(copy.thread % WARP_SIZE);
-        warp.clock[lane] = written;
+        warp.clock.set(lane, written);
         if (!write_bulk(w, copy)) return false;
         copied(copy.thread);
         if (!count_bytes(w, warp, lane, copy.pc, barrier, -int64_t(copy.size))) return false;
@@ -316,7 +316,7 @@ bool deliver(Worker& w, uint64_t address, Mbarrier& barrier) {
     for (const DeferredArrival& one : due) {
         Warp& warp = w.warps[one.thread / WARP_SIZE];
         const int lane = static_cast<int>(one.thread % WARP_SIZE);
-        warp.clock[lane] = written;
+        warp.clock.set(lane, written);
         const bool good = let_arrive(w, warp, [&](const AsyncCopy& copy) {
             return copy.lane == lane && copy.number < one.number;
         });

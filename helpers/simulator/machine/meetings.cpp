@@ -32,7 +32,7 @@ void order_lanes(Worker& w, Warp& warp, std::uint32_t lanes) {
         joined[__builtin_ctz(left)] = w.now;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        warp.after[lane] = joined, warp.clock[lane] = w.now;
+        warp.after[lane] = joined, warp.clock.set(lane, w.now);
     }
     warp.ordered = true;
 }

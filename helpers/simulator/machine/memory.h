@@ -11,6 +11,8 @@
 #include <mutex>
 #include <vector>
 
+#include "pending_reads.h"
+
 enum Space : std::uint32_t {
     GLOBAL = 0,
     SHARED = 1,
@@ -153,6 +155,7 @@ struct Region {
         0;    // an instruction of this launch that stored here before the array was complete
     Shadow<RaceCell, true> races;    // opened at the first access
     Shadow<Stretch, true> stretches;    // of 16 race cells each
+    PendingReads pending;    // of shared memory
     Shadow<std::uint8_t> initialised;    // for each byte, whether it is written
 
     Region(std::uintptr_t first, std::size_t bytes, Space where, std::uint32_t number)

@@ -188,6 +188,14 @@ void use_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes,
     for (int k = first; k < count; ++k) use(w, operand_of(warp, i, k, 0), lanes);
 }
 
+bool blame_unset_address(Worker& w, const Warp& warp, int lane, std::int32_t pc) {
+    if (warp.marks.empty()) return false;
+    const Operand address = operand_of(warp, w.instruction(pc), 0, 0);
+    if (address.bits(lane) == 0) return false;
+    w.end_launch(w.origins.finding(address.marks->origin[lane]));
+    return true;
+}
+
 void drop_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, int first, int count) {
     for (int k = first; k < count; ++k)
         if (warp.operand(i, k) >= 0)
@@ -289,10 +297,35 @@ void pass_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes
                 break;
             }
             case Passing::PERMUTE: result = permuted(a, b, in[2].value(lane)); break;
-            case Passing::CARRY: result = carried(a | b | in[2].bits(lane)); break;
+            case Passing::CARRY:
+                result = carried(a | b | in[2].bits(lane));
+                if (result != 0) origin[lane] |= COMPUTED;
+                break;
             default: break;
         }
         bits[lane] = result & ones(8u * rule.to);
+    });
+    set_marks(warp, slot(warp, warp.operand(i, 0)), lanes, bits, origin);
+}
+
+void stage_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, int operand) {
+    const Operand value = operand_of(warp, i, operand, 4);
+    for_lanes(lanes, [&](int lane) {
+        warp.staged_marks.bits[lane] = value.bits(lane);
+        warp.staged_marks.origin[lane] = value.marks == nullptr ? 0 : value.marks->origin[lane];
+    });
+    warp.has_staged_marks = false;
+    for (std::uint64_t bits : warp.staged_marks.bits) warp.has_staged_marks |= bits != 0;
+}
+
+void take_staged_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, const int* source) {
+    if (warp.operand(i, 0) < 0) return;
+    std::array<std::uint64_t, WARP_SIZE> bits{};
+    std::array<std::uint32_t, WARP_SIZE> origin{};
+    for_lanes(lanes, [&](int lane) {
+        if (source[lane] < 0) return;
+        bits[lane] = warp.staged_marks.bits[source[lane]];
+        origin[lane] = warp.staged_marks.origin[source[lane]];
     });
     set_marks(warp, slot(warp, warp.operand(i, 0)), lanes, bits, origin);
 }
@@ -370,7 +403,7 @@ bool mark_stored(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lane
                     bits != 0)
                     shadow[b] = MARKED,
                     w.origins.bytes[address + b] = {
-                        bits, w.origins.read_byte(origin, address + b), origin};
+                        bits, w.origins.read_byte(origin, address + b), origin & ~COMPUTED};
         }
     }
     return true;

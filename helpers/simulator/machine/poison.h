@@ -66,6 +66,9 @@ struct MarkedByte {
     std::uint32_t origin;
 };
 
+// A number of an origin with this bit: the value is a sum or a product of one with marks.
+constexpr std::uint32_t COMPUTED = 1u << 31;
+
 // The loads that read unwritten bytes, numbered from 1 on.
 class Origins {
 public:
@@ -78,14 +81,18 @@ public:
         return last_of_[finding.here.pc] = static_cast<std::uint32_t>(all_.size());
     }
     bool read_byte(std::uint32_t number, std::uint64_t address) const {
+        if (number & COMPUTED) return false;
         const Origin& one = all_[number - 1];
         return address - one.address < one.finding.size;
     }
     // Reports a load whose value is used, once.
     void report(std::uint32_t number, Findings& findings) {
-        Origin& one = all_[number - 1];
+        Origin& one = all_[(number & ~COMPUTED) - 1];
         if (!one.reported) findings.add(one.finding);
         one.reported = true;
+    }
+    const Finding& finding(std::uint32_t number) const {
+        return all_[(number & ~COMPUTED) - 1].finding;
     }
 
     std::unordered_map<std::uintptr_t, MarkedByte> bytes;    // those whose shadow is MARKED
@@ -106,10 +113,17 @@ struct Warp;
 
 // Before an operation: passes the marks of its operands on to its result, or reports their use.
 void pass_marks(Worker&, Warp&, const Instruction&, std::uint32_t lanes, const PassingRule&);
+// Ends the launch by the load that read unwritten bytes, if an instruction's first operand, which
+// is an address, comes from it. Returns whether it does.
+bool blame_unset_address(Worker&, const Warp&, int lane, std::int32_t pc);
 // Before any other instruction: reports the use of its marked operands.
 void use_marks(Worker&, Warp&, const Instruction&, std::uint32_t lanes, int first, int count);
 // The registers hold other values from now on.
 void drop_marks(Warp&, const Instruction&, std::uint32_t lanes, int first, int count);
+// A shuffle: keeps the marks of the values that lanes give; and marks what each lane takes from its
+// source, -1 for none.
+void stage_marks(Warp&, const Instruction&, std::uint32_t lanes, int operand);
+void take_staged_marks(Warp&, const Instruction&, std::uint32_t lanes, const int* source);
 // After a load: marks the unwritten bits of its results. unwritten: lanes with unwritten bytes.
 void mark_loaded(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
                  std::uint32_t unwritten, const std::uint64_t* addresses);

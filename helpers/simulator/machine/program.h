@@ -111,6 +111,7 @@ struct Instruction {    // 64 bytes
                             // builtin, INT32_MIN by operand 0
     std::int32_t
         join;    // bra: where its ways meet again (immediate post-dominator); -1: only at the end
+                 // call by operand 0: where lanes that call different functions meet again; or -1
                  // ld, st: the size with which the access counts, at the address + target; -1: its
                  // own. Bits 0 to 7: bytes. If ptxas makes two accesses of it, bits 8 to 15 are
                  // the bytes of the second, and the bits from 16 on its distance from the first.

@@ -125,6 +125,14 @@ __attribute__((noinline)) void refine(Region& region, std::uint64_t offset, std:
     region.refine(grain);
 }
 
+// Makes the cells so small that accesses begin and end with cells. low: the bits of their size and
+// addresses, and of the array's start, because arrays start at multiples of their cells.
+inline void fit_cells(Region& region, std::uint64_t low, std::uint32_t size) {
+    if (UNLIKELY((low & ((std::uint64_t(1) << region.grain) - 1)) != 0 ||
+                 region.races.cells == nullptr))
+        refine(region, low, size);
+}
+
 // Forgets readers that a lock has ordered before this one. A thread that comes after this one comes
 // after them, too.
 __attribute__((noinline)) void forget_readers_before(const Worker& w, const Warp& warp,
@@ -175,6 +183,15 @@ bool touch_stretch_together(Worker& w, Region& region, std::uint64_t address, st
     return is_whole;
 }
 
+// after: what its warp's __syncwarp() has ordered before this thread.
+inline void remember_after_others(RaceCell& cell, const Toucher& me, std::uint32_t oldest,
+                                  const LaneClocks& after) {
+    if (UNLIKELY(cell.read_block == me.block && cell.read_when >= me.turn &&
+                 cell.read_when != me.when))
+        Races::supersede_reads(cell, me, after.data());
+    Races::remember_read(cell, me, oldest);
+}
+
 template <Access access>
 inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, int lane,
                                                        Region& region, std::uint64_t address,
@@ -202,10 +219,7 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
                                pc, access, me);
         if (access == LOAD) {
             if (UNLIKELY(w.order.used)) forget_readers_before(w, warp, *cell, oldest, address, me);
-            if (UNLIKELY(cell->read_block == me.block && cell->read_when >= me.turn &&
-                         cell->read_when != me.when))
-                Races::supersede_reads(*cell, me, warp.after[lane].data());
-            Races::remember_read(*cell, me, oldest);
+            remember_after_others(*cell, me, oldest, warp.after[lane]);
         } else {
             const bool is_second =
                 access == ATOMIC
@@ -227,6 +241,14 @@ inline __attribute__((always_inline)) void watch_races(Worker& w, Warp& warp, in
         w.traffic.repeated(static_cast<std::uint32_t>(pc), &region, size);
 }
 
+void remember_first_and_last(const Region& region, RaceCell* cell, const RaceCell* end,
+                             const Toucher& first, const Toucher& last) {
+    for (; cell != end; ++cell) {
+        Races::remember_read(*cell, first, region.oldest);
+        Races::remember_read(*cell, last, region.oldest);
+    }
+}
+
 // All lanes read one word that no thread has written since the last barrier. It is enough to
 // remember the first and the last lane.
 inline bool read_by_all(Worker& w, Warp& warp, Region& region, std::uint64_t address,
@@ -239,10 +261,7 @@ inline bool read_by_all(Worker& w, Warp& warp, Region& region, std::uint64_t add
         if (c->write_block >= region.oldest && Races::meets_write(*c, false, first, region.oldest))
             return false;
         else if (c->write_block == first.block && c->write_when >= first.turn) return false;
-    for (; cell != end; ++cell) {
-        Races::remember_read(*cell, first, region.oldest);
-        Races::remember_read(*cell, last, region.oldest);
-    }
+    remember_first_and_last(region, cell, end, first, last);
     return true;
 }
 
@@ -318,37 +337,36 @@ inline bool read_by_half(const Worker& w, Region& region, std::uint64_t address,
     return true;
 }
 
-// Whether 16 lanes have passed the same barriers.
-inline bool same_clocks(const std::uint32_t* clocks) {
-    std::uint32_t differ = 0;
-    for (int lane = 0; lane < half_warp; ++lane) differ |= clocks[lane] ^ clocks[0];
-    return differ == 0;
+// Looks at a half-warp whose addresses have a pattern at once. Returns true if it does not collide;
+// then the cells remember the access. clock: of the lanes; first: the instruction and the thread of
+// lane 0.
+template <Access access>
+inline bool quiet_half(const Worker& w, const Clocks& clock, std::uint32_t first, Region& region,
+                       int h, const std::uint64_t* addresses, std::uint32_t size,
+                       const Shapes& shapes) {
+    const int lane = half_warp * h;
+    if (shapes.half(h) == GENERAL || !clock.are_alike(h)) return false;
+    const std::uint32_t when = clock[lane], who = first + static_cast<std::uint32_t>(lane);
+    if (shapes.half(h) == CONTIGUOUS)
+        return touch_stretches<access == STORE>(w, region, addresses[lane], size, when, who);
+    return access == LOAD && read_by_half(w, region, addresses[lane], size, when, who);
 }
 
 // Remembers the accesses that cannot collide: since the last barrier no thread has written to the
 // cells, and for a store none has read them. Nearly all accesses are such. Returns the other lanes.
 template <Access access>
-std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, Region& region, std::uint32_t lanes,
-                             const std::uint64_t* addresses, std::uint32_t size, std::int32_t pc,
-                             const Shapes& shapes) {
-    if (access == ATOMIC || w.order.used) return lanes;
+std::uint32_t lanes_to_watch(const Worker& w, const Clocks& clock, std::uint32_t first,
+                             Region& region, std::uint32_t lanes, const std::uint64_t* addresses,
+                             std::uint32_t size, const Shapes& shapes) {
+    for (int h = 0; h < 2; ++h)
+        if (quiet_half<access>(w, clock, first, region, h, addresses, size, shapes))
+            lanes &= ~(first_half << half_warp * h);
     const std::uint64_t start = region.start, count = size >> region.grain;
     const std::uint32_t oldest = region.oldest, block = w.block_number, turn = w.turn;
-    const std::uint32_t first = Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0));
-    for (int h = 0; h < 2; ++h) {
-        const int lane = half_warp * h;
-        const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
-        if (shapes.half(h) == GENERAL || !same_clocks(&warp.clock[lane])) continue;
-        bool quiet = false;
-        if (shapes.half(h) == CONTIGUOUS)
-            quiet = touch_stretches<access == STORE>(w, region, addresses[lane], size, when, who);
-        else if (access == LOAD) quiet = read_by_half(w, region, addresses[lane], size, when, who);
-        if (quiet) lanes &= ~(first_half << lane);
-    }
     std::uint32_t rest = 0;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
-        const std::uint32_t when = warp.clock[lane], who = first + static_cast<std::uint32_t>(lane);
+        const std::uint32_t when = clock[lane], who = first + static_cast<std::uint32_t>(lane);
         RaceCell* cell = region.cells_at(addresses[lane] - start, size);
         bool quiet = access != STORE || rest == 0;    // stores to one place keep their order
         for (std::uint64_t k = 0; k < count; ++k)
@@ -365,12 +383,58 @@ std::uint32_t lanes_to_watch(const Worker& w, const Warp& warp, Region& region, 
     return rest;
 }
 
+// A read that has waited enters the cells. Nobody has written in this turn, so that it collides
+// with nothing.
+void enter(const Worker& w, Region& region, const PendingRead& read) {
+    const AllAddresses all(read.places[0], read.places[1], read.size, read.shapes);
+    const auto toucher = [&](int lane) {
+        const std::uint32_t who = read.who + static_cast<std::uint32_t>(lane);
+        return Toucher{w.block_number, read.when, w.turn, who};
+    };
+    fit_cells(region, read.size | region.start | read.places[0] | read.places[1], read.size);
+    const auto cells_of = [&](int lane) {
+        return region.cells_at(all.of[lane] - region.start, read.size);
+    };
+    const std::uint32_t count = read.size >> region.grain;
+    if (read.shapes.warp() == UNIFORM) {
+        RaceCell* const cells = cells_of(0);
+        return remember_first_and_last(region, cells, cells + count, toucher(0),
+                                       toucher(WARP_SIZE - 1));
+    }
+    Clocks clock;
+    clock.set_all(read.when);
+    const std::uint32_t rest = lanes_to_watch<LOAD>(w, clock, read.who, region, ALL_LANES, all.of,
+                                                    read.size, read.shapes);
+    for_lanes(rest, [&](int lane) {    // other warps have read the same place at other clocks
+        const Toucher me = toucher(lane);
+        RaceCell* cell = cells_of(lane);
+        for (RaceCell* const end = cell + count; cell != end; ++cell)
+            remember_after_others(*cell, me, region.oldest, LaneClocks{});
+    });
+}
+
 }    // namespace
 
 void settle_guess(Worker& w, Warp& warp, int lane, bool good) {
     if (!(warp.guessing >> lane & 1)) return;
     if (!good) w.findings.add(warp.guess[lane]);
     warp.guessing &= ~(1u << lane);
+}
+
+void enter_pending(const Worker& w, Region& region) {
+    if (region.pending.empty()) return;
+    region.pending.take(w.turn, [&](const PendingRead& read) { enter(w, region, read); });
+}
+
+bool enter_quietly(Worker& w, Warp& warp, Region& region, std::int32_t pc,
+                   const std::uint64_t* addresses, std::uint32_t size, const Shapes& shapes) {
+    if (w.order.used || (w.one_of_many && !region.is_shared())) return false;
+    enter_pending(w, region);
+    fit_cells(region, size | region.start | addresses[0] | addresses[half_warp], size);
+    if (shapes.warp() == UNIFORM) return read_by_all(w, warp, region, addresses[0], size, pc);
+    const std::uint32_t first = Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0));
+    return quiet_half<LOAD>(w, warp.clock, first, region, 0, addresses, size, shapes) &&
+           quiet_half<LOAD>(w, warp.clock, first, region, 1, addresses, size, shapes);
 }
 
 template <Access access>
@@ -380,7 +444,7 @@ bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std
     if (UNLIKELY(w.one_of_many) && !region.is_shared()) {
         for (int lane : {0, half_warp}) {
             const Shape shape = shapes.half(lane / half_warp);
-            if (shape == GENERAL || !same_clocks(&warp.clock[lane])) continue;
+            if (shape == GENERAL || !warp.clock.are_alike(lane / half_warp)) continue;
             const std::uint32_t half = first_half << lane;
             if (shape == UNIFORM && access == LOAD)
                 lanes &= ~half | (3u << lane);    // two lanes are enough to remember
@@ -395,20 +459,19 @@ bool watch_for_races(Worker& w, Warp& warp, Region& region, std::int32_t pc, std
         }
         return !w.aborted;
     }
-    const std::uint64_t low =
-        size | region.start |
-        bits_of_any(addresses, lanes, shapes);    // arrays start at multiples of their cells
-    if (UNLIKELY((low & ((std::uint64_t(1) << region.grain) - 1)) != 0 ||
-                 region.races.cells == nullptr))
-        refine(region, low, size);
+    enter_pending(w, region);
+    if (access != LOAD) region.pending.note_write(w.turn);
+    fit_cells(region, size | region.start | bits_of_any(addresses, lanes, shapes), size);
     if (shapes.warp() == UNIFORM && access == LOAD &&
         read_by_all(w, warp, region, addresses[0], size, pc))
         return true;
     const Instruction& i = w.instruction(pc);
     bool within_block = access == ATOMIC && (i.flags & SCOPE_CTA) && !region.is_shared();
-    for (std::uint32_t left =
-             lanes_to_watch<access>(w, warp, region, lanes, addresses, size, pc, shapes);
-         left != 0; left &= left - 1) {
+    if (access != ATOMIC && !w.order.used)
+        lanes = lanes_to_watch<access>(
+            w, warp.clock, Toucher::pack(static_cast<std::uint32_t>(pc), warp.thread(0)), region,
+            lanes, addresses, size, shapes);
+    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         watch_races<access>(w, warp, lane, region, addresses[lane], size, pc,
                             Toucher32(w, warp, lane, pc), within_block);

@@ -16,7 +16,7 @@ void fence(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes) {
     ++w.now;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        warp.clock[lane] = w.now;
+        warp.clock.set(lane, w.now);
         (i.flags & SCOPE_CTA ? warp.fence[lane].block_clock : warp.fence[lane].clock) = w.now;
     }
 }
@@ -164,7 +164,7 @@ __attribute__((noinline)) void use_marks_of(Worker& w, Warp& warp, const Instruc
             drop_marks(warp, i, lanes, 1, 1 + i.elements);
             break;
         case MEET:
-            use_marks(w, warp, i, lanes, 1, i.count);
+            use_marks(w, warp, i, lanes, decoded.meeting->first_used, i.count);
             drop_marks(warp, i, lanes, 0, 1);
             break;
         case BRANCH_BY_INDEX: use_marks(w, warp, i, lanes, 0, 1); break;

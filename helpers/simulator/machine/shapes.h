@@ -33,38 +33,73 @@ private:
     std::uint32_t bits_ = 0;
 };
 
-// Returns 0 if the addresses of a half are `step` apart. Four at a time: the compiler finds no
-// vectors for a product of 64 bits.
-using FourAddresses = std::uint64_t __attribute__((vector_size(32)));
-inline FourAddresses unlike(const std::uint64_t* own, std::uint64_t step) {
-    FourAddresses expected = FourAddresses{0, step, 2 * step, 3 * step} + own[0], differ{};
-    for (int lane = 0; lane < half_warp; lane += 4, expected += 4 * step) {
-        FourAddresses here;
-        std::memcpy(&here, own + lane, sizeof here);
-        differ |= here ^ expected;
+// How far the addresses of a half's lanes are from that of its first. Row k: each lane accesses
+// 1 << k bytes, one after another. The last row: all access one place.
+struct Distances {
+    static constexpr int one_place = 6;
+    alignas(64) std::uint64_t row[one_place + 1][half_warp] = {};
+    constexpr Distances() {
+        for (int k = 0; k < one_place; ++k)
+            for (int lane = 0; lane < half_warp; ++lane)
+                row[k][lane] = static_cast<std::uint64_t>(lane) << k;
     }
-    return differ;
-}
-inline bool is_zero(FourAddresses four) { return (four[0] | four[1] | four[2] | four[3]) == 0; }
+};
+inline constexpr Distances distances;
 
-inline Shape shape_of_half(const std::uint64_t* own, std::uint32_t lanes, std::uint32_t size) {
+// Returns the row that the first two addresses of a half follow; null: none.
+inline const std::uint64_t* distances_of(const std::uint64_t* own, std::uint32_t size) {
     const std::uint64_t step = own[1] - own[0];
-    if ((lanes & first_half) != first_half || (step != size && step != 0)) return GENERAL;
-    return !is_zero(unlike(own, step)) ? GENERAL : step == 0 ? UNIFORM : CONTIGUOUS;
+    if (step == 0) return distances.row[Distances::one_place];
+    const int k = __builtin_ctz(size | 1u << (Distances::one_place - 1));
+    const std::uint64_t* const row = distances.row[k];
+    return step == size && row[1] == size ? row : nullptr;
+}
+
+// Whether the addresses of a half have these distances. Four at a time: the compiler makes no
+// vectors of a loop that collects one bit.
+inline bool have_distances(const std::uint64_t* own, const std::uint64_t* row) {
+    using Four = std::uint64_t __attribute__((vector_size(32)));
+    const Four first = Four{} + own[0];
+    Four differ{};
+    for (int lane = 0; lane < half_warp; lane += 4) {
+        Four here, expected;
+        std::memcpy(&here, own + lane, sizeof here);
+        std::memcpy(&expected, row + lane, sizeof expected);
+        differ |= (here - first) ^ expected;
+    }
+#ifdef __AVX__    // one instruction, which no compiler makes of the line below
+    using Signed = long long __attribute__((vector_size(32)));
+    return __builtin_ia32_ptestz256(Signed(differ), Signed(differ)) != 0;
+#else
+    return (differ[0] | differ[1] | differ[2] | differ[3]) == 0;
+#endif
+}
+
+inline Shape shape_of_half(const std::uint64_t* own, std::uint32_t size) {
+    const std::uint64_t* const row = distances_of(own, size);
+    if (row == nullptr || !have_distances(own, row)) return GENERAL;
+    return row[1] == 0 ? UNIFORM : CONTIGUOUS;
 }
 
 inline Shapes shapes_of(const std::uint64_t* addresses, std::uint32_t lanes, std::uint32_t size) {
     const std::uint64_t* const upper = addresses + half_warp;
-    const std::uint64_t low = addresses[1] - addresses[0], high = upper[1] - upper[0];
-    Shape first, second;
-    if (lanes == ALL_LANES && (low == 0 || low == size) && (high == 0 || high == size) &&
-        is_zero(unlike(addresses, low) | unlike(upper, high))) {
-        first = low == 0 ? UNIFORM : CONTIGUOUS, second = high == 0 ? UNIFORM : CONTIGUOUS;
-    } else {
-        first = shape_of_half(addresses, lanes, size);
-        second = shape_of_half(upper, lanes >> half_warp, size);
-    }
+    const bool has_low = (lanes & first_half) == first_half;
+    const bool has_high = lanes >> half_warp == first_half;
+    const Shape first = has_low ? shape_of_half(addresses, size) : GENERAL;
+    const Shape second = has_high ? shape_of_half(upper, size) : GENERAL;
     const std::uint64_t step = first == CONTIGUOUS ? size : 0;
     const bool alike = first == second && upper[0] == addresses[0] + half_warp * step;
     return {first, second, alike ? first : GENERAL};
 }
+
+// The addresses of all lanes, from those of lanes 0 and 16 and the shapes of both halves.
+struct AllAddresses {
+    std::uint64_t of[WARP_SIZE];
+    AllAddresses(std::uint64_t low, std::uint64_t high, std::uint32_t size, const Shapes& shapes) {
+        for (int h = 0; h < 2; ++h) {
+            const std::uint64_t step = shapes.half(h) == CONTIGUOUS ? size : 0;
+            for (std::uint64_t lane = 0; lane < half_warp; ++lane)
+                of[half_warp * h + lane] = (h == 0 ? low : high) + lane * step;
+        }
+    }
+};

@@ -38,14 +38,9 @@ public:
         const std::uint64_t to = std::min<std::uint64_t>(address + size, region.end);
         if (from >= to) return;
         Sectors& all = of(region);
-        const std::uint64_t last = (to - 1) / SECTOR - all.first;
-        for (std::uint64_t sector = from / SECTOR - all.first; sector <= last;) {
-            const std::uint64_t word = sector >> 6, bit = sector & 63;
-            const std::uint64_t count = std::min<std::uint64_t>(64 - bit, last - sector + 1);
-            const std::uint64_t sectors = (UINT64_MAX >> (64 - count)) << bit;
-            add_to_word(all, word, sectors, writes);
-            sector += count;
-        }
+        const std::uint64_t first = from / SECTOR - all.first, last = (to - 1) / SECTOR - all.first;
+        if (first >> 6 == last >> 6) add_to_word(all, first >> 6, bits_of(first, last), writes);
+        else add_to_words(all, first, last, writes);
     }
     // Adds what another worker counted. Both have noted their batches.
     void add(const Touched& other) {
@@ -91,6 +86,18 @@ private:
         }
         recent = {&found, region.id};
         return found;
+    }
+    // The bits of these sectors in their word.
+    static std::uint64_t bits_of(std::uint64_t first, std::uint64_t last) {
+        return UINT64_MAX >> (63 - (last - first)) << (first & 63);
+    }
+    __attribute__((noinline)) void add_to_words(Sectors& all, std::uint64_t first,
+                                                std::uint64_t last, bool writes) {
+        while (first <= last) {
+            const std::uint64_t end = std::min(first | 63, last);
+            add_to_word(all, first >> 6, bits_of(first, end), writes);
+            first = end + 1;
+        }
     }
     void add_to_word(Sectors& all, std::uint64_t word, std::uint64_t sectors, bool writes) {
         const std::uint64_t fresh = sectors & ~(all.read[word] | all.written[word]);

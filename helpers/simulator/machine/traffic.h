@@ -106,6 +106,12 @@ struct Swaps {
     std::array<std::uint16_t, WARP_SIZE> compared, fresh;
 };
 
+// The values of a smallest or largest number of 64 bits: what each lane offers, and what its word
+// holds, both turned so that the smaller one stays.
+struct Offers {
+    std::array<std::uint64_t, WARP_SIZE> offered, held;
+};
+
 // Counts how often it has seen each of at most 128 numbers. To clear it costs nothing.
 class Tally {
 public:
@@ -173,7 +179,8 @@ public:
     // compare-and-swap; generic: the instruction names no state space; halves: the operands of a
     // compare-and-swap of 16 bits, else null; idle: lanes that leave their word as it is.
     void atomic(const Request& all, std::int32_t form, bool swaps, bool generic, bool watched,
-                const Swaps* halves = nullptr, std::uint32_t idle = 0) {
+                const Swaps* halves = nullptr, std::uint32_t idle = 0,
+                Offers* offers = nullptr) {
         for (int kind : {GLOBAL, SHARED}) {
             Request part = all;
             part.lanes = 0, part.region = nullptr;
@@ -190,7 +197,7 @@ public:
                 generic &&
                 kind == SHARED);    // generic atomics are no shared ones to the counter of requests
             if (form & WORD) swap_words(part, counted, watched, halves);
-            else if (form & SPIN && kind == SHARED) spin(part, generic, idle, watched);
+            else if (form & SPIN && kind == SHARED) spin(part, generic, idle, offers, watched);
             else one_atomic(part, form & JOINED, swaps, counted, watched);
         }
     }
@@ -219,10 +226,10 @@ public:
         }
         if (watched) remember(r);
     }
-    // Adds bytes that another access moves, too.
-    void joined(std::uint32_t pc, std::uint8_t access, Region* region, std::uint32_t size,
-                std::uint32_t lanes) {
-        site_of(pc, access, region, size).bytes += std::uint64_t(__builtin_popcount(lanes)) * size;
+    // Adds bytes that another access moves, too. size: of a lane.
+    void joined(const Request& r, std::uint32_t size) {
+        site_of(r.pc, r.access, r.region, size).bytes +=
+            std::uint64_t(__builtin_popcount(r.lanes)) * size;
     }
     void repeated(std::uint32_t pc, const Region* region, std::uint32_t size) {
         site_of(pc, STORE, region, size).repeated += 1;
@@ -244,6 +251,28 @@ public:
             watched_.push_back(lane);
         }
         touched.add(other.touched);
+    }
+    // A load of all lanes with known shapes, of which the addresses of lanes 0 and 16 are there.
+    // counts: else another access moves its bytes, too.
+    void load_of_halves(const Request& r, bool counts) {
+        Site& site = site_of(r.pc, LOAD, r.region, r.asked);
+        site.bytes += std::uint64_t(WARP_SIZE) * r.asked;
+        if (!counts) return;
+        site.requests += 1, site.lanes += WARP_SIZE;
+        switch (kind_of(r.region->space)) {
+            case GLOBAL: add_sectors_of_halves(r, site); break;
+            case SHARED: add_wavefronts(r, site); break;
+            default: break;    // all lanes read one word
+        }
+    }
+    // Whether the counters of a load of known shapes need more addresses than those of lanes 0 and
+    // 16.
+    static bool needs_all_lanes(const Region& region, std::uint32_t size, const Shapes& shapes) {
+        switch (kind_of(region.space)) {
+            case GLOBAL: return false;
+            case SHARED: return size < 4 || size > 16;
+            default: return shapes.warp() != UNIFORM;
+        }
     }
     static int kind_of(std::uint32_t space) {
         return space == DYNAMIC_SHARED  ? int(SHARED)
@@ -330,15 +359,22 @@ private:
         if (watched) remember(r);
     }
     // Rounds of a load and a try. In each, one lane of each bank succeeds (8 bytes: of each half
-    // warp, if the word is still what it loaded).
-    void spin(const Request& all, bool generic, std::uint32_t idle, bool watched) {
+    // warp, if the word is still what it loaded). A lane that offers no smaller number than its word
+    // holds is done after the load.
+    void spin(const Request& all, bool generic, std::uint32_t idle, Offers* offers, bool watched) {
         const bool wide = all.size == 8;
         bool first = true;
         for (std::uint32_t left = all.lanes; left != 0; first = false) {
             Request round = all;
             round.lanes = left, round.region = all.of(__builtin_ctz(left)), round.access = LOAD;
             one_kind(round, watched && first);
-            round.access = ATOMIC;
+            if (offers != nullptr)
+                for (std::uint32_t rest = left; rest != 0; rest &= rest - 1) {
+                    const int lane = __builtin_ctz(rest);
+                    if (offers->offered[lane] >= offers->held[lane]) left &= ~(1u << lane);
+                }
+            if (left == 0) break;
+            round.lanes = left, round.access = ATOMIC;
             std::uint32_t winners = 0;
             unsigned passes = 0;
             for (int half = 0; half < (wide ? 2 : 1); ++half) {
@@ -363,9 +399,19 @@ private:
             Site& site = entered(round);
             site.wavefronts += passes, site.conflicts += passes - 1u;
             if (watched && first) remember(round);
+            if (offers != nullptr) keep_offers(all, winners, *offers);
             left &= ~winners;
         }
         add_turns(all, site_of(all.pc, ATOMIC, all.region, all.asked));
+    }
+    static void keep_offers(const Request& all, std::uint32_t winners, Offers& offers) {
+        for (; winners != 0; winners &= winners - 1) {
+            const int winner = __builtin_ctz(winners);
+            for (std::uint32_t left = all.lanes; left != 0; left &= left - 1)
+                if (const int lane = __builtin_ctz(left);
+                    all.addresses[lane] == all.addresses[winner])
+                    offers.held[lane] = offers.offered[winner];
+        }
     }
     // A load of the words around values of 16 bits, and rounds of compare-and-swap: in each, one
     // lane of each word succeeds. Where the source's own operation is a compare-and-swap, a lane
@@ -480,23 +526,26 @@ private:
     }
     // The same where each half warp accesses one place, or places one after another.
     void add_sectors_of_halves(const Request& r, Site& site) {
-        std::uint64_t first[2], last[2];
-        for (int h = 0; h < 2; ++h) {
+        struct Sectors {
+            std::uint64_t first, last;
+        };
+        const auto sectors_of = [&](int h) -> Sectors {
             const std::uint64_t address = r.addresses[half_warp * h];
-            first[h] = address >> 5, last[h] = (address + r.shapes.bytes(h, r.size) - 1) >> 5;
+            return {address >> 5, (address + r.shapes.bytes(h, r.size) - 1) >> 5};
+        };
+        const auto add = [&](const Sectors& one) {
+            const std::uint64_t count = one.last - one.first + 1;
+            site.sectors += count;
+            touched.add(*r.region, one.first << 5, count << 5, r.access == STORE);
+        };
+        Sectors low = sectors_of(0), high = sectors_of(1);
+        if (high.first < low.first) std::swap(low, high);
+        if (high.first <= low.last + 1) {    // they meet: one stretch
+            low.last = std::max(low.last, high.last);
+        } else {
+            add(high);
         }
-        const bool writes = r.access == STORE;
-        const int low = first[0] <= first[1] ? 0 : 1, high = 1 - low;
-        if (first[high] <= last[low] + 1) {    // they meet: one stretch
-            const std::uint64_t sectors = std::max(last[0], last[1]) - first[low] + 1;
-            site.sectors += sectors;
-            return touched.add(*r.region, first[low] << 5, sectors << 5, writes);
-        }
-        for (int h : {low, high}) {
-            const std::uint64_t sectors = last[h] - first[h] + 1;
-            site.sectors += sectors;
-            touched.add(*r.region, first[h] << 5, sectors << 5, writes);
-        }
+        add(low);
     }
     void add_wavefronts(const Request& r, Site& site) {
         if (r.size <= 4) {

@@ -25,6 +25,7 @@ void put_predicate(Warp& warp, int32_t slot, uint32_t lanes, uint32_t bits) {
 void stage_shuffle(Warp& warp, const Instruction& i, uint32_t lanes) {
     const auto* a = warp.at<uint32_t>(i.operand[2]);
     for_lanes(lanes, [&](int lane) { warp.stage[lane] = a[lane]; });
+    if (UNLIKELY(!warp.marks.empty() || warp.has_staged_marks)) stage_marks(warp, i, lanes, 2);
 }
 
 enum Shuffle { UP, DOWN, BUTTERFLY, INDEX };
@@ -35,6 +36,7 @@ bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
     const auto* b = warp.at<uint32_t>(i.operand[3]);
     const auto* c = warp.at<uint32_t>(i.operand[4]);
     uint32_t values[WARP_SIZE], inside = 0;
+    int source[WARP_SIZE];
     for_lanes(lanes, [&](int lane) {    // as the pseudo code of the PTX manual
         const int by = static_cast<int>(b[lane] & 31), clamp = static_cast<int>(c[lane] & 31);
         const int segments = static_cast<int>(c[lane] >> 8 & 31);
@@ -47,6 +49,7 @@ bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
         if (!good) from = lane;
         inside |= static_cast<uint32_t>(good) << lane;
         const bool takes_part = participants >> from & 1;
+        source[lane] = takes_part ? from : -1;
         values[lane] = takes_part ? static_cast<uint32_t>(warp.stage[from]) : 0;
         if (takes_part || !(w.observe & BARRIERS)) return;
         Finding finding;
@@ -56,6 +59,7 @@ bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
     });
     put_values(warp, i.operand[0], lanes, values);
     put_predicate(warp, i.operand[1], lanes, inside);
+    if (UNLIKELY(warp.has_staged_marks)) take_staged_marks(warp, i, lanes, source);
     return true;
 }
 
@@ -174,10 +178,10 @@ struct Named {
     WarpOperation operation;
 };
 const Named table[] = {
-    {"shfl.up", {stage_shuffle, shuffle<UP>, 5, false}},
-    {"shfl.down", {stage_shuffle, shuffle<DOWN>, 5, false}},
-    {"shfl.bfly", {stage_shuffle, shuffle<BUTTERFLY>, 5, false}},
-    {"shfl.idx", {stage_shuffle, shuffle<INDEX>, 5, false}},
+    {"shfl.up", {stage_shuffle, shuffle<UP>, 5, false, 3}},
+    {"shfl.down", {stage_shuffle, shuffle<DOWN>, 5, false, 3}},
+    {"shfl.bfly", {stage_shuffle, shuffle<BUTTERFLY>, 5, false, 3}},
+    {"shfl.idx", {stage_shuffle, shuffle<INDEX>, 5, false, 3}},
     {"vote.all", {stage_vote, vote<ALL>, 2, false}},
     {"vote.any", {stage_vote, vote<ANY>, 2, false}},
     {"vote.uni", {stage_vote, vote<UNI>, 2, false}},

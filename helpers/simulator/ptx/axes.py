@@ -19,6 +19,7 @@ from pathlib import PurePath
 from typing import NamedTuple, Protocol
 
 from .body import Body
+from .fields import Field, Fields, Term
 from .opcodes import describe
 from .parse import Module
 from .roots import UNKNOWN, Roots, constant
@@ -59,12 +60,7 @@ class Axis(NamedTuple):
     axis: int
 
 
-class _Term(NamedTuple):
-    """A register that is an index, and the bytes of one step. type: its type in the check."""
-
-    stride: int
-    register: int
-    type: str
+_Term = Term
 
 
 class _Sum(NamedTuple):
@@ -86,7 +82,8 @@ class Checked(Module):
     structure.
 
     variables: the declarations of the source; parameters: known names by function; source: its text
-    without comments; file: its name in places; axes: the axes of the checks by number.
+    without comments; file: its name in places; fields: the arrays in its structures; axes: the axes
+    of the checks by number.
     """
 
     def __init__(
@@ -96,6 +93,7 @@ class Checked(Module):
         parameters: Mapping[str, Sequence[str]],
         source: str,
         file: str,
+        fields: Sequence[Field] = (),
     ):
         self.__dict__.update(vars(module))
         self.axes: list[Axis] = []
@@ -109,6 +107,7 @@ class Checked(Module):
             and math.prod(one.extents)
             and max(one.extents) < _LARGEST
         ]
+        self._fields = Fields(fields)
         self._shared: dict[str, Variable] = {}
         self._numbers: dict[Axis, int] = {}
         self._checked: dict[str, Body] = {}
@@ -173,6 +172,13 @@ class Checked(Module):
         locals_ = [one for one in here if one.space == "local"]
         for access, array, start in _local_arrays(accesses, locals_):
             self._add(found, body, access, array, access.sum.constant - start)
+        for k, statement in enumerate(body.statements):
+            if k in found or statement.opcode.partition(".")[0] not in _ACCESSES:
+                continue
+            field = self._fields.of(body, roots, statement, self.text_at(body, statement), names)
+            if field is not None:
+                access = _Access(k, "", _Sum("", 0, field.terms))
+                self._add(found, body, access, field.array, 0)
         return found
 
     def _of_symbol(self, symbol: str, here: Sequence[Declared]) -> list[Declared]:

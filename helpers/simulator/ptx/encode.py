@@ -23,8 +23,9 @@ from .lower import Lowering
 from .opcodes import RESULT_UNUSED
 from .origins import origins
 from .parse import Module, Place, Variable
+from .parting import lanes_may_part
 from .registers import SLOT_BYTES, Accesses, allocate, live_ranges
-from .rows import BUILTINS, FUNCTION_ADDRESS, Code, Context, Unsupported
+from .rows import BUILTINS, BY_ADDRESS, FUNCTION_ADDRESS, Code, Context, Unsupported
 
 __all__ = [
     "BUILTINS",
@@ -438,8 +439,11 @@ def _link(
         else:
             found["target"][jump.row] = start + jump.targets[0]
         found["join"][jump.row] = join
+    meets = code.indirect and lanes_may_part(code.body)
     for row, numbers in code.lists.items():
         found["target"][row] = code.targets[row]
+        if meets and code.targets[row] == BY_ADDRESS:
+            found["join"][row] = start + row + 1
         found["more"][row] = len(extra)
         extra.extend(numbers)
 

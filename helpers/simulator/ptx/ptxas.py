@@ -278,13 +278,21 @@ class _Rules:
         for block, following in enumerate(self.flow.successors):
             for other in following:
                 ways[other].append(block)
-        between = _reached(before.block, self.flow.successors) & _reached(load.block, ways)
-        between |= {load.block}  # the part before the load; all of it in a loop
+        # A way that comes to the earlier access again begins anew there.
+        again = frozenset((before.block,))
+        between = _reached(before.block, self.flow.successors, again)
+        between &= _reached(load.block, ways, again)
+        in_loop = load.block in between
         changing = [one.row for one in self.all if one.key.store and _meet(load.key, one.key)]
         for row in (*self.order, *changing):
             block = int(self.addresses.block_of[row])
-            behind = block == before.block and row > before.row
-            if behind or (block in between and block != before.block):
+            if block == before.block:
+                is_between = row > before.row
+            elif block == load.block:
+                is_between = in_loop or row < load.row
+            else:
+                is_between = block in between
+            if is_between:
                 return False
         return True
 
@@ -383,13 +391,13 @@ class _Rules:
             before.append(one)
 
 
-def _reached(block: int, ways: list[list[int]]) -> set[int]:
-    """Return the blocks that a block leads to."""
+def _reached(block: int, ways: list[list[int]], without: frozenset[int]) -> set[int]:
+    """Return the blocks that a block leads to, past some others."""
     found: set[int] = set()
     waiting = [block]
     while waiting:
         for other in ways[waiting.pop()]:
-            if other not in found:
+            if other not in found and other not in without:
                 found.add(other)
                 waiting.append(other)
     return found

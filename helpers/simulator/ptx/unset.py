@@ -25,9 +25,14 @@ _LOC = re.compile(r"^\.loc\s")
 # Instructions whose first operand is no result.
 _NO_RESULT = ("st", "red", "bar", "barrier", "bra", "brx", "call", "ret", "exit", "trap", "membar",
               "fence", "prefetch", "cp", "mbarrier", "nanosleep", "brkpt", "wgmma")  # fmt: skip
-# What hands a value to other lanes, perhaps in a function: a lane without a value may take part,
-# and its share be dropped.
-_BETWEEN_LANES = ("shfl", "vote", "match", "redux", "st.param")
+# A declaration without a value, which begins a statement: `float low, high`, `Node* next`.
+_WITHOUT_VALUE = re.compile(
+    r"(?!(?:return|delete|goto|typedef|using|else|case|throw|struct|class|enum|namespace|extern"
+    r"|template|public|private)\b)"
+    r"(?:(?:const|volatile|unsigned|signed|long|short|register|constexpr|static)\s+)*"
+    r"[A-Za-z_][\w:]*(?:<[^<>;]*>)?(?:\s*[*&]+\s*|\s+)(?P<names>[A-Za-z_*][\w\s,*=.+()-]*)"
+)
+_CELL = "__unset_register"  # the variable that nothing writes
 _LOADABLE = {"b16": 2, "b32": 4, "b64": 8, "f32": 4, "f64": 8}
 
 
@@ -53,6 +58,27 @@ class _Code:
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+def may_leave_unset(source: str) -> bool:
+    """Return whether a source, without comments, declares a variable without a value."""
+    for statement in re.split(r"[;{}]", source):
+        found = _WITHOUT_VALUE.fullmatch(statement.strip())
+        if found is None:
+            continue
+        if any("=" not in one and "(" not in one for one in found["names"].split(",")):
+            return True
+    return False
+
+
+def marks(ptx: str) -> int:
+    """Return how many marks `with_marks` has made."""
+    return len(re.findall(rf"\[{_CELL}\];", ptx))
+
+
+def frame_bytes(ptx: str) -> int:
+    """Return the bytes of local memory of all functions."""
+    return sum(map(int, re.findall(r"__local_depot\d+\[(\d+)\];", ptx)))
+
+
 def with_marks(ptx: str) -> str:
     """Return the PTX with marks on the registers that its functions may read unset."""
     return _FUNCTION.sub(lambda one: one[0].replace(one[1], _marked(one[1]), 1), ptx)
@@ -71,11 +97,10 @@ def _marked(body: str) -> str:
         return body
     lines = body.split("\n")
     last = max(k for k, line in enumerate(lines) if _DECLARED.search(line))
-    cell = "__unset_register"
-    marks = [f"\t.local .align 8 .b8 {cell}[8];"]
+    made = [f"\t.local .align 8 .b8 {_CELL}[8];"]
     for name, kind, loc in chosen:
-        marks += [f"\t{loc}", f"\tld.local.{kind} \t{name}, [{cell}];"]
-    return "\n".join([*lines[: last + 1], *marks, *lines[last + 1 :]])
+        made += [f"\t{loc}", f"\tld.local.{kind} \t{name}, [{_CELL}];"]
+    return "\n".join([*lines[: last + 1], *made, *lines[last + 1 :]])
 
 
 def _prefix(register: str) -> str:
@@ -130,7 +155,7 @@ def _take(code: _Code, text: str, loc: str, types: dict[str, str]) -> None:
         leads = tuple(re.findall(r"\$?[\w$]+", operands))
     code.statements.append(
         _Statement(
-            "st.param" if name.startswith("st.param") else kind,
+            kind,
             uses, results, guard is not None, loc, leads,
             kind in ("bra", "brx", "ret", "exit", "trap") and guard is None,
         )
@@ -167,8 +192,8 @@ def _unset(code: _Code) -> set[str]:
 
 
 def _first_use(code: _Code, register: str) -> str | None:
-    """Return the `.loc` of the first instruction that uses a register or a copy of it; None if
-    there is none, and if the value goes to other lanes.
+    """Return the `.loc` of the first instruction that uses a register or a copy of it, None if
+    there is none.
     """
     copies, size = {register}, 0
     while size != len(copies):
@@ -177,6 +202,4 @@ def _first_use(code: _Code, register: str) -> str | None:
             if one.name == "mov" and one.uses & copies:
                 copies |= one.results
     using = [one for one in code.statements if one.name != "mov" and one.uses & copies]
-    if not using or any(one.name in _BETWEEN_LANES for one in using):
-        return None
     return next((one.loc for one in using if one.loc), None)

@@ -35,6 +35,7 @@ from ._array_elements import (
     write_flat,
 )
 from ._array_layout import Allocator, DeviceArray, has_order, packed_strides
+from ._errors import no_textures
 from ._host import pagelocked_empty
 from ._memory import mem_alloc
 from ._stream import Stream, number_of
@@ -199,6 +200,14 @@ class GPUArray(DeviceArray):
 
     def ravel(self) -> GPUArray:
         return self.reshape(self.size)
+
+    def bind_to_texref(self, texref: object, allow_offset: bool = False) -> None:
+        """Raise LogicError: the simulator has no textures."""
+        raise no_textures("cuTexRefSetAddress")
+
+    def bind_to_texref_ext(self, texref: object, channels: int = 1, **flags: bool) -> None:
+        """Raise LogicError: the simulator has no textures."""
+        raise no_textures("cuTexRefSetAddress")
 
     def view(self, dtype=None) -> GPUArray:
         """Return a view of the same bytes as another dtype; the axis with the smallest stride gets

@@ -83,9 +83,18 @@ class SimulatorWarning(UserWarning):
     finding: Finding | None = None
 
 
+NO_TEXTURES = (
+    "the simulator has no textures, surfaces and CUDA arrays: give the kernel the array as a "
+    "pointer, and clamp the indices in the kernel"
+)
 # Tracebacks name the classes as a user imports them.
 for _class in (Error, MemoryError, LogicError, LaunchError, RuntimeError, CompileError):
     _class.__module__ = "pycuda.driver"
+
+
+def no_textures(call: str) -> LogicError:
+    """Return the error of a call that needs textures, surfaces or CUDA arrays."""
+    return LogicError(message(call, NOT_SUPPORTED, NO_TEXTURES))
 
 
 def message(call: str, reason: str, detail: str = "") -> str:

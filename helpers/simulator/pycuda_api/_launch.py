@@ -62,9 +62,7 @@ class Function:
         if block is None:
             raise ValueError("a launch needs the size of its blocks: block=(x, y, z)")
         if texrefs:
-            raise LogicError(
-                _errors.message(LAUNCH, _errors.NOT_SUPPORTED, "the simulator has no textures")
-            )
+            raise _errors.no_textures(LAUNCH)
         if time_kernel and stream is not None:
             raise AssertionError(
                 "time_kernel=True takes no stream: PyCUDA times launches that it waits for"
@@ -87,9 +85,7 @@ class Function:
         values.
         """
         if texrefs:
-            raise LogicError(
-                _errors.message(LAUNCH, _errors.NOT_SUPPORTED, "the simulator has no textures")
-            )
+            raise _errors.no_textures(LAUNCH)
         self._codes = format_of(arg_types)
         return self
 
@@ -246,11 +242,7 @@ class Function:
         """Change nothing: every GPU since 2014 has banks of 4 bytes."""
 
     def param_set_texref(self, texref: object) -> None:
-        raise LogicError(
-            _errors.message(
-                "cuParamSetTexRef", _errors.NOT_SUPPORTED, "the simulator has no textures"
-            )
-        )
+        raise _errors.no_textures("cuParamSetTexRef")
 
     def __getattr__(self, name: str) -> int | None:
         if name.startswith("_") or name.upper() not in function_attribute.__members__:
@@ -359,18 +351,10 @@ class Module:
         return variables[name].address, variables[name].nbytes
 
     def get_texref(self, name: str) -> None:
-        raise LogicError(
-            _errors.message(
-                "cuModuleGetTexRef", _errors.NOT_SUPPORTED, "the simulator has no textures"
-            )
-        )
+        raise _errors.no_textures("cuModuleGetTexRef")
 
     def get_surfref(self, name: str) -> None:
-        raise LogicError(
-            _errors.message(
-                "cuModuleGetSurfRef", _errors.NOT_SUPPORTED, "the simulator has no surfaces"
-            )
-        )
+        raise _errors.no_textures("cuModuleGetSurfRef")
 
     def _constant_bytes(self) -> int:
         return sum(v.nbytes for v in self._loaded.globals.values() if v.space == "constant")

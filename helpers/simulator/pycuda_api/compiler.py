@@ -30,6 +30,18 @@ def _options_for_headers() -> tuple[str, ...]:
     return f"-I{_INCLUDE}", f"-DHALO_PYCUDA_HEADERS={content}"
 
 
+def _text(source: object, no_extern_c: bool) -> str:
+    """Return the text of a source. PyCUDA formats it into extern "C", so that an object with a
+    text, such as a module of cgen, is a source there; without extern "C" only a text is one.
+    """
+    if no_extern_c and not isinstance(source, str):
+        raise AttributeError(
+            f"with no_extern_c=True, source must be a str, got a {type(source).__name__}: give "
+            "str(source)"
+        )
+    return str(source)
+
+
 def _all_options(
     source: str, options: list[str] | None, include_dirs: Sequence[str] | None
 ) -> list[str]:
@@ -72,6 +84,7 @@ def compile(
     """
     if target not in _TARGETS:
         raise AssertionError(f"target must be one of {', '.join(_TARGETS)}, got {target!r}")
+    source = _text(source, no_extern_c)
     options = _all_options(source, options, include_dirs)
     _launch.load(source, options, extern_c=not no_extern_c)
     return _launch.image_of(source, options, extern_c=not no_extern_c)
@@ -113,6 +126,7 @@ class SourceModule:
         include_dirs: Sequence[str] | None = None,
     ):
         _check_architecture(arch)
+        source = _text(source, no_extern_c)
         self.module = _launch.load(
             source, _all_options(source, options, include_dirs), extern_c=not no_extern_c
         )

@@ -35,6 +35,8 @@ from ._enums import (
     shared_config,
 )
 from ._errors import (
+    NO_TEXTURES,
+    NOT_SUPPORTED,
     CompileError,
     Error,
     LaunchError,
@@ -42,6 +44,7 @@ from ._errors import (
     MemoryError,
     RuntimeError,
     SimulatorWarning,
+    message,
 )
 from ._host import (
     AlignedHostAllocation,
@@ -148,7 +151,7 @@ _NEED_A_GPU = {
             "memcpy_dtoa", "memcpy_htoa",
             "np_to_array",
         ),
-        "the simulator has no textures, surfaces and CUDA arrays",
+        NO_TEXTURES,
     ),
     **dict.fromkeys(("IPCMemoryHandle", "mem_get_ipc_handle", "Memcpy3DPeer"),
     "the simulator is one device in one process"),
@@ -156,15 +159,26 @@ _NEED_A_GPU = {
 }  # fmt: skip
 
 
+class _NeedsAGpu:
+    """A name that needs a GPU: every use of it raises LogicError, which says why."""
+
+    def __init__(self, name: str):
+        self._error = LogicError(message(name, NOT_SUPPORTED, _NEED_A_GPU[name]))
+
+    def __call__(self, *args, **kwargs):
+        raise self._error
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):  # Python's own questions, such as of copy and inspect
+            raise AttributeError(name)
+        raise self._error
+
+
 def __getattr__(name: str):
     """Names that need a GPU can be imported; using them says why not."""
     if name not in _NEED_A_GPU:
         raise AttributeError(f"module 'pycuda.driver' has no attribute {name!r} in the simulator")
-
-    def refuse(*args, **kwargs):
-        raise LogicError(f"{name} failed: operation not supported - {_NEED_A_GPU[name]}")
-
-    return refuse
+    return _NeedsAGpu(name)
 
 
 __all__ = [

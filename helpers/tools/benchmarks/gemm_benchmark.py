@@ -87,9 +87,8 @@ def _products(
             pair = timing.compare(
                 vendor, launch, verdicts=(passed, right), names=(name, ours), budget_s=4 * budget_s
             )
-            interval = {"ratio": pair.ratio, "low": pair.low, "high": pair.high}
             told = {"of": name, "to": ours, "different": pair.different}
-            yield {"series": RATIO, **where, **told, **interval, "timing": None}
+            yield {"series": RATIO, **where, **told, **pair.to_row(), "timing": None}
     for address in there.values():
         address.free()
 

@@ -123,12 +123,7 @@ class NetworkBenchmark:
                 names=(net.name, "ours"),
                 budget_s=4 * self._budget_s,
             )
-            ratio = {
-                "ratio": pair.ratio,
-                "low": pair.low,
-                "high": pair.high,
-                "different": pair.different,
-            }
+            ratio = {**pair.to_row(), "different": pair.different}
             told |= {"mode": mode, "layout": net.layout}
             yield {"series": RATIO, **told, **ratio, "timing": None}
 

@@ -113,12 +113,7 @@ class TensorBenchmark(BenchmarkBase):
                 names=(other.name, best.name),
                 budget_s=4 * self._budget_s,
             )
-            ratio = {
-                "ratio": pair.ratio,
-                "low": pair.low,
-                "high": pair.high,
-                "different": pair.different,
-            }
+            ratio = {**pair.to_row(), "different": pair.different}
             both = {"median_ours_ms": pair.b.median, "median_other_ms": pair.a.median}
             yield {
                 "series": RATIO,
@@ -143,7 +138,7 @@ class TensorBenchmark(BenchmarkBase):
         return {**contender.row, "timing": timed}
 
     def _cudnn(self, problem: Problem, mode: str) -> Iterator[tuple[Contender, Row]]:
-        """cuDNN in one mode, called in every way, timed; the rows name the kernels that it took."""
+        """Yield cuDNN in one mode, called in every way, timed; the rows name its kernels."""
         arrays = problem.x, problem.filter, problem.want, problem.atol
         compile_fastest = (problem.shape.B, mode) == COMPILED
         for one, verdict, timed in cudnn.contenders(

@@ -63,17 +63,12 @@ def _tries(
             budget_s=budget_s,
             seed=SEED + number,
         )
-        row = {
-            "cells_ratio": true_ratio,
-            "ratio": comparison.ratio,
-            "low": comparison.low,
-            "high": comparison.high,
-        }
         rows.append(
             {
                 "series": series,
                 "try": number,
-                **row,
+                "cells_ratio": true_ratio,
+                **comparison.to_row(),
                 "different": comparison.different,
                 "timing": None,
             }

@@ -660,7 +660,253 @@ def _learning() -> Iterable[Stranger]:
         yield _launch("black_scholes", what, arguments, grid, 128, options=options)
 
 
-_PARTS = (_structures, _branches, _atomics, _scans, _local, _tables, _tiles, _learning)
+def _sgemm() -> Iterable[Stranger]:
+    """Products of matrices: rungs of a well-known ladder."""
+    for m, n, k, block in ((40, 70, 33, (16, 16)), (64, 32, 16, (32, 4))):
+        arguments = [zeros(m * n), floats(m * k), floats(k * n, seed=2), *i32(m, n, k)]
+        grid = (_blocks(m, block[0]), _blocks(n, block[1]))
+        yield _launch("sgemm_by_rows", f"{m} x {n} x {k}", arguments, grid, block)
+    for name, tile_m, tile_n, threads in (
+        ("sgemm_column_of_eight", 64, 64, 512),
+        ("sgemm_eight_by_eight", 128, 128, 256),
+        ("sgemm_turned_vectors", 64, 64, 256),
+        ("sgemm_warp_tiles", 64, 128, 128),
+    ):
+        for across, down, k in ((1, 1, 48), (2, 1, 16)):
+            m, n = down * tile_m, across * tile_n
+            arguments = [floats(m * n, seed=3), floats(m * k), floats(k * n, seed=2), *i32(n, k)]
+            arguments += [f32(1.5), f32(-0.5)] if name == "sgemm_warp_tiles" else []
+            yield _launch(name, f"{m} x {n} x {k}", arguments, (across, down), threads)
+    for n, k in ((64, 96), (32, 32)):
+        arguments = [zeros(32 * n), floats(32 * k), floats(k * n, seed=2), *i32(n, k)]
+        yield _launch("sgemm_two_buffers", f"32 x {n} x {k}", arguments, (n // 32, 1), (32, 8))
+
+
+def _turns_and_stencils() -> Iterable[Stranger]:
+    for w4, h4, block in ((20, 9, (8, 8)), (16, 16, (32, 4))):
+        arguments = [zeros(16 * w4 * h4), floats(16 * w4 * h4), *i32(w4, h4)]
+        grid = (_blocks(w4, block[0]), _blocks(h4, block[1]))
+        yield _launch("transpose_in_registers", f"{4 * w4} x {4 * h4}", arguments, grid, block)
+    for w, h in ((48, 48), (40, 23)):
+        arguments = [zeros(w * h, f64), floats(w * h, dtype=f64), *i32(w, h)]
+        grid = (_blocks(w, 16), _blocks(h, 16))
+        yield _launch("transpose_diagonal", f"{w} x {h}", arguments, grid, (16, 4))
+    for nx, ny, nz in ((68, 20, 9), (50, 13, 7)):
+        cells = nx * ny * nz
+        arguments = [zeros(cells), floats(cells), *i32(nx, ny, nz)]
+        grid = (_blocks(nx - 4, 32), _blocks(ny - 4, 8))
+        yield _launch("stencil_25d", f"{nx} x {ny} x {nz}", arguments, grid, (32, 8))
+    for w, h, steps in ((40, 30, 2), (17, 25, 3)):
+        arguments = [zeros(w * h), floats(w * h), *i32(w, h, steps), f32(0.1)]
+        inner = 16 - 2 * steps
+        grid = (_blocks(w, inner), _blocks(h, inner))
+        yield _launch("heat_in_shared", f"{w} x {h}, {steps} steps", arguments, grid, (16, 16))
+    for w, h in ((48, 40), (32, 27)):
+        arguments = [zeros(w * h), floats(w * h), *i32(h, w)]
+        yield _launch(
+            "blur_columns", f"{w} x {h}", arguments, (w // 16, _blocks(h, 16)), (16, 4),
+            constants={"taps": np.linspace(0.01, 0.2, 9).astype(f32)},
+        )  # fmt: skip
+    for w, h, block in ((70, 20, (32, 4)), (33, 9, (16, 8))):
+        grid = (_blocks(w, block[0]), _blocks(h, block[1]))
+        arguments = [zeros(w * h, u8), ints(w * h, 0, 256, dtype=u8), *i32(w, h)]
+        yield _launch("median_of_nine", f"{w} x {h}", arguments, grid, block)
+    cosines = np.cos(np.arange(8)[:, None] * (2 * np.arange(8) + 1) * np.pi / 16).astype(f32)
+    arguments = [zeros(32 * 16), ints(32 * 16, 0, 256, dtype=u8), *i32(32)]
+    yield _launch(
+        "dct_of_blocks", "32 x 16", arguments, (4, 2), (8, 8),
+        constants={"cosines": cosines.reshape(-1)},
+    )  # fmt: skip
+    for dim, count, block in ((40, 12, (16, 16)), (33, 5, (32, 8))):
+        values = floats(7 * 12, 0, 1, 4).reshape(12, 7)
+        values[:, 3:] = values[:, 3:] * f32(20) - f32(6)
+        values[:, 3] = np.abs(values[:, 3])
+        grid = (_blocks(dim, block[0]), _blocks(dim, block[1]))
+        yield _launch(
+            "spheres_traced", f"{dim} x {dim}, {count} spheres",
+            [zeros(4 * dim * dim, u8), *i32(dim, count)], grid, block,
+            constants={"spheres": values.reshape(-1)},
+        )  # fmt: skip
+
+
+def _scans_and_sorts() -> Iterable[Stranger]:
+    for n in (1200, 512):
+        arguments = [zeros(n), ints(n, -9, 10).astype(f32), *i32(n)]
+        yield _launch("scan_brent_kung", f"n = {n}", arguments, _blocks(n, 512), 256)
+    for n, block in ((600, 256), (90, 96)):
+        heads = (ints(n, 0, 9, 3) == 0).astype(u8)
+        arguments = [zeros(n, np.int32), ints(n, -9, 10), heads, *i32(n)]
+        yield _launch(
+            "scan_of_segments", f"n = {n}", arguments, _blocks(n, block), block, shared=5 * block
+        )
+    for block, grid, bits in ((256, 2, 12), (64, 1, 7)):
+        keys = ints(block * grid, 0, 1 << bits, dtype=u32)
+        yield _launch(
+            "radix_sort_block", f"{grid} of {block}", [keys, *i32(bits)], grid, block,
+            shared=4 * block,
+        )  # fmt: skip
+    for block, grid in ((256, 2), (64, 3)):
+        yield _launch(
+            "merge_sort_block", f"{grid} of {block}", [ints(block * grid, 0, 99)], grid, block,
+            shared=8 * block,
+        )  # fmt: skip
+    for n, block in ((500, 128), (64, 32)):
+        arguments = [ints(n, -999, 999), *i32(n)]
+        yield _launch("bitonic_of_a_warp", f"n = {n}", arguments, _blocks(n, 2 * block), block)
+    for n, length, block in ((40, 13, 64), (100, 30, 32)):
+        yield _launch(
+            "quicksort_calls_itself", f"{n} of {length}",
+            [ints(n * length, 0, 99), *i32(length, n)], _blocks(n, block), block,
+        )  # fmt: skip
+    for n, w, h in ((40, 7, 5), (20, 9, 9)):
+        pictures = (ints(n * w * h, 0, 3) > 0).astype(u8)
+        arguments = [zeros(n, np.int32), pictures, *i32(w, h, n)]
+        yield _launch("flood_calls_itself", f"{n} of {w} x {h}", arguments, _blocks(n, 32), 32)
+    n = 700
+    yield _launch(
+        "lookback_sums", f"n = {n}",
+        [zeros(n, np.int32), zeros(3, np.int32), zeros(3, np.int32), ints(n, -9, 10), *i32(n)],
+        3, 256, varies="how often a block looks",
+    )  # fmt: skip
+
+
+def _shared_solvers() -> Iterable[Stranger]:
+    for n, k, dims, block in ((200, 5, 6, 128), (70, 9, 11, 64)):
+        arguments = [zeros(n, np.int32), floats(n * dims), floats(k * dims, seed=2)]
+        yield _launch(
+            "kmeans_nearest", f"n = {n}, {k} of {dims} dimensions", [*arguments, *i32(n, k, dims)],
+            _blocks(n, block), block, shared=4 * k * dims,
+        )  # fmt: skip
+    for n, grid in ((32, 1), (19, 2)):
+        half = floats(grid * n * n, dtype=f32).reshape(grid, n, n)
+        matrices = half @ half.transpose(0, 2, 1) + f32(n) * np.eye(n, dtype=f32)
+        yield _launch(
+            "cholesky_by_a_warp", f"{grid} of {n}", [matrices.reshape(-1), *i32(n)], grid, 32
+        )
+    for n, block, grid in ((20, 32, 2), (45, 64, 1)):
+        systems = floats(grid * n * (n + 1), dtype=f64)
+        yield _launch(
+            "gauss_rows", f"{grid} of {n}", [zeros(grid * n, f64), systems, *i32(n)], grid, block,
+            shared=8 * n * (n + 1),
+        )  # fmt: skip
+    distance = ints(2 * 24 * 24, 1, 99)
+    yield _launch("floyd_block", "2 of 24", [distance], 2, (24, 24))
+    for items, capacity, block in ((9, 100, 64), (5, 300, 128)):
+        arguments = [zeros(capacity + 1, np.int32), ints(items, 1, 40), ints(items, 1, 99, 2)]
+        yield _launch(
+            "knapsack_rows", f"{items} items, {capacity}", [*arguments, *i32(items, capacity)],
+            1, block, shared=8 * (capacity + 1),
+        )  # fmt: skip
+    for la, lb, grid, block in ((30, 40, 2, 32), (50, 21, 1, 64)):
+        texts = ints(la, 97, 100, 1, i8), ints(lb * grid, 97, 100, 2, i8)
+        yield _launch(
+            "alignment_diagonals", f"{la} and {lb}",
+            [zeros(grid, np.int32), *texts, *i32(la, lb)], grid, block,
+            shared=6 * (la + 1),
+        )  # fmt: skip
+    start, edges, _ = csr(60, 60, 5)
+    yield _launch(
+        "waves_of_queue", "60 vertices", [zeros(60, np.int32), start, edges, *i32(60, 3)], 1, 64,
+        shared=8 * 60, varies=_ORDER,
+    )  # fmt: skip
+    for rows, width in ((200, 5), (64, 9)):
+        columns = ints(rows * width, -4, rows)
+        arguments = [zeros(rows), columns, floats(rows * width), floats(rows, seed=2)]
+        yield _launch(
+            "spmv_ell", f"{rows} of {width}", [*arguments, *i32(rows, width)],
+            _blocks(rows, 128), 128,
+        )  # fmt: skip
+    for rows, width in ((30, 40), (9, 64)):
+        starts, column, values = csr(rows, 50, 12)
+        arguments = [zeros(rows * width), starts, column, values, floats(50 * width, seed=2)]
+        yield _launch(
+            "spmm_rows", f"{rows} by {width}", [*arguments, *i32(rows, width)],
+            _blocks(rows, 4), (32, 4),
+        )  # fmt: skip
+
+
+def _calls_and_lanes() -> Iterable[Stranger]:
+    for n, steps, block in ((100, 6, 64), (33, 11, 32)):
+        code = ints(n * steps, 0, 4, 3, u8)
+        arguments = [zeros(n, np.int32), ints(n, -9, 10), code, *i32(steps, n)]
+        yield _launch(
+            "operations_by_table", f"n = {n}, {steps} steps", arguments, _blocks(n, block), block
+        )
+    for n in (100, 32):
+        arguments = [zeros(2 * n), floats(2 * n + 1), ints(n, 0, 3), *i32(n)]
+        yield _launch("shapes_virtual", f"n = {n}", arguments, _blocks(n, 64), 64)
+    for grid, block, points in ((2, 64, 20), (1, 32, 7)):
+        states = ints(grid * block, 1, 2**31, dtype=u32)
+        arguments = [zeros(grid * block // 32, np.int32), states, *i32(points)]
+        yield _launch("pi_by_chance", f"{grid} x {block}", arguments, grid, block)
+    for rows in (13, 32):
+        cells = ints(32 * rows, 0, 2**32, dtype=u32)
+        yield _launch(
+            "life_in_words", f"{rows} rows", [zeros(32 * rows, u32), cells, *i32(32, rows)],
+            _blocks(rows, 4), (32, 4),
+        )  # fmt: skip
+    for n, groups_ in ((32, 5), (27, 30)):
+        arguments = [zeros(32, np.int32), zeros(2 * n, np.int32), ints(n, -9, 10)]
+        yield _launch(
+            "groups_by_label", f"n = {n}, {groups_} labels",
+            [*arguments, ints(n, 0, groups_, 2), *i32(n)], 1, 32,
+        )  # fmt: skip
+    for k in (16, 64):
+        A, B = floats(16 * k, dtype=f16), floats(16 * k, seed=2, dtype=f16)
+        yield _launch("mma_of_halves", f"16 x 16 x {k}", [zeros(256), A, B, *i32(k)], 1, 32)
+    for m, n, k in ((32, 16, 48), (16, 48, 16)):
+        arguments = [zeros(m * n, np.int32), ints(m * k, -9, 10, 1, i8), ints(n * k, -9, 10, 2, i8)]
+        yield _launch(
+            "wmma_of_bytes", f"{m} x {n} x {k}", [*arguments, *i32(n, k)], (n // 16, m // 16), 32
+        )
+    for batches, grid in ((5, 2), (2, 1)):
+        cells = floats(128 * batches * grid)
+        yield _launch(
+            "ring_of_three", f"{batches} batches", [zeros(128 * grid), cells, *i32(batches)],
+            grid, 128,
+        )  # fmt: skip
+
+
+def _more_atomics() -> Iterable[Stranger]:
+    for n, grid, block, varies in ((32, 1, 32, ""), (900, 2, 128, _ORDER)):
+        arguments = [zeros(64, u32), ints(n, 0, 20, dtype=u8), *i32(n)]
+        yield _launch("histogram_by_match", f"n = {n}", arguments, grid, block, varies=varies)
+    for n, groups_, block, varies in ((32, 32, 32, ""), (32, 5, 32, ""), (200, 7, 64, _ORDER)):
+        arguments = [filled(32, 2**64 - 1, np.uint64), ints(n, 0, 99, dtype=u32)]
+        yield _launch(
+            "minima_of_64_bits", f"n = {n}, {groups_} groups", [*arguments, *i32(n, groups_)],
+            1, block, varies=varies,
+        )  # fmt: skip
+    for n, groups_ in ((32, 32), (32, 4), (20, 13), (32, 1)):
+        arguments = [zeros(groups_, i64), ints(n, -9, 10).astype(f32), *i32(n, groups_)]
+        yield _launch(
+            "sums_of_64_bits", f"n = {n}, {groups_} groups", arguments, 1, 32, shared=8 * groups_
+        )
+    for n, columns in ((32, 32), (30, 4)):
+        arguments = [zeros(2 * columns, f16), zeros(32, f16), ints(2 * n, -9, 10).astype(f32)]
+        yield _launch(
+            "halves_added", f"n = {n}, {columns} columns", [*arguments, *i32(n, columns)], 1, 32
+        )
+    for n in (32, 21):
+        arguments = [zeros(1, f64), filled(n, 2, f64), ints(n, 1, 10).astype(f64), *i32(n)]
+        yield _launch("doubles_added", f"n = {n}", arguments, 1, 32)
+
+
+_RUNTIME = "the heap and the buffer of printf belong to the runtime"
+
+
+def _runtime() -> Iterable[Stranger]:
+    arguments = [zeros(32, np.int32), ints(32, -9, 10), *i32(32, 3)]
+    yield _launch("nodes_allocated", "n = 32", arguments, 1, 32, varies=_RUNTIME)
+    arguments = [zeros(100), floats(128), *i32(100)]
+    yield _launch("prints_first", "n = 100", arguments, 2, 64, varies=_RUNTIME)
+
+
+_PARTS = (
+    _structures, _branches, _atomics, _scans, _local, _tables, _tiles, _learning, _sgemm,
+    _turns_and_stencils, _scans_and_sorts, _shared_solvers, _calls_and_lanes, _more_atomics,
+    _runtime,
+)  # fmt: skip
 LAUNCHES: tuple[Stranger, ...] = tuple(launch for part in _PARTS for launch in part())
 
 # Counters in which the simulator differs from the H200, by launch, with the reason. The numbers of
@@ -677,12 +923,50 @@ _PEELED = (
     "it takes out of the loop (1220), and leaves them two LDS in its copies of the loop (1300, "
     "1520, 1670). In PTX all are one pair of loads, so that the simulator counts two each time."
 )
+_CHOLESKY = (
+    "ptxas copies the turns of the loop over k: 16 at a time (LDS from 1ca0 to 2180), then 8 "
+    "(2240), 4 and single ones in front (1aa0). Lane k has k - j turns, so that lanes of one warp "
+    "take different copies, one after another. In PTX they share one loop."
+)
+_RECURSION = (
+    "the sectors that are loaded are the same, in other groups of lanes: ptxas makes a loop of a "
+    "last call, and keeps the lanes that meet in registers (BMOV, BSSY). By which rule lanes of "
+    "different depths go on together is not known here"
+)
+_TRIES = (
+    "the machine code tries additions of halves at a generic address by an instruction that ncu "
+    "counts among the wavefronts of atomics of shared memory, also where it adds in global memory"
+)
+_REPEATED = (
+    "the readings differ (41, 42): the hardware repeats passes while other stores or loads are "
+    "under way"
+)
 _MET = "warps that meet at one word repeat a pass; the simulator runs one warp after another"
 _LOADS = ("global_load_requests", "global_load_sectors")
+_BY_DEPTH = ("global_load_requests", "global_store_requests", "global_store_sectors")
+_SHARED = (
+    "shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts",
+    "shared_store_conflicts",
+)  # fmt: skip
 KNOWN: Mapping[str, Mapping[str, str]] = {
     "argmax_rows, 5 x 1000": {"shared_load_wavefronts": _PEELED},
     "argmax_rows, 3 x 33": {"shared_load_wavefronts": _PEELED},
     "spmv_scalar, 300 x 200": dict.fromkeys(_LOADS, _COPIES),
     "spmv_vector, 300 x 200": dict.fromkeys(_LOADS, _COPIES),
     "redux_stats, n = 1000": {"shared_atomic_wavefronts": _MET},
+    **{
+        f"cholesky_by_a_warp, {what}": dict.fromkeys(_SHARED, _CHOLESKY)
+        for what in ("1 of 32", "2 of 19")
+    },
+    **{
+        f"quicksort_calls_itself, {what}": dict.fromkeys(_BY_DEPTH, _RECURSION)
+        for what in ("40 of 13", "100 of 30")
+    },
+    "flood_calls_itself, 20 of 9 x 9": dict.fromkeys(_BY_DEPTH, _RECURSION),
+    "flood_calls_itself, 40 of 7 x 5": dict.fromkeys((*_BY_DEPTH, _LOADS[1]), _RECURSION),
+    **{
+        f"halves_added, n = {what} columns": {"shared_atomic_wavefronts": _TRIES}
+        for what in ("32, 32", "30, 4")
+    },
+    "dct_of_blocks, 32 x 16": dict.fromkeys(_SHARED[2:], _REPEATED),
 }

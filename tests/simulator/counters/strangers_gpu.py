@@ -1,12 +1,15 @@
 """What a GPU answers to the launches of `strangers`, and to `device_functions` and
 `tensor_products`.
 
-    python tests/simulator/counters/strangers_gpu.py OUT [--cubins FOLDER] [--only REGEX]
+    python tests/simulator/counters/strangers_gpu.py OUT [--cubins FOLDER]
+    python tests/simulator/counters/strangers_gpu.py OUT --only REGEX --merge RECORD
 
 Writes into OUT: counters_strangers.json (a record like data/measured/counters.json, with the sha256
 of outputs), and by bits strangers_outputs.npz, device_functions.npz, tensor_products.npz,
 approximations_1.npz and _2.npz. One process under ncu reads the counters of all launches. --cubins:
-binaries that `--build FOLDER` made before, on any machine with nvcc.
+binaries that `--build FOLDER` made before, on any machine with nvcc. --only and --merge: run only
+the launches whose label matches, nothing of functions and products, and take the rows of the other
+launches from a record. A row of another GPU than the record's names its GPU.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ import argparse
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,7 +37,7 @@ import tensor_products
 
 from helpers import device
 from helpers.bench import results
-from helpers.experiments.ncu import NcuError
+from helpers.experiments import ncu
 from helpers.tools import counter_readings, counters
 
 READINGS = counter_readings.READINGS
@@ -57,6 +59,7 @@ def _binades(first: int, count: int, step: int) -> list[tuple[int, int, int]]:
 
 
 _NEGATIVE = 1 << 31
+_STACK_BYTES = 16 << 10  # of a thread: some kernels call themselves. The default is 1 KB
 RANGES: dict[str, list[tuple[int, int, int]]] = {
     "rcp": _binades(0, 1, 1), "rsqrt": _binades(0, 2, 1), "sqrt": _binades(0, 2, 1),
     "lg2": _binades(-1, 2, 1),
@@ -90,9 +93,11 @@ def _file(name: str, options: Sequence[str], source: str) -> str:
     return f"{name}.{hashlib.sha256(' '.join([*options, source]).encode()).hexdigest()[:16]}.cubin"
 
 
-def build(folder: Path, workers: int) -> None:
-    """Compile for sm_90 whatever `folder` has not yet."""
+def build(folder: Path, workers: int, only: str = "") -> None:
+    """Compile for sm_90 whatever `folder` has not yet; `only` the launches that match, if given."""
     folder.mkdir(parents=True, exist_ok=True)
+    chosen = {(launch.path.name, launch.options) for launch in strangers.LAUNCHES
+              if re.search(only, launch.label)}  # fmt: skip
 
     def compile_one(item: tuple[tuple[str, tuple[str, ...]], str]) -> None:
         (name, options), text = item
@@ -108,7 +113,8 @@ def build(folder: Path, workers: int) -> None:
             )
 
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(compile_one, sources().items()))
+        items = sources().items()
+        list(pool.map(compile_one, (i for i in items if not only or i[0] in chosen)))
 
 
 class Binaries:
@@ -121,6 +127,8 @@ class Binaries:
         import pycuda.driver as cuda
 
         key = (name, options)
+        if not self._modules:
+            cuda.Context.set_limit(cuda.limit.STACK_SIZE, _STACK_BYTES)
         if key not in self._modules:
             self._modules[key] = cuda.module_from_buffer(
                 (self._folder / _file(name, options, self._texts[key])).read_bytes()
@@ -258,9 +266,7 @@ def read_counters(
     folder: Path, only: str, launches: Sequence[strangers.Stranger]
 ) -> list[dict[str, int | str]]:
     """As `helpers.tools.counter_readings.read_with_ncu`. Raises NcuError."""
-    ncu = shutil.which("ncu")
-    if ncu is None:
-        raise NcuError("ncu (Nsight Compute) is not on the PATH.")
+    program = ncu.program()
     metrics = [
         *(metric for several in counter_readings.COMPARED.values() for metric in several),
         *OBSERVED,
@@ -276,22 +282,21 @@ def read_counters(
             "--log-file",
             str(log),
         ]
-        program = [
+        script = [
             sys.executable,
-            __file__,
+            str(Path(__file__).resolve()),
             scratch,
             f"--cubins={folder}",
             f"--only={only}",
             "--launch",
         ]
-        command = [ncu, *options, "--metrics", ",".join(metrics), *program]
-        environment = {**os.environ, "LAB_DEVICE": "gpu"}
+        command = [program, *options, "--metrics", ",".join(metrics), *script]
         done = subprocess.run(
             command,
             check=False,
             stderr=subprocess.PIPE,
             text=True,
-            env=environment,
+            env=ncu.environment(),
             cwd=strangers.ROOT,
         )
         return counter_readings._readings(
@@ -319,6 +324,18 @@ def rows(
     return made
 
 
+def merged(
+    rows: Sequence[dict[str, Any]], before: results.Record, gpu: str
+) -> list[dict[str, Any]]:
+    """``rows`` in their places among those of the record ``before``, in the order of `LAUNCHES`.
+    "created" of an old row says when it was read, "gpu" of a new one where, if not on its GPU.
+    """
+    kept = {row["launch"]: {"created": before.created, **row} for row in before.rows()}
+    where = {} if gpu == before.device.name else {"gpu": gpu}
+    by_label = kept | {row["launch"]: row | where for row in rows}
+    return [by_label[one.label] for one in strangers.LAUNCHES if one.label in by_label]
+
+
 # --------------------------------------------------------------------------------------------------
 
 
@@ -335,12 +352,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--build", action="store_true", help="only compile, into OUT")
     parser.add_argument("--cubins", type=Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--merge", type=Path)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--launch", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(argv)
     if asked.build:
-        build(asked.out, asked.workers)
+        build(asked.out, asked.workers, asked.only)
         return 0
+    if bool(asked.only) != bool(asked.merge) and not asked.launch:
+        parser.error("--only and --merge go together: a record has every launch")
     launches = [launch for launch in strangers.LAUNCHES if re.search(asked.only, launch.label)]
     gpu = device.select()
     if asked.launch:
@@ -348,20 +368,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         for launch in launches:
             run_launch(binaries, launch, READINGS)
         return 0
-    folder = asked.cubins or asked.out / "cubins"
-    _timed("build", lambda: build(folder, asked.workers))
+    folder = (asked.cubins or asked.out / "cubins").resolve()
+    _timed("build", lambda: build(folder, asked.workers, asked.only))
     binaries = Binaries(folder)
     out = asked.out
     out.mkdir(parents=True, exist_ok=True)
     arrays, said = _timed("outputs", lambda: outputs(binaries, launches))
     np.savez_compressed(out / "strangers_outputs.npz", **arrays)
+    os.environ["LAB_RESULTS"] = str(out)
+    if asked.merge:
+        read = _timed("ncu", lambda: read_counters(folder, asked.only, launches))
+        before = results.load(asked.merge)
+        new = merged(rows(launches, read, said), before, gpu.name)
+        results.record("counters_strangers", lambda: new, device=before.device, lab="counters")
+        return 0
     np.savez_compressed(
         out / "device_functions.npz", **_timed("functions", lambda: functions(binaries))
     )
     np.savez_compressed(
         out / "tensor_products.npz", **_timed("products", lambda: products(binaries))
     )
-    os.environ["LAB_RESULTS"] = str(out)
     files = _timed("approximations", lambda: approximations(binaries))
     with ThreadPoolExecutor(2) as pool:  # beside ncu
         saved = [

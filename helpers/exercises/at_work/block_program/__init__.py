@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ def cases(seed: int) -> list[tuple[int, list[float], int]]:
 
 
 def made(program: Callable[[int, list[float], int], Any], seed: int) -> list[Any]:
-    """What the answer returns for each program."""
+    """Return what the answer returns for each program."""
     return [_of_one(program, case) for case in cases(seed)]
 
 
@@ -53,7 +52,7 @@ def plain(back: Any) -> Any:
 
 
 def judged(values: list[Any], seed: int) -> Found:
-    """Whether each program writes its own places, all of them, with the right values."""
+    """Return whether each program writes its own places, all of them, with the right values."""
     rows = cases(seed)
     if len(values) != len(rows):
         return Found("wrong", f"{len(values)} answers for {len(rows)} programs", "Return a pair.")
@@ -99,7 +98,6 @@ EXERCISE = PythonExercise(
     name="block_program",
     lab=LAB,
     title="One program of a Triton kernel",
-    folder=Path(__file__).parent,
     place=1,
     points=5,
     answer="program",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ FIXED: tuple[Case, ...] = (
                                                        "CUDA": 80}, 1.3),
     # only the best is good enough
     ({"cuDNN": 1.001, "CUDA": 1.0}, {"cuDNN": 1, "CUDA": 80}, 1.0),
-)  # fmt: skip
+)
 
 
 def reference(ms: Mapping[str, float | None], lines: Mapping[str, int], within: float) -> str:
@@ -40,7 +39,7 @@ def reference(ms: Mapping[str, float | None], lines: Mapping[str, int], within: 
 
 
 def cases(seed: int) -> list[Case]:
-    """The fixed tables, and drawn ones."""
+    """Return the fixed tables, and drawn ones."""
     rng = np.random.default_rng(seed)
     drawn: list[Case] = []
     for _ in range(20):
@@ -53,7 +52,7 @@ def cases(seed: int) -> list[Case]:
 
 
 def made(choose: Callable[..., Any], seed: int) -> list[Any]:
-    """What the answer returns for each table."""
+    """Return what the answer returns for each table."""
     return [_of_one(choose, case) for case in cases(seed)]
 
 
@@ -65,7 +64,7 @@ def _of_one(choose: Callable[..., Any], case: Case) -> str:
 
 
 def judged(values: list[Any], seed: int) -> Found:
-    """Whether each choice is the reference's."""
+    """Return whether each choice is the reference's."""
     rows = cases(seed)
     if len(values) != len(rows):
         return Found("wrong", f"{len(values)} answers for {len(rows)} tables", "Return a name.")
@@ -108,7 +107,6 @@ EXERCISE = PythonExercise(
     name="choose_tool",
     lab=LAB,
     title="Choose the tool from the table",
-    folder=Path(__file__).parent,
     place=2,
     answer="choose",
     made=made,

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from helpers.exercises import kit
 from helpers.exercises.background import FINDINGS, LAB, NEIGHBOURS, OVERLAP, cases, convolved
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Exercise,
-    FindingHint,
-    executed,
-    none_of,
-)
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="copy_async",
     place=1,
     lab=LAB,
     title="Two buffers: the order of commits and waits",
-    folder=Path(__file__).parent,
     points=4,
     cases=cases,
     reference=convolved,
     budgets=(
-        Budget(
+        kit.Budget(
             "warps that wait for a group of copies, per tile and warp",
-            executed(
+            kit.executed(
                 "cp.async.wait",
                 per=lambda case: case["tiles"] * case.steps[0].block[0] // 32,
             ),
@@ -35,25 +24,25 @@ EXERCISE = Exercise(
             "One wait in each turn is enough.",
             quiet=True,
         ),
-        none_of(
+        kit.none_of(
             "shared",
             "store",
             what="stores to shared memory",
             hint="cp.async writes to shared memory by itself; no thread stores there.",
         ),
         OVERLAP,
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     mistakes=(NEIGHBOURS,),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two copies go into the same buffer: the next tile belongs in the other one, "
             "tiles[current ^ 1], and `current` changes in every turn.",
             when=lambda found: " writes " in found.message and "asynchronous" in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "The copy of this tile may still be under way when a cell is read. First wait for the "
             "groups of this thread, then for the other threads, in this order. And is a group "

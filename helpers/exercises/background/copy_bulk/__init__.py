@@ -3,88 +3,78 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
+from helpers.exercises import kit
 from helpers.exercises.background import FINDINGS, LAB, NEIGHBOURS, OVERLAP, cases, convolved
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Exercise,
-    FindingHint,
-    executed,
-    none_of,
-)
 from helpers.simulator import Finding
 
 
 def begins_inside(found: Finding) -> bool:
-    """Whether what is read beyond the end of N begins in it."""
+    """Return whether what is read beyond the end of N begins in it."""
     size = re.search(r"but N has ([\d,]+) elements", found.message)
     return size is not None and found.index in range(int(size[1].replace(",", "")))
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="copy_bulk",
     place=2,
     lab=LAB,
     title="Bulk copies: bytes to announce, phases to wait for",
-    folder=Path(__file__).parent,
     points=4,
     cases=cases,
     reference=convolved,
     budgets=(
-        Budget(
+        kit.Budget(
             "bulk copies for a tile",
-            executed("cp.async.bulk", per=lambda case: case["tiles"]),
+            kit.executed("cp.async.bulk", per=lambda case: case["tiles"]),
             1,
             "One thread starts the copy of a whole tile by one instruction.",
             least=1,
         ),
-        none_of("global", "load", what="loads of N by threads"),
-        none_of("shared", "store", what="stores to shared memory"),
+        kit.none_of("global", "load", what="loads of N by threads"),
+        kit.none_of("shared", "store", what="stores to shared memory"),
         OVERLAP,
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     mistakes=(NEIGHBOURS,),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "The bulk copy of this tile may still be under way when a cell is read. Each buffer "
             "has an mbarrier, whose phase changes once in two turns: for which parity must this "
             "turn wait, and at which mbarrier?",
             when=lambda found: "asynchronous copy" in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "fault",
             "Several threads start a copy at one mbarrier, and it expects one arrival: only thread "
             "0 starts copies, one of them in each turn, at the mbarrier of the copy's buffer.",
             when=lambda found: " arrives " in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "fault",
             "A bulk copy takes whole vectors of 16 bytes; VECTORS and (n - start) / 4 count them.",
             when=lambda found: "multiples of 16" in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "fault",
             "These are fewer than 0 bytes. There is no tile behind the last one: start the next "
             "copy only if there is a next tile.",
             when=lambda found: "2^20 bytes" in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The last tile may be shorter: it has (n - start) / 4 vectors, if these are fewer than "
             "VECTORS.",
             when=lambda found: found.array == "N" and begins_inside(found),
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A buffer has room for VECTORS vectors, a tile and its halo: copy no more of them.",
             when=lambda found: found.array == "tiles",
         ),
-        FindingHint(
+        kit.FindingHint(
             "fault",
             "A phase that does not end: either the announced bytes are not those that come (a "
             "vector has 16 bytes, and the last tile has fewer vectors), or nobody has started a "

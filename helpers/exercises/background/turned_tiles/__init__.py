@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
+from helpers.exercises import kit
 from helpers.exercises.background import FINDINGS, LAB, OVERLAP
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    executed,
-    none_of,
-    per_output,
-    unwritten,
-    whole_numbers,
-)
 
 TILE, THREADS = 256, 64
 # (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more; enough
@@ -31,38 +15,37 @@ TILE, THREADS = 256, 64
 SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4), (280, 4))
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Tiles of random cells, shared out among some blocks."""
     for tiles, blocks in SIZES:
         n = TILE * tiles
-        yield Case(
+        yield kit.Case(
             f"n = {n:,}, {blocks} block{'s' if blocks > 1 else ''}",
-            {"P": unwritten(n), "N": whole_numbers(rng, n, 1000)},
+            {"P": kit.unwritten(n), "N": kit.whole_numbers(rng, n, 1000)},
             ("P",),
-            (Step((blocks,), (THREADS,), ("P", "N", np.int32(n))),),
+            (kit.Step((blocks,), (THREADS,), ("P", "N", np.int32(n))),),
             {"size": (tiles, blocks)},
-            {"tiles of a block": ceil_div(tiles, blocks)},
+            {"tiles of a block": kit.ceil_div(tiles, blocks)},
             budgeted=tiles < 280,
         )
 
 
-def turned(case: Case) -> np.ndarray:
+def turned(case: kit.Case) -> np.ndarray:
     """N, each tile turned around."""
     return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="turned_tiles",
     place=3,
     lab=LAB,
     title="The next tile copied in the background",
-    folder=Path(__file__).parent,
     cases=cases,
     reference=turned,
     budgets=(
-        Budget(
+        kit.Budget(
             "cp.async of warps for a tile",
-            executed(
+            kit.executed(
                 *("cp.async.shared", "cp.async.ca", "cp.async.cg"),
                 per=lambda case: case.count / TILE,
             ),
@@ -70,35 +53,35 @@ EXERCISE = Exercise(
             "Copy each tile by cp.async, 16 bytes a thread: two warps copy 64 x 16 bytes.",
             least=2,
         ),
-        none_of(
+        kit.none_of(
             "shared",
             "store",
             what="stores to shared memory",
             hint="cp.async writes to shared memory by itself; no thread stores there.",
         ),
         OVERLAP,
-        Budget(
+        kit.Budget(
             "sectors of N per output",
-            per_output("global", "load", "N", "sectors"),
+            kit.per_output("global", "load", "N", "sectors"),
             1 / 8,
             "Each cell of N is copied once; outputs are read from the tile.",
         ),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The tiles are copied, but not turned around: cell 255 - o of the tile goes to "
             "output o.",
             gives=lambda case: case["N"],
         ),
-        Mistake(
+        kit.Mistake(
             "Whole N is turned around: only the cells within each tile change places.",
             gives=lambda case: case["N"][::-1] if case.count > TILE else None,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "The copy is still under way when a cell is read. Wait for this tile's group "
             "(wait_group) first, then for the other threads (__syncthreads()), in this order; and "
@@ -106,7 +89,7 @@ EXERCISE = Exercise(
             when=lambda found: "asynchronous copy" in found.message,
         ),
         *FINDINGS,
-        FindingHint(
+        kit.FindingHint(
             "misaligned",
             "cp.async of 16 bytes takes addresses that are multiples of 16 on both sides.",
         ),

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import layers
+from helpers.exercises import kit, layers
 from helpers.exercises.cases import is_unwritten
 from helpers.exercises.constant import LAB, TILE
-from helpers.exercises.kit import (
-    Budget,
-    Case,
-    Exercise,
-    Mistake,
-    Outcome,
-    Step,
-    ceil_div,
-    none_of,
-    shuffles,
-    unwritten,
-    warps,
-)
 from helpers.limits import ConvShape
 
 WORDS = 16_384
 
 
-def chunks(case: Case) -> list[tuple[int, int, int, int]]:
+def chunks(case: kit.Case) -> list[tuple[int, int, int, int]]:
     """(first map, maps, first channel, channels) of each launch."""
     shape, (maps, channels) = case["shape"], case["most"]
     return [
@@ -39,9 +25,9 @@ def chunks(case: Case) -> list[tuple[int, int, int, int]]:
     ]
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Layers split by maps, by channels, by both, and not at all. The symbol is NaN beyond the
-    weights of a launch.
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield layers split by maps, by channels, by both, and not at all. The symbol is NaN beyond
+    the weights of a launch.
     """
     drawn = (int(n) for n in rng.integers(0, 6, 5))
     layouts = (
@@ -56,33 +42,35 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     for shape, most in layouts:
         x, filter = layers.draw(rng, shape)
         arrays, facts = (
-            {"y": unwritten(shape.y_shape), "x": x},
+            {"y": kit.unwritten(shape.y_shape), "x": x},
             {"shape": shape, "filter": filter, "most": most},
         )
-        grid = ceil_div(shape.out_h, TILE) * ceil_div(shape.out_w, TILE)
+        grid = kit.ceil_div(shape.out_h, TILE) * kit.ceil_div(shape.out_w, TILE)
         steps = []
-        for m, maps, c, channels in chunks(Case("", arrays, ("y",), (), {}, facts)):
+        for m, maps, c, channels in chunks(kit.Case("", arrays, ("y",), (), {}, facts)):
             symbol = np.full(WORDS, np.nan, np.float32)
             some = filter[m : m + maps, c : c + channels].ravel()
             symbol[: some.size] = some
             sizes = map(np.int32, (m, c, channels, shape.C, shape.M, shape.H, shape.W, shape.K))
             steps.append(
-                Step((grid, maps, shape.B), (TILE, TILE), ("y", "x", *sizes), {"filter": symbol})
+                kit.Step(
+                    (grid, maps, shape.B), (TILE, TILE), ("y", "x", *sizes), {"filter": symbol}
+                )
             )
         kinds = {"layer": shape, "filter width": shape.K}
         title = (
             f"{shape.C} -> {shape.M} maps of {shape.out_h} x {shape.out_w} in {len(steps)} "
             f"launch{'es' * (len(steps) > 1)}"
         )
-        yield Case(title, arrays, ("y",), tuple(steps), kinds, facts)
+        yield kit.Case(title, arrays, ("y",), tuple(steps), kinds, facts)
 
 
 def without(*, first: bool):
-    """A function of a case: what comes out if each chunk leaves out its first channel, or its last
-    one.
+    """Return a function of a case: what comes out if each chunk leaves out its first channel, or
+    its last one.
     """
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         filter = case["filter"].copy()
         for m, maps, c, channels in chunks(case):
             filter[m : m + maps, c if first else c + channels - 1] = 0
@@ -91,7 +79,7 @@ def without(*, first: bool):
     return made
 
 
-def last_chunk(case: Case) -> np.ndarray:
+def last_chunk(case: kit.Case) -> np.ndarray:
     """Return what comes out if each launch sets y, where all but a map's first one must add to it.
     """
     filter = case["filter"].copy()
@@ -101,7 +89,7 @@ def last_chunk(case: Case) -> np.ndarray:
     return reference.conv2d(case["x"], filter)
 
 
-def first_channels(case: Case) -> np.ndarray:
+def first_channels(case: kit.Case) -> np.ndarray:
     """Return what comes out if each chunk reads the channels of x from 0 on."""
     x, y = case["x"], np.zeros(case["shape"].y_shape)
     for m, maps, c, channels in chunks(case):
@@ -110,8 +98,8 @@ def first_channels(case: Case) -> np.ndarray:
     return y
 
 
-def reads_of_unset_outputs(case: Case, one: Outcome) -> float:
-    """Requests that read y in the first launch of a map."""
+def reads_of_unset_outputs(case: kit.Case, one: kit.Outcome) -> float:
+    """Return requests that read y in the first launch of a map."""
     first = [c == 0 for _, _, c, _ in chunks(case)]
     return sum(
         n.total("requests", "global", "load", "y")
@@ -120,31 +108,30 @@ def reads_of_unset_outputs(case: Case, one: Outcome) -> float:
     )
 
 
-def whole_maps_missing(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def whole_maps_missing(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether some whole maps hold nothing, and others have values."""
     missing = np.isnan(got).all(axis=(0, 2, 3))
     return bool(missing.any() and not missing.all())
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_chunk",
     lab=LAB,
     place=2,
     title="A filter in chunks: some maps and some channels a launch",
-    folder=Path(__file__).parent,
     most_of_a_block=lambda case: TILE * TILE,
     reads_outputs=True,
     cases=cases,
     reference=lambda case: reference.conv2d(case["x"], case["filter"]),
     counts=layers.COUNTS,
     budgets=(
-        Budget(
+        kit.Budget(
             "reads of y in a map's first launch",
             reads_of_unset_outputs,
             0,
             "Where first_channel is 0 there is nothing to add to: start from 0 and do not read y.",
         ),
-        Budget(
+        kit.Budget(
             "loads of x per output and tap",
             lambda case, one: (
                 one.total("lanes", "global", "load", "x") / case.count / case["shape"].terms
@@ -152,12 +139,12 @@ EXERCISE = Exercise(
             1,
             "Each cell is loaded once for each of its taps.",
         ),
-        Budget(
+        kit.Budget(
             "constant requests per warp and tap",
             lambda case, one: (
                 one.total("requests", "constant", "load")
                 / sum(
-                    warps(Case("", case.arrays, case.outputs, (s,)))
+                    kit.warps(kit.Case("", case.arrays, case.outputs, (s,)))
                     * int(s.arguments[4])
                     * case["shape"].K ** 2
                     for s in case.steps
@@ -166,33 +153,33 @@ EXERCISE = Exercise(
             1,
             quiet=True,
         ),
-        none_of("shared"),
-        none_of("local", what="accesses to local memory"),
-        none_of(
+        kit.none_of("shared"),
+        kit.none_of("local", what="accesses to local memory"),
+        kit.none_of(
             "global",
             "atomic",
             what="atomics",
             hint="One thread owns an output: it can add without an atomic.",
         ),
-        shuffles(),
+        kit.shuffles(),
     ),
     mistakes=(
-        Mistake("Each launch leaves out the first of its channels.", gives=without(first=True)),
-        Mistake(
+        kit.Mistake("Each launch leaves out the first of its channels.", gives=without(first=True)),
+        kit.Mistake(
             "Each launch leaves out the last of its channels: there are `channels` of them.",
             gives=without(first=False),
         ),
-        Mistake(
+        kit.Mistake(
             "Each launch overwrites what the one before has made of the same map: add to y, "
             "except where first_channel is 0.",
             gives=last_chunk,
         ),
-        Mistake(
+        kit.Mistake(
             "Each launch reads x from channel 0 on: channel c of the chunk is channel "
             "first_channel + c of x.",
             gives=first_channels,
         ),
-        Mistake(
+        kit.Mistake(
             "The symbol holds only this launch's channels, `channels` channels a map: tap (m, c) "
             "lies at (m * channels + c) * K * K.",
             when=lambda case, got, want: (
@@ -200,19 +187,19 @@ EXERCISE = Exercise(
                 and bool(np.isnan(got).any() and not np.isnan(got).all())
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "Whole maps are never written: blockIdx.y counts the maps of this launch, and the "
             "output map is first_map + blockIdx.y.",
             when=lambda case, got, want: (
                 case["most"][0] == case["shape"].M or whole_maps_missing(case, got, want)
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "All outputs are NaN: a map's first launch (first_channel == 0) must set y. It holds "
             "nothing yet that could be added to.",
             when=lambda case, got, want: bool(np.isnan(got).all()),
         ),
-        Mistake(
+        kit.Mistake(
             "Cells of the symbol are read that this launch has not filled. It begins with map "
             "first_map and channel first_channel, and has `channels` channels a map.",
             when=lambda case, got, want: bool(np.isnan(got).any() and not is_unwritten(got).any()),

@@ -3,69 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
+from helpers.exercises import kit, layers
 from helpers.exercises.constant import LAB, TILE
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-)
 from helpers.limits import ConvShape
 
 WORDS = 3_136  # of `filter`: layer 2 has 16 maps of 4 x 7 x 7 weights
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Ragged layers of several channels and maps, other filters, and many outputs."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield ragged layers of several channels and maps, other filters, and many outputs."""
     height, width = map(int, rng.integers(20, 38, 2))
     yield layer(rng, ConvShape(2, 3, 4, height, width, 7))
     yield layer(rng, ConvShape(1, 2, 5, 9, 23, 3))
     yield layer(rng, ConvShape(1, 4, 16, 7, 7, 7))
-    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1))
+    yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1))
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer, by default a large one. The symbol is NaN behind the weights."""
-    x, filter = layers.draw(rng, shape)
-    weights = np.full(WORDS, np.nan, np.float32)
-    weights[: filter.size] = filter.ravel()
-    tiles = ceil_div(shape.out_h, TILE) * ceil_div(shape.out_w, TILE)
-    step = Step(
-        (tiles, shape.M, shape.B),
+    drawn = layers.draw(rng, shape)
+    return layers.layer_case(
+        rng,
+        shape,
+        (layers.tiles(shape, TILE), shape.M, shape.B),
         (TILE, TILE),
-        ("y", "x", *layers.sizes(shape)),
-        {"filter": weights},
-    )
-    return Case(
-        layers.words(shape),
-        {"y": unwritten(shape.y_shape), "x": x},
-        ("y",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape, "filter": filter},
+        drawn=drawn,
+        constants=layers.symbol(drawn[1], WORDS),
     )
 
 
-def first_map(case: Case) -> np.ndarray | None:
+def first_map(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if every map has the weights of the first one."""
     if case["shape"].M == 1:
         return None
     return layers.convolved(case)[:, :1].repeat(case["shape"].M, axis=1)
 
 
-def maps_for_channels(case: Case) -> np.ndarray | None:
+def maps_for_channels(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the symbol is read as (C, M, K, K)."""
     shape, filter = case["shape"], case["filter"]
     if 1 in (shape.C, shape.M):
@@ -74,52 +51,48 @@ def maps_for_channels(case: Case) -> np.ndarray | None:
     return layers.conv2d(case["x"], np.ascontiguousarray(read))
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_constant",
     lab=LAB,
     place=1,
     title="Move the filter into constant memory",
-    folder=Path(__file__).parent,
     points=3,
     timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
-        Budget(
-            "global loads per product",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
-            ),
+        layers.loads_per_product(
             1,
             "Only the cells come from global memory: read each weight from the symbol.",
+            what="global loads per product",
         ),
-        Budget(
+        kit.Budget(
             "replays of constant loads",
             lambda case, one: one.total("replays", "constant", "load"),
             0,
             "All threads of a block need the same weight: threadIdx has no place in its index.",
         ),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE**2,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: multiply each cell with a weight.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
-        Mistake("Every map has the weights of map 0: m belongs to the index.", gives=first_map),
+        kit.Mistake("Every map has the weights of map 0: m belongs to the index.", gives=first_map),
         layers.TURNED,
         layers.EXCHANGED,
-        Mistake(
+        kit.Mistake(
             "Map and channel are exchanged: a map has C channels, so its weights begin at "
             "m * C * K * K.",
             gives=maps_for_channels,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The symbol has shape (M, C, K, K): weight (m, c, p, q) lies at "
             "((m * C + c) * K + p) * K + q.",

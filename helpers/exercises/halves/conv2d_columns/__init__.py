@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
+from helpers.exercises import kit
 from helpers.exercises.halves import LAB
-from helpers.exercises.kit import (
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Outcome,
-    Step,
-    ceil_div,
-    none_of,
-    per_output,
-    shuffles,
-    unwritten,
-    warps,
-)
 
 MAPS, WIDE = 4, 8
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Even and odd widths. Whole numbers: a row's sum stays below 2,048, which half holds exactly,
-    and sums of two rows are often larger.
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield even and odd widths. Whole numbers: a row's sum stays below 2,048, which half holds
+    exactly, and sums of two rows are often larger.
     """
     for H, W in (
         (22, 38),
@@ -43,23 +27,23 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield image(rng, 140, 138)
 
 
-def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
+def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
     """Return an image, by default a large one; a block has 16 rows of 16 pairs."""
     x = rng.integers(24, 42, (1, 1, H, W)).astype(np.float16)
     filter = rng.integers(1, 8, (MAPS, 1, 7, 7)).astype(np.float16)
-    arrays = {"y": unwritten((1, MAPS, H - 6, W - 6)), "x": x, "filter": filter}
-    grid = (ceil_div(W - 6, 2 * WIDE), ceil_div(H - 6, WIDE), MAPS)
-    step = Step(grid, (WIDE, WIDE), ("y", "x", "filter", np.int32(H), np.int32(W)))
+    arrays = {"y": kit.unwritten((1, MAPS, H - 6, W - 6)), "x": x, "filter": filter}
+    grid = (kit.ceil_div(W - 6, 2 * WIDE), kit.ceil_div(H - 6, WIDE), MAPS)
+    step = kit.Step(grid, (WIDE, WIDE), ("y", "x", "filter", np.int32(H), np.int32(W)))
     budgeted = (H, W) == (22, 38)
-    return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, budgeted=budgeted)
+    return kit.Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, budgeted=budgeted)
 
 
-def convolved(case: Case) -> np.ndarray:
+def convolved(case: kit.Case) -> np.ndarray:
     """Return the layer in float64."""
     return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
 
 
-def exchanged(case: Case) -> np.ndarray | None:
+def exchanged(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the two outputs of each pair stand in each other's place."""
     y = convolved(case)
     if y.shape[3] % 2:
@@ -67,7 +51,7 @@ def exchanged(case: Case) -> np.ndarray | None:
     return y.reshape(*y.shape[:3], -1, 2)[..., ::-1].reshape(y.shape)
 
 
-def never_cleared(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def never_cleared(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether a result is near to what comes out if the rows before are added again each
     time.
     """
@@ -76,45 +60,44 @@ def never_cleared(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(np.abs(got / sums - 1).max() < 2e-2)
 
 
-def rounded(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def rounded(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether a result is near, and has the last bits of half precision only."""
     return bool(np.isfinite(got).all() and np.abs(got / want - 1).max() < 5e-3)
 
 
 def multiplications(*types: str):
-    """A function of a case and its outcome: multiplications and multiply-adds of these types, of
-    all warps, per warp and tap.
+    """Return a function of a case and its outcome: multiplications and multiply-adds of these
+    types, of all warps, per warp and tap.
     """
     names = [f"{what}.{one}" for what in ("fma", "mul", "mad") for one in types]
 
-    def amount(case: Case, one: Outcome) -> float:
+    def amount(case: kit.Case, one: kit.Outcome) -> float:
         done = sum(
             n for launch in one.counts for name, n in launch.instructions.items() if name in names
         )
-        return done / (warps(case) * 49)
+        return done / (kit.warps(case) * 49)
 
     return amount
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_columns",
     place=3,
     lab=LAB,
     title="Two columns in one instruction",
-    folder=Path(__file__).parent,
     timed=image,
     cases=cases,
     reference=convolved,
     counts={"size": "sizes"},
     budgets=(
-        Budget(
+        kit.Budget(
             "global loads per output",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             53,
             "The two outputs share six of the eight cells of a row, and all weights: load each "
             "once for both.",
         ),
-        Budget(
+        kit.Budget(
             "single multiplications per warp and tap",
             multiplications("f32", "f16", "f64"),
             0.2,
@@ -122,48 +105,48 @@ EXERCISE = Exercise(
             "they are executed: a name in a comment, "
             "or one __hfma2 beside the sums, makes no difference.)",
         ),
-        Budget(
+        kit.Budget(
             "double multiplications per warp and tap", multiplications("f16x2"), 1.2, quiet=True
         ),
-        ONE_STORE,
-        none_of("shared"),
-        none_of(
+        kit.ONE_STORE,
+        kit.none_of("shared"),
+        kit.none_of(
             "local",
             what="accesses to local memory",
             hint="An array whose index the compiler does not know cannot live in registers.",
         ),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(),
+        kit.none_of("global", "atomic", what="atomics"),
+        kit.shuffles(),
     ),
     most_of_a_block=lambda case: 2 * WIDE * WIDE,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Both sums are 0: nothing was added to them.",
             when=lambda case, got, want: not got.any(),
         ),
-        Mistake(
+        kit.Mistake(
             "The two outputs of a pair are exchanged: the low half is column w, the high half "
             "column w + 1.",
             gives=exchanged,
         ),
-        Mistake(
+        kit.Mistake(
             "The filter is turned by half a turn.",
             gives=lambda c: reference.conv2d(
                 c["x"].astype(np.float32),
                 np.ascontiguousarray(c["filter"][..., ::-1, ::-1], np.float32),
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "The sum in half goes on from row to row, and is added again behind each: begin each "
             "row with 0.",
             when=never_cleared,
         ),
-        Mistake(
+        kit.Mistake(
             "Right to three digits: half adds up one row exactly, and not two or seven. Add the "
             "rows in float.",
             when=rounded,
         ),
-        Mistake(
+        kit.Mistake(
             "Odd columns are wrong: the second cell of a pair is the next one, w + q + 1.",
             when=lambda case, got, want: bool(
                 (got[..., 0::2] == want[..., 0::2]).all() and np.isfinite(got).all()
@@ -171,13 +154,13 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "An odd width has a last column without a partner: what is "
             "stored behind it is the next row's first output.",
             when=lambda found: found.array == "y",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "An odd width has a last column without a partner: cells from W on count as 0, and "
             "nothing is stored there.",

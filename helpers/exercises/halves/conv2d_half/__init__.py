@@ -3,53 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import layers
+from helpers.exercises import kit, layers
 from helpers.exercises.halves import LAB
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    none_of,
-    unwritten,
-)
 from helpers.limits import ConvShape
 
 TILE = 16
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Layers of several channels, maps and filters; one of more outputs than 16 bits count."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield layers of several channels, maps and filters; one of more outputs than 16 bits count.
+    """
     yield layer(rng, ConvShape(2, 2, 3, 17, int(rng.integers(18, 30)), 5))
     yield layer(rng, ConvShape(1, 3, 2, 16, 9, 3))
     yield layer(rng, ConvShape(3, 1, 4, 12, 21, 7))
     yield layer(rng, ConvShape(1, 1, 1, 2, 2, 2))
-    yield layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1), budgeted=False)
+    yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), budgeted=False)
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True) -> Case:
+def layer(
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
+) -> kit.Case:
     """Return a layer of whole numbers of six bits: their products have up to twelve, one more than
     a half, and their sums are exact in float.
     """
-    drawn = (_six_bits(rng, size) for size in (shape.x_shape, shape.filter_shape))
-    x, filter = drawn
-    arrays = {"y": unwritten(shape.y_shape), "x": x, "filter": filter}
-    grid = (ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE), shape.M, shape.B)
-    step = Step(grid, (TILE, TILE), ("y", "x", "filter", *layers.sizes(shape)))
-    kinds = {"layer": shape, "filter width": shape.K}
-    facts = {"shape": shape}
-    return Case(layers.words(shape), arrays, ("y",), (step,), kinds, facts, budgeted=budgeted)
+    drawn = _six_bits(rng, shape.x_shape), _six_bits(rng, shape.filter_shape)
+    grid = layers.tiles(shape, TILE), shape.M, shape.B
+    return layers.layer_case(rng, shape, grid, (TILE, TILE), drawn=drawn, budgeted=budgeted)
 
 
 def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -59,12 +42,12 @@ def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     )
 
 
-def convolved(case: Case) -> np.ndarray:
+def convolved(case: kit.Case) -> np.ndarray:
     """Return the layer in float64."""
     return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
 
 
-def terms(case: Case) -> tuple[np.ndarray, np.ndarray]:
+def terms(case: kit.Case) -> tuple[np.ndarray, np.ndarray]:
     """Return cells and weights of each output, in the order of the sum: (terms, B, M, out_h,
     out_w).
     """
@@ -80,7 +63,7 @@ def terms(case: Case) -> tuple[np.ndarray, np.ndarray]:
     return np.array(cells), np.array(weights)
 
 
-def rounded_products(case: Case) -> np.ndarray | None:
+def rounded_products(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if each product is rounded to half; None for a large layer."""
     if case["shape"].outputs > 20_000:
         return None
@@ -88,7 +71,7 @@ def rounded_products(case: Case) -> np.ndarray | None:
     return (cells * weights).astype(np.float64).sum(axis=0)
 
 
-def half_sums(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def half_sums(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether all outputs are halves near the right sums."""
     with np.errstate(over="ignore"):
         if not np.array_equal(got.astype(np.float16), got):
@@ -101,11 +84,11 @@ def half_sums(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
     )
 
 
-def first_channel(name: str) -> Callable[[Case], np.ndarray | None]:
+def first_channel(name: str) -> Callable[[kit.Case], np.ndarray | None]:
     """Return a function of a case: what comes out if the first channel of an array is read for all.
     """
 
-    def made(case: Case) -> np.ndarray | None:
+    def made(case: kit.Case) -> np.ndarray | None:
         if case["shape"].C == 1:
             return None
         arrays = {one: case[one].astype(np.float32) for one in ("x", "filter")}
@@ -115,7 +98,7 @@ def first_channel(name: str) -> Callable[[Case], np.ndarray | None]:
     return made
 
 
-def turned(case: Case) -> np.ndarray | None:
+def turned(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if rows and columns of the filter change places."""
     if case["shape"].K == 1:
         return None
@@ -123,12 +106,11 @@ def turned(case: Case) -> np.ndarray | None:
     return reference.conv2d(case["x"].astype(np.float32), filter)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_half",
     place=1,
     lab=LAB,
     title="Products of halves, sums in float",
-    folder=Path(__file__).parent,
     points=3,
     timed=layer,
     cases=cases,
@@ -136,48 +118,44 @@ EXERCISE = Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     counts=layers.COUNTS,
     budgets=(
-        Budget(
-            "loads per product",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / (case.count * case["shape"].terms)
-            ),
+        layers.loads_per_product(
             2,
             "Each product needs one cell and one weight.",
             least=0.1,
         ),
-        none_of("shared"),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.none_of("shared"),
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All outputs are 0: nothing is added to sum.",
             when=lambda case, got, want: not got.any(),
         ),
-        Mistake(
+        kit.Mistake(
             "Each product is rounded to half before it is added. Widen both factors first: the "
             "product of two halves fits into a float.",
             gives=rounded_products,
         ),
-        Mistake(
+        kit.Mistake(
             "Every output is a half, so the sum was one. Sum in float: above 2,048 halves are two "
             "apart, and more.",
             when=half_sums,
         ),
-        Mistake(
+        kit.Mistake(
             "Each channel has the cells of the first one: channel c begins c * H rows further on.",
             gives=first_channel("x"),
         ),
-        Mistake(
+        kit.Mistake(
             "Each channel has the weights of the first one: those of channel c begin c * K * K "
             "further on.",
             gives=first_channel("filter"),
         ),
-        Mistake(
+        kit.Mistake(
             "Rows and columns of the filter have changed places: a row, p, has K weights.",
             gives=turned,
         ),
-        Mistake(
+        kit.Mistake(
             "The filter is turned by half a turn.",
             gives=lambda case: reference.conv2d(
                 case["x"].astype(np.float32),
@@ -186,7 +164,7 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Row h + p, column w + q of channel c is cell (c * H + h + p) * W + w + q of the "
             "image, and a weight is (c * K + p) * K + q of the map's.",

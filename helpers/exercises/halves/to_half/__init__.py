@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
+from helpers.exercises import kit
 from helpers.exercises.halves import LAB
-from helpers.exercises.kit import (
-    MANY,
-    NO_DETOURS,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    none_of,
-    per_output,
-)
 
 THREADS = 256
 BEFORE = -31_344  # what "to" holds before the launch: no number that is drawn
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Even lengths: fewer than a block makes, whole blocks, one more pair, and many."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield even lengths: fewer than a block makes, whole blocks, one more pair, and many."""
     drawn = 2 * int(rng.integers(600, 900))
-    for n in (2, 64, 2 * THREADS, 2 * THREADS + 2, 8 * THREADS, drawn, MANY + 1):
+    for n in (2, 64, 2 * THREADS, 2 * THREADS + 2, 8 * THREADS, drawn, kit.MANY + 1):
         yield numbers(rng, n)
 
 
-def numbers(rng: np.random.Generator, n: int = 1 << 24) -> Case:
+def numbers(rng: np.random.Generator, n: int = 1 << 24) -> kit.Case:
     """Return numbers of many sizes, half of them exactly between two halves."""
     drawn = rng.uniform(-8, 8, n) * 2.0 ** rng.integers(-8, 9, n)
     between = 2049.0 + 2 * rng.integers(0, 1000, n)
@@ -42,67 +29,66 @@ def numbers(rng: np.random.Generator, n: int = 1 << 24) -> Case:
         "to": np.full(n, BEFORE, np.float16),
         "from": start.astype(np.float32),
     }
-    step = Step((ceil_div(n // 2, THREADS),), (THREADS,), ("to", "from", np.int64(n)))
-    return Case(f"n = {n:,}", arrays, ("to",), (step,), {"size": n}, budgeted=n % 64 == 0)
+    step = kit.Step((kit.ceil_div(n // 2, THREADS),), (THREADS,), ("to", "from", np.int64(n)))
+    return kit.Case(f"n = {n:,}", arrays, ("to",), (step,), {"size": n}, budgeted=n % 64 == 0)
 
 
-def rounded(case: Case) -> np.ndarray:
+def rounded(case: kit.Case) -> np.ndarray:
     """Return the nearest halves; of two that are equally near, the one whose last bit is 0."""
     return case["from"].astype(np.float16)
 
 
-def cut(case: Case) -> np.ndarray:
+def cut(case: kit.Case) -> np.ndarray:
     """Return what comes out if digits are cut off, towards zero."""
     near = rounded(case)
     too_far = np.abs(near.astype(np.float32)) > np.abs(case["from"])
     return np.where(too_far, np.nextafter(near, np.float16(0)), near)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="to_half",
     place=2,
     lab=LAB,
     title="Two numbers rounded by each thread",
-    folder=Path(__file__).parent,
     points=3,
     timed=numbers,
     cases=cases,
     reference=rounded,
     most_of_a_block=lambda case: 2 * THREADS,
     budgets=(
-        Budget(
+        kit.Budget(
             "loads per number",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             0.5,
             "One load of 8 bytes, a float2, brings both numbers of a thread.",
             least=0.1,
         ),
-        Budget(
+        kit.Budget(
             "stores per number",
-            per_output("global", "store"),
+            kit.per_output("global", "store"),
             0.5,
             "One store of 4 bytes, a __half2, writes both halves of a thread.",
             least=0.1,
         ),
-        none_of("shared"),
-        *NO_DETOURS,
+        kit.none_of("shared"),
+        *kit.NO_DETOURS,
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Digits are cut off: round to the nearest half (__floats2half2_rn).",
             gives=cut,
         ),
-        Mistake(
+        kit.Mistake(
             "The two numbers of a pair are exchanged: the first one goes into the low half, .x.",
             gives=lambda case: rounded(case).reshape(-1, 2)[:, ::-1].ravel(),
         ),
-        Mistake(
+        kit.Mistake(
             "Both halves of a pair hold its first number.",
             gives=lambda case: np.repeat(rounded(case)[::2], 2),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A thread takes two numbers, so there are n / 2 pairs: thread i has one if i < n / 2.",
         ),

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from helpers.exercises.kit import Budget, Case, FindingHint, Mistake, executed
+from helpers.exercises import kit
 from helpers.exercises.mma import STEP, exercise, of
 
 LANES = np.arange(32)
 
 
 def named(
-    case: Case,
+    case: kit.Case,
     row: Callable[[np.ndarray], np.ndarray] = lambda lane: lane % 16,
     part: Callable[[np.ndarray], np.ndarray] = lambda lane: lane // 16,
     row_of_b: Callable[[np.ndarray], np.ndarray] = lambda lane: lane % 16,
@@ -36,9 +36,9 @@ EXERCISE = exercise(
     "Copy 16 bytes a lane, an Eight: 32 lanes bring all of A at once, and 16 lanes all of B.",
     points=4,
     budgets=(
-        Budget(
+        kit.Budget(
             "ldmatrix of the warp",
-            executed("ldmatrix", per="launch"),
+            kit.executed("ldmatrix", per="launch"),
             2,
             "One ldmatrix loads the fragment of A, another one that of B.",
             least=2,
@@ -46,32 +46,32 @@ EXERCISE = exercise(
         ),
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Each lane names the eight that it has copied. Lanes 0 to 7 must name the rows 0 to 7 "
             "of the upper left square, lanes 8 to 15 those of the square below.",
             gives=lambda case: named(case, lambda lane: lane // 2, lambda lane: lane % 2),
         ),
-        Mistake(
+        kit.Mistake(
             "All lanes from 16 on name the left half of A again: squares 2 and 3 are on the right.",
             gives=lambda case: named(case, part=lambda lane: 0 * lane),
         ),
-        Mistake(
+        kit.Mistake(
             "The second square of B is a copy of the first: lanes 8 to 15 name rows 8 to 15.",
             gives=lambda case: named(case, row_of_b=lambda lane: lane % 8),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "ldmatrix reads what other lanes have copied: __syncwarp() must stand between the "
             "copies and the first ldmatrix.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "a_rows has 16 rows of two eights, and b_rows has 16 rows of one: the eight of lane "
             "17, for example, is row 8, part 1 of A.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "ldmatrix reads a row that no lane has copied: A has 32 eights, one for each lane, and "
             "B has 16.",

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from helpers.exercises.kit import Case, FindingHint, Mistake
+from helpers.exercises import kit
 from helpers.exercises.mma import COLUMNS, ROWS, STEP, exercise, of, product
 
 LANES = np.arange(32)
 
 
-def by_lanes(case: Case, group: Callable[..., np.ndarray], two: Callable[..., np.ndarray]):
-    """What comes out if all lanes load and store as lanes of other groups and places.
+def by_lanes(case: kit.Case, group: Callable[..., np.ndarray], two: Callable[..., np.ndarray]):
+    """Return what comes out if all lanes load and store as lanes of other groups and places.
 
     group, two: functions of the numbers of the lanes.
     """
@@ -43,33 +43,33 @@ EXERCISE = exercise(
     "Two columns of A are neighbours: one load of 4 bytes gives both.",
     points=4,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: are the registers a[0] to a[3], b[0] and b[1] set?",
             when=lambda case, got, want: not got.any(),
         ),
-        Mistake(
+        kit.Mistake(
             "A group is four lanes side by side: lanes 0 to 3, 4 to 7 and so on. Yours are every "
             "eighth lane.",
             gives=lambda case: by_lanes(case, lambda lane: lane % 8, lambda lane: lane // 8 * 2),
         ),
-        Mistake(
+        kit.Mistake(
             "b[0] and b[1] are exchanged: b[0] has rows 0 to 7 of B, b[1] rows 8 to 15.",
             gives=lambda case: of(case["A"], np.roll(case["B"], 8, axis=0)),
         ),
-        Mistake(
+        kit.Mistake(
             "The upper and the lower half of D are exchanged: d[0] and d[1] belong to row `group`, "
             "d[2] and d[3] to row group + 8.",
             gives=lambda case: np.roll(product(case), 8, axis=0),
         ),
-        Mistake(
+        kit.Mistake(
             "Neighbouring columns of D are exchanged: d[0] and d[2] belong to column `two`.",
             gives=lambda case: product(case).reshape(ROWS, -1, 2)[:, :, ::-1].reshape(ROWS, -1),
         ),
-        Mistake(
+        kit.Mistake(
             "d[1] and d[2] are exchanged: d[1] is beside d[0], d[2] is 8 rows below it.",
             gives=lambda case: _sums_exchanged(product(case)),
         ),
-        Mistake(
+        kit.Mistake(
             "A row of A has 16 halves, not 8: cell A[row][column] is A[16 * row + column].",
             gives=lambda case: of(
                 case["A"].ravel()[8 * np.arange(ROWS)[:, None] + np.arange(STEP)], case["B"]
@@ -77,7 +77,7 @@ EXERCISE = exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "These registers were never set: gap 2 loads the lane's fragments of A and of B.",
         ),

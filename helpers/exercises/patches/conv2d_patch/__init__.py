@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    none_of,
-    per_output,
-    shuffles,
-    unwritten,
-    warps,
-)
+from helpers.exercises import kit, layers
 from helpers.exercises.patches import LAB, REGISTERS
 from helpers.limits import ConvShape
 
 MAPS, FAR = 4, 8  # FAR: threads of a block along each axis
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield whole patches for the budgets, and ragged images: H and W differ, so that neither can
     be told from the other.
     """
@@ -39,23 +23,25 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield image(rng, 262, 257)  # more cells than 16 bits can count
 
 
-def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
+def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
     """Return an image, by default a large one; a block has 16 x 16 patches of one map."""
     shape = ConvShape(1, 1, MAPS, H, W, 7)
     x, filter = layers.draw(rng, shape)
-    grid = (ceil_div(W - 6, 4 * FAR), ceil_div(H - 6, 2 * FAR), MAPS)
-    step = Step(grid, (FAR, FAR), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()})
-    arrays = {"y": unwritten(shape.y_shape), "x": x}
+    grid = (kit.ceil_div(W - 6, 4 * FAR), kit.ceil_div(H - 6, 2 * FAR), MAPS)
+    step = kit.Step(
+        grid, (FAR, FAR), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()}
+    )
+    arrays = {"y": kit.unwritten(shape.y_shape), "x": x}
     facts, budgeted = {"filter": filter}, (H, W) == (22, 38)
-    return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, facts, budgeted)
+    return kit.Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, facts, budgeted)
 
 
 def short_window(rows: int):
-    """A function of a case: what comes out if only the first rows of the window are read, of which
-    the lower outputs use one less.
+    """Return a function of a case: what comes out if only the first rows of the window are read, of
+    which the lower outputs use one less.
     """
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         outputs = layers.without_rows(rows)(case)
         outputs[:, :, 1::2] = layers.without_rows(rows - 1)(case)[:, :, 1::2]
         return outputs
@@ -63,53 +49,54 @@ def short_window(rows: int):
     return made
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_patch",
     lab=LAB,
     place=2,
     title="Share the rows of cells of a patch in registers",
-    folder=Path(__file__).parent,
     timed=image,
     cases=cases,
     reference=layers.convolved,
     counts={"size": "sizes"},
     budgets=(
-        Budget(
+        kit.Budget(
             "global loads per output",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             10,
             "The patch's two rows of outputs need eight rows of cells, not fourteen: load each "
             "row once, and use it for both.",
             least=1,
         ),
         REGISTERS,
-        Budget(
+        kit.Budget(
             "constant requests per warp",
-            lambda case, one: one.total("requests", "constant", "load") / warps(case),
+            lambda case, one: one.total("requests", "constant", "load") / kit.warps(case),
             112,
             quiet=True,
         ),
-        ONE_STORE,
-        none_of("shared", hint="The patch stays in registers here."),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(hint="Neighbours' cells by shuffles are another exercise: load each row once."),
+        kit.ONE_STORE,
+        kit.none_of("shared", hint="The patch stays in registers here."),
+        kit.none_of("global", "atomic", what="atomics"),
+        kit.shuffles(
+            hint="Neighbours' cells by shuffles are another exercise: load each row once."
+        ),
     ),
     most_of_a_block=lambda case: 8 * FAR * FAR,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: load rows of cells, and add up their products with the weights.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         layers.TURNED,
         *(
-            Mistake(
+            kit.Mistake(
                 f"Rows {rows} to 7 of the window are left out: it has eight rows of cells, 0 to 7.",
                 gives=short_window(rows),
             )
             for rows in range(1, 7)
         ),
         *(
-            Mistake(
+            kit.Mistake(
                 f"The filter's {what} from {first} on are left out: it has seven, 0 to 6.",
                 gives=without(first),
             )
@@ -119,19 +106,19 @@ EXERCISE = Exercise(
                 ("columns", layers.without_columns),
             )
         ),
-        Mistake(
+        kit.Mistake(
             "Only the upper row of each patch is right: row r of the window is row r - 1 of the "
             "filter for the lower one.",
             when=lambda case, got, want: bool(
                 (got[:, :, 0::2] == want[:, :, 0::2]).all() and np.isfinite(got).all()
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "Only the lower row of each patch is right: for the upper one the filter's rows are "
             "0 to 6.",
             when=lambda case, got, want: bool((got[:, :, 1::2] == want[:, :, 1::2]).all()),
         ),
-        Mistake(
+        kit.Mistake(
             "22 x 38 cells are right, other sizes are not: out_h follows from H and out_w from "
             "W, which are two numbers. Neither "
             "follows from the other.",
@@ -139,21 +126,21 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The filter has rows 0 to 6: row r of the window is its row r for the upper outputs, "
             "and r - 1 for "
             "the lower ones.",
             when=lambda found: found.array == "filter",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A partial patch ends at H and W: cells beyond count as 0, and outputs beyond are "
             "not stored. H and W "
             "are two numbers: neither follows from the other.",
             when=lambda found: found.array in ("x", "y"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A row of the patch has 10 cells and 4 sums.",
             when=lambda found: found.array in ("cell", "sum"),

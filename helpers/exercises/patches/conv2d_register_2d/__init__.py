@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-)
+from helpers.exercises import kit, layers
 from helpers.exercises.patches import LAB, REGISTERS
 from helpers.limits import ConvShape
 
@@ -28,9 +15,9 @@ ACROSS, DOWN = 20, 8  # patches of a block along both axes
 COLUMNS, ROWS = 4, 2  # of a patch
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Several channels and maps, ragged tiles, one output alone, many outputs, and fewer maps of a
-    patch.
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield several channels and maps, ragged tiles, one output alone, many outputs, and a patch of
+    fewer maps.
     """
     height, width = int(rng.integers(24, 38)), int(rng.integers(88, 104))
     yield layer(rng, ConvShape(2, 3, 4, 22, 86, 7))
@@ -42,18 +29,21 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 def layer(
     rng: np.random.Generator, shape: ConvShape = layers.LARGE, maps: int = MAPS
-) -> Case:
+) -> kit.Case:
     """Return a layer, by default a large one; its sizes are constants of the source."""
     x, filter = layers.draw(rng, shape)
     weights = np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, -shape.M % maps),))
-    tiles = ceil_div(shape.out_h, ROWS * DOWN) * ceil_div(shape.out_w, COLUMNS * ACROSS)
-    step = Step(
-        (tiles, ceil_div(shape.M, maps), shape.B), (ACROSS, DOWN), ("y", "x"), {"filter": weights}
+    tiles = kit.ceil_div(shape.out_h, ROWS * DOWN) * kit.ceil_div(shape.out_w, COLUMNS * ACROSS)
+    step = kit.Step(
+        (tiles, kit.ceil_div(shape.M, maps), shape.B),
+        (ACROSS, DOWN),
+        ("y", "x"),
+        {"filter": weights},
     )
     sizes = {"CHANNELS": shape.C, "OUTPUT_MAPS": shape.M, "HEIGHT": shape.H, "WIDTH": shape.W}
-    return Case(
+    return kit.Case(
         layers.words(shape),
-        {"y": unwritten(shape.y_shape), "x": x},
+        {"y": kit.unwritten(shape.y_shape), "x": x},
         ("y",),
         (step,),
         {"layer": shape},
@@ -66,7 +56,7 @@ def layer(
 def of_a_filter_row(space: str, access: str = "load"):
     """Return the lanes of an access for a thread, a channel and a row of the filter."""
 
-    def counted(case: Case, one) -> float:
+    def counted(case: kit.Case, one) -> float:
         shape = case["shape"]
         threads = one.blocks * ACROSS * DOWN
         return one.total("lanes", space, access) / (threads * shape.C * shape.K)
@@ -74,33 +64,34 @@ def of_a_filter_row(space: str, access: str = "load"):
     return counted
 
 
-def upper_row(case: Case) -> np.ndarray:
+def upper_row(case: kit.Case) -> np.ndarray:
     """Return what comes out if both rows of a patch are computed from the cells of the upper one.
     """
     y = layers.convolved(case)
     return y[:, :, np.arange(y.shape[2]) // ROWS * ROWS]
 
 
-def first_column(case: Case) -> np.ndarray:
-    """Return what comes out if all columns of a patch are computed from the cells of its first one.
+def first_column(case: kit.Case) -> np.ndarray:
+    """Return what comes out if all columns of a patch are computed from the cells of its first
+    one.
     """
     y = layers.convolved(case)
     return y[..., np.arange(y.shape[3]) // COLUMNS * COLUMNS]
 
 
-def first_map(case: Case) -> np.ndarray | None:
+def first_map(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if all maps of a patch have the weights of its first one."""
     shape = case["shape"]
     made = layers.convolved(case)[:, np.arange(shape.M) // case["maps"] * case["maps"]]
     return made if shape.M > 1 else None
 
 
-def summed(axis: int) -> Callable[[Case], np.ndarray]:
-    """A function of a case: what comes out if all weights of a column (axis 2), or of a row (axis
-    3), meet its first cell.
+def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if all weights of a column (axis 2), or of a row
+    (axis 3), meet its first cell.
     """
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         filter = np.zeros_like(case["filter"])
         first = (slice(None),) * axis + (0,)
         filter[first] = case["filter"].sum(axis=axis)
@@ -109,7 +100,7 @@ def summed(axis: int) -> Callable[[Case], np.ndarray]:
     return made
 
 
-def first_patch(case: Case) -> np.ndarray:
+def first_patch(case: kit.Case) -> np.ndarray:
     """Return what comes out if all patches of a block have the cells of its first row of patches.
     """
     y = layers.convolved(case)
@@ -117,7 +108,7 @@ def first_patch(case: Case) -> np.ndarray:
     return y[:, :, row // (ROWS * DOWN) * ROWS * DOWN + row % ROWS]
 
 
-def overlapping(case: Case) -> np.ndarray:
+def overlapping(case: kit.Case) -> np.ndarray:
     """What comes out if patches below each other lie one row apart, and not two."""
     y = layers.convolved(case)
     row = np.arange(y.shape[2])
@@ -125,79 +116,78 @@ def overlapping(case: Case) -> np.ndarray:
     return y[:, :, top + within // ROWS + within % ROWS]
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_register_2d",
     lab=LAB,
     place=1,
     title="Compute a patch of outputs from registers",
-    folder=Path(__file__).parent,
     points=5,
     timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts={"layer": "layers"},
     budgets=(
-        Budget(
+        kit.Budget(
             "shared loads of a thread per row of the filter",
             of_a_filter_row("shared"),
             20,
             "The patch needs 2 x 10 cells for a row of the filter: copy each to a register once, "
             "before the loops over q and m.",
         ),
-        Budget(
+        kit.Budget(
             "weights that a thread loads per row of the filter",
             of_a_filter_row("constant"),
             7 * MAPS,
             "Take a weight once, into a variable, and use it for all eight outputs of the patch.",
         ),
         REGISTERS,
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: COLUMNS * ROWS * MAPS * ACROSS * DOWN,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All sums are 0: fill the cells, and add their products with the weights.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
-        Mistake(
+        kit.Mistake(
             "Both rows of a patch have the values of the upper one: the lower output's cells lie "
             "in cell[1].",
             gives=upper_row,
         ),
-        Mistake(
+        kit.Mistake(
             "All columns of a patch have the value of its first one: output w meets weight q with "
             "the cell in column w + q.",
             gives=first_column,
         ),
-        Mistake(
+        kit.Mistake(
             "All maps of a thread have the weights of its first one: the map is map + m.",
             gives=first_map,
         ),
         layers.TURNED,
         layers.EXCHANGED,
-        Mistake(
+        kit.Mistake(
             "All weights of a row meet its first cell: output w meets weight q with the cell in "
             "column w + q.",
             gives=summed(axis=3),
         ),
-        Mistake(
+        kit.Mistake(
             "All rows of the filter meet the same cells: for its row p they lie in row `row + h + "
             "p` of the tile.",
             gives=summed(axis=2),
         ),
-        Mistake(
+        kit.Mistake(
             "All patches of a block have the cells of its first row of patches: the row of a cell "
             "in the tile is row + h + p.",
             gives=first_patch,
         ),
-        Mistake(
+        kit.Mistake(
             "Patches overlap: a patch has two rows, so it begins in row 2 * threadIdx.y of the "
             "tile, which is `row`.",
             gives=overlapping,
         ),
         *(
-            Mistake(
+            kit.Mistake(
                 f"The filter's columns from {first} on are left out: q goes from 0 to 6.",
                 gives=layers.without_columns(first),
             )
@@ -205,23 +195,23 @@ EXERCISE = Exercise(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A patch has MAPS maps, and MAPS is not always 4: let the loop over m end there.",
             when=lambda found: found.array in ("sum", "filter"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "cell has 2 rows of 10 cells, 0 to 9: the last one is 3 + 6, of output 3 and weight 6.",
             when=lambda found: found.array == "cell",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The tile begins at the block's first cell: index it with row and column, which are "
             "the patch's place in it, and not with top and left.",
             when=lambda found: found.array == "tile",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "Fill all 2 x 10 cells before they are used.",
         ),

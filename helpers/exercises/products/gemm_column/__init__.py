@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.exercises.kit import Case, Mistake
+from helpers.exercises import kit
 from helpers.exercises.products import exercise, product
 
 TILE, PATCH = 64, 8
 
 
-def first_rows(case: Case) -> np.ndarray | None:
+def first_rows(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if each thread's 8 rows all get the product of its first one."""
     want = product(case)
     if want.shape[0] < 2:
@@ -18,7 +18,7 @@ def first_rows(case: Case) -> np.ndarray | None:
     return want[np.arange(want.shape[0]) // PATCH * PATCH]
 
 
-def top_rows(case: Case) -> np.ndarray | None:
+def top_rows(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if every thread reads the first 8 rows of the tile of A."""
     want = product(case)
     if want.shape[0] <= PATCH:
@@ -36,12 +36,12 @@ EXERCISE = exercise(
     1 + 1 / PATCH,
     points=5,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All 8 rows of a thread have the sum of the first one: row patch + r of tile_a belongs "
             "to sum[r].",
             gives=first_rows,
         ),
-        Mistake(
+        kit.Mistake(
             "Every thread has the first 8 rows of the tile of A: yours begin with row `patch`.",
             gives=top_rows,
         ),

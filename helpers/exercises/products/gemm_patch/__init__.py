@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from helpers.exercises.kit import Case, Mistake
+from helpers.exercises import kit
 from helpers.exercises.products import exercise, product
 
 TILE, PATCH = 128, 8
 ACROSS = TILE // PATCH
 
 
-def diagonal(case: Case) -> np.ndarray | None:
+def diagonal(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if a thread multiplies a[r] by x[r] only."""
     want = product(case)
     if max(want.shape) <= ACROSS:
@@ -23,7 +23,7 @@ def diagonal(case: Case) -> np.ndarray | None:
     return np.where(same, want, 0)
 
 
-def in_tiles(case: Case, *axes: int) -> np.ndarray:
+def in_tiles(case: kit.Case, *axes: int) -> np.ndarray:
     """Return the product with its axes (tile, r, ty, tile, s, tx) in another order, and 0 beyond
     it.
     """
@@ -32,7 +32,7 @@ def in_tiles(case: Case, *axes: int) -> np.ndarray:
     return cut(case, parts.transpose(axes).reshape(padded.shape))
 
 
-def cells(case: Case, rows: Cells, columns: Cells) -> np.ndarray:
+def cells(case: kit.Case, rows: Cells, columns: Cells) -> np.ndarray:
     """Return what comes out if r of lane t reads these cells of the tile, functions of (t, r)."""
     padded = padded_product(case)
 
@@ -44,7 +44,7 @@ def cells(case: Case, rows: Cells, columns: Cells) -> np.ndarray:
     return cut(case, padded[np.ix_(places(high, rows), places(wide, columns))])
 
 
-def padded_product(case: Case) -> np.ndarray:
+def padded_product(case: kit.Case) -> np.ndarray:
     """Return the product, with zeros up to whole tiles."""
     want = product(case)
     padded = np.zeros([-(-size // TILE) * TILE for size in want.shape])
@@ -52,7 +52,7 @@ def padded_product(case: Case) -> np.ndarray:
     return padded
 
 
-def cut(case: Case, padded: np.ndarray) -> np.ndarray:
+def cut(case: kit.Case, padded: np.ndarray) -> np.ndarray:
     """Return the part of whole tiles that is the product."""
     return padded[: len(case["A"]), : case["X"].shape[1]]
 
@@ -85,39 +85,39 @@ EXERCISE = exercise(
     2 / PATCH,
     points=10,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Only sum[r][r] is right: multiply each of the 8 cells of A by each of the 8 of X.",
             gives=diagonal,
         ),
-        Mistake(
+        kit.Mistake(
             "sum[r][s] has the row of s and the column of r: a[r] belongs to the rows, x[s] to the "
             "columns.",
             gives=lambda case: in_tiles(case, *EXCHANGED),
         ),
-        Mistake(
+        kit.Mistake(
             "The rows are right, and stand in other places: row r of a thread is ty + r * ACROSS, "
             "as the store has it.",
             gives=lambda case: cells(case, neighbours, right),
         ),
-        Mistake(
+        kit.Mistake(
             "The columns are right, and stand in other places: column s of a thread is "
             "tx + s * ACROSS, as the store has it.",
             gives=lambda case: cells(case, right, neighbours),
         ),
-        Mistake(
+        kit.Mistake(
             "The outputs are right, and stand in other places: a thread has rows ty + r * ACROSS "
             "and columns tx + s * ACROSS, as the store has them.",
             gives=lambda case: cells(case, neighbours, neighbours),
         ),
-        Mistake(
+        kit.Mistake(
             "Every thread reads the first 8 rows of tile_a: yours are ty + p * ACROSS.",
             gives=lambda case: cells(case, first_cells, right),
         ),
-        Mistake(
+        kit.Mistake(
             "Every thread reads the first 8 columns of tile_x: yours are tx + p * ACROSS.",
             gives=lambda case: cells(case, right, first_cells),
         ),
-        Mistake(
+        kit.Mistake(
             "tx and ty have changed places: tx counts columns, so it belongs to tile_x.",
             gives=lambda case: in_tiles(case, *TURNED),
         ),

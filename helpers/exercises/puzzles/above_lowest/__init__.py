@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY,
-    NO_ACTIVEMASK,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    executed,
-    none_of,
-    unwritten,
-    warps,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import as_blocks, puzzle
 
 WARP = 32
 
 
-def case(N: np.ndarray, block: int, warp: int = WARP) -> Case:
+def case(N: np.ndarray, block: int, warp: int = WARP) -> kit.Case:
     """Return a thread for each number."""
     n = N.size
-    step = Step((ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
-    return Case(
+    step = kit.Step((kit.ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
+    return kit.Case(
         f"n = {n:,}, blocks of {block}",
-        {"P": unwritten(n), "N": N},
+        {"P": kit.unwritten(n), "N": N},
         ("P",),
         (step,),
         {"size": n, "block size": block},
@@ -46,30 +31,30 @@ def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
     return (100 + rng.permutation(np.arange(n))).astype(np.float32)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Two widths of a block; sizes of less than a warp, around one, and ragged."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield two widths of a block; sizes of less than a warp, around one, and ragged."""
     for n, block in ((int(rng.integers(300, 600)), 128), (2, 64), (31, 64), (33, 64), (128, 128)):
         yield case(numbers(rng, n), block)
-    yield without_budgets(case(numbers(rng, MANY), 128))
+    yield kit.without_budgets(case(numbers(rng, kit.MANY), 128))
     # Above whatever a student may take for the greatest of all numbers, other than that one itself.
     for most, step in ((3e6, 16), (np.ldexp(1.0, 127), np.ldexp(1.0, 104))):
         far = numbers(rng, 100).astype(np.float64) * step + most
-        yield without_budgets(case(far.astype(np.float32), 64))
+        yield kit.without_budgets(case(far.astype(np.float32), 64))
 
 
-def above(case: Case, keep: slice = slice(None), fill: float = np.inf) -> np.ndarray:
+def above(case: kit.Case, keep: slice = slice(None), fill: float = np.inf) -> np.ndarray:
     """Return each number minus the smallest one of its warp, of the lanes that `keep` selects."""
     return as_blocks(
         case["N"], case["warp"], lambda rows: rows - rows[:, keep].min(axis=1, keepdims=True), fill
     )
 
 
-def lane_0_only(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def lane_0_only(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether each warp's first output is right, and all are numbers."""
     return bool(np.isfinite(got).all() and (got == want)[:: case["warp"]].all())
 
 
-def last_warp_only(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def last_warp_only(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether all wrong outputs belong to a last warp that has lanes without a number."""
     whole = got.size // case["warp"] * case["warp"]
     return bool(np.isfinite(got).all() and (got == want)[:whole].all())
@@ -79,7 +64,6 @@ EXERCISE = puzzle(
     "above_lowest",
     9,
     "Shuffles: the smallest number of a warp, for all its lanes",
-    Path(__file__).parent,
     task="P[i] must be N[i] minus the smallest number of its warp",
     cases=cases,
     reference=above,
@@ -88,21 +72,21 @@ EXERCISE = puzzle(
     follow=(2,),
     comes_from={"N": ((0,), (1,), (2,), (3,))},
     budgets=(
-        NO_ACTIVEMASK,
-        Budget(
+        kit.NO_ACTIVEMASK,
+        kit.Budget(
             "load requests for each warp",
-            lambda case, one: one.total("requests", "global", "load") / warps(case),
+            lambda case, one: one.total("requests", "global", "load") / kit.warps(case),
             1,
             "Each lane loads its own number once. The other lanes' numbers come by a shuffle.",
         ),
-        none_of(
+        kit.none_of(
             "shared",
             what="accesses to shared memory",
             hint="A warp needs no shared memory: __shfl_xor_sync hands a register to another lane.",
         ),
-        Budget(
+        kit.Budget(
             "shuffles for each warp",
-            executed("shfl", "redux", "match", per="warp"),
+            kit.executed("shfl", "redux", "match", per="warp"),
             6,
             "Five steps are enough: with lanes 16, 8, 4, 2 and 1 apart.",
         ),
@@ -110,42 +94,42 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: case["block"],
     timed=lambda rng: case(numbers(rng, 10_000_000), 256),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "In the last warp lanes without a number count as 0, which is the smallest. They must "
             "bring INFINITY.",
             lambda case: above(case, fill=0.0),
         ),
-        Mistake(
+        kit.Mistake(
             "Only the last warp is wrong, and some of its lanes have no number: what they bring "
             "must never be the smallest. That is INFINITY.",
             when=last_warp_only,
         ),
-        Mistake(
+        kit.Mistake(
             "The sign is turned around: N[i] minus the smallest, not the smallest minus N[i].",
             lambda case: -above(case),
         ),
-        Mistake(
+        kit.Mistake(
             "N itself comes out: the smallest number of the warp is not subtracted.",
             lambda case: case["N"],
         ),
-        Mistake(
+        kit.Mistake(
             "Of each warp only lane 0 has the smallest number. With __shfl_down_sync the "
             "others see "
             "a part of the warp: __shfl_xor_sync gives the result to all of them.",
             when=lane_0_only,
         ),
-        Mistake(
+        kit.Mistake(
             "A lane knows only a part of its warp. Five steps are needed, 16, 8, 4, 2 and 1, and "
             "in each of them a lane hands on the smallest number that it has seen so far.",
             when=lambda case, got, want: np.isfinite(got).all() and (got <= want).all(),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Lanes without a number bring INFINITY in place of N[i], and do not store.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "mask",
             "A lane has left the kernel, and the mask 0xffffffff still names it: no lane "
             "may return "

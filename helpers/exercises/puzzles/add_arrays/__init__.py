@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    per_output,
-    unwritten,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle
 
 
-def case(A: np.ndarray, B: np.ndarray, block: int) -> Case:
+def case(A: np.ndarray, B: np.ndarray, block: int) -> kit.Case:
     """Just as many blocks as the numbers need."""
     n = A.size
-    step = Step((ceil_div(n, block),), (block,), ("C", "A", "B", np.int32(n)))
-    return Case(
+    step = kit.Step((kit.ceil_div(n, block),), (block,), ("C", "A", "B", np.int32(n)))
+    return kit.Case(
         f"n = {n:,}, blocks of {block}",
-        {"C": unwritten(n), "A": A, "B": B},
+        {"C": kit.unwritten(n), "A": A, "B": B},
         ("C",),
         (step,),
         {"size": n, "block size": block},
@@ -37,29 +24,29 @@ def case(A: np.ndarray, B: np.ndarray, block: int) -> Case:
     )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Two widths of a block; one number, around a block, and a ragged size."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield two widths of a block; one number, around a block, and a ragged size."""
     for n, block in ((int(rng.integers(400, 900)), 128), (1, 64), (63, 64), (64, 64), (65, 64)):
-        yield case(cells(rng, n), cells(rng, n), block)
-    yield without_budgets(case(cells(rng, MANY), cells(rng, MANY), 128))
+        yield case(kit.cells(rng, n), kit.cells(rng, n), block)
+    yield kit.without_budgets(case(kit.cells(rng, kit.MANY), kit.cells(rng, kit.MANY), 128))
 
 
-def added(case: Case) -> np.ndarray:
+def added(case: kit.Case) -> np.ndarray:
     """Return a + B."""
     return case["A"] + case["B"]
 
 
-def first_block_only(case: Case) -> np.ndarray:
+def first_block_only(case: kit.Case) -> np.ndarray:
     """Return what comes out if each block makes the first block's numbers."""
     return np.where(np.arange(case.count) < case["block"], added(case), case["C"])
 
 
-def last_left_out(case: Case) -> np.ndarray:
+def last_left_out(case: kit.Case) -> np.ndarray:
     """Return what comes out if the last number is not written."""
     return np.where(np.arange(case.count) < case.count - 1, added(case), case["C"])
 
 
-def other_width(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def other_width(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether blocks that begin another number of numbers apart explain the result."""
     blocks, block = case.steps[0].grid[0], case["block"]
     for width in {32, 64, 128, 256, 512, 1024} - {block}:
@@ -73,7 +60,6 @@ EXERCISE = puzzle(
     "add_arrays",
     2,
     "Guard: more threads than numbers",
-    Path(__file__).parent,
     task="C[i] must be A[i] + B[i]",
     cases=cases,
     reference=added,
@@ -84,32 +70,34 @@ EXERCISE = puzzle(
     follow=(5,),
     comes_from={"A": ((5,),), "B": ((5,),)},
     budgets=(
-        Budget(
-            "loads per number", per_output("global", "load"), 2, "Load A[i] and B[i] once each."
+        kit.Budget(
+            "loads per number", kit.per_output("global", "load"), 2, "Load A[i] and B[i] once each."
         ),
     ),
     most_of_a_block=lambda case: case["block"],
-    timed=lambda rng: case(cells(rng, 10_000_000), cells(rng, 10_000_000), 256),
+    timed=lambda rng: case(kit.cells(rng, 10_000_000), kit.cells(rng, 10_000_000), 256),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Only the first block's numbers are there: blocks count, too. The first thread of "
             "block b has number b * blockDim.x.",
             first_block_only,
         ),
-        Mistake("The last number is left out: i < n is right, i < n - 1 is not.", last_left_out),
-        Mistake(
+        kit.Mistake(
+            "The last number is left out: i < n is right, i < n - 1 is not.", last_left_out
+        ),
+        kit.Mistake(
             "The first number is left out: threads and blocks count from 0.",
             lambda case: np.where(np.arange(case.count) > 0, added(case), case["C"]),
         ),
-        Mistake("A is copied: add B[i].", lambda case: case["A"]),
-        Mistake(
+        kit.Mistake("A is copied: add B[i].", lambda case: case["A"]),
+        kit.Mistake(
             "It is right with blocks of one size only: a block's width is blockDim.x, not "
             "a number.",
             when=other_width,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The last block has more threads than numbers are left. A guard stops them: if "
             "(i < n).",

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle
 
 BINS, SHARE, THREADS = 256, 1_024, 256
 
 
-def case(N: np.ndarray, bins: int = BINS, share: int = SHARE, threads: int = THREADS) -> Case:
+def case(N: np.ndarray, bins: int = BINS, share: int = SHARE, threads: int = THREADS) -> kit.Case:
     """Return a block for each `share` of the values."""
-    blocks = ceil_div(N.size, share)
-    return Case(
+    blocks = kit.ceil_div(N.size, share)
+    return kit.Case(
         f"n = {N.size:,}",
-        {"P": unwritten((blocks, bins), np.int32), "N": N},
+        {"P": kit.unwritten((blocks, bins), np.int32), "N": N},
         ("P",),
-        (Step((blocks,), (threads,), ("P", "N", np.int32(N.size))),),
+        (kit.Step((blocks,), (threads,), ("P", "N", np.int32(N.size))),),
         {"size": N.size},
         {"bins": bins, "share": share},
     )
@@ -41,14 +30,14 @@ def values(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.minimum(rng.integers(0, BINS, n), rng.integers(0, BINS, n)).astype(np.int32)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a ragged size, a few values, and sizes around a block's share."""
     for n in (int(rng.integers(2_100, 4_000)), 3, SHARE, SHARE + 1):
         yield case(values(rng, n))
-    yield without_budgets(case(values(rng, MANY)))
+    yield kit.without_budgets(case(values(rng, kit.MANY)))
 
 
-def counted(case: Case, most: int = 0) -> np.ndarray:
+def counted(case: kit.Case, most: int = 0) -> np.ndarray:
     """Return the counts of each block, of its first `most` cells (0: of all)."""
     N, share = case["N"], case["share"]
     return np.array(
@@ -60,7 +49,7 @@ def counted(case: Case, most: int = 0) -> np.ndarray:
     )
 
 
-def first_block_alone(case: Case) -> np.ndarray:
+def first_block_alone(case: kit.Case) -> np.ndarray:
     """Return what comes out if every block counts the cells of block 0."""
     return np.repeat(counted(case)[:1], case.steps[0].grid[0], axis=0)
 
@@ -69,7 +58,6 @@ EXERCISE = puzzle(
     "block_histograms",
     11,
     "Atomics: a histogram of each block",
-    Path(__file__).parent,
     task="P[256 * b + v] must be how often v stands in N[1024 * b] to N[1024 * b + 1023]",
     cases=cases,
     reference=counted,
@@ -77,10 +65,10 @@ EXERCISE = puzzle(
     follow=(0, 2),
     comes_from={"N": ((0,), (2,), (5,))},
     budgets=(
-        Budget(
+        kit.Budget(
             "sectors of N for each 8 values",
             lambda case, one: one.total("sectors", "global", "load", "N") * 8 / case["N"].size,
-            lambda case: 8 * (ceil_div(case["N"].size, 8) + 4) / case["N"].size,
+            lambda case: 8 * (kit.ceil_div(case["N"].size, 8) + 4) / case["N"].size,
             "Each value is loaded once, by neighbouring lanes: thread t takes cells t, t + 256, "
             "t + 512 and t + 768 of its block, or four neighbouring ones in one load (int4).",
         ),
@@ -88,50 +76,50 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: case["bins"],
     timed=lambda rng: case(values(rng, 10_000_000)),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Only the first 256 cells of each block are counted: a block has 1,024 cells for its "
             "256 threads, so each thread counts four.",
             lambda case: counted(case, THREADS),
         ),
-        Mistake(
+        kit.Mistake(
             "Every block counts the cells of block 0: a block's own begin at 1024 * blockIdx.x.",
             first_block_alone,
         ),
-        Mistake(
+        kit.Mistake(
             "A block counts the cells of the blocks behind it, too: its own end at "
             "1024 * blockIdx.x + 1023.",
             when=lambda case, got, want: bool((got >= want).all() and (got[-1] == want[-1]).all()),
         ),
-        Mistake(
+        kit.Mistake(
             "The counts are 1 where a value occurs at all: add up, do not set.",
             lambda case: np.minimum(counted(case), 1),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads change one counter at the same time, and one of the two is lost. "
             "atomicAdd(&counts[v], 1) reads, adds and writes in one piece.",
             when=lambda found: found.array != "P" and "update" not in found.message,
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Three phases touch the counters: set to 0, count, store. A __syncthreads() belongs "
             "between each two of them.",
             when=lambda found: found.array != "P",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "Shared memory begins with anything, not with 0: the threads set the counters "
             "to 0, and "
             "a __syncthreads() follows.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The last block has fewer cells: i < n.",
             when=lambda found: found.array == "N",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds", "There are 256 counters for each block, from 256 * blockIdx.x on."
         ),
     ),

@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY,
-    NO_ACTIVEMASK,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    none_of,
-    per_block,
-    per_output,
-    unwritten,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import barriers, padded, puzzle, shared_loads, sizes_of
 
 BLOCK = 256
 
 
-def case(N: np.ndarray, block: int = BLOCK) -> Case:
+def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
     """Return a thread for each number, a result for each block."""
-    blocks = ceil_div(N.size, block)
-    step = Step((blocks,), (block,), ("P", "N", np.int32(N.size)))
-    return Case(
+    blocks = kit.ceil_div(N.size, block)
+    step = kit.Step((blocks,), (block,), ("P", "N", np.int32(N.size)))
+    return kit.Case(
         f"n = {N.size:,}",
-        {"P": unwritten(blocks), "N": N},
+        {"P": kit.unwritten(blocks), "N": N},
         ("P",),
         (step,),
         {"size": N.size},
@@ -48,7 +33,7 @@ def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
     drawn, so that a kernel which leaves threads out does not find them.
     """
     N = -rng.permutation(np.arange(1, n + 1)).astype(np.float32)
-    lanes = rng.integers(0, BLOCK, ceil_div(n, BLOCK))
+    lanes = rng.integers(0, BLOCK, kit.ceil_div(n, BLOCK))
     lanes[0] = BLOCK - 1
     for first, lane in zip(range(0, n, BLOCK), lanes, strict=True):
         block = N[first : first + BLOCK]
@@ -57,18 +42,18 @@ def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
     return N
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 6_000):
         yield case(numbers(rng, n))
-    yield without_budgets(case(numbers(rng, MANY)))
+    yield kit.without_budgets(case(numbers(rng, kit.MANY)))
     # Below whatever a student may take for the least of all numbers, other than that one itself.
     for least, step in ((-3e6, 16), (np.ldexp(-1.0, 127), np.ldexp(1.0, 104))):
         far = numbers(rng, int(rng.integers(300, 500))).astype(np.float64) * step + least
-        yield without_budgets(case(far.astype(np.float32)))
+        yield kit.without_budgets(case(far.astype(np.float32)))
 
 
-def largest(case: Case, keep: slice = slice(None), fill: float = -np.inf) -> np.ndarray:
+def largest(case: kit.Case, keep: slice = slice(None), fill: float = -np.inf) -> np.ndarray:
     """Return the largest number of each block, of the threads that `keep` selects."""
     return padded(case["N"], case["block"], fill)[:, keep].max(axis=1)
 
@@ -77,7 +62,6 @@ EXERCISE = puzzle(
     "block_max",
     8,
     "Reduction: the largest number of a block",
-    Path(__file__).parent,
     task="P[b] must be the largest number of block b",
     cases=cases,
     reference=largest,
@@ -85,10 +69,10 @@ EXERCISE = puzzle(
     follow=(1,),
     comes_from={"N": ((4,), (5,), (6,), (7,))},
     budgets=(
-        NO_ACTIVEMASK,
-        Budget(
+        kit.NO_ACTIVEMASK,
+        kit.Budget(
             "global load requests per block",
-            per_block("global", "load"),
+            kit.per_block("global", "load"),
             8,
             "Each of the block's 8 warps loads its 32 numbers once, one number a thread.",
         ),
@@ -99,10 +83,10 @@ EXERCISE = puzzle(
             "keep all warps at work, and one thread alone makes 255 comparisons in a row.",
         ),
         barriers(17, "A barrier behind the filling and one or two behind each of the eight steps."),
-        none_of("shared", "atomic", what="atomics in shared memory"),
-        Budget(
+        kit.none_of("shared", "atomic", what="atomics in shared memory"),
+        kit.Budget(
             "stores of each result",
-            per_output("global", "store"),
+            kit.per_output("global", "store"),
             1,
             "One thread writes the block's result: if (t == 0).",
             quiet=True,
@@ -111,49 +95,53 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: 1,
     timed=lambda rng: case(numbers(rng, 10_000_000)),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The last block counts 0 for threads without a number, and all its numbers are "
             "below 0. "
             "What changes no maximum is -INFINITY.",
             lambda case: largest(case, fill=0.0),
         ),
-        Mistake(
+        kit.Mistake(
             "All maxima are 0: a maximum must not begin with 0 if the numbers may be below it.",
             when=lambda case, got, want: not got.any(),
         ),
-        Mistake(
+        kit.Mistake(
             "Only every second number is looked at: the last step has half = 1.",
             lambda case: largest(case, slice(0, None, 2)),
         ),
-        Mistake(
+        kit.Mistake(
             "Half of the numbers are not looked at: the first step has half = 128.",
             lambda case: largest(case, slice(0, 128)),
         ),
-        Mistake(
+        kit.Mistake(
             "Only the last block is wrong, and some of its threads have no number: what they bring "
             "must change no maximum. That is -INFINITY.",
             when=lambda case, got, want: (got == want)[:-1].all() and case["N"].size % BLOCK > 0,
         ),
-        Mistake("It is the first number of each block.", lambda case: largest(case, slice(0, 1))),
-        Mistake("It is the largest of the first warp.", lambda case: largest(case, slice(0, 32))),
+        kit.Mistake(
+            "It is the first number of each block.", lambda case: largest(case, slice(0, 1))
+        ),
+        kit.Mistake(
+            "It is the largest of the first warp.", lambda case: largest(case, slice(0, 32))
+        ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The last block has more threads than numbers are left: i < n, or -INFINITY instead.",
             when=lambda found: found.array == "N",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds", "A block has one result: P[blockIdx.x], written by one thread."
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "A step reads what other threads wrote in the step before: a __syncthreads() belongs "
             "behind the filling and behind each step. And in a step only threads below "
             "`half` write.",
             when=lambda found: found.array != "P",
         ),
-        FindingHint("race", "All threads write the block's result: let thread 0 do it."),
+        kit.FindingHint("race", "All threads write the block's result: let thread 0 do it."),
     ),
     hints=(
         "256 numbers in shared memory. If thread t of the first 128 keeps the larger one "

@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    cells,
-    per_output,
-    unwritten,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle
 
 BLOCK = 256
 
 
-def case(N: np.ndarray, step: int, block: int = BLOCK) -> Case:
+def case(N: np.ndarray, step: int, block: int = BLOCK) -> kit.Case:
     """Return whole blocks."""
     blocks = N.size // block
-    return Case(
+    return kit.Case(
         f"{blocks} block{'s' if blocks > 1 else ''}, step {step}",
-        {"P": unwritten(N.size), "N": N},
+        {"P": kit.unwritten(N.size), "N": N},
         ("P",),
-        (Step((blocks,), (block,), ("P", "N", np.int32(step))),),
+        (kit.Step((blocks,), (block,), ("P", "N", np.int32(step))),),
         {"size": N.size, "step": step},
         {"step": step, "block": block},
     )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield some blocks, and odd steps, with which every cell is dealt once."""
     for blocks, step in (
         (int(rng.integers(3, 7)), 2 * int(rng.integers(4, 60)) + 1),
@@ -44,28 +33,28 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (2, 2 * int(rng.integers(4, 60)) + 1),
         (4, 33),
     ):
-        yield case(cells(rng, blocks * BLOCK), step)
-    yield without_budgets(case(cells(rng, 280 * BLOCK), 33))
+        yield case(kit.cells(rng, blocks * BLOCK), step)
+    yield kit.without_budgets(case(kit.cells(rng, 280 * BLOCK), 33))
 
 
-def places(case: Case) -> np.ndarray:
+def places(case: kit.Case) -> np.ndarray:
     """Return the number in its block of the cell of each thread."""
     return case["step"] * np.arange(case["block"]) % case["block"]
 
 
-def dealt(case: Case) -> np.ndarray:
+def dealt(case: kit.Case) -> np.ndarray:
     """Return the cells of each block, dealt."""
     return case["N"].reshape(-1, case["block"])[:, places(case)].ravel()
 
 
-def undealt(case: Case) -> np.ndarray:
+def undealt(case: kit.Case) -> np.ndarray:
     """Return what comes out if cell t goes to place step * t, the other way around."""
     P = np.empty_like(case["N"]).reshape(-1, case["block"])
     P[:, places(case)] = case["N"].reshape(-1, case["block"])
     return P.ravel()
 
 
-def first_block_alone(case: Case) -> np.ndarray:
+def first_block_alone(case: kit.Case) -> np.ndarray:
     """Return what comes out if every block deals the cells of the first one."""
     return np.tile(case["N"][: case["block"]][places(case)], case.steps[0].grid[0])
 
@@ -74,7 +63,6 @@ EXERCISE = puzzle(
     "deal_cells",
     5,
     "Shared memory: a block deals its cells",
-    Path(__file__).parent,
     task="output t of a block must be its cell (step * t) % 256",
     cases=cases,
     reference=dealt,
@@ -83,21 +71,21 @@ EXERCISE = puzzle(
     follow=(11,),
     comes_from={"N": ((9,),)},
     budgets=(
-        Budget(
+        kit.Budget(
             "sectors of N per output",
-            per_output("global", "load", "N", "sectors"),
+            kit.per_output("global", "load", "N", "sectors"),
             1 / 8,
             "Lane t should load cell t, so that 32 lanes share 4 sectors. Deal the cells in "
             "__shared__ memory, where any order is cheap.",
         ),
-        Budget(
+        kit.Budget(
             "sectors of P per output",
-            per_output("global", "store", "P", "sectors"),
+            kit.per_output("global", "store", "P", "sectors"),
             1 / 8,
             "Lane t should store output t, so that 32 lanes share 4 sectors.",
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "bank conflicts",
             lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
             0,
@@ -105,40 +93,40 @@ EXERCISE = puzzle(
         ),
     ),
     most_of_a_block=lambda case: case["block"],
-    timed=lambda rng: case(cells(rng, 40_000 * BLOCK), 33),
+    timed=lambda rng: case(kit.cells(rng, 40_000 * BLOCK), 33),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The cells are copied in their order: output t is cell (step * t) % 256.",
             lambda c: c["N"],
         ),
-        Mistake(
+        kit.Mistake(
             "It is dealt the wrong way around: cell t went to output (step * t) % 256. Store "
             "with t, and read with (step * t) % 256.",
             undealt,
         ),
-        Mistake(
+        kit.Mistake(
             "Every block deals the cells of block 0: a block's own cells begin at "
             "blockIdx.x * 256.",
             first_block_alone,
         ),
-        Mistake(
+        kit.Mistake(
             "A step is written into the kernel: it is an argument.",
             when=lambda case, got, want: np.isfinite(got).all() and case["step"] != 3,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "A thread reads a cell that another one has written, and nothing says that it was "
             "written already: a __syncthreads() belongs between filling and reading.",
             when=lambda found: found.array != "P",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A cell is read before a thread has filled it: all 256 cells must be filled, and a "
             "__syncthreads() belongs between filling and reading.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Of N and P a block has the cells from blockIdx.x * 256 to blockIdx.x * 256 + 255. In "
             "shared memory they have the numbers 0 to 255, whatever block it is.",

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    unwritten,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle, sectors_per_request
 
 ACROSS = (
@@ -26,29 +15,29 @@ ACROSS = (
 )
 
 
-def case(N: np.ndarray, block: tuple[int, int] = (32, 8)) -> Case:
+def case(N: np.ndarray, block: tuple[int, int] = (32, 8)) -> kit.Case:
     """Return blocks of 32 x 8 threads over an image."""
     height, width = N.shape
-    grid = (ceil_div(width, block[0]), ceil_div(height, block[1]))
-    step = Step(grid, block, ("P", "N", np.int32(width), np.int32(height)))
-    return Case(
+    grid = (kit.ceil_div(width, block[0]), kit.ceil_div(height, block[1]))
+    step = kit.Step(grid, block, ("P", "N", np.int32(width), np.int32(height)))
+    return kit.Case(
         f"{height} rows of {width}",
-        {"P": unwritten(N.shape), "N": N},
+        {"P": kit.unwritten(N.shape), "N": N},
         ("P",),
         (step,),
         {"size": (height, width)},
     )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Images that are higher than wide and wider than high, none of whole blocks but one."""
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield images that are higher than wide and wider than high, none of whole blocks but one."""
     drawn = (int(rng.integers(18, 40)), int(rng.integers(70, 120)))
     for shape in (drawn, (2, 33), (31, 5), (16, 64), (9, 31)):
-        yield case(cells(rng, shape))
-    yield without_budgets(case(cells(rng, MANY_ROWS)))
+        yield case(kit.cells(rng, shape))
+    yield kit.without_budgets(case(kit.cells(rng, kit.MANY_ROWS)))
 
 
-def axes_exchanged(case: Case) -> np.ndarray | None:
+def axes_exchanged(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if .x counts rows and .y columns; None where that makes no
     difference.
     """
@@ -66,7 +55,6 @@ EXERCISE = puzzle(
     "flip_rows",
     3,
     "Two axes: an image upside down",
-    Path(__file__).parent,
     task="row height - 1 - y of P must be row y of N",
     cases=cases,
     reference=lambda case: case["N"][::-1],
@@ -78,30 +66,30 @@ EXERCISE = puzzle(
         sectors_per_request("P", "store", 5, ACROSS),
     ),
     most_of_a_block=lambda case: 256,
-    timed=lambda rng: case(cells(rng, (4_096, 4_096))),
+    timed=lambda rng: case(kit.cells(rng, (4_096, 4_096))),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The axes are exchanged: x, the column, comes from threadIdx.x and blockIdx.x, and y, "
             "the row, from their .y.",
             axes_exchanged,
         ),
-        Mistake("The image is copied: row y must become row height - 1 - y.", lambda c: c["N"]),
-        Mistake(
+        kit.Mistake("The image is copied: row y must become row height - 1 - y.", lambda c: c["N"]),
+        kit.Mistake(
             "Left and right are exchanged, not top and bottom: the row changes, the column stays.",
             lambda c: c["N"][:, ::-1],
         ),
-        Mistake(
+        kit.Mistake(
             "It is turned by half a turn: only the row changes, the column stays.",
             lambda c: c["N"][::-1, ::-1],
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Two guards are needed, x < width and y < height. The last row has the number "
             "height - 1.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads write one cell. A step to the next row is `width` cells long, and without "
             "x < width a thread goes on in the next row.",

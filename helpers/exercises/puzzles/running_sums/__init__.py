@@ -3,52 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY,
-    NO_ACTIVEMASK,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    none_of,
-    per_block,
-    unwritten,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import as_blocks, barriers, puzzle, shared_loads, sizes_of
 
 BLOCK = 256
 
 
-def case(N: np.ndarray, block: int = BLOCK) -> Case:
+def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
     """Return a thread for each number."""
     n = N.size
-    step = Step((ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
-    return Case(
-        f"n = {n:,}", {"P": unwritten(n), "N": N}, ("P",), (step,), {"size": n}, {"block": block}
+    step = kit.Step((kit.ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
+    return kit.Case(
+        f"n = {n:,}",
+        {"P": kit.unwritten(n), "N": N},
+        ("P",),
+        (step,),
+        {"size": n},
+        {"block": block},
     )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a ragged size, two numbers, and sizes around a block."""
     for n in sizes_of(rng, BLOCK, 1_300):
-        yield case(cells(rng, n))
-    yield without_budgets(case(cells(rng, MANY)))
+        yield case(kit.cells(rng, n))
+    yield kit.without_budgets(case(kit.cells(rng, kit.MANY)))
 
 
-def scanned(case: Case, block: int = 0) -> np.ndarray:
+def scanned(case: kit.Case, block: int = 0) -> np.ndarray:
     """Return the running sums of each block, or of another number of cells."""
     return as_blocks(case["N"], block or case["block"], lambda rows: rows.cumsum(axis=1))
 
 
-def of_neighbours(case: Case) -> np.ndarray:
+def of_neighbours(case: kit.Case) -> np.ndarray:
     """Return what comes out if only a part of the steps is made: sums of the last 128 numbers."""
 
     def change(rows: np.ndarray) -> np.ndarray:
@@ -62,7 +52,6 @@ EXERCISE = puzzle(
     "running_sums",
     10,
     "Scan: running sums of a block",
-    Path(__file__).parent,
     task="P[i] must be the sum of the numbers of its block up to N[i]",
     cases=cases,
     reference=scanned,
@@ -71,10 +60,10 @@ EXERCISE = puzzle(
     comes_from={"N": ((0,), (1,), (2,), (3,))},
     watch=((0, 0, 0), 1),
     budgets=(
-        NO_ACTIVEMASK,
-        Budget(
+        kit.NO_ACTIVEMASK,
+        kit.Budget(
             "global load requests per block",
-            per_block("global", "load"),
+            kit.per_block("global", "load"),
             8,
             "Each thread loads its own number, once. Sums are made in shared memory.",
         ),
@@ -89,25 +78,25 @@ EXERCISE = puzzle(
             "One barrier behind the filling, and at most two in each of the eight steps. (Sums up "
             "a tree and down again take a few more.)",
         ),
-        none_of("shared", "atomic", what="atomics in shared memory"),
+        kit.none_of("shared", "atomic", what="atomics in shared memory"),
     ),
     most_of_a_block=lambda case: case["block"],
-    timed=lambda rng: case(cells(rng, 10_000_000)),
+    timed=lambda rng: case(kit.cells(rng, 10_000_000)),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "N[i] itself is not in its sum: this scan is inclusive.",
             lambda case: scanned(case) - case["N"],
         ),
-        Mistake(
+        kit.Mistake(
             "The sums go on over the blocks. Here each block begins anew.",
             lambda case: case["N"].astype(np.float64).cumsum(),
         ),
-        Mistake(
+        kit.Mistake(
             "The sums begin anew in each warp of 32: the steps 32, 64 and 128 are missing.",
             lambda case: scanned(case, 32),
         ),
-        Mistake("The last step, 128, is missing.", of_neighbours),
-        Mistake(
+        kit.Mistake("The last step, 128, is missing.", of_neighbours),
+        kit.Mistake(
             "The sums run from the right to the left.",
             lambda case: as_blocks(
                 case["N"], case["block"], lambda rows: rows[:, ::-1].cumsum(axis=1)[:, ::-1]
@@ -115,15 +104,15 @@ EXERCISE = puzzle(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Thread t has t numbers to its left: it adds s[t - far] only if t >= far.",
             when=lambda found: found.array not in ("P", "N"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds", "The last block has more threads than numbers are left: if (i < n)."
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "In one step thread t reads s[t - far], and another thread writes it. Read into a "
             "variable, __syncthreads(), then write, __syncthreads().",

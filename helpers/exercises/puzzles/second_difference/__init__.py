@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    unwritten,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import as_blocks, lanes_of, puzzle, sizes_of
 
 BLOCK = 128
 
 
-def case(N: np.ndarray, block: int = BLOCK) -> Case:
+def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
     """Return a thread for each output."""
     n = N.size
-    step = Step((ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
-    return Case(
+    step = kit.Step((kit.ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
+    return kit.Case(
         f"n = {n:,}",
-        {"P": unwritten(n), "N": N},
+        {"P": kit.unwritten(n), "N": N},
         ("P",),
         (step,),
         {"size": n},
@@ -38,20 +27,20 @@ def case(N: np.ndarray, block: int = BLOCK) -> Case:
     )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a ragged size, two cells, and sizes around a block."""
     for n in sizes_of(rng, BLOCK):
-        yield case(cells(rng, n))
-    yield without_budgets(case(cells(rng, MANY)))
+        yield case(kit.cells(rng, n))
+    yield kit.without_budgets(case(kit.cells(rng, kit.MANY)))
 
 
-def differences(case: Case, mode: Any = "constant") -> np.ndarray:
+def differences(case: kit.Case, mode: Any = "constant") -> np.ndarray:
     """Return the second differences, N continued as NumPy's pad does by that mode."""
     wide = np.pad(case["N"], 1, mode=mode)
     return wide[:-2] - 2 * wide[1:-1] + wide[2:]
 
 
-def halo_left_out(case: Case) -> np.ndarray:
+def halo_left_out(case: kit.Case) -> np.ndarray:
     """Return what comes out if the neighbours' cells count as 0 in each block."""
 
     def change(rows: np.ndarray) -> np.ndarray:
@@ -65,7 +54,6 @@ EXERCISE = puzzle(
     "second_difference",
     6,
     "Stencil: a tile with its halo",
-    Path(__file__).parent,
     task="P[i] must be N[i - 1] - 2 * N[i] + N[i + 1], with 0 outside N",
     cases=cases,
     reference=differences,
@@ -83,43 +71,45 @@ EXERCISE = puzzle(
         ),
     ),
     most_of_a_block=lambda case: case["block"],
-    timed=lambda rng: case(cells(rng, 10_000_000)),
+    timed=lambda rng: case(kit.cells(rng, 10_000_000)),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "At the borders of the blocks the neighbour's cell counts as 0: the tile needs a halo, "
             "one cell of the block before it and one of the block behind it.",
             halo_left_out,
         ),
-        Mistake(
+        kit.Mistake(
             "The edge cell is repeated outside N. Here cells outside N count as 0.",
             lambda case: differences(case, "edge"),
         ),
-        Mistake(
+        kit.Mistake(
             "The sign is turned around: N[i - 1] - 2 N[i] + N[i + 1].",
             lambda case: -differences(case),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Thread 0 of block 0 has no cell before it, and the last output none behind it: ask "
             "before you load, and put 0 there.",
             when=lambda found: found.array == "N",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The tile has 128 cells and one more at each side: 130, with the numbers 0 to 129.",
             when=lambda found: found.array != "P",
         ),
-        FindingHint("out-of-bounds", "The last block has more threads than outputs: if (i < n)."),
-        FindingHint(
+        kit.FindingHint(
+            "out-of-bounds", "The last block has more threads than outputs: if (i < n)."
+        ),
+        kit.FindingHint(
             "race",
             "A thread reads a neighbour's cell that may not be there yet: a "
             "__syncthreads() belongs "
             "between filling the tile and reading it.",
             when=lambda found: found.array != "P",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A cell of the tile was never filled: is it the halo, tile[0] or tile[129], or a cell "
             "behind the end of N?",

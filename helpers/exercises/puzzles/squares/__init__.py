@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    cells,
-    per_output,
-    unwritten,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle
 
 
-def case(N: np.ndarray) -> Case:
+def case(N: np.ndarray) -> kit.Case:
     """Return one block with a thread for each number."""
-    step = Step((1,), (N.size,), ("P", "N"))
-    return Case(
-        f"n = {N.size}", {"P": unwritten(N.size), "N": N}, ("P",), (step,), {"size": N.size}
+    step = kit.Step((1,), (N.size,), ("P", "N"))
+    return kit.Case(
+        f"n = {N.size}", {"P": kit.unwritten(N.size), "N": N}, ("P",), (step,), {"size": N.size}
     )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Less than a warp, whole warps, and ragged sizes up to the largest block."""
     for n in (int(rng.integers(70, 500)), 2, 31, 32, 33, 1_024):
-        yield case(cells(rng, n))
+        yield case(kit.cells(rng, n))
 
 
-def same(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def same(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether all values of a result are one number."""
     return bool(np.isfinite(got).all() and np.unique(got).size == 1)
 
@@ -43,7 +33,6 @@ EXERCISE = puzzle(
     "squares",
     1,
     "Map: each thread its own number",
-    Path(__file__).parent,
     task="P[i] must be N[i] * N[i]",
     cases=cases,
     reference=lambda case: case["N"] * case["N"],
@@ -51,32 +40,34 @@ EXERCISE = puzzle(
     follow=(2,),
     comes_from={"N": ((2,),)},
     budgets=(
-        Budget(
+        kit.Budget(
             "loads per number",
-            per_output("global", "load"),
+            kit.per_output("global", "load"),
             1,
             "Load N[i] once: the compiler joins the two factors if nothing is stored between them.",
         ),
     ),
     most_of_a_block=lambda case: case.count,
     mistakes=(
-        Mistake("The numbers are copied, not squared: multiply N[i] by itself.", lambda c: c["N"]),
-        Mistake("The numbers are doubled, not squared.", lambda c: 2 * c["N"]),
-        Mistake(
+        kit.Mistake(
+            "The numbers are copied, not squared: multiply N[i] by itself.", lambda c: c["N"]
+        ),
+        kit.Mistake("The numbers are doubled, not squared.", lambda c: 2 * c["N"]),
+        kit.Mistake(
             "Only the first number is right: each thread takes its own, threadIdx.x.",
             lambda c: np.where(np.arange(c.count) == 0, c["N"] ** 2, c["P"]),
         ),
-        Mistake(
+        kit.Mistake(
             "All values are the same: each thread must read its own number, N[threadIdx.x].",
             when=same,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "There are as many threads as numbers, and they count from 0: thread i takes N[i].",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Several threads write the same cell: thread i writes P[i], and i is threadIdx.x.",
         ),

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    whole_numbers,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle, sectors_per_request
 
 BROADCAST = (
@@ -27,45 +17,45 @@ BROADCAST = (
 
 def case(
     column: np.ndarray, row: np.ndarray, padding: np.ndarray, block: tuple[int, int] = (32, 8)
-) -> Case:
+) -> kit.Case:
     """Return blocks of 32 x 8 threads over a table; padding: of its rows, (height, pitch - width).
     """
     height, width, pitch = column.size, row.size, row.size + padding.shape[1]
     # What T holds at first: cells that must change, and the padding, which must not.
     T = np.concatenate([np.full((height, width), -777.25, np.float32), padding], axis=1)
-    grid = (ceil_div(width, block[0]), ceil_div(height, block[1]))
+    grid = (kit.ceil_div(width, block[0]), kit.ceil_div(height, block[1]))
     sizes = (np.int32(width), np.int32(height), np.int32(pitch))
-    return Case(
+    return kit.Case(
         f"{height} rows of {width}, pitch {pitch}",
         {"T": T, "column": column, "row": row},
         ("T",),
-        (Step(grid, block, ("T", "column", "row", *sizes)),),
+        (kit.Step(grid, block, ("T", "column", "row", *sizes)),),
         {"size": (height, width), "pitch": pitch},
     )
 
 
-def drawn(rng: np.random.Generator, height: int, width: int, gap: int) -> Case:
+def drawn(rng: np.random.Generator, height: int, width: int, gap: int) -> kit.Case:
     """Return a table of random numbers."""
-    column, row = whole_numbers(rng, height, 99), whole_numbers(rng, width, 99)
-    return case(column, row, whole_numbers(rng, (height, gap), 99))
+    column, row = kit.whole_numbers(rng, height, 99), kit.whole_numbers(rng, width, 99)
+    return case(column, row, kit.whole_numbers(rng, (height, gap), 99))
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Tables that are higher than wide and wider than high, with and without padding."""
     height, width = int(rng.integers(18, 40)), int(rng.integers(70, 120))
     for shape in ((height, width, 5), (2, 33, 31), (31, 5, 3), (16, 64, 0), (9, 31, 1)):
         yield drawn(rng, *shape)
-    yield without_budgets(drawn(rng, *MANY_ROWS, 1))
+    yield kit.without_budgets(drawn(rng, *kit.MANY_ROWS, 1))
 
 
-def tabled(case: Case) -> np.ndarray:
+def tabled(case: kit.Case) -> np.ndarray:
     """Return the table, and the padding as it was."""
     T = case["T"].copy()
     T[:, : case["row"].size] = case["column"][:, None] + case["row"]
     return T
 
 
-def without_pitch(case: Case) -> np.ndarray:
+def without_pitch(case: kit.Case) -> np.ndarray:
     """Return what comes out if the rows follow each other closely."""
     T = case["T"].copy()
     close = (case["column"][:, None] + case["row"]).ravel()
@@ -73,7 +63,7 @@ def without_pitch(case: Case) -> np.ndarray:
     return T
 
 
-def padding_written(case: Case, got: np.ndarray, want: np.ndarray) -> bool:
+def padding_written(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether only cells of the padding are wrong."""
     width = case["row"].size
     return bool((got == want)[:, :width].all() and (got != want)[:, width:].any())
@@ -83,7 +73,6 @@ EXERCISE = puzzle(
     "sum_table",
     4,
     "Broadcast: a column and a row make a table",
-    Path(__file__).parent,
     task="T[y * pitch + x] must be column[y] + row[x]",
     cases=cases,
     reference=tabled,
@@ -104,16 +93,16 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: 256,
     timed=lambda rng: drawn(rng, 4_096, 4_000, 96),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The rows follow each other closely. The stride from one row to the next is `pitch`, "
             "not `width`.",
             without_pitch,
         ),
-        Mistake(
+        kit.Mistake(
             "The table is right, but the padding is written, too: the guard for x is x < width.",
             when=padding_written,
         ),
-        Mistake(
+        kit.Mistake(
             "The first column is all that is right: row[x] belongs to column x, not row[0].",
             lambda c: np.where(
                 np.arange(c["T"].shape[1]) < c["row"].size,
@@ -123,14 +112,14 @@ EXERCISE = puzzle(
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "`column` has a number for each row, column[y]; `row` has one for each column, row[x]. "
             "The guards are x < width and y < height.",
             when=lambda found: found.array in ("column", "row") and "reads" in found.message,
         ),
-        FindingHint("out-of-bounds", "Two guards are needed, x < width and y < height."),
-        FindingHint(
+        kit.FindingHint("out-of-bounds", "Two guards are needed, x < width and y < height."),
+        kit.FindingHint(
             "race",
             "Two threads write one cell: the stride from one row to the next is `pitch`, and "
             "x < width keeps a thread in its row.",

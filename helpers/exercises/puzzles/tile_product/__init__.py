@@ -3,70 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    unwritten,
-    whole_numbers,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle
 
 TILE = 16
 
 
-def case(A: np.ndarray, B: np.ndarray, tile: int = TILE) -> Case:
+def case(A: np.ndarray, B: np.ndarray, tile: int = TILE) -> kit.Case:
     """Return a thread for each cell of C."""
     (rows, inner), cols = A.shape, B.shape[1]
-    grid = (ceil_div(cols, tile), ceil_div(rows, tile))
+    grid = (kit.ceil_div(cols, tile), kit.ceil_div(rows, tile))
     sizes = (np.int32(rows), np.int32(cols), np.int32(inner))
-    return Case(
+    return kit.Case(
         f"{rows} x {inner} times {inner} x {cols}",
-        {"C": unwritten((rows, cols)), "A": A, "B": B},
+        {"C": kit.unwritten((rows, cols)), "A": A, "B": B},
         ("C",),
-        (Step(grid, (tile, tile), ("C", "A", "B", *sizes)),),
+        (kit.Step(grid, (tile, tile), ("C", "A", "B", *sizes)),),
         {"size": (rows, cols, inner)},
         {"tile": tile},
     )
 
 
-def drawn(rng: np.random.Generator, rows: int, cols: int, inner: int) -> Case:
+def drawn(rng: np.random.Generator, rows: int, cols: int, inner: int) -> kit.Case:
     """Return a product of whole numbers, which float32 holds exactly."""
-    return case(whole_numbers(rng, (rows, inner)), whole_numbers(rng, (inner, cols)))
+    return case(kit.whole_numbers(rng, (rows, inner)), kit.whole_numbers(rng, (inner, cols)))
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield a ragged product, a small one, one of whole tiles, one that is a tile and one more, and
     one of many terms.
     """
     rows, cols, inner = (int(n) for n in rng.integers(33, 48, 3))
     for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17), (5, 3, 150)):
         yield drawn(rng, *sizes)
-    yield without_budgets(drawn(rng, *MANY_ROWS, 2))
+    yield kit.without_budgets(drawn(rng, *kit.MANY_ROWS, 2))
 
 
-def product(case: Case, of: int = 0) -> np.ndarray:
+def product(case: kit.Case, of: int = 0) -> np.ndarray:
     """Return a B, of the first `of` terms (0: of all)."""
     A, B = (case[name].astype(np.float64) for name in ("A", "B"))
     return A[:, : of or A.shape[1]] @ B[: of or A.shape[1]]
 
 
-def whole_tiles(case: Case) -> np.ndarray:
+def whole_tiles(case: kit.Case) -> np.ndarray:
     """Return what comes out if the terms behind the last whole tile are left out."""
     terms = case["A"].shape[1] // case["tile"] * case["tile"]
     return product(case, terms) if terms else np.zeros(case["C"].shape)
 
 
-def tiles_turned(case: Case) -> np.ndarray:
+def tiles_turned(case: kit.Case) -> np.ndarray:
     """Return what comes out if each tile of B is read along its rows, not down its columns."""
     A, B, b = case["A"].astype(np.float64), case["B"].astype(np.float64), case["tile"]
     inner, cols = (-size % b for size in B.shape)
@@ -79,7 +67,6 @@ EXERCISE = puzzle(
     "tile_product",
     12,
     "Tiles of two matrices: a small product",
-    Path(__file__).parent,
     task="C[r][c] must be the sum over k of A[r][k] * B[k][c]",
     cases=cases,
     reference=product,
@@ -92,19 +79,19 @@ EXERCISE = puzzle(
     comes_from={"A": ((1, 0), (1, 1), (1, 2)), "B": ((0, 0), (1, 0), (2, 0))},
     pictured=2,
     budgets=(
-        Budget(
+        kit.Budget(
             "loads of A and B",
             lambda case, one: one.total("lanes", "global", "load"),
             lambda case: (
                 2
                 * int(np.prod(case.steps[0].grid))
                 * case["tile"] ** 2
-                * ceil_div(case["A"].shape[1], case["tile"])
+                * kit.ceil_div(case["A"].shape[1], case["tile"])
             ),
             "In each turn a thread loads one cell of A and one of B into __shared__ tiles, and the "
             "16 threads of a row, or of a column, use each of them.",
         ),
-        Budget(
+        kit.Budget(
             "sectors for each load request",
             lambda case, one: (
                 one.total("sectors", "global", "load")
@@ -113,7 +100,7 @@ EXERCISE = puzzle(
             6,
             "The 16 lanes with neighbouring threadIdx.x should load neighbouring cells of a row.",
         ),
-        Budget(
+        kit.Budget(
             "bank conflicts",
             lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
             0,
@@ -124,53 +111,53 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: case["tile"] ** 2,
     timed=lambda rng: drawn(rng, 1_024, 1_024, 1_024),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Only a product of many terms is wrong: the loop goes on while first < inner.",
             when=lambda case, got, want: case["A"].shape[1] > 100,
         ),
-        Mistake(
+        kit.Mistake(
             "The terms behind the last whole tile of 16 are missing: the loop goes on while "
             "first < inner, and what lies behind counts as 0.",
             whole_tiles,
         ),
-        Mistake(
+        kit.Mistake(
             "Only the first tile's 16 terms are in the sum.",
             lambda case: product(case, min(case["tile"], case["A"].shape[1])),
         ),
-        Mistake(
+        kit.Mistake(
             "The last of the 16 terms of each tile is missing: k runs from 0 to 15.",
             lambda case: (
                 product(case)
                 - case["A"][:, TILE - 1 :: TILE].astype(np.float64) @ case["B"][TILE - 1 :: TILE]
             ),
         ),
-        Mistake(
+        kit.Mistake(
             "C is stored with rows and columns exchanged: C[r * cols + c].",
             lambda case: product(case).T.reshape(case["C"].shape),
         ),
-        Mistake(
+        kit.Mistake(
             "The tile of B is read along its rows. The sum over k goes down a column of B: "
             "b[k][x].",
             tiles_turned,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Rows, columns and inner need not be multiples of 16: ask before you load (a cell "
             "outside counts as 0), and before you store.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads write one cell of C: a thread beyond the last column must not store.",
             when=lambda found: found.array == "C",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Each turn has two barriers: one between filling the tiles and reading them, one "
             "between reading them and filling them again.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A cell of a tile is read that no thread filled: outside of A and B it must be 0.",
         ),

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    Budget,
-    Case,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    cells,
-    unwritten,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle, sectors_per_request
 
 TILE = (
@@ -27,14 +15,14 @@ TILE = (
 )
 
 
-def case(N: np.ndarray, block: int = 32) -> Case:
+def case(N: np.ndarray, block: int = 32) -> kit.Case:
     """Square blocks, a thread for each cell."""
     height, width = N.shape
-    grid = (ceil_div(width, block), ceil_div(height, block))
-    step = Step(grid, (block, block), ("P", "N", np.int32(width), np.int32(height)))
-    return Case(
+    grid = (kit.ceil_div(width, block), kit.ceil_div(height, block))
+    step = kit.Step(grid, (block, block), ("P", "N", np.int32(width), np.int32(height)))
+    return kit.Case(
         f"{height} rows of {width}",
-        {"P": unwritten((width, height)), "N": N},
+        {"P": kit.unwritten((width, height)), "N": N},
         ("P",),
         (step,),
         {"size": (height, width)},
@@ -42,19 +30,18 @@ def case(N: np.ndarray, block: int = 32) -> Case:
     )
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Wider than high and higher than wide, one of whole tiles, one of few cells."""
     drawn = (int(rng.integers(33, 60)), int(rng.integers(66, 90)))
     for shape in (drawn, (2, 33), (40, 3), (32, 64)):
-        yield case(cells(rng, shape))
-    yield without_budgets(case(cells(rng, MANY_ROWS)))
+        yield case(kit.cells(rng, shape))
+    yield kit.without_budgets(case(kit.cells(rng, kit.MANY_ROWS)))
 
 
 EXERCISE = puzzle(
     "transpose",
     7,
     "Transpose: rows in, rows out, and no bank conflict",
-    Path(__file__).parent,
     task="P[x * height + y] must be N[y * width + x]",
     cases=cases,
     reference=lambda case: case["N"].T,
@@ -65,7 +52,7 @@ EXERCISE = puzzle(
     budgets=(
         sectors_per_request("N", "load", 5, TILE),
         sectors_per_request("P", "store", 5, TILE),
-        Budget(
+        kit.Budget(
             "bank conflicts",
             lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
             0,
@@ -75,36 +62,36 @@ EXERCISE = puzzle(
         ),
     ),
     most_of_a_block=lambda case: case["block"] ** 2,
-    timed=lambda rng: case(cells(rng, (4_096, 4_096))),
+    timed=lambda rng: case(kit.cells(rng, (4_096, 4_096))),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The cells are copied in their order. P[x * height + y] is N[y * width + x].",
             lambda case: case["N"].reshape(case["P"].shape),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "N has height rows of width cells: N[y * width + x], if x < width and y < height.",
             when=lambda found: found.array == "N",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "P has width rows of height cells. For the store the guards change places, too: its "
             "column must be below height, its row below width.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "A cell of the tile is read that another thread fills: a __syncthreads() belongs "
             "between filling the tile and reading it.",
             when=lambda found: found.array not in ("P", "N"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two threads write one cell of P: a row of P has height cells, and the .x and .y of "
             "blockIdx change places for the store.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A cell of the tile is read that no thread filled. For the store three things change "
             "places: the .x and .y of blockIdx, the two indices of the tile, and the guards "

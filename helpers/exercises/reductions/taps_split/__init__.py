@@ -4,32 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    NO_ACTIVEMASK,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    ceil_div,
-    executed,
-    none_of,
-    per_output,
-    without_budgets,
-)
+from helpers.exercises import kit, layers
 from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
 
 OUTPUTS = 8  # of a block: one a warp
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield one channel and several; taps that are no multiple of 32; ragged numbers of outputs."""
     drawn = ConvShape(2, 5, 3, 8 + int(rng.integers(0, 4)), 11 + int(rng.integers(0, 5)), 3)
     for shape in (
@@ -40,20 +26,21 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ConvShape(2, 3, 1, 6, 7, 5),
     ):
         yield layer(rng, shape)
-    yield without_budgets(layer(rng, ConvShape(1, 1, 1, 200, 180, 1)))
+    yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, 200, 180, 1)))
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer whose outputs begin at 0, for those who add to them; a warp has one output."""
-    grid = (ceil_div(shape.out_h * shape.out_w, OUTPUTS), shape.M, shape.B)
+    grid = (kit.ceil_div(shape.out_h * shape.out_w, OUTPUTS), shape.M, shape.B)
     case = layers.layer_case(rng, shape, grid, (32, OUTPUTS))
     return replace(case, arrays={**case.arrays, "y": np.zeros(shape.y_shape, np.float32)})
 
 
 def first_lanes(lanes: int):
-    """A function of a case: what comes out if the sums of the first so many lanes are added."""
+    """Return a function of a case: what comes out if the sums of the first so many lanes are added.
+    """
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         filter = case["filter"].reshape(len(case["filter"]), -1).copy()
         filter[:, np.arange(filter.shape[1]) % 32 >= lanes] = 0
         return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
@@ -61,105 +48,101 @@ def first_lanes(lanes: int):
     return made
 
 
-def doubled_by_lane_0(case: Case) -> np.ndarray:
-    """What comes out if lane 0 adds its own sum to itself in each of five steps."""
+def doubled_by_lane_0(case: kit.Case) -> np.ndarray:
+    """Return what comes out if lane 0 adds its own sum to itself in each of five steps."""
     return 32 * first_lanes(1)(case)
 
 
-def even_lanes(case: Case) -> np.ndarray | None:
+def even_lanes(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the sums of lanes 0, 2, 4 ... are added."""
     filter = case["filter"].reshape(len(case["filter"]), -1).copy()
     filter[:, 1::2] = 0
     return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="taps_split",
     lab=LAB,
     place=2,
     title="Add up a warp's sums by shuffles",
-    folder=Path(__file__).parent,
     timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
-        NO_ACTIVEMASK,
-        none_of(
+        kit.NO_ACTIVEMASK,
+        kit.none_of(
             "global",
             "atomic",
             what="atomics",
             hint="32 lanes that add to one output take turns: add within the warp first.",
         ),
-        none_of(
+        kit.none_of(
             "shared",
             hint="Lanes of one warp exchange registers by __shfl_down_sync() or __shfl_xor_sync().",
         ),
-        Budget(
+        kit.Budget(
             "stores per output",
-            per_output("global", "store"),
+            kit.per_output("global", "store"),
             1,
             "Only one lane of the warp stores.",
         ),
-        Budget(
+        kit.Budget(
             "load requests per output and 32 taps",
             lambda case, one: (
                 one.total("requests", "global", "load")
                 / case.count
-                / ceil_div(case["shape"].terms, 32)
+                / kit.ceil_div(case["shape"].terms, 32)
             ),
             2,
             "The lanes share the taps: each loads its own part of them.",
         ),
-        Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "The lanes share the taps: each tap is loaded by one lane, once.",
+            what="loads per output and tap",
         ),
-        Budget(
+        kit.Budget(
             "shuffles per warp",
-            executed("shfl", "redux", per="warp"),
+            kit.executed("shfl", "redux", per="warp"),
             6,
             "Five are enough: each halves the number of lanes whose sums are still apart.",
         ),
-        none_of("constant"),
-        none_of("local", what="accesses to local memory"),
+        kit.none_of("constant"),
+        kit.none_of("local", what="accesses to local memory"),
     ),
     most_of_a_block=lambda case: OUTPUTS,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Only lane 0's own taps are in the sum: what the other lanes have is not added.",
             gives=first_lanes(1),
         ),
-        Mistake(
+        kit.Mistake(
             "Lane 0 adds its own sum to itself: __shfl_up_sync() reads the lane `half` before, and "
             "lane 0 has no lane before it.",
             gives=doubled_by_lane_0,
         ),
-        Mistake(
+        kit.Mistake(
             "Half of the lanes are missing: the first shuffle reaches 16 lanes far.",
             gives=first_lanes(16),
         ),
-        Mistake(
+        kit.Mistake(
             "Every second lane is missing: the last shuffle must read the next lane.",
             gives=even_lanes,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "shuffle",
             "A shuffle needs all lanes of its mask: call it outside of any branch that parts the "
             "warp.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "mask",
             "A shuffle needs all lanes of its mask: call it outside of any branch that parts the "
             "warp.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Several lanes store the same output, and which comes last is open: let one lane "
             "store, after the sum is whole.",

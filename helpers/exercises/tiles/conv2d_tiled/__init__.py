@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers, tiles
-from helpers.exercises.kit import Budget, Case, Exercise
+from helpers.exercises import kit, layers, tiles
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield each of the lab's shapes, a block for a tile of one map."""
     for shape in tiles.shapes(rng):
         yield tiles.layer(rng, shape)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_tiled",
     lab=tiles.LAB,
     title="Stage each channel's tile in shared memory",
-    folder=Path(__file__).parent,
     points=4,
     timed=tiles.layer,
     cases=cases,
@@ -29,7 +26,7 @@ EXERCISE = Exercise(
     counts=layers.COUNTS,
     budgets=(
         tiles.LOADS,
-        Budget(
+        kit.Budget(
             "shared loads per product",
             lambda case, one: (
                 one.total("lanes", "shared", "load") / (case.count * case["shape"].terms)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -52,7 +51,6 @@ EXERCISE = Exercise(
     lab=tiles.LAB,
     place=2,
     title="Let a tile serve several output maps",
-    folder=Path(__file__).parent,
     points=4,
     timed=layer,
     cases=cases,

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises import layers, tiles
-from helpers.exercises.kit import (
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    ceil_div,
-    per_request,
-    unwritten,
-    warps,
-    without_budgets,
-)
+from helpers.exercises import kit, layers, tiles
 from helpers.limits import ConvShape
 
 MAPS, TILE, SPAN = 4, tiles.TILE, tiles.SPAN
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield one channel, four maps; images of one output, of whole tiles and ragged ones."""
     for H, W in (
         tuple(map(int, rng.integers(23, 40, 2))),
@@ -38,25 +22,25 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         (8, 38),
     ):
         yield image(rng, H, W)
-    yield without_budgets(image(rng, 262, 257))
+    yield kit.without_budgets(image(rng, 262, 257))
 
 
-def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> Case:
+def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
     """Return an image, by default a large one; a block has a tile of one map."""
     shape = ConvShape(1, 1, MAPS, H, W, 7)
     x, filter = layers.draw(rng, shape)
-    grid = (ceil_div(H - 6, TILE) * ceil_div(W - 6, TILE), MAPS)
-    step = Step(grid, (16, 8), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()})
-    arrays = {"y": unwritten(shape.y_shape), "x": x}
-    return Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, {"filter": filter})
+    grid = (kit.ceil_div(H - 6, TILE) * kit.ceil_div(W - 6, TILE), MAPS)
+    step = kit.Step(grid, (16, 8), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()})
+    arrays = {"y": kit.unwritten(shape.y_shape), "x": x}
+    return kit.Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, {"filter": filter})
 
 
 def rows_only(first: int):
-    """A function of a case: what comes out if of each pair of rows only the first (0) or the second
-    (1) is right, the other 0.
+    """Return a function of a case: what comes out if of each pair of rows only the first (0) or the
+    second (1) is right, the other 0.
     """
 
-    def made(case: Case) -> np.ndarray:
+    def made(case: kit.Case) -> np.ndarray:
         y = layers.convolved(case)
         y[:, :, 1 - first :: 2] = 0
         return y
@@ -64,24 +48,23 @@ def rows_only(first: int):
     return made
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_two",
     lab=tiles.LAB,
     place=3,
     title="Two outputs, one under the other, from one reading of the tile",
-    folder=Path(__file__).parent,
     timed=image,
     cases=cases,
     reference=layers.convolved,
     counts={"size": "sizes"},
     budgets=(
-        Budget(
+        kit.Budget(
             "loads of x per block",
             lambda case, one: one.total("lanes", "global", "load") / one.blocks,
             SPAN * SPAN,
             "The tile brings each cell once: read it from there, not from x.",
         ),
-        Budget(
+        kit.Budget(
             "shared loads per output",
             lambda case, one: one.total("lanes", "shared", "load") / (one.blocks * 256),
             28,
@@ -89,55 +72,55 @@ EXERCISE = Exercise(
             "it to both sums.",
             least=14,
         ),
-        Budget(
+        kit.Budget(
             "bank conflicts per shared load",
-            per_request("shared", "load", "conflicts"),
+            kit.per_request("shared", "load", "conflicts"),
             0,
             "Lanes 16 to 31 stand two rows below lanes 0 to 15: 2 * PITCH words. In which banks "
             "are they? PITCH is yours to choose.",
         ),
-        Budget(
+        kit.Budget(
             "shared stores per block",
             lambda case, one: one.total("lanes", "shared", "store") / one.blocks,
             SPAN * SPAN,
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "constant requests per warp",
-            lambda case, one: one.total("requests", "constant", "load") / warps(case),
+            lambda case, one: one.total("requests", "constant", "load") / kit.warps(case),
             98,
             quiet=True,
         ),
-        ONE_STORE,
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "Both sums are 0: load the tile, wait at a barrier, and add up the products.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
-        Mistake("Only the upper output of each pair is right.", gives=rows_only(0)),
-        Mistake("Only the lower output of each pair is right.", gives=rows_only(1)),
+        kit.Mistake("Only the upper output of each pair is right.", gives=rows_only(0)),
+        kit.Mistake("Only the lower output of each pair is right.", gives=rows_only(1)),
         layers.TURNED,
-        Mistake(
+        kit.Mistake(
             "The lower output of each pair is wrong: row p of its window meets row p - 1 of the "
             "filter.",
             when=lambda case, got, want: bool((got[:, :, 0::2] == want[:, :, 0::2]).all()),
         ),
-        Mistake(
+        kit.Mistake(
             "The upper output of each pair is wrong: its filter has rows 0 to 6, and row 7 of "
             "the window is not its own.",
             when=lambda case, got, want: bool((got[:, :, 1::2] == want[:, :, 1::2]).all()),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The sizes are the arguments H and W: other images are tried, too.",
             when=lambda found: found.array in ("x", "y"),
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A filter has rows 0 to 6. Row p of the window meets row p of it for the upper "
             "output (p < 7), and "

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from helpers.exercises.kit import (
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    executed,
-    none_of,
-    per_output,
-    shuffles,
-    unwritten,
-)
+from helpers.exercises import kit
 from helpers.exercises.transforms import LAB
 from helpers.problems import fft
 
@@ -27,7 +14,7 @@ POINTS = 64
 STAGES = 6
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield one signal, an impulse that stands anywhere, and several drawn ones, whole numbers."""
     impulse = np.zeros((1, POINTS), np.complex64)
     impulse[0, int(rng.integers(1, POINTS))] = 1
@@ -40,9 +27,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         ("four signals", drawn[1:]),
     ):
         X = fft.reference(signals).astype(np.complex64)
-        arrays = {"x": unwritten(X.shape, np.complex64), "X": X, "twiddles": fft.twiddles(POINTS)}
-        step = Step((len(X),), (POINTS // 2,), ("x", "X", "twiddles"))
-        yield Case(
+        arrays = {
+            "x": kit.unwritten(X.shape, np.complex64),
+            "X": X,
+            "twiddles": fft.twiddles(POINTS),
+        }
+        step = kit.Step((len(X),), (POINTS // 2,), ("x", "X", "twiddles"))
+        yield kit.Case(
             name,
             arrays,
             ("x",),
@@ -52,17 +43,17 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
         )
 
 
-def scaled(case: Case) -> np.ndarray:
+def scaled(case: kit.Case) -> np.ndarray:
     """Return the signals, times n."""
     return POINTS * case["signals"]
 
 
 def per_warp(space: str, access: str):
-    """Requests per warp; a block is one."""
+    """Return requests per warp; a block is one."""
     return lambda case, one: one.total("requests", space, access) / one.blocks
 
 
-def half_done(case: Case) -> np.ndarray:
+def half_done(case: kit.Case) -> np.ndarray:
     """Return what comes out if the last stage is left out: the transforms of the even and of the
     odd part of the spectrum.
     """
@@ -70,24 +61,23 @@ def half_done(case: Case) -> np.ndarray:
     return np.concatenate([np.fft.ifft(X[:, first::2]) * (POINTS // 2) for first in (0, 1)], axis=1)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="fft_back",
     lab=LAB,
     title="The inverse transform, from bit-reversed order",
-    folder=Path(__file__).parent,
     points=4,
     cases=cases,
     reference=scaled,
     counts={"signal": "sets of signals"},
     atol=lambda case: 2 * fft.transform_atol(scaled(case)),
     budgets=(
-        Budget(
+        kit.Budget(
             "waits at barriers per warp",
             lambda case, one: one.barriers / one.blocks,
             1 + STAGES,
             "One barrier after the load, and one after each of the log2 n stages.",
         ),
-        Budget(
+        kit.Budget(
             "requests of shared loads per warp",
             per_warp("shared", "load"),
             4 * STAGES + 4,
@@ -95,68 +85,68 @@ EXERCISE = Exercise(
             "output is the transform by its definition: "
             "n * n products instead of n / 2 * log2 n.",
         ),
-        Budget(
+        kit.Budget(
             "multiplications per warp",
-            executed("mul.f32", "fma.f32", "mul.f64", "fma.f64", per="warp"),
+            kit.executed("mul.f32", "fma.f32", "mul.f64", "fma.f64", per="warp"),
             8 * STAGES,
             "A stage turns one value a thread: four multiplications.",
         ),
-        Budget(
+        kit.Budget(
             "requests of global loads per warp",
             per_warp("global", "load"),
             2 + STAGES + 1,
             "Cells come from shared memory; only the twiddle of each stage is loaded.",
             quiet=True,
         ),
-        Budget(
+        kit.Budget(
             "requests of shared stores per warp",
             per_warp("shared", "store"),
             4 * STAGES + 4,
             quiet=True,
         ),
-        Budget("stores per value", per_output("global", "store"), 1, quiet=True),
-        none_of("local", what="accesses to local memory"),
-        none_of("global", "atomic", what="atomics"),
-        shuffles(10 * STAGES, per="warp"),
+        kit.Budget("stores per value", kit.per_output("global", "store"), 1, quiet=True),
+        kit.none_of("local", what="accesses to local memory"),
+        kit.none_of("global", "atomic", what="atomics"),
+        kit.shuffles(10 * STAGES, per="warp"),
     ),
     most_of_a_block=lambda case: POINTS,
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "The output is the spectrum as it came: no stage is done.", gives=lambda case: case["X"]
         ),
-        Mistake(
+        kit.Mistake(
             "The result is divided by n: here the signal times n is asked for, as the stages "
             "give it by themselves.",
             gives=lambda case: case["signals"],
         ),
-        Mistake(
+        kit.Mistake(
             "The pairs turn forward: the way back multiplies by the conjugate of the twiddle, "
             "exp(+2 pi i k / n).",
             gives=lambda case: POINTS * np.roll(case["signals"][:, ::-1], 1, axis=1),
         ),
-        Mistake(
+        kit.Mistake(
             "The values are right and stand in bit-reversed order: the way back begins with "
             "neighbours (span 1) and ends with span n / 2.",
             gives=lambda case: scaled(case)[:, fft.bit_reversed(POINTS)],
         ),
-        Mistake("The last stage is missing: the widest span is n / 2.", gives=half_done),
-        Mistake(
+        kit.Mistake("The last stage is missing: the widest span is n / 2.", gives=half_done),
+        kit.Mistake(
             "Real and imaginary part are exchanged.",
             gives=lambda case: scaled(case).imag + 1j * scaled(case).real,
         ),
-        Mistake(
+        kit.Mistake(
             "The impulse is right, other signals are not: the difference of a pair, or its "
             "twiddle, is wrong in some stage.",
             when=lambda case, got, want: case.kinds["signal"] != "an impulse",
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "A stage reads cells that the stage before has written: a barrier must lie between "
             "them.",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "A pair is (first, first + span), with span from 1 to n / 2: first = 2 * (t - place) "
             "+ place.",

@@ -5,25 +5,11 @@ added to those of its neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises.kit import (
-    MANY,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    Step,
-    none_of,
-    per_block,
-    shuffles,
-    whole_numbers,
-    without_budgets,
-)
+from helpers.exercises import kit
 from helpers.exercises.transforms import LAB
 from helpers.problems import fft
 from helpers.problems.fft_conv1d import OverlapAdd, conv1d_atol
@@ -31,31 +17,33 @@ from helpers.problems.fft_conv1d import OverlapAdd, conv1d_atol
 LOG_SIZE = 8
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield one cell, one whole segment, the widest filter, ragged ends, and other transforms."""
     yield case(rng, 200, 9)
     yield case(rng, 1, 3)
     yield case(rng, 2 * 194, 63)
     # Two blocks add to every output of this one, so that none has values of its own.
-    yield without_budgets(case(rng, 1000 + int(rng.integers(1, 100)), 129))
+    yield kit.without_budgets(case(rng, 1000 + int(rng.integers(1, 100)), 129))
     yield case(rng, 700, 31, log_size=6)
-    yield without_budgets(case(rng, MANY, 5))
+    yield kit.without_budgets(case(rng, kit.MANY, 5))
 
 
 def case(
     rng: np.random.Generator, n: int = 100_000, width: int = 63, log_size: int = LOG_SIZE
-) -> Case:
+) -> kit.Case:
     """Return a signal and a filter of drawn whole numbers, by default long ones for a GPU."""
     spec = OverlapAdd(log_size, stages=1, segments=1)
-    N, filter = whole_numbers(rng, n), whole_numbers(rng, width)
+    N, filter = kit.whole_numbers(rng, n), kit.whole_numbers(rng, width)
     arrays = {
         "P": np.zeros(n, np.float32),
         "N": N,
         "spectrum": fft.reference(spec.prepared(filter))[0].astype(np.complex64),
         "twiddles": fft.twiddles(spec.size),
     }
-    step = Step(spec.grid(n, width)[:1], spec.block[:1], (*arrays, np.int32(n), np.int32(width)))
-    return Case(
+    step = kit.Step(
+        spec.grid(n, width)[:1], spec.block[:1], (*arrays, np.int32(n), np.int32(width))
+    )
+    return kit.Case(
         f"{n:,} cells, filter of {width}, {spec.size} points",
         arrays,
         ("P",),
@@ -66,18 +54,18 @@ def case(
     )
 
 
-def large(rng: np.random.Generator) -> Case:
+def large(rng: np.random.Generator) -> kit.Case:
     """Return what a GPU times."""
     return case(rng)
 
 
-def convolved(case: Case) -> np.ndarray:
+def convolved(case: kit.Case) -> np.ndarray:
     """Return the convolution whose cells outside the array count as 0."""
     return reference.conv1d(case["N"], case["filter"])
 
 
 def by_segments(
-    case: Case,
+    case: kit.Case,
     product: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.multiply,
     tails: bool = True,
     shifted: bool = True,
@@ -100,26 +88,25 @@ def in_parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a.real * b.real + 1j * a.imag * b.imag
 
 
-def stages(case: Case) -> int:
+def stages(case: kit.Case) -> int:
     """Stages of a transform."""
     return int(case["spec"].log_size)
 
 
-def size(case: Case) -> int:
+def size(case: kit.Case) -> int:
     """Points of a transform."""
     return int(case["spec"].size)
 
 
 def lanes(space: str, access: str):
     """Return the lanes of an access for each block, as a function for a budget."""
-    return per_block(space, access, counter="lanes")
+    return kit.per_block(space, access, counter="lanes")
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="overlap_add",
     lab=LAB,
     title="A convolution by overlap-add",
-    folder=Path(__file__).parent,
     place=2,
     reads_outputs=True,  # an atomic does
     cases=cases,
@@ -128,81 +115,80 @@ EXERCISE = Exercise(
     counts={"size": "sizes", "filter width": "filter widths"},
     atol=lambda case: conv1d_atol(case["spec"], case["N"], case["filter"]),
     budgets=(
-        Budget(
+        kit.Budget(
             "waits at barriers per warp",
             lambda case, one: one.barriers / one.blocks / -(-case.steps[0].block[0] // 32),
             lambda case: 2 + 2 * stages(case),
             "Two barriers are given, and the transforms have one for each stage. More are not "
             "needed.",
         ),
-        Budget(
+        kit.Budget(
             "loads of global memory per block",
             lanes("global", "load"),
             lambda case: size(case) * (2 + stages(case)),
             "Load each cell of the segment and each number of the spectrum once.",
         ),
-        Budget(
+        kit.Budget(
             "additions to P per block",
             lanes("global", "atomic"),
             size,
             "A block has SIZE sums: add each of them once.",
         ),
-        Budget("loads of P", lambda case, one: one.total("lanes", "global", "load", "P"), 0),
-        none_of("local", what="accesses to local memory"),
-        shuffles(),
+        kit.Budget("loads of P", lambda case, one: one.total("lanes", "global", "load", "P"), 0),
+        kit.none_of("local", what="accesses to local memory"),
+        kit.shuffles(),
     ),
     mistakes=(
-        Mistake(
+        kit.Mistake(
             "All outputs are 0: nothing is added to P yet, or the cells that are loaded are all 0.",
             gives=lambda case: np.zeros_like(case["P"]),
         ),
-        Mistake(
+        kit.Mistake(
             "The sums stand width / 2 places too late: the middle weight of output 0 lies on "
             "cell 0, so sum i belongs to output start + i - width / 2.",
             gives=lambda case: by_segments(case, shifted=False),
         ),
-        Mistake(
+        kit.Mistake(
             "The tails are missing: add all SIZE sums, not only those of the segment's own cells.",
             gives=lambda case: by_segments(case, tails=False),
         ),
-        Mistake(
+        kit.Mistake(
             "The result is the signal: the spectra are not multiplied. That is gap 2.",
             gives=lambda case: by_segments(case, lambda a, b: size(case) * a),
         ),
-        Mistake(
+        kit.Mistake(
             "The parts are multiplied one by one. The product of two complex numbers has the real "
             "part ac - bd and the imaginary part ad + bc.",
             gives=lambda case: by_segments(case, in_parts),
         ),
-        Mistake(
+        kit.Mistake(
             "The sign in the real part is wrong: i times i is -1.",
             gives=lambda case: by_segments(case, lambda a, b: a * b + 2 * a.imag * b.imag),
         ),
-        Mistake(
+        kit.Mistake(
             "One segment is right, several are not: each block begins at its own `start`.",
             when=lambda case, got, want: case["N"].size > case["spec"].segment(len(case["filter"])),
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "race",
             "Two blocks write the same output: the tail of one and the head of the next. Each must "
             "add its part by atomicAdd(&P[out], value).",
             when=lambda found: found.array == "P",
         ),
-        FindingHint(
+        kit.FindingHint(
             "uninitialised",
             "A transform reads all SIZE points: those behind the segment's cells must hold 0, and "
             "the imaginary parts, too.",
             when=lambda found: found.array == "cells",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
-            "The last segment may be longer than what is left of N: behind cell n - 1 come "
-            "zeros.",
+            "The last segment may be longer than what is left of N: behind cell n - 1 come zeros.",
             when=lambda found: found.array == "N",
         ),
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "The first width / 2 sums stand before P[0], and the last ones behind P[n - 1]: these "
             "are no outputs.",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from helpers.exercises import kit, layers, unrolling
 
-from helpers.exercises import layers, unrolling
-from helpers.exercises.kit import NO_DETOURS, ONE_STORE, Exercise, none_of
-
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="conv2d_unrolled",
     lab=unrolling.LAB,
     place=1,
     title="Write the window with a known width, unrolled",
-    folder=Path(__file__).parent,
     points=3,
     timed=unrolling.layer,
     cases=unrolling.cases,
@@ -21,9 +17,9 @@ EXERCISE = Exercise(
     budgets=(
         unrolling.LOADS,
         unrolling.BRANCHES,
-        ONE_STORE,
-        none_of("shared"),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        kit.none_of("shared"),
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: unrolling.TILE**2,
     mistakes=unrolling.MISTAKES,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from helpers.exercises import kit, layers, unrolling
 
-from helpers.exercises import layers, unrolling
-from helpers.exercises.kit import NO_DETOURS, Budget, Exercise, none_of, per_output
-
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="sum_in_y",
     lab=unrolling.LAB,
     place=2,
     title="Promise that the arrays do not overlap",
-    folder=Path(__file__).parent,
     points=3,
     timed=unrolling.layer,
     cases=unrolling.cases,
@@ -20,15 +16,15 @@ EXERCISE = Exercise(
     counts=layers.COUNTS,
     budgets=(
         unrolling.LOADS,
-        Budget(
+        kit.Budget(
             "stores per output",
-            per_output("global", "store"),
+            kit.per_output("global", "store"),
             2,
             "Without the promise the compiler must store after each product, because y might be "
             "x. Write __restrict__ between the * and the name of each array.",
         ),
-        none_of("shared"),
-        *NO_DETOURS,
+        kit.none_of("shared"),
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: 2 * unrolling.TILE**2,  # a zero, and the sum
     mistakes=unrolling.MISTAKES,

@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import layers
-from helpers.exercises.kit import (
-    MANY_ROWS,
-    NO_DETOURS,
-    ONE_STORE,
-    Budget,
-    Case,
-    Exercise,
-    FindingHint,
-    Mistake,
-    ceil_div,
-    none_of,
-    warps,
-    without_budgets,
-)
+from helpers.exercises import kit, layers
 from helpers.exercises.unrolling import LAB, TILE
 from helpers.limits import ConvShape
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Even and odd widths, of one tap too; sizes drawn.
+def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
+    """Yield even and odd widths, of one tap too; sizes drawn.
 
     A warp has two rows of a tile. Each tile has a row for every warp, also where its last row is
     missing: a warp without an output may turn no loop, and the budget of turns counts all warps.
@@ -36,16 +21,16 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     rows, columns = int(rng.choice((14, 15, 30))), int(rng.integers(5, 20))  # outputs less one
     for K in (6, 1, 2, 3, 5, int(rng.choice((4, 7)))):
         yield layer(rng, ConvShape(2, 2, 2, K + rows, K + columns, K))
-    yield without_budgets(layer(rng, ConvShape(1, 1, 1, *MANY_ROWS, 1)))
+    yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> Case:
+def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
     """Return a layer; a block has a tile of outputs."""
-    grid = (ceil_div(shape.out_w, TILE) * ceil_div(shape.out_h, TILE), shape.M, shape.B)
+    grid = layers.tiles(shape, TILE), shape.M, shape.B
     return layers.layer_case(rng, shape, grid, (TILE, TILE))
 
 
-def without_last_column(case: Case) -> np.ndarray | None:
+def without_last_column(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the last tap of each row is left out where K is odd."""
     filter = case["filter"].copy()
     if filter.shape[3] % 2:
@@ -53,7 +38,7 @@ def without_last_column(case: Case) -> np.ndarray | None:
     return reference.conv2d(case["x"], filter)
 
 
-def with_last_column_twice(case: Case) -> np.ndarray | None:
+def with_last_column_twice(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the last tap of each row is added once more where K is even."""
     filter = case["filter"].copy()
     if filter.shape[3] % 2 == 0:
@@ -61,35 +46,31 @@ def with_last_column_twice(case: Case) -> np.ndarray | None:
     return reference.conv2d(case["x"], filter)
 
 
-def most_turns(case: Case) -> float:
+def most_turns(case: kit.Case) -> float:
     """Turns of all loops per warp: channels, rows, and half of the columns, the ends of the loops
     included.
     """
     shape = case["shape"]
-    return (shape.C * (shape.K * (shape.K // 2 + 2) + 2) + 2) * warps(case)
+    return (shape.C * (shape.K * (shape.K // 2 + 2) + 2) + 2) * kit.warps(case)
 
 
-EXERCISE = Exercise(
+EXERCISE = kit.Exercise(
     name="unrolled_by_two",
     lab=LAB,
     place=3,
     title="Unroll by two, for odd widths too",
-    folder=Path(__file__).parent,
     timed=layer,
     cases=cases,
     reference=layers.convolved,
     counts=layers.COUNTS,
     turns=True,
     budgets=(
-        Budget(
-            "loads per output and tap",
-            lambda case, one: (
-                one.total("lanes", "global", "load") / case.count / case["shape"].terms
-            ),
+        layers.loads_per_product(
             2,
             "A cell and a weight for each tap, and none beside the filter.",
+            what="loads per output and tap",
         ),
-        Budget(
+        kit.Budget(
             "turns of loops, before the compiler unrolls",
             lambda case, one: sum(n.turns for n in one.counts),
             most_turns,
@@ -98,27 +79,29 @@ EXERCISE = Exercise(
             "unrolls anything; comments and #pragma make no difference.)",
             quiet=True,
         ),
-        ONE_STORE,
-        none_of("shared"),
-        *NO_DETOURS,
+        kit.ONE_STORE,
+        kit.none_of("shared"),
+        *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        Mistake("Where K is odd, the last tap of each row is left out.", gives=without_last_column),
-        Mistake(
+        kit.Mistake(
+            "Where K is odd, the last tap of each row is left out.", gives=without_last_column
+        ),
+        kit.Mistake(
             "Where K is even, the last tap of each row is added twice: there it has a partner, and "
             "the pairs are all.",
             gives=with_last_column_twice,
         ),
         layers.TURNED,
-        Mistake(
+        kit.Mistake(
             "Even widths are right, odd ones are not: look at the last tap of a row, which has "
             "no partner.",
             when=lambda case, got, want: case["shape"].K % 2 == 1,
         ),
     ),
     findings=(
-        FindingHint(
+        kit.FindingHint(
             "out-of-bounds",
             "Where K is odd, tap q + 1 of the last pair lies behind the row: of the last row, "
             "behind the array. "

@@ -34,11 +34,13 @@ for (const [kind, words] of Object.entries(WORDS)) {
 }
 const VECTORS = /\b(threadIdx|blockIdx|blockDim|gridDim)\.(\w*)$/;
 
+// The light theme's green is too faint on the grey of a cell: a little of the text's colour helps.
 export const STYLE = `
   .cm-editor .halo-cuda-qualifier, .cm-editor .halo-cuda-qualifier span {
     color: var(--jp-mirror-editor-keyword-color); font-weight: bold; }
   .cm-editor .halo-cuda-type, .cm-editor .halo-cuda-type span {
-    color: var(--jp-mirror-editor-variable-3-color); font-weight: normal; }
+    color: color-mix(in srgb, var(--jp-mirror-editor-variable-3-color) 80%, var(--jp-content-font-color0));
+    font-weight: normal; }
   .cm-editor .halo-cuda-builtin, .cm-editor .halo-cuda-builtin span,
   .cm-editor .halo-cuda-call, .cm-editor .halo-cuda-call span {
     color: var(--jp-mirror-editor-builtin-color); font-weight: normal; }

@@ -11,6 +11,7 @@
 //   7. A link to a folder, whose text ends with a slash ("results/"), opens it in the file browser.
 //      JupyterLab itself tries to open it as a file, and fails.
 //   8. A link to a heading of the same notebook leads there.
+//   9. A long name in the file browser breaks behind an underscore.
 // Where this JupyterLab lacks what one of them needs, the others work.
 //
 // JupyterLab loads this script and then calls two functions of the object at the end, which is the
@@ -111,6 +112,31 @@
     document.addEventListener('click', open, true);
   }
 
+  // Let a long name in the file browser break behind an underscore. A zero-width space stands there, in
+  // the page alone: the name itself stays. JupyterLab writes into the page only what has changed
+  // since it wrote last, so that most of ours stay, too.
+  async function breakNames(app) {
+    await app.restored;
+    const browser = document.getElementById('filebrowser');
+    if (!browser) {
+      return; // a page of Jupyter Notebook
+    }
+    const soften = () => {
+      for (const name of browser.querySelectorAll('.jp-DirListing-itemText')) {
+        const texts = document.createTreeWalker(name, NodeFilter.SHOW_TEXT);
+        while (texts.nextNode()) {
+          const soft = texts.currentNode.data.replace(/_(?!\u200b)/g, '_\u200b');
+          if (soft !== texts.currentNode.data) {
+            texts.currentNode.data = soft;
+          }
+        }
+      }
+    };
+    const parts = { childList: true, characterData: true, subtree: true };
+    new MutationObserver(soften).observe(browser, parts);
+    soften();
+  }
+
   // Give pictures in outputs their text form as alt text, for screen readers.
   function describePictures(rendermime, { imageRendererFactory }) {
     const createRenderer = options => {
@@ -167,6 +193,7 @@
         document.head.append(style);
         followFolders(app);
         followHeadings(tracker);
+        attempt('breaks in names of files', () => breakNames(app));
         const each = act => {
           tracker.forEach(act);
           tracker.widgetAdded.connect((_, panel) => act(panel));

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from helpers import labs
-from helpers.course import copies
+from helpers.labs import copies
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helpers import labs
-from helpers.exercises import stored
+from helpers.labs import stored
 
 ROOT = labs.ROOT
 FOLDER = "my_labs"
@@ -148,7 +148,7 @@ def _states(root: Path, folder: Path) -> list[str]:
 
 
 def _write_pages(root: Path, folder: Path) -> None:
-    """The start page and the map of the labs."""
+    """Write the start page and the map of the labs."""
     write_start_page(root)
     _write(folder / MAP, (root / "labs/README.md").read_text(encoding="utf-8"))
 

@@ -6,9 +6,9 @@
 binds `twice`, the function of SourceModule, with more attributes: `twice.source`, the source
 with the line numbers of the cell (line 1 is the %%kernel line), for helpers.simulator.profile;
 `twice.name`, the kernel's name in it; `twice.options`; `twice.module`, for get_global; and
-`twice.cell`, the cell's text and parts, for the check of an exercise. If the
-kernel does not compile, the cell fails with only the compiler's message, and NAME is unbound, so
-that a check in a later cell does not pass with an older kernel.
+`twice.cell`, the cell's text and parts, for the check of an exercise. If the kernel does not
+compile, the cell fails with only the compiler's message, and NAME is unbound, so that a check in a
+later cell does not pass with an older kernel.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 
-from . import device, kernel_cells
-from .jupyterlab import cell_marks, gaps, tracebacks
-from .kernel_cells import USAGE, with_c_linkage
-from .kernel_cells import CellError as KernelError
-from .simulator.toolchain import CompilerMissingError
-from .simulator.toolkit import ToolkitMissingError
+from helpers import device, kernel_cells
+from helpers.jupyterlab import cell_marks, gaps, tracebacks
+from helpers.kernel_cells import USAGE, with_c_linkage
+from helpers.kernel_cells import CellError as KernelError
+from helpers.simulator.toolchain import CompilerMissingError
+from helpers.simulator.toolkit import ToolkitMissingError
 
 __all__ = [
     "UNBOUND",
@@ -137,7 +137,7 @@ def _describe_figures(shell) -> None:
     """
 
     def bundle(figure, include=None, exclude=None) -> tuple[dict, dict]:
-        from .plotting.descriptions import description
+        from helpers.plotting.descriptions import description
 
         words = description(figure)
         return {"text/plain": words}, {"image/png": {"alt": words}}

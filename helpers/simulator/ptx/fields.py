@@ -1,0 +1,186 @@
+"""Finds the accesses of an array that is a member of a structure, in the careful translation.
+
+    s.taps[i] = v;      p->data[p->top++] = v;      data[--top]     // in its own function
+
+An index past such an array lands in the next member, inside the same variable. The debug
+information has the arrays of each structure; the line has the member's name; and the address is a
+sum with a term for each axis. Where a line could mean another array as well, nothing is found.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol
+
+from .body import Body
+from .opcodes import describe
+from .roots import UNKNOWN, Roots, constant
+from .syntax import Address, Statement, Variable
+
+_STEPS = 32  # limit for a chain of additions
+_SUBSCRIPTED = re.compile(r"(?P<before>[\w\])]\s*(?:\.|->)\s*)?\b(?P<name>[A-Za-z_]\w*)\s*\[")
+
+
+class Field(Protocol):
+    """An array that is a member of a structure, see debug_info.Field."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def element(self) -> str: ...
+    @property
+    def element_bytes(self) -> int: ...
+    @property
+    def extents(self) -> tuple[int, ...]: ...
+
+
+class Term(NamedTuple):
+    """A register that is an index, and the bytes of one step. type: its type in the check."""
+
+    stride: int
+    register: int
+    type: str
+
+
+class Indexed(NamedTuple):
+    """An access of a field, and the indices of its axes."""
+
+    array: Field
+    terms: tuple[Term, ...]
+
+
+class Fields:
+    """The fields of a program whose names only one structure has."""
+
+    def __init__(self, fields: Sequence[Field]):
+        names = [one.name for one in fields]
+        self._by_name = {one.name: one for one in fields if names.count(one.name) == 1}
+
+    def of(
+        self,
+        body: Body,
+        roots: Roots,
+        statement: Statement,
+        text: str,
+        variables: Collection[str],
+    ) -> Indexed | None:
+        """Return the field that a statement accesses, None if it is not certain. text: its line;
+        variables: names of arrays and parameters, which hide a field.
+        """
+        if not self._by_name or not text:
+            return None
+        subscripted = list(_SUBSCRIPTED.finditer(text))
+        uses = [one for one in subscripted if one["name"] in self._by_name]
+        if not uses or len({one["name"] for one in uses}) > 1:
+            return None
+        field, is_bare = self._by_name[uses[0]["name"]], any(not one["before"] for one in uses)
+        if is_bare and field.name in variables:
+            return None
+        address = next((one for one in statement.operands if isinstance(one, Address)), None)
+        if address is None or not isinstance(address.base, int):
+            return None
+        if not self._is_alone(body, roots, address.base, len(subscripted) > len(uses), is_bare):
+            return None
+        terms = _terms(body, roots, address.base)
+        strides = [
+            field.element_bytes * math.prod(field.extents[axis + 1 :])
+            for axis in range(len(field.extents))
+        ]
+        own = tuple(one for one in terms if one.stride in strides)
+        others = [one for one in terms if one.stride not in strides]
+        if sorted(one.stride for one in own) != sorted(strides) or len(set(strides)) < len(strides):
+            return None
+        is_of_array = all(one.stride and one.stride % field.nbytes == 0 for one in others)
+        return Indexed(field, own) if is_of_array else None
+
+    def _is_alone(
+        self, body: Body, roots: Roots, base: int, has_others: bool, is_bare: bool
+    ) -> bool:
+        """Return whether an address can only be that of the field, if its line has others, too."""
+        root = roots.of(base)
+        if isinstance(root, Variable):
+            return not has_others or not any(one.space == "local" for one in body.variables[1:])
+        if root is not UNKNOWN:
+            return not has_others
+        return not has_others or (is_bare and _is_first_parameter(body, roots, base))
+
+
+def _terms(body: Body, roots: Roots, register: int) -> list[Term]:
+    """Return the indices that an address adds to its base."""
+    found: list[Term] = []
+    for _ in range(_STEPS):
+        statement = _definition(body, roots, register)
+        if statement is None:
+            break
+        name, _, type = describe(statement.opcode).name.partition(".")
+        operands = statement.operands
+        if name in ("mov", "cvta") and isinstance(operands[1], int):
+            register = operands[1]
+            continue
+        if name == "add" and type in ("s64", "u64"):
+            first, second = operands[1], operands[2]
+            if constant(second) is not None and isinstance(first, int):
+                register = first
+                continue
+            if not isinstance(first, int) or not isinstance(second, int):
+                break
+            term = _term(body, roots, second)
+            if term is None:
+                first, second, term = second, first, _term(body, roots, first)
+            if term is None or not isinstance(first, int):
+                break
+            found.append(term)
+            register = first
+            continue
+        break
+    return found
+
+
+def _term(body: Body, roots: Roots, register: int) -> Term | None:
+    statement = _definition(body, roots, register)
+    if statement is None:
+        return None
+    name, _, type = describe(statement.opcode).name.partition(".")
+    operands = statement.operands
+    if name == "cvt" and isinstance(operands[1], int):
+        return Term(1, register, "s64")
+    factor = constant(operands[2]) if name in ("shl", "mul") and len(operands) > 2 else None
+    if factor is None or not isinstance(operands[1], int):
+        return None
+    if name == "shl" and type == "b64" and 0 <= factor < 32:
+        return Term(1 << factor, operands[1], "s64")
+    if name == "mul" and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32"):
+        return Term(
+            factor, operands[1], "s64" if type.startswith("lo") else type.rpartition(".")[2]
+        )
+    return None
+
+
+def _definition(body: Body, roots: Roots, register: int) -> Statement | None:
+    rows = roots.definitions.get(register, [])
+    statement = body.statements[rows[0]] if len(rows) == 1 else None
+    return statement if statement is not None and statement.guard < 0 else None
+
+
+def _is_first_parameter(body: Body, roots: Roots, register: int) -> bool:
+    """Return whether an address starts from a function's first parameter: the structure of a
+    function that belongs to it.
+    """
+    for _ in range(_STEPS):
+        statement = _definition(body, roots, register)
+        if statement is None:
+            return False
+        root = describe(statement.opcode).root
+        if root == "ld":
+            address = next((one for one in statement.operands if isinstance(one, Address)), None)
+            base = address.base if address is not None else None
+            return isinstance(base, Variable) and base.name.endswith("_param_0")
+        following = [one for one in statement.operands[1:2] if isinstance(one, int)]
+        if not following or root not in ("mov", "cvta", "add"):
+            return False
+        register = following[0]
+    return False

@@ -1,0 +1,300 @@
+"""Finds what a race means: an update of an element, or an index that comes from one.
+
+    flow = Dataflow(body)
+    flow.update(store, other)     # *p += v: the store's value comes from a load of the same address
+
+Several threads that update one element need an atomic function, and a barrier cannot help. Two
+addresses are the same if the same operations compute them from the same registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .body import Body
+from .opcodes import describe
+from .roots import Roots, read, results
+from .syntax import Address, Label, Literal, Operand, Special, Statement, Symbol, Variable
+
+_LOADS, _STORES = ("ld",), ("st",)
+_FUNCTIONS = {
+    "add": "atomicAdd", "sub": "atomicSub", "and": "atomicAnd", "or": "atomicOr",
+    "xor": "atomicXor", "min": "atomicMin", "max": "atomicMax", "fma": "atomicAdd",
+    "mad": "atomicAdd",
+}  # fmt: skip
+# What a store behind a comparison does: `if (x > *best) *best = x` keeps the largest value.
+_LARGER, _SMALLER = ("gt", "ge", "gtu", "geu", "hi", "hs"), ("lt", "le", "ltu", "leu", "lo", "ls")
+_NOT_FOR_FLOATS = ("atomicMin", "atomicMax", "atomicSub", "atomicAnd", "atomicOr", "atomicXor")
+COMPARE_AND_SWAP = "atomicCAS"
+
+
+@dataclass(frozen=True)
+class Update:
+    """An update of one element: a load, and a store to the same address that depends on it.
+
+    function: the atomic function that does it, "atomicCAS" where none does.
+    """
+
+    load: int
+    store: int
+    function: str
+
+
+class Dataflow:
+    """Where the values of a function's registers come from. Statements are given by their numbers.
+
+    `Roots` says from which arrays addresses start.
+    """
+
+    def __init__(self, body: Body):
+        self.body, self.roots = body, Roots(body)
+        self._passed = self._stores_of_arguments()
+        self._numbers: dict[object, int] = {}
+        self._known: dict[int, int] = {}
+
+    def access_at(self, line: int, root: str, number: int) -> int | None:
+        """Return an access to memory: of those in a line of the PTX that begin with `root`, the one
+        of this number. A call that inlining has replaced has all its accesses in one line.
+        """
+        lines, statements = self.body.lines, self.body.statements
+        found = [k for k, one in enumerate(lines) if one == line and _is(statements[k], (root,))]
+        return found[number] if number < len(found) else None
+
+    def uses_an_atomic(self) -> bool:
+        """Return whether the function uses the value that an atomic function returns."""
+        returned = {
+            register
+            for one in self.body.statements
+            if _is(one, ("atom",))
+            for register in results(one)
+        }
+        return any(
+            register in returned for one in self.body.statements for _, register in read(one)
+        )
+
+    def update(self, first: int, second: int) -> Update | None:
+        """Return the update that two accesses belong to, which two threads make of one element."""
+        for store in (first, second):
+            if not _is(self.body.statements[store], _STORES):
+                continue
+            found = self._update_by(store)
+            if found is not None and {first, second} <= {found.load, found.store}:
+                return found
+        return None
+
+    def loads_of_address(self, statement: int) -> frozenset[int]:
+        """Return the loads that the address of an access depends on."""
+        address = _address(self.body.statements[statement])
+        base = address.base if address is not None else None
+        return self._loads(self._slice([base] if isinstance(base, int) else []))
+
+    # ---- updates ----
+
+    def _update_by(self, store: int) -> Update | None:
+        statement = self.body.statements[store]
+        place = self._place(statement)
+        if place is None:
+            return None
+        root = self.roots.of(_address(statement))
+        values = [one for _, one in read(statement) if one != _base(statement)]
+        slice_ = self._slice(values)
+        load = self._only_load(slice_, place, root)
+        if load is not None:
+            return Update(load, store, self._function(statement, values, load))
+        for branch in self._branches_around(store):
+            slice_ = self._slice([self.body.statements[branch].guard])
+            load = self._only_load(slice_, place, root)
+            if load is not None:
+                return Update(load, store, self._kept(statement, branch, slice_, load))
+        return None
+
+    def _only_load(self, slice_: frozenset[int], place: object, root: object) -> int | None:
+        """Return the load of a place, None if other elements of its array are loaded, too: then
+        the threads read each other's elements, and need a barrier.
+        """
+        same, other = [], False
+        for k in self._loads(slice_):
+            statement = self.body.statements[k]
+            if self._place(statement) == place:
+                same.append(k)
+            else:
+                one = self.roots.of(_address(statement))
+                other |= one == root
+        return same[0] if same and not other else None
+
+    def _function(self, store: Statement, values: list[int], load: int) -> str:
+        """Return the atomic function for the last operation before a store."""
+        defined = [k for one in values for k in self.roots.definitions.get(one, ())]
+        for k in defined:
+            statement = self.body.statements[k]
+            root = describe(statement.opcode).root
+            stores = self._passed.get(_argument(statement), [])
+            if root in ("cvt", "mov") or stores:  # of a byte, or of an argument
+                sources = [self.body.statements[one] for one in stores] or [statement]
+                defined += [
+                    d
+                    for source in sources
+                    for _, one in read(source)
+                    for d in self.roots.definitions.get(one, ())
+                    if d not in defined
+                ]
+            elif root == "selp":
+                compares = self._slice([one for place, one in read(statement) if place == 3])
+                return self._compared(store, compares, load, values, False)
+            elif root in _FUNCTIONS:
+                return _for_type(_FUNCTIONS[root], store)
+        return COMPARE_AND_SWAP
+
+    def _kept(self, store: Statement, branch: int, slice_: frozenset[int], load: int) -> str:
+        values = [one for _, one in read(store) if one != _base(store)]
+        skips_if_true = not self.body.statements[branch].negated
+        return self._compared(store, slice_, load, values, skips_if_true)
+
+    def _compared(
+        self, store: Statement, slice_: Iterable[int], load: int, values: list[int], negated: bool
+    ) -> str:
+        """Return the function for a store of `values` if they compare with the loaded value."""
+        for k in slice_:
+            statement = self.body.statements[k]
+            if describe(statement.opcode).root == "not":
+                negated = not negated
+        for k in slice_:
+            statement = self.body.statements[k]
+            parts = statement.opcode.split(".")
+            if parts[0] != "setp":
+                continue
+            larger, smaller = parts[1] in _LARGER, parts[1] in _SMALLER
+            if not larger and not smaller:
+                continue
+            loads_left = load in self._loads(self._slice(_registers(statement.operands[1])))
+            is_max = larger ^ loads_left ^ negated
+            return _for_type("atomicMax" if is_max else "atomicMin", store)
+        return COMPARE_AND_SWAP
+
+    def _branches_around(self, store: int) -> Iterator[int]:
+        """Yield the branches that lead around a statement further down, the nearest first."""
+        for k in range(store - 1, -1, -1):
+            statement = self.body.statements[k]
+            if statement.guard < 0 or not statement.opcode.startswith("bra"):
+                continue
+            label = statement.operands[0]
+            if isinstance(label, Label) and label.statement > store:
+                yield k
+
+    # ---- registers ----
+
+    def _slice(self, registers: Iterable[int]) -> frozenset[int]:
+        """Return the statements that registers come from, up to the loads from memory."""
+        waiting, seen, found = list(registers), set(), set()
+        while waiting:
+            register = waiting.pop()
+            if register in seen:
+                continue
+            seen.add(register)
+            for k in self.roots.definitions.get(register, ()):
+                found.add(k)
+                statement = self.body.statements[k]
+                if passed := self._passed.get(_argument(statement)):
+                    waiting += [
+                        one for s in passed for _, one in read(self.body.statements[s])
+                    ]
+                elif not _is(statement, _LOADS):
+                    waiting += [one for _, one in read(statement)]
+        return frozenset(found)
+
+    def _stores_of_arguments(self) -> dict[object, list[int]]:
+        """Return the stores of each argument and result of the calls that inlining has replaced."""
+        found: dict[object, list[int]] = {}
+        for k, statement in enumerate(self.body.statements):
+            if _is(statement, _STORES) and (argument := _argument(statement)) is not None:
+                found.setdefault(argument, []).append(k)
+        return found
+
+    def _loads(self, statements: Iterable[int]) -> frozenset[int]:
+        """Return the loads from memory among statements; those of parameters are none."""
+        found = set()
+        for k in statements:
+            statement = self.body.statements[k]
+            address = _address(statement)
+            base = address.base if address is not None else None
+            if _is(statement, _LOADS) and not isinstance(base, Variable):
+                found.add(k)
+        return frozenset(found)
+
+    def _place(self, statement: Statement) -> object | None:
+        """Return what two accesses of one address have in common, None for other statements."""
+        address = _address(statement)
+        return None if address is None else (self._number(address.base), address.offset)
+
+    def _number(self, operand: Operand | None) -> object:
+        """Return a number that is equal for operands of equal value."""
+        if isinstance(operand, int):
+            if operand not in self._known:
+                self._known[operand] = self._interned(("register", operand))  # for a loop
+                self._known[operand] = self._computed(operand)
+            return self._known[operand]
+        if isinstance(operand, Literal):
+            return ("literal", operand.bits)
+        if isinstance(operand, Symbol):
+            return ("symbol", operand.name)
+        if isinstance(operand, Special):
+            return ("special", operand.name)
+        return ("other", id(operand)) if isinstance(operand, Variable) else ("other", repr(operand))
+
+    def _computed(self, register: int) -> int:
+        definitions = self.roots.definitions.get(register, ())
+        if len(definitions) != 1:
+            return self._interned(("register", register))
+        statement = self.body.statements[definitions[0]]
+        if statement.guard >= 0 or len(list(results(statement))) != 1:
+            return self._interned(("register", register))
+        root = describe(statement.opcode).root
+        if root in ("mov", "cvta"):
+            return self._interned(("copy", self._number(statement.operands[1])))
+        if root == "ld":
+            address = _address(statement)
+            passed = self._passed.get(_argument(statement), [])
+            if len(passed) == 1:
+                (value,) = self.body.statements[passed[0]].operands[1:]
+                return self._interned(("copy", self._number(value)))
+            if address is None or passed:
+                return self._interned(("register", register))
+            return self._interned((statement.opcode, self._number(address.base), address.offset))
+        if root in ("atom", "shfl", "vote", "match", "activemask", "call"):
+            return self._interned(("register", register))
+        return self._interned((statement.opcode, *map(self._number, statement.operands[1:])))
+
+    def _interned(self, key: object) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+
+def _is(statement: Statement, roots: tuple[str, ...]) -> bool:
+    return statement.opcode.partition(".")[0] in roots
+
+
+def _address(statement: Statement) -> Address | None:
+    return next((one for one in statement.operands if isinstance(one, Address)), None)
+
+
+def _argument(statement: Statement) -> object:
+    """Return the argument or result of a call that a statement stores or loads, else None."""
+    address = _address(statement)
+    base = address.base if address is not None else None
+    if isinstance(base, Variable) and base.space == "param":
+        return base, address.offset if address is not None else 0
+    return None
+
+
+def _base(statement: Statement) -> object:
+    address = _address(statement)
+    return address.base if address is not None else None
+
+
+def _registers(operand: Operand) -> list[int]:
+    return [operand] if isinstance(operand, int) else []
+
+
+def _for_type(function: str, store: Statement) -> str:
+    is_float = store.opcode.rpartition(".")[2].startswith(("f", "bf"))
+    return COMPARE_AND_SWAP if is_float and function in _NOT_FOR_FLOATS else function
