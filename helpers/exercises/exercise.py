@@ -329,6 +329,8 @@ class Exercise(BaseExercise):
         for mistake in self.mistakes:
             if self._explains(mistake, cases, outcomes, wants, wrong):
                 return mistake.hint
+        if fixed := _only_one_width(cases, wrong):
+            return fixed
         values = [
             (case, name, outcomes[k].arrays[name], wants[k][name])
             for k, case in enumerate(cases)
@@ -529,7 +531,24 @@ def _only_large(cases: Sequence[Case], wrong: Sequence[int]) -> str:
         return ""
     return (
         f"Only arrays of {min(sizes[k] for k in wrong):,} values and more are wrong: is an index a "
-        "short, or a size written into the kernel?"
+        "short, or a size written into the kernel? Or does a product with 1.0f / n, which is "
+        "rounded, stand for a division of whole numbers?"
+    )
+
+
+def _only_one_width(cases: Sequence[Case], wrong: Sequence[int]) -> str:
+    """Return what to say if filters of one width are right, of several others wrong; else "". A
+    filter of one tap tells nothing.
+    """
+    widths = [case.kinds.get("filter width") for case in cases]
+    bad = {widths[k] for k in wrong}
+    right = {width for k, width in enumerate(widths) if k not in wrong} - {1, None}
+    if len(right) != 1 or len(bad) < 2 or right & bad:
+        return ""
+    (width,) = right
+    return (
+        f"Only filters of width {width} are right: is this number written into the kernel, in "
+        "place of the argument?"
     )
 
 

@@ -87,6 +87,12 @@ def first_channel(case: kit.Case) -> np.ndarray:
     return np.broadcast_to(parts[:1, :1], parts.shape).reshape(case["unrolled"].shape)
 
 
+def only_first_of_rows(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether all wrong columns are first outputs of rows, but not that of the first row."""
+    columns = np.flatnonzero((got != want).any(axis=(0, 1)))
+    return bool(columns.size) and columns[0] > 0 and not (columns % case["shape"].out_w).any()
+
+
 EXERCISE = kit.Exercise(
     name="im2col_basic",
     lab="200_conv2d_im2col_gemm",
@@ -133,6 +139,12 @@ EXERCISE = kit.Exercise(
             "Every column holds cells of the first image's first channel: read from `channel`, "
             "which begins at channel c of image b.",
             gives=first_channel,
+        ),
+        kit.Mistake(
+            "Only first outputs of rows are wrong. A product with 1.0f / out_w is rounded, and "
+            "may lie below the whole number that it should be: divide whole numbers, pixel / "
+            "out_w.",
+            when=only_first_of_rows,
         ),
     ),
     findings=(

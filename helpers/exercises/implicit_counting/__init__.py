@@ -10,6 +10,7 @@ from helpers.exercises import kit, layers
 from helpers.limits import ConvShape
 
 TILE = 16
+INEXACT = 11  # width of a filter: in floats, 121 times 1.0f / 121 is less than 1
 DIVISIONS = 20  # per warp: before the loop anyone may divide as often as the sizes ask for
 
 
@@ -25,6 +26,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         ConvShape(1, 2, 3, 5, 6, 2),
     ):
         yield layer(rng, shape, budgeted=shape.C == 40)
+    yield layer(rng, ConvShape(1, 2, 1, 12, 13, INEXACT), budgeted=False)
     yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), budgeted=False)
 
 
@@ -132,6 +134,11 @@ EXERCISE = kit.Exercise(
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         layers.TURNED,
+        kit.Mistake(
+            "Only a filter of 11 x 11 is wrong: a product with 1.0f / (K * K) is rounded, and 121 "
+            "times 1.0f / 121 is less than 1. Count in whole numbers.",
+            when=lambda case, got, want: case["shape"].K == INEXACT,
+        ),
         kit.Mistake(
             "Filters of one tap are right, wider ones are not: a carry from columns to rows, or "
             "from rows to channels, is missing or "

@@ -37,4 +37,13 @@ WRONG = (
         ("(col + first - first)", "col"),
         status="budget",
     ),
+    wrong(
+        "a rounded quotient",
+        "stand for a division of whole numbers",
+        (
+            "const float* corner = image + col / out_w * W + col % out_w;",
+            "const int h = col * (1.0f / out_w);\n"
+            "    const float* corner = image + h * W + col - h * out_w;",
+        ),
+    ),
 )

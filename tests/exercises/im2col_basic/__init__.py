@@ -38,4 +38,12 @@ WRONG = (
         (CELL, CELL + " * 0.5f + 0.5f * ((volatile float*)" + CELL[:7] + ")[(h + p) * W + w + q]"),
         status="budget",
     ),
+    wrong(
+        "a rounded quotient",
+        "divide whole numbers",
+        (
+            "h = pixel / out_w, w = pixel % out_w",
+            "h = pixel * (1.0f / out_w), w = pixel - h * out_w",
+        ),
+    ),
 )

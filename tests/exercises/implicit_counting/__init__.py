@@ -45,4 +45,15 @@ WRONG = (
         "nothing is written",
         ("    if (row < M && col < cols) y", "    if (M < 0) y"),
     ),
+    wrong(
+        "a rounded quotient",
+        "Count in whole numbers",
+        (
+            "c += dc, p += dp, q += dq;",
+            "c = (first + TILE + ty) * (1.0f / (K * K)), q = first + TILE + ty - c * K * K;\n"
+            "        p = q * (1.0f / K), q -= p * K;",
+        ),
+        ("        if (q >= K) { q -= K; ++p; }\n", ""),
+        ("        if (p >= K) { p -= K; ++c; }\n", ""),
+    ),
 )

@@ -39,4 +39,14 @@ WRONG = (
     wrong("31 shuffles", "shuffles per warp", file="wrong_chain.cu", status="budget"),
     wrong("nothing is written", "unchanged", ("if (lane == 0)", "if (lane == 32)")),
     wrong("shuffles up", "no lane before it", ("__shfl_down_sync", "__shfl_up_sync")),
+    wrong(
+        "a rounded quotient",
+        "stand for a division of whole numbers",
+        ("h = i / out_w, w = i % out_w", "h = i * (1.0f / out_w), w = i - h * out_w"),
+    ),
+    wrong(
+        "a filter of 7 x 7",
+        "width 7 are right",
+        ("t / (K * K), p = t / K % K, q = t % K", "t / 49, p = t / 7 % 7, q = t % 7"),
+    ),
 )

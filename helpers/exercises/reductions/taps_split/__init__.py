@@ -26,7 +26,9 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         ConvShape(2, 3, 1, 6, 7, 5),
     ):
         yield layer(rng, shape)
-    yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, 200, 180, 1)))
+    # In floats 188 times 1.0f / 188 is less than 1: a row of 188 outputs rejects an index that is
+    # such a product.
+    yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, 201, 189, 2)))
 
 
 def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
