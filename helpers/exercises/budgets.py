@@ -152,4 +152,5 @@ NO_DETOURS = (
     none_of("local", what="accesses to local memory"),
     none_of("global", "atomic", what="atomics"),
     shuffles(),
+    NO_ACTIVEMASK,
 )

@@ -76,6 +76,7 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE,
         kit.none_of("local", what="accesses to local memory"),
         kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ACTIVEMASK,
         kit.shuffles(
             0,
             hint="Shuffles move the floats, too, but each of them costs as much as an access to "

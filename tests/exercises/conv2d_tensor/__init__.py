@@ -53,4 +53,9 @@ WRONG = (
         ("corner[offset]", "__half(x[int(corner - image) + offset])"),
         status="budget",
     ),
+    wrong(
+        "the lanes that march together",
+        "name them yourself",
+        ("__syncwarp();   // a frag", "__syncwarp(__activemask());   // a frag"),
+    ),
 )

@@ -53,4 +53,9 @@ WRONG = (
         ),
         status="budget",
     ),
+    wrong(
+        "the lanes that march together",
+        "name them yourself",
+        ("    __syncwarp();   //", "    __syncwarp(__activemask());   //"),
+    ),
 )

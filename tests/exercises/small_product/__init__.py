@@ -41,4 +41,9 @@ WRONG = (
         "nothing is written",
         ("    wmma::store_matrix_sync", "    if (TERMS < 0) wmma::store_matrix_sync"),
     ),
+    wrong(
+        "the lanes that march together",
+        "name them yourself",
+        ("    __syncwarp();\n", "    __syncwarp(__activemask());\n"),
+    ),
 )

@@ -40,4 +40,9 @@ WRONG = (
         "nothing is written",
         ("i += 32) y[i]", "i += 32) if (i < 0) y[i]"),
     ),
+    wrong(
+        "the lanes that march together",
+        "name them yourself",
+        ("    __syncwarp();   //", "    __syncwarp(__activemask());   //"),
+    ),
 )
