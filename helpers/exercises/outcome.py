@@ -33,6 +33,7 @@ _WRITTEN_WHOLE = ()
 OWN = "(its own)"
 # Of the watched warp, among Counts.instructions.
 LOADS, BESIDE_COPIES = "watched shared loads", "watched loads beside copies"
+GLOBAL_LOADS = "watched global loads"
 TURNS_TO_LOADS = "watched turns from stores to loads"
 SHOWN_LINES = 50  # of what printf wrote
 _WIDEST = 200  # characters of such a line
@@ -266,7 +267,7 @@ def _run(
         if not counts:
             all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
         own = Counts.of(seen, seen_turns, names)
-        more = {**_special(one), **_beside_copies(seen), **_turns_to_loads(seen)}
+        more = {**_special(one), **_beside_copies(seen), **_global_loads(seen)}
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
         if seen.findings:
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
@@ -314,15 +315,16 @@ def _beside_copies(seen: Profile) -> dict[str, int]:
     return {LOADS: len(loads), BESIDE_COPIES: sum(map(bool, loads))}
 
 
-def _turns_to_loads(seen: Profile) -> dict[str, int]:
-    """Return how many times the watched warp begins to load from global memory: at first, and after
-    a store. A value is waited for before it is stored, so the loads in between are under way at the
-    same time. It is the order of the PTX, which is that of the source.
+def _global_loads(seen: Profile) -> dict[str, int]:
+    """Return how many requests of the watched warp load from global memory, and how many times it
+    begins to: at first, and after a store. A value is waited for before it is stored, so the loads
+    in between are under way at the same time. It is the order of the PTX, which is that of the
+    source.
     """
     kinds = [one.kind for one in seen.requests if one.space == "global"]
     before = ["store", *kinds]
     turns = sum(pair == ("store", "load") for pair in zip(before, kinds, strict=False))
-    return {TURNS_TO_LOADS: turns}
+    return {GLOBAL_LOADS: kinds.count("load"), TURNS_TO_LOADS: turns}
 
 
 def _special(one: Launch) -> dict[str, int]:

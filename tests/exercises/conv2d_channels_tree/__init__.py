@@ -74,4 +74,13 @@ WRONG = (
         (STEP, STEP + BARRIER),
         status="budget",
     ),
+    wrong(
+        "the threads with z = 0 add all channels",
+        "loads for more than its own channels",
+        (
+            "int c = z; inside && c < C; c += CHANNEL_THREADS",
+            "int c = 0; inside && z == 0 && c < C; ++c",
+        ),
+        status="budget",
+    ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit, layers
+from helpers.exercises import kit, layers, outcome
 from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
 
@@ -73,6 +73,14 @@ EXERCISE = kit.Exercise(
             lambda case, one: one.barriers / one.blocks / (TILE * TILE * THREADS // 32),
             3,
             "One barrier before the tree, and one after each of its two steps.",
+        ),
+        kit.Budget(
+            "load requests of warp 0",
+            kit.executed(outcome.GLOBAL_LOADS, per="launch"),
+            lambda case: 2 * case["shape"].K ** 2 * kit.ceil_div(case["shape"].C, THREADS),
+            "Warp 0 has the threads with z = 0, and loads for more than its own channels: each "
+            "thread adds up every CHANNEL_THREADS-th channel, beginning at channel z.",
+            quiet=True,
         ),
         kit.Budget(
             "shared loads per block",
