@@ -9,6 +9,7 @@ tap, the last output grows in between, and they have read different ones.
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -25,8 +26,13 @@ from helpers.exercises.loops_swapped.program import OVERLAPS, UNSET
 from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
 from helpers.problems import baselines
 from helpers.reference import conv1d
+from helpers.simulator.includes import without_comments
 
 LIMIT_S = 5  # of computing, after the compilation
+# A loop's body, in braces or one statement; looked for at every place, because loops are nested.
+_LOOP = re.compile(
+    r"(?=\b(?:for|while)\s*\((?:[^()]|\([^()]*\))*\)\s*(\{(?:[^{}]|\{[^{}]*\})*\}|[^{};]*;))"
+)
 PATIENCE_S = 60.0  # by the clock, compilation included: the machine may be busy
 
 
@@ -42,6 +48,7 @@ def inputs(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
         (int(rng.integers(600, 1_500)), 3),
         (int(rng.integers(600, 1_500)), 31),
         (2, 5),
+        (kit.MANY, 3),
     ]
     plain = [(kit.whole_numbers(rng, n), kit.whole_numbers(rng, width)) for n, width in sizes]
     overlaps = [
@@ -84,7 +91,14 @@ def made(text: str, seed: int) -> dict[str, Any]:
         if not result.exists():
             return {"said": done.stderr.strip(), "crashed": done.returncode < 0}
         with np.load(result, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            return {"tested": _has_test(text), **{name: file[name] for name in file.files}}
+
+
+def _has_test(text: str) -> bool:
+    """Return whether the body of an innermost loop of the C++ has an `if` or a `?`."""
+    bodies = [match[1] for match in _LOOP.finditer(without_comments(text))]
+    inner = [body for body in bodies if not re.search(r"\b(for|while)\b", body)]
+    return any(re.search(r"\bif\b|\?", body) for body in inner)
 
 
 def judged(one: dict[str, Any], seed: int) -> Found:
@@ -130,6 +144,12 @@ def judged(one: dict[str, Any], seed: int) -> Found:
             "then it has no test, and the compiler makes vector instructions of it."
         )
         return Found("budget", "right, but the loops are not swapped", hint, checked)
+    if one["tested"]:
+        hint = (
+            "Each output still asks whether it has a cell. Work out first and last before the "
+            "inner loop: then every output from first to last has one, and no test is needed."
+        )
+        return Found("budget", "right, but the innermost loop has a test", hint, checked)
     return Found("pass", f"{checked}, all equal to the reference; loops swapped", checked=checked)
 
 
@@ -157,6 +177,11 @@ def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) 
         )
     if np.array_equal(got, conv1d(N, filter[::-1].copy())):
         return "The filter is flipped: tap j belongs to cell i + j - width / 2."
+    if N.size > 2**15:
+        return (
+            "Only the longest N is wrong: is a counter a short, which ends at 32,767, or a size "
+            "written into the code?"
+        )
     if filter.size > 1 and np.array_equal(got, N * filter[filter.size // 2]):
         return "Only the middle tap is added."
     return "Look at the ends: how many outputs has the first tap, how many the last one?"

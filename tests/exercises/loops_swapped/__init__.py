@@ -88,4 +88,28 @@ WRONG = (
         "crashed",
         ("P[i] += N[i + shift]", "P[i - (1LL << 40)] += N[i + shift]"),
     ),
+    wrong_python(
+        "a test in the inner loop",
+        "no test is needed",
+        (
+            "for (long long i = first; i < last; ++i) P[i]",
+            "for (long long i = 0; i < n; ++i) if (i >= first && i < last) P[i]",
+        ),
+        status="budget",
+    ),
+    wrong_python(
+        "a choice in the inner loop",
+        "no test is needed",
+        (
+            "for (long long i = first; i < last; ++i) P[i] += N[i + shift] * filter[j];",
+            "for (long long i = 0; i < n; ++i) {\n"
+            "            P[i] += i >= first && i < last ? N[i + shift] * filter[j] : 0;\n        }",
+        ),
+        status="budget",
+    ),
+    wrong_python(
+        "outputs counted by a short",
+        "is a counter a short",
+        ("for (long long i = first; i < last; ++i)", "for (short i = first; i < (short)last; ++i)"),
+    ),
 )
