@@ -50,4 +50,9 @@ WRONG = (
         (TAP, "weights[(c * K + p + M) * K + q + K]"),
         status="finding",
     ),
+    wrong(
+        "whole numbers",
+        "cut to whole numbers",
+        ("__half2float(cell) *", "(int)__half2float(cell) *"),
+    ),
 )

@@ -52,4 +52,12 @@ WRONG = (
         ),
         status="budget",
     ),
+    wrong(
+        "the index as a short",
+        "a short counts to 32,767",
+        ("    if (i < n / 2) {", "    const short k = i;\n    if (k < n / 2) {"),
+        ("(from)[i]", "(from)[k]"),
+        ("(to)[i]", "(to)[k]"),
+        status="finding",
+    ),
 )

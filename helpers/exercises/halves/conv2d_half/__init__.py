@@ -27,10 +27,10 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 def layer(
     rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
 ) -> kit.Case:
-    """Return a layer of whole numbers of six bits: their products have up to twelve, one more than
-    a half, and their sums are exact in float.
+    """Return a layer of numbers of six bits: their products have up to twelve, one more than a
+    half, and their sums are exact in float. The cells are eighths, so that none is a whole number.
     """
-    drawn = _six_bits(rng, shape.x_shape), _six_bits(rng, shape.filter_shape)
+    drawn = _six_bits(rng, shape.x_shape) / np.float16(8), _six_bits(rng, shape.filter_shape)
     grid = layers.tiles(shape, TILE), shape.M, shape.B
     return layers.layer_case(rng, shape, grid, (TILE, TILE), drawn=drawn, budgeted=budgeted)
 
@@ -69,6 +69,13 @@ def rounded_products(case: kit.Case) -> np.ndarray | None:
         return None
     cells, weights = terms(case)
     return (cells * weights).astype(np.float64).sum(axis=0)
+
+
+def whole_cells(case: kit.Case) -> np.ndarray:
+    """Return what comes out if cells and weights are cut to whole numbers. (The weights are whole.)
+    """
+    cells = np.trunc(case["x"].astype(np.float32))
+    return reference.conv2d(cells, case["filter"].astype(np.float32))
 
 
 def half_sums(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -131,6 +138,11 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "All outputs are 0: nothing is added to sum.",
             when=lambda case, got, want: not got.any(),
+        ),
+        kit.Mistake(
+            "Cells or weights are cut to whole numbers: __half2float(h) gives the float of the "
+            "same value.",
+            gives=whole_cells,
         ),
         kit.Mistake(
             "Each product is rounded to half before it is added. Widen both factors first: the "

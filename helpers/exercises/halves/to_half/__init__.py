@@ -90,6 +90,12 @@ EXERCISE = kit.Exercise(
     findings=(
         kit.FindingHint(
             "out-of-bounds",
+            "The index is negative: a short counts to 32,767, and goes on at -32,768. Keep the "
+            "number of the pair in a long long, as i is.",
+            when=lambda found: "[-" in found.message,
+        ),
+        kit.FindingHint(
+            "out-of-bounds",
             "A thread takes two numbers, so there are n / 2 pairs: thread i has one if i < n / 2.",
         ),
     ),
