@@ -189,7 +189,8 @@ EXERCISE = kit.Exercise(
         kit.FindingHint(
             "out-of-bounds",
             "An output beyond the last row or column has no cells: the last windows are cut, so "
-            "leave out what is not below out_h and out_w.",
+            "leave out what is not below out_h and out_w. (Cell (row, column) of channel c of "
+            "image b is x[((b * C + c) * H + row) * W + column].)",
             when=lambda found: found.array == "x",
         ),
     ),

@@ -124,6 +124,12 @@ MISTAKES = (
 
 FINDINGS = (
     kit.FindingHint(
+        "race",
+        "Two lanes store one number of D: each of the 128 belongs to one lane, d[0] and d[1] in "
+        "row `group`, d[2] and d[3] eight rows below.",
+        when=lambda found: found.array == "D",
+    ),
+    kit.FindingHint(
         "out-of-bounds",
         "A row of B has 8 halves, and one of A has 16 or more. Which rows and columns does your "
         "lane read last?",

@@ -61,4 +61,12 @@ WRONG = (
         "nothing is written",
         ("i += POINTS / 2) x[", "i += POINTS / 2) if (POINTS < 0) x["),
     ),
+    wrong(
+        "the first stage first",
+        "undone with the first one first",
+        (
+            "int span = 1; span < POINTS; span *= 2",
+            "int span = POINTS / 2; span > 0; span /= 2",
+        ),
+    ),
 )

@@ -20,6 +20,7 @@ WRONG = (
     wrong_python("any number of sums", "rule 4", ("16 <= columns * rows * maps <= 72 and ", "")),
     wrong_python("16 sums are too few", "has 16 sums", ("16 <= columns", "16 < columns")),
     wrong_python("M divides the maps", "8 divides 16", ("M % maps", "maps % M")),
+    wrong_python("80 % are too few", "It keeps all five rules", ("useful >= 0.8", "useful > 0.8")),
     wrong_python("all outputs exist", "rule 5", (" and useful >= 0.8", "")),
     wrong_python(
         "tiles rounded along both axes at the same time",

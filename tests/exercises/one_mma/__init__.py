@@ -104,4 +104,10 @@ WRONG = (
         ("    b[1] = " + B1 + ";\n", ""),
         status="finding",
     ),
+    wrong(
+        "both rows of D in one",
+        "eight rows below",
+        ("D[8 * (group + 8) + two] = d[2];", "D[8 * (group + 1) + two] = d[2];"),
+        status="finding",
+    ),
 )

@@ -71,4 +71,5 @@ WRONG = (
         ("        const int out =", "        __syncthreads();\n        const int out ="),
         status="budget",
     ),
+    wrong("cells of the next segment", "counted twice", ("i < segment && start", "start")),
 )

@@ -61,6 +61,17 @@ def half_done(case: kit.Case) -> np.ndarray:
     return np.concatenate([np.fft.ifft(X[:, first::2]) * (POINTS // 2) for first in (0, 1)], axis=1)
 
 
+def in_order_of_forward(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the stages are undone with the first one first: spans n / 2 to 1."""
+    cells, place = case["X"].astype(np.complex128), np.arange(POINTS)
+    for span in (POINTS >> stage for stage in range(1, STAGES + 1)):
+        first = place[place // span % 2 == 0]
+        turn = np.exp(2j * np.pi * (first % span) / (2 * span))
+        a, b = cells[:, first], cells[:, first + span] * turn
+        cells[:, first], cells[:, first + span] = a + b, a - b
+    return cells
+
+
 EXERCISE = kit.Exercise(
     name="fft_back",
     lab=LAB,
@@ -111,6 +122,11 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: POINTS,
     mistakes=(
+        kit.Mistake(
+            "The stages are undone with the first one first. The way back begins with the last "
+            "one: spans 1, 2, 4 ... POINTS / 2.",
+            gives=in_order_of_forward,
+        ),
         kit.Mistake(
             "The output is the spectrum as it came: no stage is done.", gives=lambda case: case["X"]
         ),

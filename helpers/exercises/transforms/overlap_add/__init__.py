@@ -69,14 +69,16 @@ def by_segments(
     product: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.multiply,
     tails: bool = True,
     shifted: bool = True,
+    cells: int | None = None,
 ) -> np.ndarray:
-    """Return what comes out of another product of the spectra, without tails, or at other places.
+    """Return what comes out of another product of the spectra, without tails, at other places, or
+    if a block loads so many cells of N (None: those of its segment).
     """
     N, width, size = case["N"], case["filter"].size, case["spec"].size
     segment, spectrum = case["spec"].segment(width), np.fft.fft(case["filter"][::-1], size)
     full = np.zeros(N.size + 2 * size)
     for start in range(0, N.size, segment):
-        own = np.fft.fft(N[start : start + segment], size)
+        own = np.fft.fft(N[start : start + (cells or segment)], size)
         sums = np.fft.ifft(product(own, spectrum)).real
         last = size if tails else segment
         full[start : start + last] += sums[:last]
@@ -164,6 +166,11 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "The sign in the real part is wrong: i times i is -1.",
             gives=lambda case: by_segments(case, lambda a, b: a * b + 2 * a.imag * b.imag),
+        ),
+        kit.Mistake(
+            "Cells of the next segment are transformed, too, and counted twice: cells[i] is a cell "
+            "of N for i below `segment`, and 0 from there on.",
+            gives=lambda case: by_segments(case, cells=case["spec"].size),
         ),
         kit.Mistake(
             "One segment is right, several are not: each block begins at its own `start`.",
