@@ -149,7 +149,13 @@ NO_ACTIVEMASK = unused(
 # What most answers need, and how few of them go another way.
 ONE_STORE = Budget("stores per output", per_output("global", "store"), 1, quiet=True)
 NO_DETOURS = (
-    none_of("local", what="accesses to local memory"),
+    none_of(
+        "local",
+        what="accesses to local memory",
+        hint="An array stays in registers only if the compiler knows every index: write #pragma "
+        "unroll above each loop over it. Otherwise it lies in local memory, which is as far as "
+        "global memory.",
+    ),
     none_of("global", "atomic", what="atomics"),
     shuffles(),
     NO_ACTIVEMASK,

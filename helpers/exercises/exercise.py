@@ -635,7 +635,9 @@ def _with_printed(verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
     verdict = replace(verdict, printed="\n".join([head, *every[:most]]))
     if verdict.status not in ("budget", "time"):
         return verdict
-    return replace(verdict, hint="\n".join(filter(None, (_PRINTF, verdict.hint))))
+    # printf has an array of its own in local memory, so a hint on the student's would mislead.
+    kept = "" if "accesses to local memory" in verdict.message else verdict.hint
+    return replace(verdict, hint="\n".join(filter(None, (_PRINTF, kept))))
 
 
 _PRINTF = (
