@@ -317,9 +317,7 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
     return ladders
 
 
-# ------------------------------------------------------------------------------------------------
-# --------------------
-# Where the work is done
+# ---- where the work is done ----
 
 
 def _graded(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -447,8 +445,3 @@ def _client(plan: Plan) -> Iterator[Any]:
         Client(cluster) as client,
     ):
         yield client
-
-
-def to_json(counts: dict[str, int]) -> str:
-    """Return the statuses of a run, one line."""
-    return json.dumps(dict(sorted(counts.items())))

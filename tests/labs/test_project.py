@@ -547,8 +547,11 @@ def test_uv_installs_where_it_is_and_pip_where_it_fails(tmp_path, status):
     clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     clean |= {"PATH": f"{tmp_path}:/usr/bin:/bin", "LOG": str(log), "UV_STATUS": str(status)}
     command = ["make", "env", "GPU=no", "PYTHON3=python3.12"]
-    subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, check=True)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=clean, capture_output=True, text=True, check=True
+    )
     calls = log.read_text()
+    assert ("uv failed for the reason above; pip installs instead." in done.stdout) == (status != 0)
     assert "uv pip install --quiet --python .venv/bin/python --editable .[test]" in calls
     assert ("-m pip install" in calls) == (status != 0)
 
