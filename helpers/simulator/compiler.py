@@ -43,6 +43,10 @@ __all__ = [
 _TEMPLATE = re.compile(
     r"\btemplate\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>\s*(?:[\w\s]|\([^()]*\))*?__global__(?P<head>[^;{]*)"
 )
+# Headers of many thousands of lines, which take seconds where a kernel takes milliseconds.
+_LARGE_HEADER = re.compile(
+    r"^\s*#\s*include\s*[<\"](?P<path>(?:cub|thrust)/[^>\"\n]+)", re.MULTILINE
+)
 _KERNEL_NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*\(")
 _NOT_NAMES = (
     "__launch_bounds__",
@@ -217,7 +221,7 @@ def careful_ptx(compiled: Compiled) -> str:
 
 
 def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:
-    with notices.during(f"Compiling {text.file} with its headers, for the first time"):
+    with notices.during(notice_of(text.source, text.file)):
         translation = front_ends.translate(text, compiler)
     careful.needed = translation.needed
     ptx = debug_info.with_short_paths(translation.ptx, text.file)
@@ -241,6 +245,14 @@ def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) 
         registers=text.options.registers,
         contract=text.options.contract,
     )
+
+
+def notice_of(source: str, file: str) -> str:
+    """Return what a notice says while the compiler works on a source for the first time."""
+    large = _LARGE_HEADER.search(source)
+    if large is None:
+        return f"Compiling {file} with its headers, for the first time"
+    return f"Compiling {file} with <{large['path']}>, for the first time: up to a minute"
 
 
 def _unused_templates(source: str, kernels: tuple[KernelInfo, ...]) -> tuple[str, ...]:

@@ -365,13 +365,15 @@ def with_warnings(
 
 def origin_of(fatal: Finding, findings: Iterable[Finding]) -> Finding | None:
     """Return the finding whose consequence is the access that stopped the launch: about a value of
-    the same line that nothing has set, or about a race for an array that the line reads.
+    the same line that nothing has set, or that a division by zero gave, or about a race for an
+    array that the line reads.
     """
     if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
         return None
     place, text = (fatal.file, fatal.line), fatal.source_lines.get(fatal.line, "")
     for finding in findings:
-        if finding.kind == "uninitialised" and (finding.file, finding.line) == place:
+        is_value = finding.kind == "uninitialised" or "divides" in finding.message
+        if is_value and finding != fatal and (finding.file, finding.line) == place:
             return finding
         if finding.kind == "race" and finding.file == fatal.file and finding.array is not None:
             indexed = {name for line in finding.source_lines.values() for name in _INDEXED(line)}

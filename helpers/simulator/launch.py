@@ -34,7 +34,7 @@ from .launch_limits import Extents, extents, require_launchable, whole_number
 from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, machine
 from .library import Program as RawProgram
 from .module import Kernel
-from .progress import Watch
+from .progress import progress
 from .race_facts import without_consequences
 from .warned import warned
 
@@ -148,7 +148,7 @@ def launch(
         finally:
             machine().halo_forget_before()
     report = replace(report, findings=one_a_cause(report.findings))
-    if "initialisation" in observe and kernel.module.compiled.warnings:
+    if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
@@ -164,7 +164,7 @@ def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
     """
     fatal = report.fatal
     assert fatal is not None
-    warnings = warned(kernel) if kernel.module.compiled.warnings else ()
+    warnings = warned(kernel)
     causes = [f for f in report.findings if f != fatal] + list(warnings)
     cause = origin_of(fatal, causes)
     if cause is None:
@@ -274,9 +274,8 @@ class _Launch:
                 "of one simulated block: close other programs, or launch smaller blocks"
             )
         try:
-            watch = Watch()
-            _wait(deadline, watch)
-            report = self._report(request, time.monotonic() - start, watch)
+            _wait(deadline)
+            report = self._report(request, time.monotonic() - start)
             if report.completed and request.sample_every == 1:
                 report = replace(
                     report, findings=report.findings + _unwritten(self.kernel, self.arrays, outputs)
@@ -328,7 +327,7 @@ class _Launch:
         }
         return LaunchRequest(**{**fields, **more})
 
-    def _report(self, request: LaunchRequest, seconds: float, watch: Watch) -> LaunchReport:
+    def _report(self, request: LaunchRequest, seconds: float) -> LaunchReport:
         engine, kernel, named = machine(), self.kernel, self.arrays
         for k, (variable, _, nbytes) in enumerate(kernel.shared):
             named[engine.halo_shared_region(k)] = arrays.shared_array(variable, nbytes)
@@ -345,7 +344,7 @@ class _Launch:
             self.block,
             self.pointers,
             tuple(dict.fromkeys(v.name for v in kernel.dynamic)),
-            watch.progress(request.block_count or -(-self.blocks // request.sample_every)),
+            progress(request.block_count or -(-self.blocks // request.sample_every), seconds),
         )
         count = c_size_t()
         raw = engine.halo_findings(ctypes.byref(count))
@@ -401,11 +400,10 @@ def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgr
     )  # fmt: skip
 
 
-def _wait(deadline: float, watch: Watch) -> None:
+def _wait(deadline: float) -> None:
     """Wait in short steps, because Python sees Ctrl-C only between them."""
     try:
         while not machine().halo_wait(20):
-            watch.look()
             if time.monotonic() > deadline:
                 machine().halo_stop()
     except BaseException:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from ctypes import (
     c_char,
     c_char_p,
+    c_double,
     c_int,
     c_int64,
     c_size_t,
@@ -164,6 +165,7 @@ _RESULTS_AND_ARGUMENTS = {
     "halo_wait": (c_int, [c_int]),
     "halo_stop": (None, []),
     "halo_blocks_done": (c_uint64, []),
+    "halo_idle": (c_double, []),
     "halo_exchange": (None, []),
     "halo_forget_before": (None, []),
     "halo_finish": (None, []),

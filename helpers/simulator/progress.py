@@ -4,7 +4,6 @@ thread.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,29 +51,17 @@ class Progress:
         return f"after {seconds} s, with {self.done:,} of {self.blocks:,} blocks done"
 
 
-class Watch:
-    """Watches the blocks of the running launch."""
-
-    def __init__(self) -> None:
-        self._start = self._last = time.monotonic()
-        self._done = 0
-
-    def look(self) -> None:
-        """Read how many blocks are done; the launch calls it every few milliseconds."""
-        if (done := library.machine().halo_blocks_done()) != self._done:
-            self._done, self._last = done, time.monotonic()
-
-    def progress(self, blocks: int) -> Progress:
-        """Return how far the launch has come, of `blocks`."""
-        self.look()
-        now = time.monotonic()
-        workers = max(library.machine().halo_workers_used(), 1)
-        return Progress(self._done, blocks, now - self._start, now - self._last, workers)
+def progress(blocks: int, seconds: float) -> Progress:
+    """Return how far the running launch has come, of `blocks`, in the `seconds` since it began."""
+    engine = library.machine()
+    workers = max(engine.halo_workers_used(), 1)
+    return Progress(engine.halo_blocks_done(), blocks, seconds, engine.halo_idle(), workers)
 
 
 def waits_for_others(kernel: Kernel, pc: int) -> bool:
     """Return whether the innermost loop around an instruction reads memory in the way in which a
-    program waits for another thread: volatile, ordered or by an atomic whose result it uses.
+    program waits for another thread: volatile, ordered, by an atomic whose result it uses, or
+    plainly beside a fence, where the loop stores nothing.
     """
     code, ids = kernel.program.instructions, library.operation_ids()
     numbers = np.arange(len(code))
@@ -93,4 +80,6 @@ def waits_for_others(kernel: Kernel, pc: int) -> bool:
     is_atomic = np.array([names[one].startswith("atom.") for one in loop["operation"]], bool)
     watched = is_load & (loop["flags"] & (VOLATILE | RELAXED | ACQUIRE) != 0)
     taken = is_atomic & (loop["flags"] & RESULT_UNUSED == 0)
-    return bool(((watched | taken) & (loop["space"] != SHARED_SPACE)).any())
+    is_quiet = (loop["operation"] == ids["fence"]).any() & ~(loop["operation"] == ids["st"]).any()
+    reads = watched | taken | (is_load & is_quiet)
+    return bool((reads & (loop["space"] != SHARED_SPACE)).any())

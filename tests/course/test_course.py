@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -389,7 +390,7 @@ def test_a_zip_that_is_a_bomb_is_told(tmp_path, monkeypatch):
     assert len(found) == 2 and len(told) == 2
 
 
-@pytest.mark.parametrize("name", ["a<b", "x\ny", "n" * 200])
+@pytest.mark.parametrize("name", ["a<b", "x\ny", "n" * 200, "  ", "-x", "..x", "a\u202eb"])
 def test_a_name_that_no_page_can_show_is_told_and_stops_nobody(tmp_path, name):
     (tmp_path / "submitted" / name / "101").mkdir(parents=True)
     (tmp_path / "submitted" / "zoe" / "101").mkdir(parents=True)
@@ -522,7 +523,9 @@ def test_each_student_has_the_points_that_the_course_says(whole):
     assert [one.student.student for one in found if one.listed and one.maximum == every] == [
         "all_right"
     ]
-    assert [one.student.student for one in found if not one.listed] == ["not_on_the_roster"]
+    assert [one.student.student for one in found if not one.listed] == [
+        "Same Name 125", "Same Name 126", "not_on_the_roster",
+    ]  # fmt: skip
 
 
 def test_every_student_has_a_page_and_every_lab_a_row(whole):
@@ -571,6 +574,23 @@ def test_predictions_and_texts_are_shown_and_get_points(whole):
     finally:
         for what in ("predictions", "written"):
             decisions.withdraw(folder, ("all_right", "101", what))
+
+
+def test_what_nobody_wrote_is_worth_nothing_and_needs_no_decision():
+    rows = [{"question": "how many?", "guess": ""}]
+    assert not writing.has({"predictions": rows, "written": []}, "predictions")
+    assert not writing.has({}, "predictions") and not writing.has({}, "written")
+    assert writing.has({"predictions": [*rows, {"question": "", "guess": "3"}]}, "predictions")
+
+
+def test_a_course_without_a_file_of_its_own_has_pages_with_fields(whole, tmp_path):
+    """Without points by hand and without a rubric."""
+    folder = tmp_path / "grades"
+    shutil.copytree(whole.to / "grades", folder)
+    (folder / gradebook.COURSE).unlink()
+    assert report.write(folder, tmp_path / "report") > 30
+    for page, said in (("writing", "points: predictions"), ("figures", "points: the figure")):
+        assert said in (tmp_path / "report" / f"{page}.html").read_text()
 
 
 @pytest.mark.parametrize("lab", ["101", "103"])

@@ -8,7 +8,7 @@ import threading
 import comm
 import pytest
 
-from helpers.simulator import notices
+from helpers.simulator import compiler, notices
 
 
 class Recorded:
@@ -102,3 +102,16 @@ def test_a_terminal_shows_a_line_and_a_file_nothing(monkeypatch, is_terminal):
     with notices.during("Compiling"):
         stream.written.wait(10 if is_terminal else 0.2)
     assert ("Compiling ..." in stream.text) == is_terminal
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("#include <cub/cub.cuh>\n", "with <cub/cub.cuh>, for the first time: up to a minute"),
+        ('#include "thrust/sort.h"\n', "with <thrust/sort.h>, for the first time: up to a minute"),
+        ("// #include <cub/cub.cuh>\n", "with its headers, for the first time"),
+        ("#include <cuda_fp16.h>\n", "with its headers, for the first time"),
+    ],
+)
+def test_a_large_header_is_named_while_it_compiles(source, words):
+    assert compiler.notice_of(source, "k.cu") == f"Compiling k.cu {words}"

@@ -50,10 +50,23 @@ def test_a_slow_product_says_how_far_it_was_and_what_to_do():
 @pytest.mark.parametrize(("blocks", "words"), [(64, "one of the 58 blocks"), (6, "Does a thread")])
 def test_a_wait_for_another_block_is_no_endless_loop(blocks, words):
     flags = np.zeros(64, np.int32)
-    grid = {"grid": (blocks,), "block": (1,), "time_limit": 0.5}
+    grid = {"grid": (blocks,), "block": (1,), "time_limit": 1.5}
     finding = stopped(WAIT, flags, np.int32(63), **grid)
     assert "still waited in this loop" in finding.message and words in finding.cause
     assert f"with 5 of {blocks} blocks done" in finding.message and finding.line == 2
+
+
+FENCED = """extern "C" __global__ void k(int* flags, int last) {
+    if (blockIdx.x == 0) while (flags[last] == 0) __threadfence();
+    flags[blockIdx.x] = 1;
+}"""
+
+
+def test_a_plain_load_beside_a_fence_is_a_wait():
+    flags = np.zeros(8, np.int32)
+    finding = stopped(FENCED, flags, np.int32(7), grid=(8,), block=(1,), time_limit=0.3)
+    assert "still waited in this loop" in finding.message and finding.line == 2
+    assert "one of the 7 blocks" in finding.cause
 
 
 def test_a_lock_that_nobody_opens_is_a_wait():

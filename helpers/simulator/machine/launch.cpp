@@ -14,7 +14,10 @@
 Memory memory;
 std::atomic<bool> doubtful{false};
 std::atomic<bool> stop_requested{false};
+
+// How many blocks of the launch have ended, and when the last one did (or the launch began).
 std::atomic<std::uint64_t> blocks_done{0};
+std::atomic<std::chrono::steady_clock::time_point> last_end{};
 
 void name_warp_operations(std::vector<std::string>& names);
 void name_other_operations(std::vector<std::string>& names);
@@ -276,6 +279,15 @@ std::uint64_t sampled_blocks(const LaunchRequest& launch) {
     return (blocks + launch.sample_every - 1) / launch.sample_every;
 }
 
+void begin_blocks() {
+    blocks_done = 0;
+    last_end = std::chrono::steady_clock::now();
+}
+void end_block() {
+    last_end.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
+    blocks_done.fetch_add(1, std::memory_order_relaxed);
+}
+
 void run_alone(Worker& w, const LaunchRequest& launch) {
     const std::uint64_t blocks = std::uint64_t(launch.grid.x) * launch.grid.y * launch.grid.z;
     begin_worker(w, launch, take_block_numbers(blocks));
@@ -291,7 +303,7 @@ void run_alone(Worker& w, const LaunchRequest& launch) {
             break;
         }
         run_block(w, b);
-        if (!w.aborted) blocks_done.fetch_add(1, std::memory_order_relaxed);
+        if (!w.aborted) end_block();
     }
     end_worker(w);
     if (launch.undo == ON_REQUEST) {
@@ -350,7 +362,7 @@ bool run_together(const LaunchRequest& launch) {
             w.traffic.touched.begin_batch(static_cast<Touched::Batch>(from / batch));
             for (std::uint64_t k = from; k < std::min(from + batch, count) && !doubtful; ++k) {
                 run_block(w, k * launch.sample_every);
-                if (!w.aborted) blocks_done.fetch_add(1, std::memory_order_relaxed);
+                if (!w.aborted) end_block();
                 if (w.aborted || !w.findings.list().empty() || stop_requested) doubtful = true;
             }
         }
@@ -389,7 +401,7 @@ void run_launch() {
     workers_used = launch.workers;
     if (launch.workers < 2 || !run_together(launch)) {
         workers_used = 1;
-        if (!stop_requested) blocks_done = 0;
+        if (!stop_requested) begin_blocks();
         run_alone(worker, launch);
     }
     for (const auto& region : memory.regions()) {
@@ -525,7 +537,8 @@ void halo_forget(std::uintptr_t address) {
 int halo_start(const LaunchRequest* launch) {
     worker.launch = *launch;
     worker.findings.clear();
-    stop_requested = false, blocks_done = 0;
+    stop_requested = false;
+    begin_blocks();
     done = false;
     thread = std::thread([] {
         run_launch();
@@ -548,6 +561,11 @@ int halo_wait(int milliseconds) {
 void halo_stop() { stop_requested = true; }
 // How many blocks have run to their end so far.
 std::uint64_t halo_blocks_done() { return blocks_done; }
+// Returns the seconds since a block ended, or since the launch began.
+double halo_idle() {
+    const auto since = std::chrono::steady_clock::now() - last_end.load();
+    return std::chrono::duration<double>(since).count();
+}
 // Exchanges what the last launch with Undo::ON_REQUEST has written with what was there before.
 void halo_exchange() {
     for (Saved& one : before) one.exchange();

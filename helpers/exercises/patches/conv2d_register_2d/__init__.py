@@ -16,8 +16,8 @@ COLUMNS, ROWS = 4, 2  # of a patch
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield several channels and maps, ragged tiles, one output alone, many outputs, and a patch of
-    fewer maps.
+    """Yield several channels and maps, ragged tiles, one output alone, many outputs, and fewer maps
+    of a patch.
     """
     height, width = int(rng.integers(24, 38)), int(rng.integers(88, 104))
     yield layer(rng, ConvShape(2, 3, 4, 22, 86, 7))
@@ -109,7 +109,7 @@ def first_patch(case: kit.Case) -> np.ndarray:
 
 
 def overlapping(case: kit.Case) -> np.ndarray:
-    """What comes out if patches below each other lie one row apart, and not two."""
+    """Return what comes out if patches below each other lie one row apart, and not two."""
     y = layers.convolved(case)
     row = np.arange(y.shape[2])
     top, within = row // (ROWS * DOWN) * ROWS * DOWN, row % (ROWS * DOWN)
