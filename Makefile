@@ -129,7 +129,8 @@ check-python:
 
 # $(1): options and packages. What is long to fetch is named; if uv fails, for example because only
 # pip is configured for a mirror, pip does it.
-install = $(if $(UV),uv pip install --quiet --python $(PYTHON) $(1) || )$(call by_pip,$(1))
+install = $(if $(UV),uv pip install --quiet --python $(PYTHON) $(1) || { \
+    echo 'uv failed for the reason above; pip installs instead.'; $(call by_pip,$(1)); },$(call by_pip,$(1)))
 by_pip = (set -o pipefail; $(PYTHON) -m pip install --no-compile --progress-bar off $(1) \
     | sed -unE 's/^ *(Downloading|Using cached) ([^ -]+)-.* \(([0-9]{2,})[.0-9]* MB.*/  \2, \3 MB/p; s/^Installing collected .*/  unpacking/p')
 

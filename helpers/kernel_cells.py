@@ -121,6 +121,14 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(word for word in every if not word.startswith(("//", "/*")))
 
 
+def is_same(text: str, other: str) -> bool:
+    """Return whether the texts of two cells have the same words, signs and options; their names may
+    differ.
+    """
+    options = ((magic_of(one) or ("", ""))[0].split()[1:] for one in (text, other))
+    return tokens(text) == tokens(other) and next(options) == next(options)
+
+
 def parts(line: str, cell: str) -> KernelCell:
     """Return the parts of a cell from the rest of its %%kernel line and the lines below.
 

@@ -1,14 +1,20 @@
-"""What several test modules share: wrong kernels as patches on the kernels as they stand."""
+"""What several test modules share: wrong kernels as patches on the kernels as they stand, and
+nvcc.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import whatthepatch
 
-from helpers import kernels, simulator
+from helpers import checking, kernels, simulator
 
 ROOT = Path(__file__).resolve().parents[1]
 MUTANTS = ROOT / "tests" / "kernels" / "mutants"
@@ -73,3 +79,35 @@ def require_named(mutant: Mutant, findings: tuple[simulator.Finding, ...]) -> No
     assert "thread (" in first.message
     if mutant.detail:
         assert re.search(rf"\b{first.array}\b", first.message)
+
+
+def require_rejected(
+    mutant: Mutant,
+    findings: Iterable[simulator.Finding],
+    check: Callable[[], object],
+    beside: Sequence[str] = (),
+) -> None:
+    """The simulator names what is wrong with a mutant; or it finds nothing, and `check` fails with
+    the mutant's diagnosis. beside: kinds of findings that come with a wrong result.
+    """
+    findings = tuple(findings)
+    if mutant.judge == "simulator":
+        require_named(mutant, findings)
+        return
+    others = [finding for finding in findings if finding.kind not in beside]
+    assert not others, "nothing but the result is wrong with it:\n" + "\n".join(map(str, others))
+    with pytest.raises(checking.CheckError) as error:
+        check()
+    assert error.value.diagnosis.kind == mutant.kind, error.value
+    assert mutant.detail in str(error.value)
+
+
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+
+
+def nvcc(kernel: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Compile a kernel of kernels/ to machine code in a folder."""
+    command = ["nvcc", "-cubin", *options, "-o", str(folder / "out.cubin")]
+    return subprocess.run(
+        [*command, str(kernels.path(kernel))], capture_output=True, text=True, check=False
+    )

@@ -117,7 +117,10 @@ def _possible(book: Gradebook, lab: str) -> float:
 
 
 def _feedback(account: Account, lab: str) -> str:
-    parts = [f"{row.exercise}: {row.status}" for row in account.rows if row.lab == lab]
+    rows = [row for row in account.rows if row.lab == lab]
+    parts = [f"{row.exercise}: {row.status}" for row in rows]
+    if all(row.status == gradebook.MISSING for row in rows):
+        parts = ["not handed in"]
     parts += [row.comment for row in account.rows if row.lab == lab and row.comment]
     parts += [one.comment for one in account.extras if one.lab == lab and one.comment]
     return "; ".join(parts)

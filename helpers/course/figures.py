@@ -93,7 +93,7 @@ def check(record: Mapping[str, Any], known: Mapping[str, Again]) -> dict[str, An
         if isinstance(record.get("device"), dict)
         else "",
         "rows": rows,
-        "problems": [*problems, *of_rows][:50],
+        "problems": list(dict.fromkeys([*problems, *of_rows]))[:50],
     }
 
 

@@ -293,7 +293,7 @@ def _extras(
     """
     found = {(lab.number, what): most for lab in counts.labs for what, most in lab.by_hand.items()}
     # Nothing was handed in that somebody could read.
-    nothing = {(lab, what) for lab, what in found if not beside.get(lab, {}).get(what)}
+    nothing = {(lab, what) for lab, what in found if not writing.has(beside.get(lab, {}), what)}
     for (lab, _), result in own.items():
         for claim in result.get("figures", []) if counts.rubric else []:
             found[lab, claim["file"]] = sum(counts.rubric.values())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import platform
 import tempfile
@@ -317,9 +316,7 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
     return ladders
 
 
-# ------------------------------------------------------------------------------------------------
-# --------------------
-# Where the work is done
+# ---- where the work is done ----
 
 
 def _graded(tasks: Sequence[Task], plan: Plan) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -447,8 +444,3 @@ def _client(plan: Plan) -> Iterator[Any]:
         Client(cluster) as client,
     ):
         yield client
-
-
-def to_json(counts: dict[str, int]) -> str:
-    """Return the statuses of a run, one line."""
-    return json.dumps(dict(sorted(counts.items())))

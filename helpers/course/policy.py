@@ -42,7 +42,7 @@ deadline = 2026-10-05T18:00:00
 predictions = 2
 written = 3                  # texts that a student has added or changed
 [labs.103]
-column = "Puzzles (4711)"    # its name in the tables for Canvas and Moodle; else "Lab 103"
+# column = "Puzzles (4711)"  # its name in the tables for Canvas and Moodle; else "Lab 103"
 deadline = 2026-10-12T18:00:00
 weight = 2                   # its points count twice
 [labs.103.points]            # of exercises; else those of the exercise itself

@@ -280,7 +280,7 @@ def _all_writing(book: Gradebook, folder: Path) -> list[dict[str, Any]]:
             commands = [
                 (what, by_hand.get(what, ""), _override(account.student.student, lab, what, folder))
                 for what in writing.KINDS
-                if one[what]
+                if writing.has(one, what)
             ]
             if commands:
                 found.append({**_written(account, lab, one), "commands": commands})

@@ -15,6 +15,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 
 from helpers.course import CourseError, texts
@@ -121,6 +122,7 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]", "", name.casefold())
 
 
+@cache  # each name that is handed in is compared with all of them
 def _spellings(name: str) -> set[str]:
     """Return the letters of a full name with the last name first, wherever it stands."""
     first, _, last = name.strip().rpartition(" ")

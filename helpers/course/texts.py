@@ -35,15 +35,18 @@ def clean(value: Any) -> Any:
 
 
 def name(text: str) -> str:
-    """Return a name in one form: two programs may write the same letters in two ways."""
-    return unicodedata.normalize("NFC", text)
+    """Return a name in one form: two programs may write the same letters in two ways, and nobody
+    sees a space at an end.
+    """
+    return unicodedata.normalize("NFC", text).strip()
 
 
 def is_name(text: str) -> bool:
     """Return whether a student may be called so: any letters, but a page must be able to show it.
     """
     return (
-        text == clean(text)
+        bool(text.strip())
+        and text == clean(text)
         and text.isprintable()
         and len(text.encode()) <= MOST_NAME
         and not re.search(r"^[.-]|[/\\<>]", text)

@@ -71,6 +71,13 @@ def _words_of(lab: str) -> frozenset[str]:
     return frozenset(_words(notebooks.source(cell)) for cell in notebooks.read(path))
 
 
+def has(one: Mapping[str, Any], what: str) -> bool:
+    """Return whether there is something to read: a prediction that was made, or a text."""
+    if what == "predictions":
+        return any(row["guess"] for row in one.get(what, ()))
+    return bool(one.get(what))
+
+
 def load(folder: Path) -> dict[str, Any] | None:
     """Return what lies in a student's folder of a lab; None where there is nothing whole."""
     try:

@@ -88,7 +88,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(AS_ROOT, file=sys.stderr)
     from jupyterlab.labapp import main as serve
 
-    options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/{START_PAGE}"]
+    print("JupyterLab starts, and opens in your browser. Ctrl + C, twice, stops it.", flush=True)
+    options = [
+        f"--ServerApp.root_dir={ROOT}",
+        f"--LabApp.default_url=/lab/tree/{START_PAGE}",
+        "--log-level=WARN",  # the address to open is not lost among twenty lines of the server
+    ]
     # Options of the user come last, so that they win.
     serve([*options, *arguments])
 

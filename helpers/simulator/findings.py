@@ -18,7 +18,7 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
-_MOST_PAIRS = 4  # of lines that a race names beside its own
+_MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
 _INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
@@ -365,13 +365,15 @@ def with_warnings(
 
 def origin_of(fatal: Finding, findings: Iterable[Finding]) -> Finding | None:
     """Return the finding whose consequence is the access that stopped the launch: about a value of
-    the same line that nothing has set, or about a race for an array that the line reads.
+    the same line that nothing has set, or that a division by zero gave, or about a race for an
+    array that the line reads.
     """
     if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
         return None
     place, text = (fatal.file, fatal.line), fatal.source_lines.get(fatal.line, "")
     for finding in findings:
-        if finding.kind == "uninitialised" and (finding.file, finding.line) == place:
+        is_value = finding.kind == "uninitialised" or "divides" in finding.message
+        if is_value and finding != fatal and (finding.file, finding.line) == place:
             return finding
         if finding.kind == "race" and finding.file == fatal.file and finding.array is not None:
             indexed = {name for line in finding.source_lines.values() for name in _INDEXED(line)}

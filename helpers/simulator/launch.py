@@ -148,7 +148,7 @@ def launch(
         finally:
             machine().halo_forget_before()
     report = replace(report, findings=one_a_cause(report.findings))
-    if "initialisation" in observe and kernel.module.compiled.warnings:
+    if "initialisation" in observe:
         report = replace(report, findings=with_warnings(report.findings, warned(kernel)))
     if report.printed:  # Python prints, not the machine: a notebook shows only what Python writes
         print(report.printed, end="", flush=True)
@@ -164,7 +164,7 @@ def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
     """
     fatal = report.fatal
     assert fatal is not None
-    warnings = warned(kernel) if kernel.module.compiled.warnings else ()
+    warnings = warned(kernel)
     causes = [f for f in report.findings if f != fatal] + list(warnings)
     cause = origin_of(fatal, causes)
     if cause is None:

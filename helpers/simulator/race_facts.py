@@ -76,9 +76,11 @@ def without_consequences(kernel: Kernel, raw: Sequence[RawFinding], race: int) -
         here, other = int(one.here.pc), int(one.other.pc)
         if one.kind != race or (here, other) in updates:
             return False
-        by_atomic = _ATOMIC in (one.here.access, one.other.access)
-        if unfenced and by_atomic and not _is_in_one_block(one):
-            return True
+        is_signal = _ATOMIC in (one.here.access, one.other.access) or (
+            _is_volatile(kernel, here) and _is_volatile(kernel, other)
+        )
+        if unfenced and is_signal and not _is_in_one_block(one):
+            return one.other.access != _STORE or fence_needed(kernel, other) is None
         found = _accesses(kernel, here, other)
         if found is None:
             return False
@@ -90,6 +92,10 @@ def without_consequences(kernel: Kernel, raw: Sequence[RawFinding], race: int) -
 
 def _is_in_one_block(one: RawFinding) -> bool:
     return tuple(one.here.block) == tuple(one.other.block)
+
+
+def _is_volatile(kernel: Kernel, pc: int) -> bool:
+    return bool(int(kernel.program.instructions["flags"][pc]) & (_VOLATILE | _STRONG))
 
 
 def _polls(kernel: Kernel) -> bool:

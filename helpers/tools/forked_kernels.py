@@ -113,6 +113,10 @@ class Prepared:
                 start_new_session=True,  # Ctrl-C is for the process that starts kernels
             )
 
+    def has_ended(self) -> bool:
+        """Return whether the process has ended."""
+        return self._process.poll() is not None
+
     def ask(self, **request: Any) -> Any:
         """Return the answer to a request. Raises EndedError."""
         with self._lock:
@@ -135,9 +139,11 @@ _prepared: dict[frozenset[tuple[str, str]], Prepared] = {}
 
 
 def start(env: Mapping[str, str]) -> Prepared:
-    """Return the prepared process for kernels of this environment; start it for the first one."""
+    """Return the prepared process for kernels of this environment; start it for the first one, and
+    where it has ended.
+    """
     key = frozenset((name, env[name]) for name in env if name.startswith(_OF_IMPORTS))
-    if key not in _prepared:
+    if key not in _prepared or _prepared[key].has_ended():
         _prepared[key] = Prepared(env)
     return _prepared[key]
 

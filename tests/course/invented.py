@@ -20,7 +20,7 @@ from matplotlib import pyplot
 
 from helpers import exercises
 from helpers.bench.results import PNG_KEY
-from helpers.course import submissions
+from helpers.course import roster, submissions, times
 from helpers.course.__main__ import main as course
 from helpers.problems.measured import MEASURED
 
@@ -118,12 +118,15 @@ class Class:
     def __init__(self, to: Path):
         self.to, self.submitted = to, to / "submitted"
         self.expected: dict[str, float] = {}
-        self.roster: list[tuple[str, str, str, str]] = []
+        self.roster: list[tuple[str, ...]] = []
+        self.times: list[tuple[str, str, str]] = []
 
-    def student(self, name: str, points: float, shown: str = "", nickname: str = "") -> None:
+    def student(
+        self, name: str, points: float, shown: str = "", nickname: str = "", id: str = ""
+    ) -> None:
         self.expected[name] = points
         section = "Monday" if len(self.roster) % 2 else "Tuesday"
-        self.roster.append((name, shown or name.title(), section, nickname))
+        self.roster.append((name, shown or name.title(), section, nickname, f"{name}@x.edu", id))
 
     def hand_in(
         self, student: str, where: str, text: str, late: timedelta = timedelta(hours=-1)
@@ -235,15 +238,43 @@ class Class:
         bad = self.submitted / "unreadable_zip" / "work.zip"
         bad.parent.mkdir(parents=True)
         bad.write_bytes(b"PK no zip")
+        # Moodle writes full names, Canvas the letters of "Last, First" and its own number.
+        of_moodle = "_assignsubmission_file_"
+        self.student("anna", 20, "Anna Berg")
+        self.student("flat", 20, "Flóra Nagy")
+        with zipfile.ZipFile(self.submitted / "moodle.zip", "w") as file:
+            self._zipped(file, f"Anna Berg_123{of_moodle}/101.ipynb", book(edge))
+            self._zipped(file, f"Flóra Nagy_124{of_moodle}101.ipynb", book(edge))
+            self._zipped(file, f"Same Name_125{of_moodle}/101.ipynb", book(edge))
+            self._zipped(file, f"Same Name_126{of_moodle}/101.ipynb", book(wrong))
+        self.student("unpacked", 20, "Úrsula Pé")
+        self.hand_in(f"Úrsula Pé_127{of_moodle}", "101.ipynb", book(edge))
+        self.student("carl1", 16, "Carl Berg", id="123")
+        self.student("carl2", 0, "Carl Berg", id="124")
+        self.times.append(("carl1", "101", (DEADLINE + timedelta(hours=30)).isoformat()))
+        with zipfile.ZipFile(self.submitted / "canvas.zip", "w") as file:
+            self._zipped(file, "bergcarl_LATE_123_456_101.ipynb", book(edge))
+            self._zipped(file, "bergcarl_124_457_101.ipynb", book(wrong))
+        self.student("of_a_section", 20)
+        self.hand_in("Monday", "of_a_section/101/x.ipynb", book(edge))
+        self.student("nested_zips", 20)
+        inner = self.submitted / "nested_zips" / "inner.zip"
+        inner.parent.mkdir(parents=True)
+        with zipfile.ZipFile(inner, "w") as file:
+            self._zipped(file, "101.ipynb", book(edge))
+        with zipfile.ZipFile(inner.with_name("outer.zip"), "w") as file:
+            file.write(inner, "deeper/inner.zip")
+        inner.unlink()
+        self.student("old_form", 0)
+        self.hand_in("old_form", "101/x.ipynb", '{"nbformat": 3, "worksheets": []}')
+        self.student("link", 0)
+        (self.submitted / "link" / "101").mkdir(parents=True)
+        (self.submitted / "link" / "101" / "x.ipynb").symlink_to("/etc/passwd")
+        self.student("byte_order_mark", 20)
+        self.hand_in("byte_order_mark", "101/x.ipynb", "\ufeff" + book(edge))
         at = DEADLINE.timestamp()
         for archive in self.submitted.glob("*/**/*.[zZ]*"):
             os.utime(archive, (at, at))
-        self.student("Anna Berg", 20, "Anna Berg")
-        with zipfile.ZipFile(self.submitted / "moodle.zip", "w") as file:
-            self._zipped(file, "Anna Berg_123_assignsubmission_file_/101.ipynb", book(edge))
-        self.student("bergcarl", 20)
-        with zipfile.ZipFile(self.submitted / "canvas.zip", "w") as file:
-            self._zipped(file, "bergcarl_LATE_123_456_101.ipynb", book(edge))
         self.hand_in("not_on_the_roster", "101/x.ipynb", book(edge))
         (self.submitted / "stray.ipynb").write_text(book(edge))
 
@@ -264,8 +295,10 @@ class Class:
     def write(self) -> None:
         with (self.to / "roster.csv").open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
-            rows.writerow(("student", "name", "section", "nickname"))
+            rows.writerow(roster.COLUMNS)
             rows.writerows(self.roster)
+        with (self.to / "times.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([times.COLUMNS, *self.times])
         (self.to / "course.toml").write_text(COURSE)
 
 
@@ -276,7 +309,8 @@ def run(to: Path, students: int, *more: str) -> Class:
     made.kinds()
     made.fill(students)
     made.write()
-    files = ["--course", str(to / "course.toml"), "--roster", str(to / "roster.csv")]
+    files = ["--course", str(to / "course.toml"), "--roster", str(to / "roster.csv"),
+             "--times", str(to / "times.csv")]  # fmt: skip
     where = [str(made.submitted), "--to", str(to / "grades")]
     assert course(["grade", *where, *files, *more]) == 0
     assert course(["report", str(to / "grades"), "--to", str(to / "report")]) == 0

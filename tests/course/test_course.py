@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -19,11 +20,13 @@ import pytest
 
 from helpers import exercises, labs
 from helpers.course import (
+    box,
     collect,
     decisions,
     export,
     gradebook,
     grades,
+    grading,
     notebooks,
     policy,
     release,
@@ -389,7 +392,7 @@ def test_a_zip_that_is_a_bomb_is_told(tmp_path, monkeypatch):
     assert len(found) == 2 and len(told) == 2
 
 
-@pytest.mark.parametrize("name", ["a<b", "x\ny", "n" * 200])
+@pytest.mark.parametrize("name", ["a<b", "x\ny", "n" * 200, "  ", "-x", "..x", "a\u202eb"])
 def test_a_name_that_no_page_can_show_is_told_and_stops_nobody(tmp_path, name):
     (tmp_path / "submitted" / name / "101").mkdir(parents=True)
     (tmp_path / "submitted" / "zoe" / "101").mkdir(parents=True)
@@ -522,7 +525,9 @@ def test_each_student_has_the_points_that_the_course_says(whole):
     assert [one.student.student for one in found if one.listed and one.maximum == every] == [
         "all_right"
     ]
-    assert [one.student.student for one in found if not one.listed] == ["not_on_the_roster"]
+    assert [one.student.student for one in found if not one.listed] == [
+        "Same Name 125", "Same Name 126", "not_on_the_roster",
+    ]  # fmt: skip
 
 
 def test_every_student_has_a_page_and_every_lab_a_row(whole):
@@ -571,6 +576,23 @@ def test_predictions_and_texts_are_shown_and_get_points(whole):
     finally:
         for what in ("predictions", "written"):
             decisions.withdraw(folder, ("all_right", "101", what))
+
+
+def test_what_nobody_wrote_is_worth_nothing_and_needs_no_decision():
+    rows = [{"question": "how many?", "guess": ""}]
+    assert not writing.has({"predictions": rows, "written": []}, "predictions")
+    assert not writing.has({}, "predictions") and not writing.has({}, "written")
+    assert writing.has({"predictions": [*rows, {"question": "", "guess": "3"}]}, "predictions")
+
+
+def test_a_course_without_a_file_of_its_own_has_pages_with_fields(whole, tmp_path):
+    """Without points by hand and without a rubric."""
+    folder = tmp_path / "grades"
+    shutil.copytree(whole.to / "grades", folder)
+    (folder / gradebook.COURSE).unlink()
+    assert report.write(folder, tmp_path / "report") > 30
+    for page, said in (("writing", "points: predictions"), ("figures", "points: the figure")):
+        assert said in (tmp_path / "report" / f"{page}.html").read_text()
 
 
 @pytest.mark.parametrize("lab", ["101", "103"])
@@ -641,6 +663,25 @@ def test_a_decision_outlives_the_grader_and_every_export(whole):
     assert course(["override", "too_late", "101", "conv1d_edge", "--withdraw", "--grades",
                    folder]) == 0  # fmt: skip
     assert gradebook.read(whole.to / "grades").account("too_late").points == 0
+
+
+def test_a_grading_that_is_stopped_says_how_it_goes_on(tmp_path, monkeypatch, capsys):
+    lab = invented.place(invented.EDGE).lab
+    path = tmp_path / "submitted/ann" / lab / "x.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_text(invented.book(invented.solutions(invented.EDGE)))
+
+    def stopped(exercise, text, plan):
+        grades.save(tmp_path / "grades/.results/one.json", {})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grading, "grade_one", stopped)
+    monkeypatch.setattr(box, "find_level", lambda *_: "none")
+    folder = str(tmp_path / "grades")
+    assert course(["grade", str(tmp_path / "submitted"), "--to", folder]) == 130
+    assert "run the same command again" in capsys.readouterr().err
+    assert course(["report", folder]) == 2
+    assert "was stopped before its end" in capsys.readouterr().err
 
 
 def test_more_days_for_one_student(whole):

@@ -105,7 +105,7 @@ def test_each_student_has_a_result(graded):
     }  # fmt: skip
     assert found["cy"]["cell"] == "name"
     assert "no notebook" in found["dan"]["messages"][0]
-    assert "cannot be read as a notebook" in found["fay"]["messages"][0]
+    assert "is no notebook: it is not JSON" in found["fay"]["messages"][0]
     assert all(set(grades.FIELDS) <= set(r) for r in found.values())
 
 

@@ -1,9 +1,8 @@
 """The kernels on tensor cores by inline PTX: their results, their stores, and what is refused."""
 
 import itertools
-import shutil
-import subprocess
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from helpers.problems import conv2d, precision
 from helpers.problems.conv2d import FASTEST, LayerError, mma_halves, mma_quads
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
-from tests.support import mutants, require_named
+from tests.support import mutants, needs_nvcc, nvcc, require_rejected
 
 PAIRS, QUADS, HALVES = FASTEST
 NAMES = tuple(spec.name for spec in FASTEST)
@@ -290,28 +289,19 @@ def test_blocks_have_registers_enough(spec, name):
     assert bool(needed.spill_load_bytes) == (spec.name == HALVES.name)
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@needs_nvcc
 @pytest.mark.parametrize("spec", [PAIRS, QUADS], ids=lambda spec: spec.name)
 def test_older_compute_capabilities_are_taken(spec, tmp_path):
     """On sm_80 threads store the outputs, and no bulk copy does."""
-    command = ["nvcc", "-cubin", "-arch=sm_80", *spec.options(conv2d.shape_of("layer 1", 1))]
-    command += ["-o", str(tmp_path / "out.cubin"), str(kernels.path(spec.name))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    options = spec.options(conv2d.shape_of("layer 1", 1))
+    done = nvcc(spec.name, tmp_path, "-arch=sm_80", *options)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@needs_nvcc
 @pytest.mark.parametrize("spec", FASTEST, ids=NAMES)
 def test_older_gpus_are_refused(spec, tmp_path):
-    command = [
-        "nvcc",
-        "-cubin",
-        "-arch=sm_75",
-        "-o",
-        str(tmp_path / "out.cubin"),
-        str(kernels.path(spec.name)),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = nvcc(spec.name, tmp_path, "-arch=sm_75")
     assert done.returncode and "supports compute capability 8.0 and later" in done.stderr
     older = replace(device.select(), compute_capability=(7, 5))
     with pytest.raises(
@@ -338,14 +328,5 @@ def test_mutants_are_rejected(mutant):
     y, (findings,) = conv2d.simulate(
         spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)}
     )
-    if mutant.judge == "simulator":
-        require_named(mutant, findings)
-        return
-    assert not findings, findings[0]
-    with pytest.raises(checking.CheckError) as error:
-        conv2d.check(y, x, filter, mutant.name, precision=spec.precision)
-    assert error.value.diagnosis.kind == mutant.kind, error.value
-
-
-def test_each_kernel_has_four_mutants():
-    assert [sum(mutant.original == name for mutant in MUTANTS) for name in NAMES] == [4, 4, 4]
+    check = partial(conv2d.check, y, x, filter, mutant.name, precision=spec.precision)
+    require_rejected(mutant, findings, check)

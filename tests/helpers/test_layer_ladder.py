@@ -171,7 +171,3 @@ def test_no_notebook_beside_this_one_is_no_error(tmp_path, monkeypatch):
     assert exercises.earlier(*ladder.EARLIER) == []
     (tmp_path / f"{exercises.find('conv2d_tiled').lab}.ipynb").write_text("{")
     assert exercises.earlier("conv2d_tiled") == []
-
-
-def test_the_record_has_the_sources_of_its_kernels():
-    assert results.load(results.MEASURED / "500_ladder.json").changed_sources() == ()

@@ -135,34 +135,6 @@ def test_where_chooses_rows(ax):
     assert bars(ax)["b"].get_width() == 2.0
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "message"),
-    [
-        ([], {}, "no rows"),
-        (
-            THREE,
-            {"baseline": "NumPy"},
-            "no series 'NumPy' to compare with; there is: C\\+\\+, one core, conv1d_basic",
-        ),
-        (THREE, {"where": {"n": 5}}, r"no row has \{'n': 5\}. In the record there is n: \['100'\]"),
-        (
-            record(("a", 10, 1, 1, 1), ("a", 20, 1, 1, 1)),
-            {},
-            "several rows for a; they differ in n. Choose by `where`",
-        ),
-        (
-            record(("a", 10, 1, 1, 1), ("a", 10, 2, 2, 2)),
-            {},
-            "several rows for a; they have the same parameters",
-        ),
-        ([{"series": "a", "sectors": 3}], {}, "has no time"),
-    ],
-)
-def test_speedup_refuses(ax, data, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.speedup(ax, data, **{"baseline": "a", **options})
-
-
 # --------------------------------------------------------------------------------------------------
 # scaling
 
@@ -242,23 +214,6 @@ def test_series_differ_without_colour(ax):
 def test_lines_named_by_several_columns(ax):
     plotting.scaling(ax, SWEEP, by=("series", "cache"))
     assert set(lines(ax)) == {"conv1d_basic, cold", "conv1d_tiled, cold"}
-
-
-@pytest.mark.parametrize(
-    ("data", "options", "message"),
-    [
-        (
-            SWEEP,
-            {"x": "width"},
-            "a row of conv1d_basic has no 'width'; it has: series, n, median_ms",
-        ),
-        (SWEEP, {"by": "cache"}, "several rows for cold at n = 1000; they differ in series"),
-        ((), {}, "no rows"),
-    ],
-)
-def test_scaling_refuses(ax, data, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.scaling(ax, data, **options)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -399,21 +354,6 @@ def test_halo_of_a_last_partial_block_reaches_beyond_the_array(ax):
     assert ax.get_xlim()[1] > 20
 
 
-@pytest.mark.parametrize(
-    ("sizes", "options", "message"),
-    [
-        ((0, 4, 1), {}, "give at least 1, 1 and 0"),
-        ((8, 0, 1), {}, "give at least 1, 1 and 0"),
-        ((8, 4, -1), {}, "give at least 1, 1 and 0"),
-        ((1000, 256, 1), {}, "at most 64 cells, and this one has 1002: draw a smaller example"),
-        ((8, 4, 1), {"block": 2}, "block 2 has no tile: 8 cells in tiles of 4 make blocks 0 to 1"),
-    ],
-)
-def test_halo_refuses(ax, sizes, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.halo(ax, *sizes, **options)
-
-
 def test_halo_without_a_tile_has_the_outputs_of_the_block(ax):
     plotting.halo(ax, 12, 5, 1, block=2, staged=False)
     assert [label.get_text() for label in ax.get_yticklabels()] == [
@@ -472,26 +412,6 @@ def test_grid_picture_of_a_block_that_is_full_or_empty(ax, elements, idle):
     assert any("without an element" in text for text in texts(ax)) == bool(idle)
 
 
-@pytest.mark.parametrize(
-    ("grid", "block", "options", "message"),
-    [
-        ((2, 2), (32,), {"elements": 100}, "`elements` needs a launch along x only"),
-        ((0, 1), (32,), {}, "give at least 1 for every axis"),
-        ((1,), (32, 1, 2), {}, "give a z of 1"),
-        ((1,), (33, 32), {}, "1,056 threads; CUDA allows 1,024"),
-        (
-            (2, 2),
-            (32,),
-            {"chosen": (2, 0)},
-            r"chosen is \(2, 0\); the picture has blocks \(0, 0\) to \(1, 1\)",
-        ),
-    ],
-)
-def test_grid_picture_refuses(ax, grid, block, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.grid_picture(ax, grid, block, **options)
-
-
 # --------------------------------------------------------------------------------------------------
 # times and shares
 
@@ -546,13 +466,6 @@ def test_times_are_dots_on_a_logarithmic_axis(ax):
     assert [label.get_text() for label in ax.get_yticklabels()] == list(THREE_NAMES)
 
 
-def test_times_refuses_an_unknown_emphasis(ax):
-    with pytest.raises(
-        ValueError, match=r"no row 'conv1d' to emphasize; there is: C\+\+, one core, conv1d_basic"
-    ):
-        plotting.times(ax, THREE, emphasize="conv1d")
-
-
 # --------------------------------------------------------------------------------------------------
 # requests, banks and lines
 
@@ -568,24 +481,6 @@ def test_access_map_of_the_first_requests(ax):
     reads = profile(*(request(32 * tap) for tap in range(9)))
     plotting.access_map(ax, reads, array="N", first=2)
     assert [label[:9] for label in legend(ax)] == ["request 1", "request 2"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"requests": [3]},
-            r"requests=\[3\]: the watched warp made 2 global loads of N, numbered from 1",
-        ),
-        ({"requests": [0]}, r"requests=\[0\]"),
-        ({"requests": []}, r"requests=\[\]"),
-        ({"first": 0}, "first=0"),
-        ({"first": 1, "requests": [1]}, "not both"),
-    ],
-)
-def test_access_map_refuses_requests_that_are_not_there(ax, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.access_map(ax, profile(request(0), request(32)), array="N", **options)
 
 
 def elsewhere(space: str, *offsets: int, kind: str = "load", size: int = 4) -> Request:
@@ -811,35 +706,6 @@ def step(**changes) -> dict:
     return {"series": "a", "median_ms": 2.0, "low_ms": 1.0, "high_ms": 3.0, **changes}
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "message"),
-    [
-        ([], {}, "no rows"),
-        ([step(median_ms=None)], {}, "has no time"),
-        (
-            [step(low_ms=None)],
-            {},
-            "has a median_ms and no low_ms: give every time with its interval",
-        ),
-        ([step(low_ms=2.5)], {}, "impossible times: 0 < low_ms <= median_ms"),
-        ([step(low_ms=0)], {}, "impossible times"),
-        ([step(high_ms=float("nan"))], {}, "impossible times"),
-        (
-            [step()],
-            {"by": "label"},
-            "a row has no 'label' to name it by; it has: series, median_ms",
-        ),
-        ([step(), step()], {}, "several rows for a"),
-        (THREE, {"yardstick": "cuDNN"}, "no row 'cuDNN' for the yardstick; choose from C"),
-        ([step()], {"yardstick": "a"}, "no step besides the yardstick 'a'"),
-        (THREE, {"floor_ms": 0}, "floor_ms is 0: give the floor in ms"),
-    ],
-)
-def test_ladder_refuses(ax, data, options, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.ladder(ax, data, **options)
-
-
 POINTS = [
     ("tiled", 0.75, 3.0e12),
     ("constant", 0.75, 1.9e12),
@@ -893,21 +759,6 @@ def test_labels_of_a_roofline_do_not_overlap():
         "labels move down, away from the roof"
     )
     assert ax.get_window_extent().y0 < min(box.y0 for box in boxes), "and stay above the axis"
-
-
-@pytest.mark.parametrize(
-    ("points", "message"),
-    [
-        ([], "no points to draw; give"),
-        ([("a", 1.0)], r"\('a', 1.0\) is no point: give \(label, flop/byte, flop/s\)"),
-        ([("a", 0.0, 1e12)], "both figures above 0"),
-        ([("a", 1.0, float("nan"))], "both figures above 0"),
-        ([("a", 1.0, 1e12), ("a", 2.0, 1e12)], "several points 'a'"),
-    ],
-)
-def test_roofline_refuses(ax, points, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.roofline(ax, points, H200)
 
 
 def test_roofline_needs_a_device_with_figures(ax):
@@ -966,25 +817,85 @@ def test_ten_streams_differ_without_colour():
     assert len({look["hatch"] for look in looks}) == 10
 
 
-@pytest.mark.parametrize(
-    ("spans", "message"),
-    [
-        ((), "no spans"),
-        ((span("copy", 1, 0, 0, 1),), "the row 'copy'; give one of H2D, kernel, D2H"),
-        ((span("H2D", 1, 3, 2, 1),), "piece 3 is in H2D from 2 to 1"),
-        (
-            (span("H2D", 1, 3, 0, float("nan")),),
-            "the simulator has no time; draw its order of work",
-        ),
-    ],
-)
-def test_timeline_refuses(ax, spans, message):
-    with pytest.raises(ValueError, match=message):
-        plotting.timeline(ax, spans)
-
-
 # --------------------------------------------------------------------------------------------------
 # all of them
+
+TWO_REQUESTS = profile(request(0), request(32))
+SIZES, CHOSEN = record(("a", 10, 1, 1, 1), ("a", 20, 1, 1, 1)), {"chosen": (2, 0)}
+TWICE = record(("a", 10, 1, 1, 1), ("a", 10, 2, 2, 2))
+NEVER = span("H2D", 1, 3, 0, float("nan"))
+REFUSED = [
+    (plotting.speedup, [[]], {}, "no rows"),
+    (plotting.speedup, [THREE], {"baseline": "NumPy"},
+     r"no series 'NumPy' to compare with; there is: C\+\+, one core, conv1d_basic"),
+    (plotting.speedup, [THREE], {"where": {"n": 5}},
+     r"no row has \{'n': 5\}. In the record there is n: \['100'\]"),
+    (plotting.speedup, [SIZES], {}, "several rows for a; they differ in n. Choose by `where`"),
+    (plotting.speedup, [TWICE], {}, "several rows for a; they have the same parameters"),
+    (plotting.speedup, [[{"series": "a", "sectors": 3}]], {}, "has no time"),
+    (plotting.scaling, [SWEEP], {"x": "width"},
+     "a row of conv1d_basic has no 'width'; it has: series, n, median_ms"),
+    (plotting.scaling, [SWEEP], {"by": "cache"},
+     "several rows for cold at n = 1000; they differ in series"),
+    (plotting.scaling, [()], {}, "no rows"),
+    (plotting.times, [THREE], {"emphasize": "conv1d"},
+     r"no row 'conv1d' to emphasize; there is: C\+\+, one core, conv1d_basic"),
+    (plotting.halo, (0, 4, 1), {}, "give at least 1, 1 and 0"),
+    (plotting.halo, (8, 0, 1), {}, "give at least 1, 1 and 0"),
+    (plotting.halo, (8, 4, -1), {}, "give at least 1, 1 and 0"),
+    (plotting.halo, (1000, 256, 1), {},
+     "at most 64 cells, and this one has 1002: draw a smaller example"),
+    (plotting.halo, (8, 4, 1), {"block": 2},
+     "block 2 has no tile: 8 cells in tiles of 4 make blocks 0 to 1"),
+    (plotting.grid_picture, [(2, 2), (32,)], {"elements": 100},
+     "`elements` needs a launch along x only"),
+    (plotting.grid_picture, [(0, 1), (32,)], {}, "give at least 1 for every axis"),
+    (plotting.grid_picture, [(1,), (32, 1, 2)], {}, "give a z of 1"),
+    (plotting.grid_picture, [(1,), (33, 32)], {}, "1,056 threads; CUDA allows 1,024"),
+    (plotting.grid_picture, [(2, 2), (32,)], CHOSEN,
+     r"chosen is \(2, 0\); the picture has blocks \(0, 0\) to \(1, 1\)"),
+    (plotting.access_map, [TWO_REQUESTS], {"requests": [3]},
+     r"requests=\[3\]: the watched warp made 2 global loads of N, numbered from 1"),
+    (plotting.access_map, [TWO_REQUESTS], {"requests": [0]}, r"requests=\[0\]"),
+    (plotting.access_map, [TWO_REQUESTS], {"requests": []}, r"requests=\[\]"),
+    (plotting.access_map, [TWO_REQUESTS], {"first": 0}, "first=0"),
+    (plotting.access_map, [TWO_REQUESTS], {"first": 1, "requests": [1]}, "not both"),
+    (plotting.ladder, [[]], {}, "no rows"),
+    (plotting.ladder, [[step(median_ms=None)]], {}, "has no time"),
+    (plotting.ladder, [[step(low_ms=None)]], {},
+     "has a median_ms and no low_ms: give every time with its interval"),
+    (plotting.ladder, [[step(low_ms=2.5)]], {}, "impossible times: 0 < low_ms <= median_ms"),
+    (plotting.ladder, [[step(low_ms=0)]], {}, "impossible times"),
+    (plotting.ladder, [[step(high_ms=float("nan"))]], {}, "impossible times"),
+    (plotting.ladder, [[step()]], {"by": "label"},
+     "a row has no 'label' to name it by; it has: series, median_ms"),
+    (plotting.ladder, [[step(), step()]], {}, "several rows for a"),
+    (plotting.ladder, [THREE], {"yardstick": "cuDNN"},
+     "no row 'cuDNN' for the yardstick; choose from C"),
+    (plotting.ladder, [[step()]], {"yardstick": "a"}, "no step besides the yardstick 'a'"),
+    (plotting.ladder, [THREE], {"floor_ms": 0}, "floor_ms is 0: give the floor in ms"),
+    (plotting.roofline, [[], H200], {}, "no points to draw; give"),
+    (plotting.roofline, [[("a", 1.0)], H200], {},
+     r"\('a', 1.0\) is no point: give \(label, flop/byte, flop/s\)"),
+    (plotting.roofline, [[("a", 0.0, 1e12)], H200], {}, "both figures above 0"),
+    (plotting.roofline, [[("a", 1.0, float("nan"))], H200], {}, "both figures above 0"),
+    (plotting.roofline, [[("a", 1.0, 1e12), ("a", 2.0, 1e12)], H200], {}, "several points 'a'"),
+    (plotting.timeline, [()], {}, "no spans"),
+    (plotting.timeline, [[span("copy", 1, 0, 0, 1)]], {},
+     "the row 'copy'; give one of H2D, kernel, D2H"),
+    (plotting.timeline, [[span("H2D", 1, 3, 2, 1)]], {}, "piece 3 is in H2D from 2 to 1"),
+    (plotting.timeline, [[NEVER]], {}, "the simulator has no time; draw its order of work"),
+]
+NEEDED = {plotting.speedup: {"baseline": "a"}, plotting.access_map: {"array": "N"}}
+
+
+@pytest.mark.parametrize(
+    ("draw", "given", "options", "message"), REFUSED, ids=lambda one: getattr(one, "__name__", None)
+)
+def test_what_cannot_be_drawn_is_refused(ax, draw, given, options, message):
+    with pytest.raises(ValueError, match=message):
+        draw(ax, *given, **NEEDED.get(draw, {}) | options)
+
 
 DRAW = {
     "speedup": lambda ax: plotting.speedup(ax, THREE, baseline="C++, one core", title="A claim"),

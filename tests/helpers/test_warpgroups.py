@@ -5,8 +5,6 @@ benchmarks.
 """
 
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +15,7 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import LayerError, mma_wgmma, power_of_two
 from helpers.problems.lenet import checks, network, network_plan, pipeline, pooled, trained_weights
+from tests.support import needs_nvcc, nvcc
 
 LAYER = conv2d.shape_of("layer 2", 1)
 FORMS = [mma_wgmma(), mma_wgmma(1), mma_wgmma(1, True)]
@@ -137,43 +136,24 @@ def test_the_options_name_the_architecture_and_the_launch_hands_it_over():
 
 
 # In float32 the forms of one part keep fewer fragments than those of two.
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@needs_nvcc
 @pytest.mark.parametrize("spec", [FORMS[0], FORMS[2], POOLED[0]], ids=label)
 def test_nvcc_spills_nothing_and_serializes_nothing(spec, tmp_path):
-    options = ["-Xptxas", "-v", *spec.options(LAYER)]
-    command = [
-        "nvcc",
-        "-cubin",
-        *options,
-        "-o",
-        str(tmp_path / "out.cubin"),
-        str(kernels.path(spec.name)),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = nvcc(spec.name, tmp_path, "-Xptxas", "-v", *spec.options(LAYER))
     said = done.stdout + done.stderr
+    assert done.returncode == 0, said
     assert "warning" not in said
     assert "serialized" not in said  # ptxas then waits for each product
     assert re.search(r"(\d+) bytes spill loads", said)[1] == "0"
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@needs_nvcc
 @pytest.mark.parametrize("spec", [FORMS[0], POOLED[0]], ids=label)
 def test_another_architecture_is_refused_by_the_source(spec, tmp_path):
     options = [option for option in spec.options(LAYER) if not option.startswith("-arch")]
-    command = [
-        "nvcc",
-        "-cubin",
-        "-arch=sm_90",
-        *options,
-        "-o",
-        str(tmp_path / "out.cubin"),
-        str(kernels.path(spec.name)),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode and "sm_90" in done.stderr
-    command[2] = "-arch=sm_80"
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode and "compile with -arch=sm_90a" in done.stderr
+    for architecture, said in (("sm_90", "sm_90"), ("sm_80", "compile with -arch=sm_90a")):
+        done = nvcc(spec.name, tmp_path, f"-arch={architecture}", *options)
+        assert done.returncode and said in done.stderr
 
 
 @pytest.mark.gpu

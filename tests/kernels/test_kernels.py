@@ -6,8 +6,6 @@ uninitialised.
 """
 
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +22,7 @@ from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pooled
 from helpers.simulator.compiler import compile_source
 from helpers.tools import counter_cases
+from tests.support import needs_nvcc, nvcc
 
 pytestmark = pytest.mark.long
 
@@ -39,8 +38,7 @@ WIDTHS = (1, 31, 255)
 # The filters of the launches as in the labs: 4095 in constant memory, in a tile that grows with the
 # filter, and in the benchmark's best kernel.
 WIDEST = {
-    spec: 4095 if spec.name.endswith(("_constant", "_steps", "_vector")) else 31
-    for spec in CONV1D
+    spec: 4095 if spec.name.endswith(("_constant", "_steps", "_vector")) else 31 for spec in CONV1D
 }
 TABLE = (
     *((spec, width) for spec in SMALL for width in WIDTHS),
@@ -707,12 +705,10 @@ def test_a_remark_of_the_compiler_is_seen():
     assert "never_used" in compile_source(source).warnings
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
+@needs_nvcc
 def test_nvcc_has_no_remark_either(tmp_path):
     """A kernel with a header of CUDA; test_fastest_layer.py has those with a header of ours."""
-    command = ["nvcc", "-cubin", "-arch=sm_90", *options_of("conv2d_wmma")[-1]]
-    command += ["-o", str(tmp_path / "out.cubin"), str(kernels.path("conv2d_wmma"))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = nvcc("conv2d_wmma", tmp_path, "-arch=sm_90", *options_of("conv2d_wmma")[-1])
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 

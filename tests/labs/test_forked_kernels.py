@@ -87,10 +87,8 @@ def test_the_status_of_a_kernel_that_died_is_known(kernels):
 
 
 def test_kernels_end_with_the_process_that_they_come_from(kernels):
-    manager, _ = kernels(env={**os.environ, "MPL_OF_THIS_TEST": "1"})
-    (prepared,) = (
-        one for key, one in forked_kernels._prepared.items() if ("MPL_OF_THIS_TEST", "1") in key
-    )
+    manager, _ = kernels()
+    prepared = forked_kernels.start(os.environ)
     pid = manager.provisioner.process.pid
     os.kill(prepared._process.pid, signal.SIGKILL)
     with pytest.raises(forked_kernels.EndedError, match=r"has ended \(status -9\)"):
@@ -99,3 +97,5 @@ def test_kernels_end_with_the_process_that_they_come_from(kernels):
     while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not os.path.exists(f"/proc/{pid}") and not manager.is_alive()
+    _, client = kernels()  # of a new process
+    assert value(client, "1 + 1") == "2"

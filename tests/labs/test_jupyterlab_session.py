@@ -181,6 +181,33 @@ def test_the_copies_and_their_start_page_are_there(server, student):
     student.keyboard.press("Escape")
 
 
+def test_the_open_start_page_follows_a_lab_that_is_saved(server, student):
+    """With the student's own first lab, which is put back afterwards."""
+    file = ROOT / copies.FOLDER / "100_start_here.ipynb"
+    before = file.read_text(encoding="utf-8")
+    file.write_text(copies.copy_of((labs.LABS / file.name).read_text(encoding="utf-8")))
+    copies.write_start_page(ROOT)
+    try:
+        student.goto(f"{server}/lab/tree/{copies.FOLDER}/{copies.START_PAGE}?reset&token=key")
+        row = student.locator(".jp-MarkdownViewer tr", has_text="100 · Start here")
+        student.locator(".jp-MarkdownViewer a", has_text="Lab 100").wait_for()
+        assert row.count() == 0
+        student.locator(".jp-MarkdownViewer a", has_text="Lab 100").click()
+        student.locator(".jp-StatusBar-TextItem", has_text="| Idle").wait_for()
+        student.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
+        student.keyboard.press("Shift+Enter")
+        student.wait_for_selector('.jp-InputPrompt:has-text("[1]:")')
+        student.keyboard.press("Escape")
+        student.keyboard.press("Control+s")
+        student.locator(".lm-TabBar-tabLabel", has_text=copies.START_PAGE).click()
+        row.wait_for()
+        assert row.inner_text().split() == ["100", "·", "Start", "here", "begun"]
+        screenshot(student, "start_page_begun")
+    finally:
+        file.write_text(before, encoding="utf-8")
+        copies.write_start_page(ROOT)
+
+
 def every_part(page, name: str) -> tuple[list[str], list[str], list[str]]:
     """What is cut or broken anywhere in the notebook: it is scrolled through, for JupyterLab keeps
     only what is near the window.

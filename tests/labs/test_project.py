@@ -447,24 +447,6 @@ def test_a_folder_that_cannot_be_written_is_named():
     assert "The folder /proc cannot be written" in done.stdout and "apt" not in done.stdout
 
 
-@needs_make
-def test_the_environment_is_made_in_a_folder_whose_name_has_a_space(tmp_path):
-    """With a stand-in for Python, which makes no environment but another stand-in."""
-    folder = tmp_path / "a folder"
-    folder.mkdir()
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(ROOT / name, folder)
-    inner = tool(tmp_path, "inner", f'echo "$*" >> {tmp_path}/log')
-    makes = f'mkdir -p "$3/bin" && cp {inner} "$3/bin/python"'
-    outer = tool(tmp_path, "outer", f'if [ "$2" = venv ]; then {makes}; fi')
-    done = make("-C", str(folder), "env", f"PYTHON3={outer}", "UV=", "GPU=no")
-    assert done.returncode == 0, done.stderr
-    assert (folder / ".venv/.installed").exists()
-    assert "-m pip install --no-compile --progress-bar off --editable .[test]" in (
-        tmp_path / "log"
-    ).read_text()
-
-
 # Imports the compiler of the simulator where only the standard library, this repository and some
 # other packages can be found.
 ONLY = """
@@ -565,8 +547,11 @@ def test_uv_installs_where_it_is_and_pip_where_it_fails(tmp_path, status):
     clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     clean |= {"PATH": f"{tmp_path}:/usr/bin:/bin", "LOG": str(log), "UV_STATUS": str(status)}
     command = ["make", "env", "GPU=no", "PYTHON3=python3.12"]
-    subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, check=True)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=clean, capture_output=True, text=True, check=True
+    )
     calls = log.read_text()
+    assert ("uv failed for the reason above; pip installs instead." in done.stdout) == (status != 0)
     assert "uv pip install --quiet --python .venv/bin/python --editable .[test]" in calls
     assert ("-m pip install" in calls) == (status != 0)
 

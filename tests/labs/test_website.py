@@ -17,7 +17,7 @@ from helpers.exercises import states
 from helpers.labs import stored
 from helpers.plotting.descriptions import description
 from helpers.tools import website
-from tests.labs.browser import screenshot
+from tests.labs.browser import WAIT_MS, screenshot
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
@@ -239,6 +239,7 @@ def test_pages_fit_their_screens_and_can_be_read_by_all(address, browser, theme)
     for width, height in SIZES:
         size = {"width": width, "height": height}
         page = browser.new_context(viewport=size, color_scheme=theme).new_page()
+        page.set_default_timeout(WAIT_MS)
         for name in PAGES:
             page.goto(address + name)
             page.wait_for_load_state("networkidle")
@@ -258,6 +259,7 @@ def test_pages_fit_their_screens_and_can_be_read_by_all(address, browser, theme)
 
 def test_a_page_is_light_and_its_buttons_work(address, browser):
     page = browser.new_context(permissions=["clipboard-read", "clipboard-write"]).new_page()
+    page.set_default_timeout(WAIT_MS)
     loaded = []
     page.on("response", lambda response: loaded.append(response))
     page.goto(f"{address}labs/101_conv1d_blocks_and_halos.html")
@@ -277,9 +279,10 @@ def test_a_page_is_light_and_its_buttons_work(address, browser):
     page.keyboard.press("Escape")
     page.locator("dialog.halo-large").wait_for(state="detached")
 
-    assert not page.get_by_text("Thread 0 of block 0 computes").is_visible()
-    page.get_by_text("Hint 1 of 3").first.click()
-    assert page.get_by_text("Thread 0 of block 0 computes").is_visible()
+    hint = page.locator("details", has_text="Hint 1 of 3").first
+    assert not hint.locator("p").is_visible()
+    hint.locator("summary").click()
+    assert hint.locator("p").is_visible()
 
     with page.expect_download() as saved:
         page.locator(".btn-download-notebook-button").click()

@@ -21,7 +21,13 @@ UPDATES = {
     ),
     "a sum through a pointer": ("*g += x[i];", "atomicAdd(g, ...)"),
     "bits": ("g[t / 32] |= 1 << t % 32;", "atomicOr(&g[t / 32], ...)"),
-    "a sum written out": ("g[0] = g[0] + x[i];", "use an atomic function"),
+    "a sum written out": ("g[0] = g[0] + x[i];", "atomicAdd(&g[0], ...)"),
+    "a pointer to a bin": ("int* bin = g + x[i] % 4;\n*bin += 1;", "atomicAdd(...)"),
+    "a sum in two lines": ("int old = g[x[i]];\ng[x[i]] = old + 1;", "atomicAdd(...)"),
+    "the largest": ("if (x[i] > *g)\n*g = x[i];", "atomicMax(...)"),
+    "the smallest": ("if (*g > -x[i])\n*g = -x[i];", "atomicMin(...)"),
+    "the largest by max": ("g[0] = max(g[0], x[i]);", "atomicMax(&g[0], ...)"),
+    "one that is first": ("if (g[1] == 0)\ng[1] = i + 1;", "atomicCAS(...)"),
 }
 TREE = (
     "__shared__ int s[128];\ns[t] = x[i];\n__syncthreads();\n"
@@ -72,11 +78,11 @@ def test_an_exchange_within_a_warp_needs_its_barrier():
     assert found(EXCHANGE.format(between="__syncwarp();\n")) == ()
 
 
-def test_a_barrier_in_a_branch_comes_first():
-    barrier, race = found(IN_BRANCH)
+def test_a_barrier_in_a_branch_is_one_finding_and_says_what_follows():
+    (barrier,) = found(IN_BRANCH)
     assert barrier.kind == "barrier" and "branch" in barrier.cause
-    assert race.kind == "race" and "no barrier between" not in race.message
-    assert f"line {barrier.line}" in race.message
+    assert barrier.severity == "error"
+    assert f"lines {barrier.line - 2} and {barrier.line + 2} race" in barrier.cause
 
 
 def test_a_read_that_comes_too_early_is_one_finding():

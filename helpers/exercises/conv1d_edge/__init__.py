@@ -14,7 +14,7 @@ THREADS = 256
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield few cells, sizes around a block, and ragged ones; two filters, neither symmetric."""
+    """Yield sizes of a few cells, around a block, ragged ones; two filters, neither symmetric."""
     ragged = int(rng.integers(600, 1_500))
     for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1, kit.MANY):
         filters = {"drawn": kit.whole_numbers(rng, 3), "1, 2, 4": np.array([1, 2, 4], np.float32)}

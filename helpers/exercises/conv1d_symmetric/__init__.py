@@ -13,9 +13,7 @@ WIDTH, OTHER_WIDTH, RADIUS, THREADS = 5, 9, 2, 128
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Sizes down to one cell, around a block, and ragged; two symmetric filters, and a wider
-    one.
-    """
+    """Yield sizes down to one cell, around a block, ragged; two symmetric filters, a wider one."""
     for n in (int(rng.integers(600, 999)), 1, 2, 4, THREADS, THREADS + 1, kit.MANY):
         half = kit.whole_numbers(rng, 3)
         filters = {

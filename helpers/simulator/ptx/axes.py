@@ -202,7 +202,7 @@ class Checked(Module):
         found: dict[int, list[Statement]],
         body: Body,
         access: _Access,
-        array: Declared,
+        array: Declared | Field,
         rest: int,
     ) -> None:
         statement = body.statements[access.statement]
@@ -391,7 +391,7 @@ class _Sums:
         return found._replace(terms=(*found.terms, term))
 
 
-def strides(array: Declared) -> list[int]:
+def strides(array: Declared | Field) -> list[int]:
     """Return for each axis the bytes from one index to the next."""
     return [
         array.element_bytes * math.prod(array.extents[axis + 1 :])
@@ -400,7 +400,7 @@ def strides(array: Declared) -> list[int]:
 
 
 def indices(
-    array: Declared, terms: Sequence[_Term], rest: int
+    array: Declared | Field, terms: Sequence[_Term], rest: int
 ) -> list[tuple[int, Operand, str]] | None:
     """Return (axis, index, type) for each index of an access whose constant part is `rest` bytes;
     None if it does not fit the array.

@@ -12,8 +12,13 @@ load or store.
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Iterator, Mapping
+
+from elftools.common.utils import struct_parse
+from elftools.dwarf.lineprogram import LineProgram
+from elftools.dwarf.structs import DWARFStructs
 
 from .sass import Access, Lines
 
@@ -62,9 +67,10 @@ def accesses(sections: Mapping[str, bytes], symbols: list[str]) -> dict[str, Lin
 
     sections: the cubin's sections by name; symbols: names of symbols by number. Raises NotRead.
     """
-    places = _places(sections.get(".rela.nv_debug_line_sass", b""), symbols)
+    table = sections.get(".nv_debug_line_sass", b"")
+    relocations = sections.get(".rela.nv_debug_line_sass", b"")
     of_section: dict[str, dict[int, int]] = {}
-    for name, address, line in _rows(sections.get(".nv_debug_line_sass", b""), places):
+    for name, address, line in _rows(table, relocations, symbols):
         of_section.setdefault(name, {})[address] = line
     found = {}
     for section in (one for one in sections if one.startswith(".text.")):
@@ -99,97 +105,35 @@ def _of_code(code: bytes, lines: Mapping[int, int]) -> Lines:
     return {line: tuple(several) for line, several in found.items()}
 
 
-# ---- the table of lines: a program of DWARF 2, one sequence a section ----
+# ---- the table of lines ----
 
-_COPY, _ADVANCE, _ADVANCE_LINE, _SET_FILE, _ADD_CONSTANT, _FIXED_ADVANCE = 1, 2, 3, 4, 8, 9
-_COLUMN, _NEGATE, _BASIC_BLOCK = 5, 6, 7  # these have no effect on addresses and lines
-_END, _SET_ADDRESS = 1, 2  # extended operations, which come after a zero and a length
+_VERSION = 2  # of DWARF
+_ADDRESS_BITS = 32  # of an address in the code of a section
 
 
-def _places(relocations: bytes, symbols: list[str]) -> dict[int, str]:
-    """Return the symbols (kernels, functions) whose addresses are in the table, by their offset in
-    the table.
+def _rows(table: bytes, relocations: bytes, symbols: list[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield (section, address in it, line) of the rows of the table, in its order.
+
+    relocations: the places of the table that hold the address of a symbol (a kernel, a function).
     """
-    return {
-        offset: symbols[info >> 32] for offset, info, _ in struct.iter_unpack("<QQq", relocations)
-    }
-
-
-def _rows(table: bytes, places: Mapping[int, str]) -> Iterator[tuple[str, int, int]]:
-    """Yield (section, address in it, line) of the rows, in the table's order."""
-    at = 0
-    while at < len(table):
-        size, version, header = struct.unpack_from("<IHI", table, at)
-        end = at + 4 + size
-        if version != 2:
-            raise NotRead(f"a table of lines of version {version}")
-        yield from _Program(table, at + 10, at + 10 + header, end, places).rows()
-        at = end
-
-
-class _Program:
-    """One program of the table: its header begins at `header`, its instructions at `start`."""
-
-    def __init__(self, table: bytes, header: int, start: int, end: int, places: Mapping[int, str]):
-        self.table, self.at, self.end, self.places = table, start, end, places
-        step, _, self.line_base, self.line_range, self.opcode_base = struct.unpack_from(
-            "<BBbBB", table, header
-        )
-        self.step = step
-        self.lengths = table[header + 5 : header + 4 + self.opcode_base]
-
-    def rows(self) -> Iterator[tuple[str, int, int]]:
-        section, address, line = "", 0, 1
-        while self.at < self.end:
-            code = self._byte()
-            if code >= self.opcode_base:
-                advance, more = divmod(code - self.opcode_base, self.line_range)
-                address += self.step * advance
-                line += self.line_base + more
-                yield section, address, line
-            elif code == 0:
-                length = self._unsigned()
-                after, extended = self.at + length, self.table[self.at]
-                if extended == _END:
-                    section, address, line = "", 0, 1
-                elif extended == _SET_ADDRESS:
-                    if self.at + 1 not in self.places:
-                        raise NotRead("an address of no symbol in the table of lines")
-                    section = self.places[self.at + 1]
-                    (address,) = struct.unpack_from("<Q", self.table, self.at + 1)
-                self.at = after
-            elif code == _COPY:
-                yield section, address, line
-            elif code == _ADVANCE:
-                address += self.step * self._unsigned()
-            elif code == _ADVANCE_LINE:
-                line += self._signed()
-            elif code == _ADD_CONSTANT:
-                address += self.step * ((255 - self.opcode_base) // self.line_range)
-            elif code == _FIXED_ADVANCE:
-                address += int.from_bytes(self.table[self.at : self.at + 2], "little")
-                self.at += 2
-            elif code == _SET_FILE:
-                if self._unsigned() != 0:
-                    raise NotRead("a second file in the table of lines")
-            elif code in (_COLUMN, _NEGATE, _BASIC_BLOCK) or code <= len(self.lengths):
-                for _ in range(self.lengths[code - 1]):
-                    self._unsigned()
-
-    def _byte(self) -> int:
-        self.at += 1
-        return self.table[self.at - 1]
-
-    def _unsigned(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if not byte & 0x80:
-                return value
-
-    def _signed(self) -> int:
-        start = self.at
-        value, bits = self._unsigned(), 7 * (self.at - start)
-        return value - (1 << bits) if value >> (bits - 1) & 1 else value
+    linked = bytearray(table)
+    for place, info, _ in struct.iter_unpack("<QQq", relocations):
+        struct.pack_into("<Q", linked, place, info >> 32 << _ADDRESS_BITS)  # the symbol's number
+    stream = io.BytesIO(linked)
+    structs = DWARFStructs(little_endian=True, dwarf_format=32, address_size=8)
+    while (start := stream.tell()) < len(table):
+        header = struct_parse(structs.Dwarf_lineprog_header, stream, start)
+        if header["version"] != _VERSION:
+            raise NotRead(f"a table of lines of version {header['version']}")
+        end = start + 4 + header["unit_length"]
+        for entry in LineProgram(header, stream, structs, stream.tell(), end).get_entries():
+            row = entry.state
+            if row is None or row.end_sequence:
+                continue
+            if row.file > 1:
+                raise NotRead("a second file in the table of lines")
+            number, address = divmod(row.address, 1 << _ADDRESS_BITS)
+            if not number:
+                raise NotRead("an address of no symbol in the table of lines")
+            yield symbols[number], address, row.line
+        stream.seek(end)

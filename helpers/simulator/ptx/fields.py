@@ -58,7 +58,12 @@ class Fields:
 
     def __init__(self, fields: Sequence[Field]):
         names = [one.name for one in fields]
-        self._by_name = {one.name: one for one in fields if names.count(one.name) == 1}
+        # An array of one element may stand for as many as the memory behind it has.
+        self._by_name = {
+            one.name: one
+            for one in fields
+            if names.count(one.name) == 1 and math.prod(one.extents) > 1
+        }
 
     def of(
         self,
@@ -73,7 +78,9 @@ class Fields:
         """
         if not self._by_name or not text:
             return None
-        subscripted = list(_SUBSCRIPTED.finditer(text))
+        subscripted = [
+            one for one in _SUBSCRIPTED.finditer(text) if not self._is_object(text, one.end())
+        ]
         uses = [one for one in subscripted if one["name"] in self._by_name]
         if not uses or len({one["name"] for one in uses}) > 1:
             return None
@@ -96,6 +103,18 @@ class Fields:
             return None
         is_of_array = all(one.stride and one.stride % field.nbytes == 0 for one in others)
         return Indexed(field, own) if is_of_array else None
+
+    def _is_object(self, text: str, position: int) -> bool:
+        """Return whether an index, whose bracket has just been opened, chooses the structure:
+        `p[i].pos[d]`.
+        """
+        depth = 1
+        for end in range(position, len(text)):
+            depth += {"[": 1, "]": -1}.get(text[end], 0)
+            if depth == 0:
+                found = re.match(r"\s*(?:\.|->)\s*(\w+)\s*\[", text[end + 1 :])
+                return found is not None and found[1] in self._by_name
+        return False
 
     def _is_alone(
         self, body: Body, roots: Roots, base: int, has_others: bool, is_bare: bool

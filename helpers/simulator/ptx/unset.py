@@ -28,9 +28,9 @@ _NO_RESULT = ("st", "red", "bar", "barrier", "bra", "brx", "call", "ret", "exit"
 # A declaration without a value, which begins a statement: `float low, high`, `Node* next`.
 _WITHOUT_VALUE = re.compile(
     r"(?!(?:return|delete|goto|typedef|using|else|case|throw|struct|class|enum|namespace|extern"
-    r"|template|public|private)\b)"
+    r"|template|public|private|__shared__|__constant__|__device__)\b)"
     r"(?:(?:const|volatile|unsigned|signed|long|short|register|constexpr|static)\s+)*"
-    r"[A-Za-z_][\w:]*(?:<[^<>;]*>)?(?:\s*[*&]+\s*|\s+)(?P<names>[A-Za-z_*][\w\s,*=.+()-]*)"
+    r"[A-Za-z_][\w:]*(?:<[^<>;]*>)?(?:\s*[*&]+\s*|\s+)(?P<names>[A-Za-z_*][\w\s,*=.+-]*)"
 )
 _CELL = "__unset_register"  # the variable that nothing writes
 _LOADABLE = {"b16": 2, "b32": 4, "b64": 8, "f32": 4, "f64": 8}
@@ -61,10 +61,9 @@ class _Code:
 def may_leave_unset(source: str) -> bool:
     """Return whether a source, without comments, declares a variable without a value."""
     for statement in re.split(r"[;{}]", source):
-        found = _WITHOUT_VALUE.fullmatch(statement.strip())
-        if found is None:
-            continue
-        if any("=" not in one and "(" not in one for one in found["names"].split(",")):
+        # With a bracket it is a call, a function's head or a loop's.
+        found = None if "(" in statement else _WITHOUT_VALUE.fullmatch(statement.strip())
+        if found is not None and any("=" not in one for one in found["names"].split(",")):
             return True
     return False
 

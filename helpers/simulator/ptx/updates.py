@@ -93,10 +93,10 @@ class Dataflow:
 
     def _update_by(self, store: int) -> Update | None:
         statement = self.body.statements[store]
-        place = self._place(statement)
-        if place is None:
+        place, address = self._place(statement), _address(statement)
+        if place is None or address is None:
             return None
-        root = self.roots.of(_address(statement))
+        root = self.roots.of(address)
         values = [one for _, one in read(statement) if one != _base(statement)]
         slice_ = self._slice(values)
         load = self._only_load(slice_, place, root)
@@ -116,11 +116,11 @@ class Dataflow:
         same, other = [], False
         for k in self._loads(slice_):
             statement = self.body.statements[k]
+            address = _address(statement)
             if self._place(statement) == place:
                 same.append(k)
-            else:
-                one = self.roots.of(_address(statement))
-                other |= one == root
+            elif address is not None:
+                other |= self.roots.of(address) == root
         return same[0] if same and not other else None
 
     def _function(self, store: Statement, values: list[int], load: int) -> str:

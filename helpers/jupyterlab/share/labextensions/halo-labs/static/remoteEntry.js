@@ -12,6 +12,7 @@
 //      JupyterLab itself tries to open it as a file, and fails.
 //   8. A link to a heading of the same notebook leads there.
 //   9. A long name in the file browser breaks behind an underscore.
+//  10. The start page follows a lab that is saved.
 // Where this JupyterLab lacks what one of them needs, the others work.
 //
 // JupyterLab loads this script and then calls two functions of the object at the end, which is the
@@ -23,6 +24,7 @@
 
   const NAME = 'halo-labs';
   const CPP = 'text/x-c++src';
+  const START_PAGE = 'my_labs/README.md';
   const HERE = new URL('./', document.currentScript.src);
 
   const STYLE = `
@@ -112,6 +114,18 @@
     document.addEventListener('click', open, true);
   }
 
+  // Read the open start page anew after a notebook is saved: the server has written into it how far
+  // each lab is (helpers/jupyterlab/__init__.py). JupyterLab itself does not look.
+  function refreshStartPage(app, panel) {
+    panel.context.saveState.connect((_, state) => {
+      for (const { context } of app.shell.widgets('main')) {
+        if (state === 'completed' && context?.path === START_PAGE && !context.model.dirty) {
+          context.revert();
+        }
+      }
+    });
+  }
+
   // Let a long name in the file browser break behind an underscore. A zero-width space stands there, in
   // the page alone: the name itself stays. JupyterLab writes into the page only what has changed
   // since it wrote last, so that most of ours stay, too.
@@ -199,6 +213,7 @@
           tracker.widgetAdded.connect((_, panel) => act(panel));
         };
         each(panel => followNotebook(panel.content, cuda.BEGINS_WITH_KERNEL));
+        each(panel => refreshStartPage(app, panel));
         attempt('alt texts', () => describePictures(rendermime, rendering));
         attempt('completion', () => completer.registerProvider(cuda.completions));
         attempt('buttons of exercises', () => gaps.addCommands(app, tracker, palette));
