@@ -42,6 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
     except CourseError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\nstopped; what is graded is kept: run the same command again", file=sys.stderr)
+        return 130
 
 
 def _release(commands) -> None:

@@ -155,7 +155,7 @@ def results(folder: Path) -> Iterator[dict[str, Any]]:
     """
     if not (folder / RUN).exists():
         command = f"`python -m helpers.course grade submitted/ --to {folder}`"
-        if any(folder.glob("*/*/*.json")):
+        if any(folder.glob(".results/*.json")) or any(folder.glob("*/*/*.json")):
             raise GradesError(
                 f"the grading of {folder} was stopped before its end: run {command} again; "
                 "what is graded already is kept"

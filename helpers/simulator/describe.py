@@ -97,7 +97,7 @@ class _Describer(FindingFacts):
         freed = memory.freed_at(self.address()) if self.address() else None
         if freed is not None and (self.array is None or self.pointing_into(*freed[:2])):
             return self.use_after_free(*freed)
-        if (wild := self.dead_pointer()) is not None or self.array is None:
+        if (wild := self.dead_pointer()) is not None or self.array is None or self.is_far():
             return self.wild_pointer(wild)
         index, element = self.element()
         size = (

@@ -40,6 +40,7 @@ _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _ADDRESSES = 2**64
 _NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
+_FAR = 2**36  # bytes; further than any int leads
 
 # The header of cuda::memcpy_async that starts bulk copies.
 _MEMCPY_ASYNC = "cp_async_bulk_shared_global.h"
@@ -258,6 +259,12 @@ class FindingFacts:
             if is_dead and re.search(rf"\b{re.escape(name)}\b", self.text_of_line()):
                 return name
         return None
+
+    def is_far(self) -> bool:
+        """Return whether no index leads from the array to the access: its pointer comes from
+        elsewhere, and the array is only the nearest one.
+        """
+        return self.known_array().space != "shared" and abs(self.offset) > _FAR
 
     def pointing_into(self, start: int, nbytes: int) -> list[str]:
         """Return the parameters whose addresses lie in these bytes and in no live array."""

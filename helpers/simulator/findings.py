@@ -18,7 +18,7 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
-_MOST_PAIRS = 4  # of lines that a race names beside its own
+_MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
 _INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken

@@ -20,11 +20,13 @@ import pytest
 
 from helpers import exercises, labs
 from helpers.course import (
+    box,
     collect,
     decisions,
     export,
     gradebook,
     grades,
+    grading,
     notebooks,
     policy,
     release,
@@ -661,6 +663,25 @@ def test_a_decision_outlives_the_grader_and_every_export(whole):
     assert course(["override", "too_late", "101", "conv1d_edge", "--withdraw", "--grades",
                    folder]) == 0  # fmt: skip
     assert gradebook.read(whole.to / "grades").account("too_late").points == 0
+
+
+def test_a_grading_that_is_stopped_says_how_it_goes_on(tmp_path, monkeypatch, capsys):
+    lab = invented.place(invented.EDGE).lab
+    path = tmp_path / "submitted/ann" / lab / "x.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_text(invented.book(invented.solutions(invented.EDGE)))
+
+    def stopped(exercise, text, plan):
+        grades.save(tmp_path / "grades/.results/one.json", {})
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grading, "grade_one", stopped)
+    monkeypatch.setattr(box, "find_level", lambda *_: "none")
+    folder = str(tmp_path / "grades")
+    assert course(["grade", str(tmp_path / "submitted"), "--to", folder]) == 130
+    assert "run the same command again" in capsys.readouterr().err
+    assert course(["report", folder]) == 2
+    assert "was stopped before its end" in capsys.readouterr().err
 
 
 def test_more_days_for_one_student(whole):

@@ -63,7 +63,11 @@ def test_the_races_of_a_kernel_are_found_and_no_others(seed, runner):
     races = [(f.array, frozenset((f.line, f.other_line))) for f in found if f.kind == "race"]
     for array, lines in races:
         assert lines in known.get(array, ()), (array, lines, kernel.text())
-    assert {array for array, _ in races} >= set(kernel.races(certain=True)), kernel.text()
+    # One finding may be about several arrays, between which one barrier is missing.
+    causes = " ".join(f.cause for f in found)
+    named = {array for array in known if f" ({array})" in causes}
+    named |= {array for array, _ in races}
+    assert named >= set(kernel.races(certain=True)), kernel.text()
     # An element may be read before the store that races with this load.
     others = {(f.kind, f.array) for f in found if f.kind != "race"}
     assert others <= {("uninitialised", array) for array in known}, kernel.text()
