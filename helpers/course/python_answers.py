@@ -48,7 +48,7 @@ def judged(player: Player, text: str, seed: int, benches: Benches) -> tuple[Grad
     with benches.of("python") as bench:
         ended = bench.run(job, _MOST)
     try:
-        return _of_ended(player, ended, seed), ended
+        return _of_ended(player, ended, text, seed), ended
     except (
         wire.MessageError,
         KeyError,
@@ -63,7 +63,7 @@ def judged(player: Player, text: str, seed: int, benches: Benches) -> tuple[Grad
         return without_run(exercise, "crash", message), ended
 
 
-def _of_ended(player: Player, ended: Ended, seed: int) -> Graded:
+def _of_ended(player: Player, ended: Ended, text: str, seed: int) -> Graded:
     """Return what a box has found of an answer. Raises many errors for what no job of ours answers.
     """
     if ended.status == "crash" and player.crashed is not None:
@@ -73,7 +73,10 @@ def _of_ended(player: Player, ended: Ended, seed: int) -> Graded:
         return without_run(player.exercise, ended.status, sentence)
     notes = texts.clean(wire.content(ended.answer)[0])
     if "made" in notes:
-        return Graded(player.exercise.verdict(player.made(notes["made"], seed), seed))
+        made = player.made(notes["made"], seed)
+        if player.seen is not None and "said" not in made:
+            made = {**made, **player.seen(text)}
+        return Graded(player.exercise.verdict(made, seed))
     status = "compile" if notes.get("kind") == "compile" else "refused"
     said = str(notes.get("said", ""))[:5_000]
     return Graded(Verdict.of(player.exercise.name, status, said, player.exercise.points))

@@ -636,7 +636,8 @@ def _with_printed(verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
     if verdict.status not in ("budget", "time"):
         return verdict
     # printf has an array of its own in local memory, so a hint on the student's would mislead.
-    kept = "" if "accesses to local memory" in verdict.message else verdict.hint
+    is_local = "accesses to local memory" in " ".join(verdict.message.split())
+    kept = "" if is_local else verdict.hint
     return replace(verdict, hint="\n".join(filter(None, (_PRINTF, kept))))
 
 

@@ -15,7 +15,7 @@ from helpers.exercises.python_exercise import PythonExercise
 class Player:
     """driver: of helpers/course/python_job.py; calls: what the text is called with, of a seed;
     made: what came back, as the exercise's `judged` takes it; text: the part of a cell that
-    counts; crashed: what a crash gives.
+    counts; crashed: what a crash gives; seen: what the text itself tells, to join what came back.
     """
 
     exercise: PythonExercise
@@ -24,3 +24,4 @@ class Player:
     made: Callable[[Any, int], Any]
     text: Callable[[str], str] = str
     crashed: Any = None
+    seen: Callable[[str], dict[str, Any]] | None = None

@@ -91,14 +91,15 @@ def made(text: str, seed: int) -> dict[str, Any]:
         if not result.exists():
             return {"said": done.stderr.strip(), "crashed": done.returncode < 0}
         with np.load(result, allow_pickle=False) as file:
-            return {"tested": _has_test(text), **{name: file[name] for name in file.files}}
+            return {**seen(text), **{name: file[name] for name in file.files}}
 
 
-def _has_test(text: str) -> bool:
-    """Return whether the body of an innermost loop of the C++ has an `if` or a `?`."""
+def seen(text: str) -> dict[str, Any]:
+    """Return, as "tested", whether the body of an innermost loop of the C++ has an `if` or a `?`.
+    """
     bodies = [match[1] for match in _LOOP.finditer(without_comments(text))]
     inner = [body for body in bodies if not re.search(r"\b(for|while)\b", body)]
-    return any(re.search(r"\bif\b|\?", body) for body in inner)
+    return {"tested": any(re.search(r"\bif\b|\?", body) for body in inner)}
 
 
 def judged(one: dict[str, Any], seed: int) -> Found:

@@ -39,5 +39,11 @@ def _floats(values: Any, size: int) -> np.ndarray:
 
 
 PLAYER = Player(
-    EXERCISE, "cpp", calls, made, text=EXERCISE.bound, crashed={"said": "", "crashed": True}
+    EXERCISE,
+    "cpp",
+    calls,
+    made,
+    text=EXERCISE.bound,
+    crashed={"said": "", "crashed": True},
+    seen=loops_swapped.seen,
 )
