@@ -40,7 +40,7 @@ WRONG = (
     ),
     wrong(
         "a rounded quotient",
-        "divide whole numbers",
+        "whole numbers",  # by one hint or the other, as the drawn width has it
         (
             "h = pixel / out_w, w = pixel % out_w",
             "h = pixel * (1.0f / out_w), w = pixel - h * out_w",
