@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import Future
 
 from . import compiler_cache, front_ends
+from .debug_info import with_callers
 from .includes import without_comments
 from .ptx import unset
 from .toolchain import CacheError, CompileFailed
@@ -60,7 +61,7 @@ class CarefulTranslation:
             future.set_exception(error)
 
     def _translate(self, compiler: str) -> str:
-        key = compiler_cache.key_of([self._key, compiler, "marked 4"])
+        key = compiler_cache.key_of([self._key, compiler, "marked 5"])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:
@@ -79,7 +80,8 @@ class CarefulTranslation:
         if not unset.may_leave_unset(without_comments(text.source)):
             return ptx
         other = front_ends.careful(text, compiler, self.needed, for_debugger=True)
-        other = unset.with_marks(other[: other.find("\t.section")])
+        other = with_callers(other[: other.find("\t.section")], text.file)
+        other = unset.with_marks(other)
         # The machine follows what lies in memory without marks.
         has_more = unset.marks(other) > unset.marks(ptx)
         return other if has_more or unset.frame_bytes(other) > unset.frame_bytes(ptx) else ptx

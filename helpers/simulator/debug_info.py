@@ -34,7 +34,11 @@ _PTX_PARAMETER = re.compile(
     r"(?P<name>[\w$]+)(?:\[(?P<bytes>\d*)\])?[ \t]*(?:,|$)",
     re.MULTILINE,
 )
-_FILE_LINE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+)"((?:[^"\\]|\\.)*)".*$', re.MULTILINE)
+_PTX_PLACE = re.compile(r"[ \t]*\.loc[ \t]+(\d+)[ \t]+(\d+)[ \t]+(\d+)[ \t]*$")
+_FILE_LINE = re.compile(
+    r'^(?P<begin>[ \t]*\.file[ \t]+(?P<number>\d+)[ \t]+)"(?P<path>(?:[^"\\]|\\.)*)".*$',
+    re.MULTILINE,
+)
 _QUALIFIERS = re.compile(r"\b(?:const|volatile) ")
 _CALL = re.compile(r"\bcall(?:\.uni)?\s+(?:\([^)]*\)\s*,\s*)?([A-Za-z_$][\w$]*)")
 
@@ -448,7 +452,7 @@ def _variable(name: str, symbol: _Symbol, kind: Type, space: str, function: str)
 
 def with_short_paths(ptx: str, file: str) -> str:
     """Return the PTX with the file names of findings in its `.file` lines."""
-    return _FILE_LINE.sub(lambda m: f'{m[1]}"{short_path(m[2], file)}"', ptx)
+    return _FILE_LINE.sub(lambda m: f'{m["begin"]}"{short_path(m["path"], file)}"', ptx)
 
 
 def short_path(path: str, file: str) -> str:
@@ -458,3 +462,27 @@ def short_path(path: str, file: str) -> str:
     if path == file or path.endswith("/" + file):
         return file
     return PurePosixPath(path.replace("\\\\", "/")).name
+
+
+def with_callers(ptx: str, file: str) -> str:
+    """Return PTX for a debugger, in which a place in a header says from which line of `file` its
+    function was inlined.
+
+    The compiler says so in other PTX only. In this one it orders nothing anew: what a call brings
+    follows the line of the call. A function that begins in a header is no part of `file`.
+    """
+    own = next((one["number"] for one in _FILE_LINE.finditer(ptx) if one["path"] == file), None)
+    call, is_first = "", True
+    lines = []
+    for line in ptx.splitlines(keepends=True):
+        if _PTX_FUNCTION.match(line):
+            call, is_first = "", True
+        elif place := _PTX_PLACE.match(line):
+            number, at, column = place.groups()
+            if number == own:
+                call = f"{own} {at} {column}" if at != "0" else call
+            elif call and not is_first:
+                line = f"{line.rstrip()}, inlined_at {call}\n"
+            is_first = False
+        lines.append(line)
+    return "".join(lines)

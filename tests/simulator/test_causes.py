@@ -132,3 +132,25 @@ def test_an_index_that_leaves_a_short_is_named(index, said):
     y, x = np.zeros(1, np.int32), np.zeros(40_000, np.int32)
     (finding,) = simulator.check(source, "k", y, x, grid=(1,), block=(1,))
     assert finding.index == -32_536 and said in finding.cause
+
+
+@pytest.mark.parametrize("line", ["if (t < 40) s = twice(x, t);", "if (t < 40)\n  s = get(x, t);"])
+def test_a_fault_of_a_header_has_the_line_that_calls_it_where_a_value_may_be_unset(tmp_path, line):
+    # Such a kernel is read as a debugger's PTX, in which the compiler names no calls.
+    (tmp_path / "parts.cuh").write_text(
+        "__device__ __forceinline__ float get(const float* p, int i) { return p[i + 1]; }\n"
+        "__device__ __forceinline__ float twice(const float* p, int i) { return 2 * get(p, i); }\n"
+    )
+    source = f"""#include "parts.cuh"
+__global__ void k(float* y, const float* x)
+{{
+    const int t = threadIdx.x;
+    float s;
+    {line}
+    y[t] = s;
+}}
+"""
+    x, y = np.ones(32, np.float32), np.zeros(32, np.float32)
+    (found,) = simulator.check(source, "k", y, x, grid=(1,), block=(32,), options=[f"-I{tmp_path}"])
+    assert (found.kind, found.array, found.index) == ("out-of-bounds", "x", 32)
+    assert (found.file, found.line) == ("k.cu", 6 + line.count("\n"))
