@@ -7,6 +7,7 @@ import pytest
 from instances import Kernels
 
 from helpers import simulator
+from helpers.simulator.debug_info import with_callers
 
 N = 128
 HEAD = "const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
@@ -154,3 +155,23 @@ __global__ void k(float* y, const float* x)
     (found,) = simulator.check(source, "k", y, x, grid=(1,), block=(32,), options=[f"-I{tmp_path}"])
     assert (found.kind, found.array, found.index) == ("out-of-bounds", "x", 32)
     assert (found.file, found.line) == ("k.cu", 6 + line.count("\n"))
+
+
+def test_places_of_a_header_follow_the_line_of_their_call():
+    ptx = """.file 1 "k.cu"
+.file 2 "parts.cuh"
+.visible .entry k(
+.loc 1 5 9
+.loc 2 1 3
+.loc 1 0 9
+.loc 2 2 3
+.loc 1 7 1
+.func get(
+.loc 2 1 3
+.loc 2 2 3
+"""
+    lines = with_callers(ptx, "k.cu").splitlines()
+    assert lines[4] == ".loc 2 1 3, inlined_at 1 5 9"
+    assert lines[6] == ".loc 2 2 3, inlined_at 1 5 9"  # line 0 is no place
+    assert lines[8:] == ptx.splitlines()[8:]  # a function of the header, which is called
+    assert with_callers(ptx, "other.cu") == ptx
