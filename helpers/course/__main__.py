@@ -193,7 +193,7 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _run_grade(given) -> int:
-    _progress(0, 0, f"{given.submitted} is read")
+    _progress(0, 0, f"Reading {given.submitted}")
     from helpers import labs
     from helpers.course import gradebook, grades, notebooks, submissions
 
@@ -206,7 +206,7 @@ def _run_grade(given) -> int:
     told: list[str] = []
     with tempfile.TemporaryDirectory(prefix="halo-zips-") as scratch:
         times = gradebook.times_of(given.to)
-        with _waiting(f"{given.submitted} is read"):
+        with _waiting(f"Reading {given.submitted}"):
             found = submissions.answers(
                 given.submitted, where, Path(scratch), told, names, counts.zone
             )

@@ -262,9 +262,13 @@ class FindingFacts:
 
     def is_far(self) -> bool:
         """Return whether no index leads from the array to the access: its pointer comes from
-        elsewhere, and the array is only the nearest one.
+        elsewhere, and the array is only the nearest one. A line that indexes the array by its name
+        has the index, however large.
         """
-        return self.known_array().space != "shared" and abs(self.offset) > _FAR
+        array = self.known_array()
+        if array.space == "shared" or abs(self.offset) <= _FAR:
+            return False
+        return not re.search(rf"\b{re.escape(array.name)}\s*\[", self.text_of_line())
 
     def pointing_into(self, start: int, nbytes: int) -> list[str]:
         """Return the parameters whose addresses lie in these bytes and in no live array."""

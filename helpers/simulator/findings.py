@@ -347,9 +347,8 @@ def _one_race(group: list[Finding]) -> Finding:
     ]
     more = f" and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
     cause = f"{first.cause} The same holds for lines {', '.join(texts)}{more}." if texts else ""
-    return replace(
-        first, cause=cause or first.cause, count=sum(f.count for f in group)
-    )
+    # The count stays that of the accesses that the message describes.
+    return replace(first, cause=cause or first.cause)
 
 
 def with_warnings(

@@ -175,3 +175,10 @@ def test_places_of_a_header_follow_the_line_of_their_call():
     assert lines[6] == ".loc 2 2 3, inlined_at 1 5 9"  # line 0 is no place
     assert lines[8:] == ptx.splitlines()[8:]  # a function of the header, which is called
     assert with_callers(ptx, "other.cu") == ptx
+
+
+def test_a_huge_index_is_told_and_not_taken_for_another_pointer():
+    source = "__global__ void k(float* y) { y[(1ull << 36) + threadIdx.x] = 1; }"
+    (found,) = simulator.check(source, "k", np.zeros(100, np.float32), grid=(1,), block=(1,))
+    assert (found.array, found.index) == ("y", 2**36)
+    assert "y has 100 elements" in found.message

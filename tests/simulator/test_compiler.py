@@ -324,12 +324,12 @@ def test_a_missing_header_is_named():
 
 
 @pytest.mark.parametrize("which", ["nvrtc", pytest.param("", marks=needs_nvcc)])
-def test_a_missing_header_of_another_wheel_says_what_to_install(which, monkeypatch):
-    monkeypatch.setitem(front_ends._WHEELS_OF_HEADERS, "of_a_wheel.h", "nvidia-of-a-wheel")
+def test_a_missing_header_of_another_wheel_says_what_to_install(which):
+    """A name of cuRAND's that no release has, so that an installed wheel does not matter."""
     with pytest.raises(
-        CompileFailed, match=r"of_a_wheel\.h comes with: pip install nvidia-of-a-wheel$"
+        CompileFailed, match=r"curand_of_no_release\.h comes with: pip install nvidia-curand$"
     ):
-        compile_source('#include "of_a_wheel.h"\n' + PLAIN, compiler=which)
+        compile_source('#include "curand_of_no_release.h"\n' + PLAIN, compiler=which)
     with pytest.raises(CompileFailed) as refused:
         compile_source('#include "nowhere.h"\n' + PLAIN, compiler=which)
     assert "pip install" not in refused.value.message
