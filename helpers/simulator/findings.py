@@ -337,16 +337,18 @@ def _one_race(group: list[Finding]) -> Finding:
     first = (of_block or group)[0]
     if len(group) == 1:
         return first
+    own = set(_lines_of(first))
     pairs = dict.fromkeys(
-        (min(_lines_of(f)), max(_lines_of(f)), f.array) for f in group if f is not first
+        (min(_lines_of(f)), max(_lines_of(f)), f.array)
+        for f in group
+        if f.array != first.array or not own.issuperset(_lines_of(f))
     )
-    pairs.pop((min(_lines_of(first)), max(_lines_of(first)), first.array), None)
     texts = [
-        f"{low} and {high} ({array})" if low != high else f"{low} ({array})"
+        f"lines {low} and {high} ({array})" if low != high else f"line {low} ({array})"
         for low, high, array in list(pairs)[:_MOST_PAIRS]
     ]
     more = f" and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
-    cause = f"{first.cause} The same holds for lines {', '.join(texts)}{more}." if texts else ""
+    cause = f"{first.cause} The same holds for {', '.join(texts)}{more}." if texts else ""
     # The count stays that of the accesses that the message describes.
     return replace(first, cause=cause or first.cause)
 
