@@ -20,8 +20,8 @@ import io
 import re
 import subprocess
 import sys
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,12 +38,13 @@ def kernels_of(commit: str, folder: Path) -> None:
     """Write the files of kernels/ as they were at a commit to a folder. Raises
     UnchangedCodeError.
     """
-    command = ["git", "-C", str(kernels.FOLDER.parent), "archive", commit, kernels.FOLDER.name]
+    command = ["git", "-C", str(kernels.FOLDER.parent), "archive", "--format=zip", commit]
+    command.append(kernels.FOLDER.name)
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode != 0:
         raise UnchangedCodeError(f"{commit!r}: {done.stderr.decode(errors='replace').strip()}")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        archive.extractall(folder, filter="data")
+    with zipfile.ZipFile(io.BytesIO(done.stdout)) as archive:
+        archive.extractall(folder)
 
 
 def machine_code(name: str, folder: Path, options: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -135,7 +136,7 @@ def test_a_folder_that_cannot_be_written_is_named(monkeypatch, number):
         launcher.main([])
     said = str(stopped.value.code)
     assert f"{ROOT}/my_labs, and cannot: {os.strerror(number)}." in said
-    assert f"cp -r {ROOT} ~/halo-labs && cd ~/halo-labs && make jupyter" in said
+    assert f"cp -r {shlex.quote(str(ROOT))} ~/halo-labs && cd ~/halo-labs && make jupyter" in said
 
 
 @pytest.mark.parametrize(

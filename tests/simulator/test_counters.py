@@ -350,11 +350,10 @@ def test_without_ncu_the_message_says_what_to_install(monkeypatch):
 
 # Answers like ncu for the launches that ONLY matches: every counter of every launch is 7, in the
 # order of the launches. The arguments of the program that it is asked to run lie beside it.
-FAKE_NCU = """#!{python}
-import sys
+FAKE_NCU = """import sys
 log = sys.argv[sys.argv.index("--log-file") + 1]
 metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
-with open(sys.argv[0] + ".asked", "w") as file:
+with open(sys.argv[0].removesuffix(".py") + ".asked", "w") as file:
     for word in sys.argv[sys.argv.index("helpers.tools.counters") + 1 :]:
         print(word, file=file)
 with open(log, "w") as file:
@@ -378,7 +377,9 @@ def gpu(monkeypatch, tmp_path):
         for launch in counter_cases.matching(ONLY, KERNELS)
         for _ in range(counter_readings.READINGS)
     ]
-    ncu.write_text(FAKE_NCU.format(python=sys.executable, kernels=kernels))
+    ncu.with_suffix(".py").write_text(FAKE_NCU.format(kernels=kernels))
+    # By a shell, because the first line of a script takes no path with a blank.
+    ncu.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$0.py" "$@"\n')
     ncu.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
