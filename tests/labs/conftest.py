@@ -1,5 +1,5 @@
 """Fixtures for the tests in a browser."""
 
-from tests.labs.browser import browser, page, server
+from tests.labs.browser import page, server
 
-__all__ = ["browser", "page", "server"]
+__all__ = ["page", "server"]
