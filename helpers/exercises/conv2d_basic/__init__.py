@@ -183,12 +183,7 @@ EXERCISE = kit.Exercise(
         ),
     ),
     findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "A filter has C * K * K weights for each map. The loops over p and q end at K, which "
-            "is an argument.",
-            when=lambda found: found.array == "filter",
-        ),
+        layers.PAST_THE_FILTER,
         kit.FindingHint(
             "race",
             "Two threads write the same output. Either gap 1 gives them the same h and w, or a "

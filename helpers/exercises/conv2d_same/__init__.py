@@ -124,12 +124,7 @@ EXERCISE = kit.Exercise(
         ),
     ),
     findings=(
-        kit.FindingHint(
-            "out-of-bounds",
-            "A filter has C * K * K weights for each map. The loops over p and q end at K, which "
-            "is an argument.",
-            when=lambda found: found.array == "filter",
-        ),
+        layers.PAST_THE_FILTER,
         kit.FindingHint(
             "out-of-bounds",
             "A cell outside of the image counts as 0 and must not be loaded: test its row and "
