@@ -23,6 +23,16 @@ inline std::uint64_t bits_of_any(const std::uint64_t* addresses, std::uint32_t l
     return bits;
 }
 
+// Whether all addresses of a load are those of a register of 64 bits, but for a number that all
+// lanes add; most often it is so.
+inline bool has_addresses_in_register(const Instruction& i) {
+    return i.operand[0] >= 0 && !(i.flags & ADDRESS_32) && i.space != PARAM_SPACE &&
+           i.space != LOCAL_SPACE;
+}
+
+// Sets Decoded::like of all loads of a program whose instructions are decoded.
+void link_alike_loads(Worker& w);
+
 // Returns the array that the pointer of an instruction leads to; null if the encoder does not know
 // the pointer, or if the pointer leads to no array.
 Region* origin_of(const Worker& w, std::int32_t pc);

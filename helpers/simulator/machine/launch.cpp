@@ -164,6 +164,7 @@ void decode_all(Worker& w) {
                 is_compared(w, j, static_cast<std::uint32_t>(target), k))
                 w.decoded[j].detail = 1, w.has_polls = true;
     }
+    link_alike_loads(w);
 }
 
 // Finds the arrays that no instruction of the launch can write to. An instruction with an origin
