@@ -23,7 +23,7 @@ import numpy as np
 
 from . import assembly, library, toolchain, toolkit
 from .architecture import MAX_LOCAL
-from .compiler import Compiled
+from .compiler import Compiled, parsed
 from .debug_info import Member, Variable
 from .includes import without_comments
 from .ptx import parse
@@ -79,17 +79,6 @@ _MEANINGS = (
 # Flags in machine/program.h.
 _SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # SCOPE_GPU, SCOPE_SYS
 _ORDERING = 1 << 19 | 1 << 20  # ACQUIRE, RELEASE
-
-
-@lru_cache(maxsize=64)
-def parsed(ptx: str) -> parse.Module:
-    """Return the module of a PTX text; it reads a function when something needs it. Raises
-    CompileFailed.
-    """
-    try:
-        return parse.Module(ptx)
-    except parse.ParseError as error:
-        raise CompileFailed(f"the simulator cannot read this PTX: {error}") from error
 
 
 def variables(compiled: Compiled) -> dict[str, parse.Variable]:

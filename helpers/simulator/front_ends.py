@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import compiler_cache, debug_info, nvrtc, standard_headers, toolkit
+from . import compiler_cache, debug_info, nvrtc, ptx_places, standard_headers, toolkit
 from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed
@@ -245,7 +245,7 @@ def careful(
         if needed or not _has_only_host_functions(refused.message):
             raise
         ptx, _ = _nvrtc(whole, [*flags, _AS_DEVICE], text.file, text.folders)
-    return debug_info.with_short_paths(ptx, text.file)
+    return ptx_places.with_short_paths(ptx, text.file)
 
 
 # ---- NVRTC ----
@@ -454,7 +454,7 @@ def _carefully_by_nvcc(text: Text, for_debugger: bool) -> str:
         if done.returncode:
             raise CompileFailed(f"nvcc ended with status {done.returncode}")
         ptx = (folder / "careful.ptx").read_text(encoding="utf-8", errors="replace")
-    return debug_info.with_short_paths(ptx, text.file)
+    return ptx_places.with_short_paths(ptx, text.file)
 
 
 def _by_nvcc(text: Text) -> Translation:

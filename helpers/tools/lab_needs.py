@@ -19,7 +19,15 @@ from pathlib import Path
 
 from helpers import exercises, kernel_cells, kernels, labs
 from helpers.exercises.exercise import Exercise
-from helpers.simulator import compiler_cache, encoded, library, nvrtc, standard_headers, toolkit
+from helpers.simulator import (
+    compiler,
+    compiler_cache,
+    encoded,
+    library,
+    nvrtc,
+    standard_headers,
+    toolkit,
+)
 from helpers.simulator.ptx.encode import Encoding, Unsupported
 from helpers.simulator.ptx.parse import ParseError
 from helpers.simulator.toolchain import CompileFailed
@@ -109,7 +117,7 @@ def _is_simulated(source: Source, architecture: str) -> bool:
     if ptx is None:
         return False
     try:
-        module = encoded.parsed(ptx)
+        module = compiler.parsed(ptx)
         for name, function in module.functions.items():
             if function.kernel:
                 Encoding(module, name, library.operation_ids())
