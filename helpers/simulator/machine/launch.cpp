@@ -230,7 +230,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.order.begin_launch();
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
-    w.traffic.begin(launch.watched_block, launch.watched_warp);
+    w.traffic.begin_launch(launch.watched_block, launch.watched_warp);
     decode_all(w);
     prepare_warps(w);
 }
