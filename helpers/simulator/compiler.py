@@ -27,8 +27,8 @@ from . import (
 )
 from .careful import CarefulTranslation
 from .compiler_options import Options
-from .debug_info import DebugInfo, KernelInfo, Parameter, Variable
 from .ptx import parse
+from .ptx.declarations import DebugInfo, KernelInfo, Parameter, Variable
 from .toolchain import CompileFailed
 
 __all__ = [

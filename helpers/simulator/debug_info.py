@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 
 from .dwarf import UNKNOWN, Dwarf, Type
 from .mangled import local_name, plain_name, source_name
+from .ptx.declarations import DebugInfo, Field, KernelInfo, Member, Parameter, Variable
 from .ptx.parse import Function, Module
 from .ptx.parse import Variable as Symbol
 from .ptx.syntax import TYPE_BYTES
@@ -22,134 +23,6 @@ _HALVES = ("half", "__half")  # structures to the compiler, numbers to a source
 _SPACES = {"shared": "shared", "const": "constant", "global": "device", "local": "local"}
 _REFERENCES = ("texref", "samplerref", "surfref")  # names of objects, which have no bytes
 _QUALIFIERS = re.compile(r"\b(?:const|volatile) ")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a kernel: bytes and offset in the packed argument buffer.
-
-    is_const: it points to elements that the kernel may not write; element_bytes: bytes of such an
-    element, 0 if unknown; layout: the numbers in such an element, or in the value of a parameter
-    that is no pointer (Dwarf.layouts_of_parameters); used: for each byte of such an element the
-    bits that belong to its members, in hexadecimal, "" if it has no gaps.
-    """
-
-    name: str
-    type_text: str
-    size: int
-    offset: int
-    is_pointer: bool
-    is_floating: bool
-    is_const: bool = False
-    element_bytes: int = 0
-    layout: str = ""
-    used: str = ""
-
-
-@dataclass(frozen=True)
-class Variable:
-    """An array or scalar with a fixed place, described in the source's words.
-
-    name: the declared name, without namespaces; symbol: its name in the PTX; element: the type of
-    its elements, "" if unknown; extents: () for a scalar, a first extent of 0 for dynamic shared
-    memory; space: "shared", "constant", "device" or "local"; function: the mangled name of the
-    function that declares it, "" outside functions; layout: the numbers in an element, as
-    Dwarf.layout_of has them.
-    The symbol of a local array is the symbol of the function's whole frame, or "" if the PTX has
-    none. The compiler does not say where in the frame the array lies.
-    """
-
-    name: str
-    symbol: str
-    element: str
-    element_bytes: int
-    extents: tuple[int, ...]
-    space: str
-    function: str = ""
-    size: int = 0
-    layout: str = ""
-    used: str = ""  # as of a Parameter
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of the whole variable; 0 for dynamic shared memory."""
-        return self.size
-
-
-@dataclass(frozen=True)
-class Member:
-    """An array inside a variable that is a structure, `offset` bytes from its start. Its name has
-    the variable's name in front ("stage.low"); the other fields are those of a Variable.
-    """
-
-    name: str
-    symbol: str
-    offset: int
-    element: str
-    element_bytes: int
-    extents: tuple[int, ...]
-    space: str
-    function: str = ""
-
-
-@dataclass(frozen=True)
-class Field:
-    """An array that is a member of a structure, `offset` bytes from its start; nbytes: bytes of the
-    structure. The other fields are those of a Variable.
-    """
-
-    name: str
-    structure: str
-    nbytes: int
-    offset: int
-    element: str
-    element_bytes: int
-    extents: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class KernelInfo:
-    """A kernel that can be launched.
-
-    name: its name in the source ("k", "ns::k", "k<4>"); mangled: the linker's name, which the
-    .entry has; line: the line of its name in `file`, from 1, or 0 if unknown.
-    """
-
-    name: str
-    mangled: str
-    parameters: tuple[Parameter, ...]
-    line: int
-    file: str
-
-
-@dataclass(frozen=True)
-class DebugInfo:
-    """The variables of a program; those with a symbol of their own are found by symbol. fields: the
-    arrays in its structures.
-    """
-
-    variables: tuple[Variable, ...] = ()
-    members: tuple[Member, ...] = ()
-    fields: tuple[Field, ...] = ()
-
-    def of_symbol(self, symbol: str) -> Variable | None:
-        """Return the variable with this name in the PTX, None if there is none."""
-        return next((v for v in self.variables if v.symbol == symbol and v.space != "local"), None)
-
-    def locals_of(self, function: str) -> tuple[Variable, ...]:
-        """Return the local arrays of a function by its mangled name, in the source's order."""
-        return tuple(v for v in self.variables if v.space == "local" and v.function == function)
-
-    def to_dict(self) -> dict:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, data: dict) -> DebugInfo:
-        return cls(
-            tuple(Variable(**{**v, "extents": tuple(v["extents"])}) for v in data["variables"]),
-            tuple(Member(**{**m, "extents": tuple(m["extents"])}) for m in data["members"]),
-            tuple(Field(**{**f, "extents": tuple(f["extents"])}) for f in data["fields"]),
-        )
 
 
 def read(module: Module, debug_ptx: str, file: str) -> tuple[tuple[KernelInfo, ...], DebugInfo]:
@@ -174,15 +47,8 @@ def functions_with_lines(debug_ptx: str, file: str) -> list[tuple[str, str, int]
         new = _functions_named_in(module, waiting.pop()) - reached
         reached |= new
         waiting += new
-    entries = [entry for name in sorted(reached) if (entry := dwarf.entry_of(name)) is not None]
-    return [
-        (
-            e.text("name"),
-            short_path(dwarf.files.get(e.number("file"), file), file),
-            e.number("line"),
-        )
-        for e in entries
-    ]
+    declared = [one for name in sorted(reached) if (one := dwarf.declaration(name)) is not None]
+    return [(name, short_path(path or file, file), line) for name, path, line in declared]
 
 
 def _functions_named_in(module: Module, name: str) -> set[str]:
@@ -193,17 +59,10 @@ def _functions_named_in(module: Module, name: str) -> set[str]:
 
 def _kernels(module: Module, dwarf: Dwarf, file: str) -> Iterator[KernelInfo]:
     for mangled in module.kernels:
-        entry = dwarf.entry_of(mangled)
+        own, path, line = dwarf.declaration(mangled) or ("", "", 0)
         parameters = tuple(_parameters(module.functions[mangled], dwarf))
-        own = entry.text("name") if entry is not None else ""
-        where = dwarf.files.get(entry.number("file"), file) if entry is not None else file
-        yield KernelInfo(
-            source_name(mangled, own),
-            mangled,
-            parameters,
-            entry.number("line") if entry else 0,
-            short_path(where, file),
-        )
+        where = short_path(path or file, file)
+        yield KernelInfo(source_name(mangled, own), mangled, parameters, line, where)
 
 
 def _parameters(kernel: Function, dwarf: Dwarf) -> Iterator[Parameter]:

@@ -24,11 +24,11 @@ import numpy as np
 from . import assembly, library, toolchain, toolkit
 from .architecture import MAX_LOCAL
 from .compiler import Compiled, parsed
-from .debug_info import Member, Variable
 from .includes import without_comments
 from .ptx import parse
 from .ptx.apart import told_apart
 from .ptx.axes import Axis, Checked
+from .ptx.declarations import Member, Variable
 from .ptx.encode import (
     BUILTINS,
     FUNCTION_ADDRESS,
