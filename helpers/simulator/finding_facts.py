@@ -96,6 +96,10 @@ class Scene:
     progress: Progress | None = None
 
 
+# The parts of a finding: the index, the array's name, the message, and the usual cause.
+Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
+
+
 class FindingFacts:
     """The facts of one finding of the machine.
 
