@@ -11,7 +11,7 @@ from pathlib import Path
 from . import memory
 from .arrays import ArrayName
 from .finding_facts import FindingFacts, Kind, Scene
-from .findings import LOCAL_LEFTOVERS, Finding, finding_of_launch
+from .findings import LOCAL_LEFTOVERS, ONE_ADDRESS, Finding, finding_of_launch
 from .library import RawFinding
 from .progress import waits_for_others
 
@@ -235,6 +235,30 @@ class _Describer(FindingFacts):
         )
         return None, name, message, cause
 
+    def overlap(self) -> _Words:
+        here, other = self.raw.here, self.raw.other
+        self.other_line = self.line_of(other)
+        read, written = (self.extern_array(int(place.pc)) for place in (here, other))
+        if read is None or written is None:
+            return None, None, f"{self.does()} what another array has replaced", ""
+        index, there = (self.offset // (one.element_bytes or 1) for one in (read, written))
+        message = (
+            f"{self.does()} {read.name}[{index}], in whose place "
+            f"{self.other_thread(other, True)} has written {written.name}[{there}] at line "
+            f"{self.other_line}"
+        )
+        return index, read.name, message, self.cause_of_one_address(read.name, written.name)
+
+    def cause_of_one_address(self, first: str, second: str) -> str:
+        """Return the cause of a fault between two `extern __shared__` arrays."""
+        known = {v.name: v.element for v in self.kernel.dynamic}
+        kind = known.get(second) or "float"
+        return (
+            f"{ONE_ADDRESS}, the first byte of the launch's dynamic shared memory. Declare only "
+            f"{first}, let the other one begin behind it, such as {kind}* {second} = "
+            f"({kind}*)&{first}[elements of {first}], and give the bytes of both (shared=)."
+        )
+
     def row_overrun(self) -> _Words:
         axis = self.kernel.axis_at(self.raw.here.pc)
         index, name = self.raw.offset, axis.name
@@ -387,6 +411,8 @@ class _Describer(FindingFacts):
                 "Blocks run in any order: let each block write its own part, use an atomic, or "
                 "make it two launches."
             )
+        if (names := self.extern_names) is not None:
+            return self.cause_of_one_address(*names)
         if self.overlapping is not None:
             first, second = self.overlapping
             return (
@@ -759,4 +785,5 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], _Words]]] = {
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
     Kind.HEAP_LEAK: ("leak", _Describer.heap_leak),
+    Kind.OVERLAP: ("overlap", _Describer.overlap),
 }
