@@ -18,6 +18,8 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+# How the cause of a fault between two `extern __shared__` arrays begins.
+ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
 _INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
@@ -29,11 +31,11 @@ class Finding:
     """A fault of a launch, at the first place where it happened.
 
     kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask",
-    "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-thread",
-    "fault" or "runaway"; severity: "error" or "warning"; message: one sentence that says what
-    happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread, block:
-    (x, y, z); array, index: the element that the thread accessed (index: an int, or one int for
-    each axis; None if there is no element); other_line: the line of the access or barrier that
+    "overlap", "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-
+    thread", "fault" or "runaway"; severity: "error" or "warning"; message: one sentence that says
+    what happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread,
+    block: (x, y, z); array, index: the element that the thread accessed (index: an int, or one int
+    for each axis; None if there is no element); other_line: the line of the access or barrier that
     collides with this one; count: how often the same instruction had this fault.
     """
 
@@ -239,7 +241,19 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     thread that has gone stores nothing. One missing barrier has a race for each array around it.
     And a structure of which nothing is set is one variable.
     """
-    return tuple(_joined_races(_joined_variables(_behind_barriers(list(findings)))))
+    kept = _behind_barriers(_joined_overlaps(list(findings)))
+    return tuple(_joined_races(_joined_variables(kept)))
+
+
+def _joined_overlaps(findings: list[Finding]) -> list[Finding]:
+    """Join the findings about `extern __shared__` arrays at one address: the first read of a lost
+    value stays, or else the first race.
+    """
+    about = [f for f in findings if f.cause.startswith(ONE_ADDRESS)]
+    if len(about) < 2:
+        return findings
+    first = next((f for f in about if f.kind == "overlap"), about[0])
+    return [f for f in findings if f is first or f not in about]
 
 
 def _behind_barriers(findings: list[Finding]) -> list[Finding]:

@@ -395,6 +395,7 @@ def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgr
     )  # fmt: skip
     return RawProgram(
         *(column.ctypes.data for column in columns),
+        program.shared_name_of.ctypes.data if program.shared_names else None,
         len(program.instructions), len(program.functions), len(program.statics),
         program.statics_bytes,
     )  # fmt: skip

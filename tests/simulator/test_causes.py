@@ -109,6 +109,34 @@ def test_too_little_dynamic_shared_memory_names_its_argument():
     assert "shared=64" in finding.cause
 
 
+@pytest.mark.parametrize("cell", ["b[t]", "b[t / 8 + t % 8 * 8]"])
+def test_two_extern_arrays_at_one_address_are_one_finding(cell):
+    source = (
+        "extern __shared__ float a[];\nextern __shared__ float b[];\n"
+        'extern "C" __global__ void k(float* y, const float* x, const float* z) {\n'
+        f"int t = threadIdx.x; a[t] = x[t];\n{cell} = z[t];\n"
+        "__syncthreads(); y[t] = a[63 - t] * b[t]; }"
+    )
+    x = np.ones(64, np.float32)
+    (finding,) = simulator.check(
+        source, "k", np.zeros_like(x), x, x, grid=(1,), block=(64,), shared=512
+    )
+    assert (finding.kind, finding.line, finding.other_line) == ("overlap", 6, 5)
+    assert "float* b = (float*)&a[elements of a]" in finding.cause and "shared=" in finding.cause
+
+
+def test_a_kernel_that_knows_its_extern_arrays_as_one_is_not_blamed():
+    source = (
+        "extern __shared__ float4 quads[];\nextern __shared__ float cells[];\n"
+        'extern "C" __global__ void k(float* y, const float4* x) {\n'
+        "int t = threadIdx.x; quads[t] = x[t]; __syncthreads();\n"
+        "cells[t * 4] += 1; __syncthreads(); y[t] = quads[31 - t].x; }"
+    )
+    y, x = np.zeros(32, np.float32), np.ones(128, np.float32)
+    assert simulator.check(source, "k", y, x, grid=(1,), block=(32,), shared=512) == ()
+    assert (y == 2).all()
+
+
 def test_an_int_that_overflows_is_named():
     source = (
         'extern "C" __global__ void k(char* y, int row, int width) { y[row * width] = 1; }'

@@ -90,6 +90,7 @@ void begin_block(Worker& w, std::uint64_t number) {
     w.turn = ++w.now;
     begin_turn(w);    // a full turn, so that the warps alternate as in every other block
     w.order.begin_block();
+    w.overlaps.begin_block();
     w.arrived.clear();
     w.async = {};
     for (Region* region : w.shared) {

@@ -228,6 +228,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.printed.clear(), w.findings.clear(), w.plain_before.clear(), w.equal_before.clear();
     w.origins.clear(), w.marking = false;
     w.order.begin_launch();
+    w.overlaps.begin_launch(w);
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
     w.traffic.begin_launch(launch.watched_block, launch.watched_warp);

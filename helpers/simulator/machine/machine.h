@@ -20,6 +20,7 @@
 #include "memory.h"
 #include "operations.h"
 #include "order.h"
+#include "overlaps.h"
 #include "poison.h"
 #include "races.h"
 #include "shapes.h"
@@ -287,6 +288,7 @@ struct Worker {
     std::unordered_map<std::uint32_t, std::uint32_t> arrived;    // bar.arrive: threads by barrier
     AsyncBarriers async;
     Origins origins;
+    Overlaps overlaps;
     bool marking = false;    // a load is running: its lanes with unwritten bytes go to `unwritten`
     std::uint32_t unwritten = 0;
     std::string printed;

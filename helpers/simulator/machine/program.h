@@ -185,5 +185,8 @@ struct Program {
     // By instruction: the array in which its address must lie. The offset of a pointer among the
     // parameters; -2 - k: the variable whose address is static k; -1: not known.
     const std::int32_t* origins;
+    // By instruction: which `extern __shared__` array it accesses, from 1; 0: none; 255: one of them,
+    // not known which. Null if the program does not have two of them.
+    const std::uint8_t* shared_names;
     std::uint32_t instruction_count, function_count, static_count, statics_bytes;
 };
