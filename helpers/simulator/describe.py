@@ -16,7 +16,7 @@ from .findings import LOCAL_LEFTOVERS, ONE_ADDRESS, Finding, finding_of_launch
 from .library import RawFinding
 from .progress import waits_for_others
 
-_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK)
+_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 
@@ -534,13 +534,15 @@ class _Describer(BarrierWords):
             )
             cause = (
                 f"The simulator needs longer for all blocks: give time_limit={progress.needed} "
-                "(--time-limit in a shell), a smaller size, or sample_every to a profile."
+                f"(--time-limit in a shell, HALO_TIME_LIMIT={progress.needed} in the environment "
+                "of a program with PyCUDA), a smaller size, or sample_every to a profile."
             )
             return None, None, message, cause
         message = f"{who} was still running when the launch was stopped {how_far}"
         cause = (
             "Does this loop end for every thread? If it does and only takes long, give a larger "
-            "time_limit (--time-limit in a shell) or a smaller size."
+            "time_limit (--time-limit in a shell, HALO_TIME_LIMIT in the environment of a program "
+            "with PyCUDA) or a smaller size."
         )
         return None, None, message, cause
 
@@ -566,6 +568,20 @@ class _Describer(BarrierWords):
         cause = (
             "Does the recursion end for every thread? A GPU's stack is small: write deep "
             "recursions as loops."
+        )
+        return None, None, message, cause
+
+    def stack_limit(self) -> Words:
+        message = (
+            f"{self.who(self.raw.here)} calls itself so deep that it needs at least "
+            f"{self.raw.size:,} bytes of stack, and has {self.raw.offset:,}"
+        )
+        enough = 1 << (int(self.raw.size) - 1).bit_length()
+        cause = (
+            "A GPU gives each thread a stack of 1,024 bytes unless the program asks for more, and "
+            "an access behind it is an illegal memory access. Give more before the launch: "
+            f"pycuda.driver.Context.set_limit(pycuda.driver.limit.STACK_SIZE, {enough}), or write "
+            "the recursion as a loop."
         )
         return None, None, message, cause
 
@@ -632,5 +648,6 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
     Kind.HEAP_LEAK: ("leak", _Describer.heap_leak),
+    Kind.STACK_LIMIT: ("resources", _Describer.stack_limit),
     Kind.OVERLAP: ("overlap", _Describer.overlap),
 }

@@ -79,6 +79,7 @@ class Kind(IntEnum):
     DEVICE_HEAP = 26
     HEAP_LEAK = 27
     OVERLAP = 28
+    STACK_LIMIT = 29
 
 
 @dataclass(frozen=True)

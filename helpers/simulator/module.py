@@ -145,6 +145,16 @@ class Kernel:
         except ToolkitMissingError:
             return None
 
+    @cached_property
+    def stack_frames(self) -> Mapping[str, int]:
+        """The bytes of a GPU's stack that each function takes, by its mangled name; empty if the
+        assembler's wheel is not installed.
+        """
+        try:
+            return assembly.stack_frames(self.module.compiled)
+        except (ToolkitMissingError, CompileFailed):
+            return {}
+
     @property
     def static_shared(self) -> int:
         """The bytes of static shared memory of a block, with those of the functions that the kernel

@@ -142,6 +142,7 @@ void prepare_warps(Worker& w) {
         char* start = warp.storage.get();
         start += (64 - reinterpret_cast<std::uintptr_t>(start) % 64) % 64;
         warp.bottom.slots = start;
+        warp.bottom.stack = program.functions[0].stack_bytes;
         warp.bases[0] = start, warp.bases[1] = start + frame_bytes - 1;
         warp.more = program.operands;
         warp.local = w.local.data() + std::size_t(k) * WARP_SIZE * w.launch.local_bytes;

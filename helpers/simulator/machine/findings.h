@@ -34,7 +34,8 @@ enum Kind : std::uint32_t {
     ASYNC_PROXY = 25,
     DEVICE_HEAP = 26,
     HEAP_LEAK = 27,
-    OVERLAP = 28
+    OVERLAP = 28,
+    STACK_LIMIT = 29
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 

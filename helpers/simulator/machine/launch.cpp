@@ -229,6 +229,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.origins.clear(), w.marking = false;
     w.order.begin_launch();
     w.overlaps.begin_launch(w);
+    w.deepest = Finding();
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
     w.traffic.begin_launch(launch.watched_block, launch.watched_warp);
@@ -271,6 +272,7 @@ void report_leaks(Worker& w) {
 void end_worker(Worker& w) {
     report_leaks(w);
     settle_marks(w);
+    if (!w.aborted && w.deepest.size > w.launch.stack_limit) w.findings.add(w.deepest);
     for (Region* region : w.heap) memory.release(region->start);
     w.heap.clear(), w.heap_places.clear(), w.freed_heap.clear();
 }

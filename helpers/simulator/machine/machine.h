@@ -68,6 +68,8 @@ struct LaunchRequest {
     std::uint32_t undo, block_count;
     const std::uint64_t* blocks;    // those to run, where block_count is not 0
     std::uint64_t step_limit;    // turns of `fuel_of_a_turn` backward branches; 0: none
+    std::uint64_t stack_limit;    // bytes of a thread's stack on a GPU
+    std::uint32_t stack_ends;    // a thread with more ends the launch; else it is only reported
 };
 
 // The content of an array before a launch that may be undone. It restores the array afterwards.
@@ -108,6 +110,7 @@ struct Frame {
     std::size_t capacity = 0;
     std::int32_t function = 0, call = -1;    // call: the instruction that leads here
     std::uint32_t local = 0;
+    std::uint64_t stack = 0;    // bytes of a GPU's stack, with its callers'
     Frame* caller = nullptr;
 };
 
@@ -289,6 +292,7 @@ struct Worker {
     AsyncBarriers async;
     Origins origins;
     Overlaps overlaps;
+    Finding deepest;    // the call with the largest stack; size: its bytes
     bool marking = false;    // a load is running: its lanes with unwritten bytes go to `unwritten`
     std::uint32_t unwritten = 0;
     std::string printed;

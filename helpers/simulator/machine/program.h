@@ -136,7 +136,8 @@ struct Function {    // 32 bytes; function 0 is the kernel
     std::uint32_t local_bytes;    // of local memory a lane: parameters passed (first), then its own
                                   // arrays; a multiple of 16
     std::uint32_t parameter_bytes;
-    std::uint32_t reserved[3];
+    std::uint32_t stack_bytes;    // of its frame in the machine code; 0: not known
+    std::uint32_t reserved[2];
 };
 
 struct Static {    // a slot of the statics: 16 bytes

@@ -50,7 +50,8 @@ FUNCTION = np.dtype(
     [
         ("first", "<i4"), ("end", "<i4"), ("frame_bytes", "<u4"), ("local_bytes", "<u4"),
         ("parameter_bytes", "<u4"),
-        ("reserved", "<u4", 3),
+        ("stack_bytes", "<u4"),
+        ("reserved", "<u4", 2),
     ]
 )  # fmt: skip
 STATIC = np.dtype([("slot", "<u4"), ("kind", "<u2"), ("bytes", "<u2"), ("value", "<u8")])
@@ -217,7 +218,8 @@ class Encoding:
             index = 0 if one == name else module.order[one]
             local = -(-code.local_bytes // 16) * 16
             parameter_bytes = 0 if one == name else code.function.parameter_bytes
-            functions[index] = (start, start + len(piece), frame_bytes, local, parameter_bytes, 0)
+            end = start + len(piece)
+            functions[index] = (start, end, frame_bytes, local, parameter_bytes, 0, 0)
             start += len(piece)
         for index, (_kind, _width, addend, symbol) in enumerate(context.statics.index):
             if symbol:

@@ -279,7 +279,7 @@ class Context:
 
     @staticmethod
     def set_limit(which: limit, value: int) -> None:
-        """Store a limit for get_limit; the simulator's kernels do not run into these limits."""
+        """Store a limit for get_limit. Kernels that call themselves run into that of the stack."""
         need_context("cuCtxSetLimit")
         _limits[limit(which)] = value
 

@@ -19,8 +19,8 @@ from helpers.simulator.toolchain import CompileFailed
 
 from . import _devices, _errors, _findings, _order
 from ._arguments import LAUNCH, Argument, format_of, from_call, from_prepared, pack, require_fit
-from ._device import COMPUTE_CAPABILITY, need_context
-from ._enums import func_cache, function_attribute
+from ._device import COMPUTE_CAPABILITY, Context, need_context
+from ._enums import func_cache, function_attribute, limit
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
 from ._stream import Stream, no_time, number_of
 
@@ -129,7 +129,10 @@ class Function:
         self._note_order(arguments, number)
         try:
             with door:
-                report = launch(self._kernel, pack(self._kernel, arguments), grid, block, shared)
+                report = launch(
+                    self._kernel, pack(self._kernel, arguments), grid, block, shared,
+                    stack_limit=Context.get_limit(limit.STACK_SIZE),
+                )  # fmt: skip
         except faults.LaunchFault as fault:
             # A student reads one traceback, which ends in the finding.
             raise _stopped(fault.finding) from None
