@@ -687,8 +687,8 @@ class _Describer(FindingFacts):
             )
             cause = (
                 f"The simulator needs longer for all blocks: give time_limit={progress.needed} "
-                "(--time-limit in a shell, HALO_TIME_LIMIT={progress.needed} in the environment of a "
-                "program with PyCUDA), a smaller size, or sample_every to a profile."
+                f"(--time-limit in a shell, HALO_TIME_LIMIT={progress.needed} in the environment "
+                "of a program with PyCUDA), a smaller size, or sample_every to a profile."
             )
             return None, None, message, cause
         message = f"{who} was still running when the launch was stopped {how_far}"
