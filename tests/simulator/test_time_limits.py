@@ -1,5 +1,7 @@
 """What a launch says that its time limit stops: whether it was slow, did not end, or waited."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,7 @@ def test_a_slow_product_says_how_far_it_was_and_what_to_do():
     finding = stopped(PRODUCT, C, A, A, np.int32(n), **launched)
     assert "of 16,384 blocks done" in finding.message and "time limit after" in finding.message
     assert "time_limit=" in finding.cause and "sample_every" in finding.cause
+    assert re.search(r"HALO_TIME_LIMIT=\d+ in the environment", finding.cause)
     assert "loop" not in finding.message + finding.cause
 
 

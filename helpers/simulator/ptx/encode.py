@@ -218,8 +218,8 @@ class Encoding:
             index = 0 if one == name else module.order[one]
             local = -(-code.local_bytes // 16) * 16
             parameter_bytes = 0 if one == name else code.function.parameter_bytes
-            end = start + len(piece)
-            functions[index] = (start, end, frame_bytes, local, parameter_bytes, 0, 0)
+            sizes = frame_bytes, local, parameter_bytes
+            functions[index] = (start, start + len(piece), *sizes, 0, 0)
             start += len(piece)
         for index, (_kind, _width, addend, symbol) in enumerate(context.statics.index):
             if symbol:
