@@ -128,11 +128,19 @@ class Record:
         return [old_records.comparable(self.name, row) for row in self.rows()]
 
     def select(self, **where: Any) -> list[dict[str, Any]]:
-        """Return the comparable rows that have all these entries, such as layer="layer 1"."""
+        """Return the comparable rows that have all these entries, such as layer="layer 1".
+
+        A tuple or a list stands for any of its values.
+        """
+
+        def fits(row: Mapping[str, Any], key: str, value: Any) -> bool:
+            values = value if isinstance(value, tuple | list) else (value,)
+            return key in row and row[key] in values
+
         return [
             row
             for row in self.comparable()
-            if all(key in row and row[key] == value for key, value in where.items())
+            if all(fits(row, key, value) for key, value in where.items())
         ]
 
     def one(self, **where: Any) -> dict[str, Any]:
@@ -344,6 +352,11 @@ def load(path: Path | str) -> Record:
         raise RecordError(f"{path} cannot be read ({error}); measure again") from error
     committed = path.resolve().parent == MEASURED.resolve()
     return dataclasses.replace(_parse(text, str(path)), committed=committed)
+
+
+def recorded(name: str) -> Record:
+    """Return the repository's record of this name. Raises RecordError."""
+    return load(MEASURED / f"{name}.json")
 
 
 def recall(name: str) -> Record:

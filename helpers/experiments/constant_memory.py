@@ -15,7 +15,7 @@ from helpers import tables
 from helpers.bench import results
 from helpers.bench.counts import Counts
 from helpers.bench.times import Times
-from helpers.experiments import ncu, sass
+from helpers.experiments import sass
 from helpers.problems import conv1d
 
 GLOBAL, CONSTANT, DIVERGENT = "conv1d_basic", "conv1d_constant", "conv1d_constant_divergent"
@@ -50,12 +50,12 @@ def beside_ncu(counts: Mapping[int, Counts]) -> str:
     first of each request with several words. Nsight Compute's idc__requests has the look-ups of a
     kernel's arguments, too.
     """
-    launches, _ = ncu.recorded()
+    record = results.recorded("counters")
     body = []
     for width, each in counts.items():
         for one in each:
             name, seen = one.kernel.name, one.profile
-            there = launches[f"{name}, n = {one.outputs}, filter of {width}"]
+            there = record.one(launch=f"{name}, n = {one.outputs}, filter of {width}")
             counted = (seen.constant_load_requests, seen.constant_load_replays)
             numbers = (*counted, sum(counted), there["idc__requests.sum"])
             body.append((name, str(width), *(f"{number:,}" for number in numbers)))

@@ -8,7 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from helpers import plotting, tables
-from helpers.experiments import layer_counters, loop_code
+from helpers.bench import results
+from helpers.experiments import loop_code
 from helpers.experiments.half_precision import (
     BASIC,
     HALF,
@@ -104,8 +105,7 @@ def over(kernel: str, other: str) -> float:
 def counted_by_hardware(layer: str = "layer 1") -> tuple[int, int]:
     """Return the instructions of one warp of conv2d_basic: all of them, by Nsight Compute's record
     of a layer, and those in the rows of the filter."""
-    rows = layer_counters.recorded().rows()
-    (row,) = (one for one in rows if (one["series"], one["layer"]) == (BASIC, layer))
+    row = results.recorded("112_counters").one(series=BASIC, layer=layer)
     shape = conv2d.shape_of(layer, row["batch"])
     warps = shape.outputs // WARP_SIZE  # layer 1: its tiles have no idle threads
     return round(row["instructions"] / warps), shape.C * shape.K * row_of_filter(BASIC).total

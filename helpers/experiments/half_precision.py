@@ -17,7 +17,6 @@ import numpy as np
 from helpers import checking, tables
 from helpers.bench import layers, results
 from helpers.bench.on_device import Ready
-from helpers.experiments import layer_counters
 from helpers.problems import conv2d, datasets, precision, resizing
 from helpers.problems.lenet import network, trained_weights
 
@@ -255,17 +254,3 @@ def moved_outputs(weights: trained_weights.Weights, count: int = 300) -> tuple[f
     moved = network.logits(images, weights, conv=rounded)
     return float(np.abs(moved - plain).max()), float(np.median(network.margins(plain)))
 
-
-def busy_table() -> str:
-    """Return how busy conv2d_basic and conv2d_register keep the GPU, by Nsight Compute's record."""
-    columns = {
-        "issue slots\nbusy": "issue_slots_busy",
-        "FP32 units\nbusy": "fma_pipe_active",
-        "DRAM\nbusy": "dram_throughput",
-    }
-    rows = [
-        (f"{row['series']}, {row['layer']}", *(f"{row[key]:.0f} %" for key in columns.values()))
-        for row in layer_counters.recorded().rows()
-        if row["series"] in (BASIC, PATCH)
-    ]
-    return tables.text((f"{layer_counters.BATCH:,} images", *columns), rows)
