@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from helpers import tables
-from helpers.bench import results
+from helpers.bench import reports, results
 from helpers.bench.counts import Counts
 from helpers.bench.times import Times
 from helpers.experiments import sass
@@ -82,12 +82,12 @@ def loops_table(as_is: ByWidth, unrolled: ByWidth) -> str:
 def reported_table() -> str:
     """Return the published times without constant memory over those with it."""
     body = []
-    one_d = {(row["kernel"], row["n"]): row["gpu_ms"] for row in results.reported("conv1d_report")}
+    one_d = {(row["kernel"], row["n"]): row["gpu_ms"] for row in reports.rows("conv1d_report")}
     for (kernel, n), ms in one_d.items():
         if kernel == "constant memory":
             ratio = one_d["multi-block", n] / ms
             body.append(("D", f"1D, n = {n:,}, copies included", f"{ratio:.2f}", ""))
-    rows = results.reported("course_reports")
+    rows = reports.rows("course_reports")
     layers = {(row["report"], row["optimization"], row["batch"]): row for row in rows}
     for (report, name, batch), row in layers.items():
         if name == "constant memory":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, device, kernels, limits, tables
-from helpers.bench import results, timing
+from helpers.bench import reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
 
@@ -316,13 +316,15 @@ def figure_of_sizes(record: Record) -> Figure:
 
 def table_of_streams(record: Record) -> str:
     """Return a table: how three reports' times of streams grow with the work, and ours."""
-    reported = results.reported("course_reports")
     rows = []
     for name in "ABC":
-        ours = [row for row in reported if row["report"] == name]
-        op = {(row["optimization"].split()[0], row["batch"]): row["op1_ms"] for row in ours}
-        few, many = op["streams", 100], op["streams", 10_000]
-        without = op["baseline", 10_000] / op["baseline", 100]
+        plain = "baseline (uncoalesced)" if name == "C" else "baseline"
+        few, many, base_few, base_many = (
+            reports.kernel(name, one, batch)["op1_ms"]
+            for one in ("streams", plain)
+            for batch in (100, 10_000)
+        )
+        without = base_many / base_few
         figures = f"{few:.4f} ms", f"{many:.4f} ms", f"{many / few:.1f}x", f"{without:.0f}x"
         rows.append((f"report {name}: 100 and 10,000 images", *figures))
     ms = medians(record)

@@ -21,7 +21,6 @@ from helpers.experiments.half_precision import (
     PATCH,
     WARP_SIZE,
     profile,
-    ratio_row,
 )
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -147,7 +146,7 @@ def ratio_table(record: Record) -> str:
     lines = []
     for kernel, part, other in PAIRED:
         for layer in LAYERS:
-            row = ratio_row(record, kernel, part, layer)
+            row = record.one(series=kernel, part=part, layer=layer, over=other)
             interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
             executed = f"{over(kernel, other):.2f}" if part != "whole" or kernel == INSIDE else ""
             lines.append((f"{layer}, {kernel}, {part}", interval, executed))

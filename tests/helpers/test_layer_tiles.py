@@ -71,18 +71,6 @@ def test_the_best_number_of_maps_follows_the_record(times):
     plt.close(figure)
 
 
-def test_ours_stand_below_the_reports(times):
-    layers = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
-    best = {name: maps_of(times, layer) for name, layer in layers.items()}
-    variants = {
-        name: [layer.compare("conv2d_constant", "conv2d_tiled", record="111_reported")]
-        for name, layer in layers.items()
-    }
-    *_, plain, last = layer_tiles.reported_table(best, variants).splitlines()
-    assert plain.split()[-2:] == [f"{one.ratios[0].value:.2f}" for (one,) in variants.values()]
-    assert last.split()[-2:] == [f"{one.fastest().ratio.value:.2f}" for one in best.values()]
-
-
 def test_the_picture_of_a_tile_shows_the_cells_that_one_thread_loads():
     figure = layer_tiles.tile_figure(tile=4, filter_width=3, thread=(1, 0))
     (ax,) = figure.axes
