@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from helpers import tables
-from helpers.bench import reports, results
+from helpers.bench import reports, results, sass
 from helpers.bench.counts import Counts
 from helpers.bench.times import Times
-from helpers.experiments import sass
 from helpers.problems import conv1d
 
 GLOBAL, CONSTANT, DIVERGENT = "conv1d_basic", "conv1d_constant", "conv1d_constant_divergent"

@@ -23,10 +23,9 @@ from helpers import checking, kernels, plotting, reference, tables
 from helpers.bench import reports, results, timing
 from helpers.bench.counts import NOT_YET
 from helpers.device import Device
-from helpers.experiments import mlp
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, LINES, MARKERS, Look
-from helpers.problems import baselines, two_classes
+from helpers.problems import baselines, mlp, two_classes
 from helpers.simulator import toolchain
 
 if TYPE_CHECKING:

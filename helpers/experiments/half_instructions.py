@@ -8,8 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from helpers import plotting, tables
-from helpers.bench import results
-from helpers.experiments import loop_code
+from helpers.bench import loop_code, results
 from helpers.experiments.half_precision import (
     BASIC,
     HALF,

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from helpers import limits, plotting, tables
-from helpers.bench import layers
+from helpers.bench import layers, sass
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel
 from helpers.bench.times import Times
-from helpers.experiments import sass
 from helpers.plotting import styles
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from helpers import limits, plotting, tables
-from helpers.bench import results
+from helpers.bench import results, sass
 from helpers.bench.counts import NOT_YET, Counts
 from helpers.bench.layers import Layer
 from helpers.bench.sources import Changes, Kernel
-from helpers.experiments import sass, sweep
+from helpers.experiments import sweep
 from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d import RegisterTiled

@@ -48,7 +48,7 @@ _MODULES = (
     "helpers.limits",
     "helpers.plotting",
     "helpers.simulator",
-    "helpers.experiments.sass",
+    "helpers.bench.sass",
 )
 
 

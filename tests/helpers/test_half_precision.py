@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.bench import results
-from helpers.experiments import half_instructions, half_precision, loop_code
+from helpers.bench import loop_code, results
+from helpers.experiments import half_instructions, half_precision
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PATCH
 from helpers.problems import conv2d, precision
 from helpers.simulator.bounds import machine_code

@@ -8,8 +8,8 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench
-from helpers.bench import results
-from helpers.experiments import register_tiles, sass
+from helpers.bench import results, sass
+from helpers.experiments import register_tiles
 from helpers.experiments.register_tiles import BEST, PATCH
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
