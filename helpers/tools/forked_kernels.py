@@ -50,7 +50,7 @@ _MODULES = (
     "helpers.limits",
     "helpers.plotting",
     "helpers.simulator",
-    "helpers.experiments.sass",
+    "helpers.bench.sass",
 )
 
 
