@@ -179,16 +179,15 @@ template <int count>
 __device__ __forceinline__ void copy_weights(uint2* to, const uint2* from)
 {
     constexpr int VECTORS = count * WEIGHTS / 2;   // of 16 bytes
-    const unsigned address = (unsigned)__cvta_generic_to_shared(to) + threadIdx.x * 16;
+    const unsigned address = shared_address(to) + threadIdx.x * 16;
     const uint4* vector = reinterpret_cast<const uint4*>(from) + threadIdx.x;
     #pragma unroll
     for (int first = 0; first < VECTORS; first += THREADS) {
         if (first + THREADS <= VECTORS || first + threadIdx.x < VECTORS) {
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                         :: "r"(address + first * 16), "l"(vector + first));
+            start_copy_past_l1(address + first * 16, vector + first, 16);
         }
     }
-    asm volatile("cp.async.commit_group;");
+    commit_copies();
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -385,7 +384,7 @@ __device__ __forceinline__ int lane_offset(int step)
 __device__ __forceinline__ uint4 load_fragment(const uint4* octet)
 {
     uint4 a;
-    const unsigned address = (unsigned)__cvta_generic_to_shared(octet);
+    const unsigned address = shared_address(octet);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "r"(address) : "memory");
     return a;

@@ -16,6 +16,7 @@
 // It needs compute capability 8.0, for its products and for copies in the background.
 #pragma once
 #include <cuda_fp16.h>
+#include "copies.cuh"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #error "mma.cuh supports compute capability 8.0 and later; compile with -arch=sm_80 or a newer one"
@@ -266,24 +267,14 @@ __device__ __forceinline__ void copy_async(Vector* to, const Vector* from)
     for (int first = 0; first < COUNT; first += THREADS) {
         const int i = first + threadIdx.x;
         if (i < COUNT) {
-            const unsigned address = (unsigned)__cvta_generic_to_shared(to + i);
             if constexpr (sizeof(Vector) == 16) {
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                             :: "r"(address), "l"(from + i));
+                start_copy_past_l1(shared_address(to + i), from + i, 16);
             } else {
-                asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
-                             :: "r"(address), "l"(from + i));
+                start_copy<8>(shared_address(to + i), from + i, 8);
             }
         }
     }
-    asm volatile("cp.async.commit_group;");
-}
-
-// Waits for the copies that this thread has started. Those of other threads are there only after a
-// barrier.
-__device__ __forceinline__ void wait_for_copies()
-{
-    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    commit_copies();
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -185,13 +185,14 @@ def held_table(record: Record, counted: Record) -> str:
     """Return times with the same room for blocks for both kernels, from "109_blocks".
 
     counted: "109_counters", for the warps that were present and the multiprocessor's shared memory.
+    Of launches with room for the same number of blocks, the first is shown.
     """
     there = {(row["kernel"], row["layer"], row["blocks"]): row for row in counted.rows()}
     head = (
         "10,000 images", "room for\nblocks", "warps present,\nglobal / constant", "global\nms",
         "constant\nms", "times\nas fast", "95 % interval",
     )
-    rows = []
+    rows: dict[int, tuple[str, ...]] = {}
     for row in _rows(record, "held"):
         layer, blocks = row["layer"], row["blocks"]
         if layer != HELD_LAYER:
@@ -207,8 +208,8 @@ def held_table(record: Record, counted: Record) -> str:
             if (one["layer"], one["blocks"]) == (layer, blocks)
         ]
         interval = f"{row['low']:.3f} to {row['high']:.3f}"
-        rows.append((layer, str(room), warps, *ms, f"{row['ratio']:.3f}", interval))
-    return tables.text(head, rows, left=(0,))
+        rows.setdefault(room, (layer, str(room), warps, *ms, f"{row['ratio']:.3f}", interval))
+    return tables.text(head, list(rows.values()), left=(0,))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
