@@ -7,7 +7,7 @@
 //            the 16 outputs of a fragment find their cells where they lie, K * K times in all.
 // Arrays     x: float32, or half (HALF_IO), (B, C, H, W), |x| < 65,504; y: alike, (B, M, out_h,
 //            out_w), aligned to 8 bytes; must not alias. filter: fragments of B as halves, times a
-//            power of two, then its inverse.
+//            power of two; behind them 1 over this power.
 // Launch     block = 32 * WARPS_DOWN * WARPS_ACROSS; grid = (tiles of all images, groups of maps)
 // Sizes      any. A chunk of the cells of a tile must fit into shared memory.
 // Memory     shared, dynamic: CELLS * 16 bytes.

@@ -8,7 +8,7 @@
 //            halves, which no copy does: they wait in registers.
 // Arrays     x: float32, or half (HALF_IO), (B, C, H, W), |x| < 65,504; y: alike, (B, M, out_h,
 //            out_w), aligned to 8 bytes; must not alias. filter: fragments of B as halves, times a
-//            power of two, then its inverse.
+//            power of two; behind them 1 over this power.
 // Launch     block = 32 * WARPS_DOWN * WARPS_ACROSS; grid = (blocks, groups of maps): block i takes
 //            tiles i, i + gridDim.x, ...
 // Sizes      any; gridDim.x <= tiles. Chunks of cells and weights must fit into shared memory.

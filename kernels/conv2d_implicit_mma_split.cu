@@ -8,7 +8,7 @@
 //            round, take the sums back.
 // Arrays     x: float32, (B, C, H, W), |x| < 65,504; y: float32, (B, M, out_h, out_w), aligned to 8
 //            bytes; must not alias. filter: fragments of B as halves, times a power of two, each
-//            followed by its residuals, then its inverse.
+//            followed by its residuals; behind them 1 over this power.
 // Launch     block = 32 * WARPS_DOWN * WARPS_ACROSS; grid = (blocks, groups of maps): block i takes
 //            tiles i, i + gridDim.x, ...
 // Sizes      any; gridDim.x <= tiles. Chunks of cells and weights must fit into shared memory.

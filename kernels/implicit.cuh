@@ -7,15 +7,21 @@
 // there. That works because ldmatrix takes an address from each lane: the rows of a fragment of A
 // need not be evenly spaced, they may lie wherever their cells are.
 //
-// Words:
+// Words, beside "fragment" (mma.cuh):
 //   tile     the outputs of a block: TILE_H x TILE_W of IMAGES images, numbered row by row
 //   octet    8 halves, 16 bytes, a row for ldmatrix: 8 channels of one cell. With fewer channels
 //            their neighbours in the row fill the rest: 4 channels of 2 columns, 2 of 4, 1 of 8.
 //   chunk    the channels in shared memory at a time, OCTETS octets of each cell
+//   plane    one octet of all cells of the tile, in shared memory; a chunk has OCTETS planes
 //   slice    the 8 columns of A, and rows of B, that one octet of a window fills: one for each row
 //            of the filter, octet in this row, and octet of channels
 //   step     two slices, the 16 terms that one instruction adds up
 //   corner   the octet in which the window of an output begins
+//
+// Layer 2 with the defaults, for instance: a tile has 7 x 34 outputs, which are 238 of the 256 rows
+// of A. With 4 channels an octet is 4 channels of 2 columns. A row of the filter has 7 weights and
+// takes 4 octets; the weights of the eighth column are 0. So a window has 7 x 4 = 28 slices, and 14
+// steps add up all of its products.
 //
 // All sizes are constants of the compilation, so that nvcc makes every division of an index a
 // multiplication, or makes it itself. By -D (defaults below: layer 2 of the network):
@@ -76,6 +82,7 @@
 #define RESIDENT 1
 #endif
 #include "mma.cuh"
+#include "copies.cuh"
 
 // ------------------------------------------------------------------------------------------------
 // Sizes
@@ -122,8 +129,9 @@ constexpr int BLOCK_FRAGMENTS = WARPS_ACROSS * MAP_TILES;
 constexpr int MAP_GROUPS = ceil_div(OUTPUT_MAPS, 8 * BLOCK_FRAGMENTS);
 constexpr int WEIGHTS = STEPS * PARTS * BLOCK_FRAGMENTS * 32;   // of a chunk: uint2, two Pairs
 
-// Where rows of outputs are even, a lane stores two neighbours at once: row g of a fragment of A
-// is output 2 g, and row g + 8 output 2 g + 1. Else row r is output r.
+// Where rows of outputs are even, a lane stores two neighbours at once: of the 16 outputs of a
+// fragment of A, row g is output 2 g, and row g + 8 output 2 g + 1 (g from 0 to 7). Else row r is
+// output r.
 constexpr bool PAIRED = OUT_W % 2 == 0 && TILE_W % 2 == 0;
 
 // The staged cells. A window begins at a multiple of FILTER_STRIDE, an octet in it at a multiple of

@@ -70,11 +70,11 @@ class TakenBack:
 
 
 def _products_in_turn() -> str:
-    """mma.cuh, in which the products of one sum follow each other."""
-    header = (kernels.FOLDER / "mma.cuh").read_text(encoding="utf-8")
+    """windows.cuh, in which the products of one sum follow each other."""
+    header = (kernels.FOLDER / "windows.cuh").read_text(encoding="utf-8")
     products = "int product = 0; product < PRODUCTS; ++product"
     shifts = "int shift = 0; shift < 2; ++shift"
-    assert products in header and shifts in header, "the loops of mma.cuh have other names now"
+    assert products in header and shifts in header, "the loops of windows.cuh have other names now"
     exchanged = header.replace(products, "@", 1).replace(shifts, products, 1).replace("@", shifts)
     return exchanged.replace("#pragma once\n", "")
 
@@ -106,7 +106,7 @@ TAKEN_BACK = {
 }
 LONG_SUMS = TakenBack("layer 2", SPLIT, kernels.changed(PAIRS, LONG))
 IN_TURN = TakenBack(
-    "layer 2", SPLIT, kernels.changed(PAIRS, ('#include "mma.cuh"\n', _products_in_turn()))
+    "layer 2", SPLIT, kernels.changed(PAIRS, ('#include "windows.cuh"\n', _products_in_turn()))
 )
 
 
