@@ -244,6 +244,34 @@ def vendor(layer: str, batch: int = LARGE) -> dict[str, float]:
     return dict(sorted(modes.items(), key=lambda one: one[1]))
 
 
+def factors(record: Record) -> dict[tuple[str, int, str], float]:
+    """Return how many times as fast as cuDNN's fastest way ours is, by layer, images and mode.
+
+    record: of the benchmark, in which both were timed in turns. In each mode ours round as cuDNN
+    does, or less (contenders.MODES).
+    """
+    found: dict[tuple[str, int, str], float] = {}
+    for row in record.rows():
+        if row["series"] != "ratio":
+            continue
+        mode = contenders.MODES[row["way"]]
+        if row["of"].startswith(cudnn.NAMES[mode]):
+            key = row["layer"], row["batch"], mode
+            found[key] = max(found.get(key, 0.0), row["ratio"])
+    return found
+
+
+def factors_table(record: Record) -> str:
+    """Return `factors` as a table: layers and numbers of images by modes of cuDNN."""
+    found = factors(record)
+    modes = list(dict.fromkeys(contenders.MODES.values()))
+    rows = [
+        (layer, f"{batch:,}", *(f"{found[layer, batch, mode]:.2f}" for mode in modes))
+        for layer, batch in dict.fromkeys((layer, batch) for layer, batch, _ in found)
+    ]
+    return tables.text(("ours, times as fast as cuDNN", "images", *modes), rows, left=(0,))
+
+
 def units(layer: str) -> conv2d.Conv2d:
     """Return the fastest form of PORTABLE for 10,000 images of a layer, by the benchmark."""
     return replace(conv2d.conv2d_named(PORTABLE), **conv2d.OCCUPANCY[layer])
