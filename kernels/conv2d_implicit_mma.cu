@@ -29,7 +29,7 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
     const int first_row = warp % WARPS_DOWN * ROW_TILES * 16;     // of A
     const int first_fragment = warp / WARPS_DOWN * MAP_TILES;     // of B, in the block
     const int first_map = (blockIdx.y * BLOCK_FRAGMENTS + first_fragment) * 8;
-    const Place place = place_of(blockIdx.x);
+    const Origin origin = origin_of(blockIdx.x);
 
     int corner[ROW_TILES];
     find_corners(corner, first_row);
@@ -44,7 +44,7 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
         for (int round = 0; round < ROUNDS; ++round) {
             const OctetPlace at = octet_place(round);
             RawOctets raw;
-            load_octets(raw, x, at, place, chunk, B);
+            load_octets(raw, x, at, origin, chunk, B);
             store_octets(cells, raw, at);
         }
         __syncthreads();   // fragments hold cells that others staged
@@ -71,5 +71,5 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
             }
         }
     }
-    store_sums(y, sum, place, first_row, first_map, inverse_scale(), B);
+    store_sums(y, sum, origin, first_row, first_map, inverse_scale(), B);
 }

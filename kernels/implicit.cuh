@@ -201,21 +201,21 @@ __device__ __forceinline__ void copy_weights(uint2* to, const uint2* from)
 // ------------------------------------------------------------------------------------------------
 // Cells
 
-// Where a block works: its first image, output row and output column.
-struct Place {
+// Where a tile begins: its first image, output row and output column.
+struct Origin {
     int image;
     int top;
     int left;
 };
 
-// The place of a tile. Tiles are numbered along rows, then along columns, then over images.
-__device__ __forceinline__ Place place_of(int tile)
+// Tiles are numbered along rows, then along columns, then over images.
+__device__ __forceinline__ Origin origin_of(int tile)
 {
-    Place place;
-    place.left = tile % TILES_ACROSS * TILE_W;
-    place.top = tile / TILES_ACROSS % TILES_DOWN * TILE_H;
-    place.image = tile / (TILES_ACROSS * TILES_DOWN) * IMAGES;
-    return place;
+    Origin origin;
+    origin.left = tile % TILES_ACROSS * TILE_W;
+    origin.top = tile / TILES_ACROSS % TILES_DOWN * TILE_H;
+    origin.image = tile / (TILES_ACROSS * TILES_DOWN) * IMAGES;
+    return origin;
 }
 
 __device__ __forceinline__ int tiles_of(int B)
@@ -223,7 +223,8 @@ __device__ __forceinline__ int tiles_of(int B)
     return TILES_ACROSS * TILES_DOWN * ceil_div(B, IMAGES);
 }
 
-// Each thread stages all octets of a chunk at ROUNDS places of the tile.
+// A place is where octets of the tile begin, one in each plane. A thread stages those of ROUNDS
+// places.
 constexpr int ROUNDS = ceil_div(PLACES, THREADS);
 typedef Cell RawOctets[OCTETS][8];   // the cells of one place, as they are in x
 
@@ -249,18 +250,18 @@ __device__ __forceinline__ OctetPlace octet_place(int round)
 // Loads the cells of a place. Neighbouring lanes have neighbouring columns, so that each of the
 // loads is coalesced. What lies beyond the edges of x, or beyond its channels, becomes 0.
 __device__ __forceinline__ void load_octets(
-    RawOctets& raw, const Cell* x, const OctetPlace& at, const Place& place, int chunk, int B)
+    RawOctets& raw, const Cell* x, const OctetPlace& at, const Origin& origin, int chunk, int B)
 {
-    const int h = place.top * FILTER_STRIDE + at.row;
-    const int w = place.left * FILTER_STRIDE + at.column * UNIT;
+    const int h = origin.top * FILTER_STRIDE + at.row;
+    const int w = origin.left * FILTER_STRIDE + at.column * UNIT;
     // `first`, the tile's first cell, is the same for all threads; a thread's `offset` from there
     // is the same in every tile.
     const size_t first =
-        (((size_t)place.image * CHANNELS + chunk * CHUNK) * HEIGHT + place.top * FILTER_STRIDE)
-        * WIDTH + place.left * FILTER_STRIDE;
+        (((size_t)origin.image * CHANNELS + chunk * CHUNK) * HEIGHT + origin.top * FILTER_STRIDE)
+        * WIDTH + origin.left * FILTER_STRIDE;
     const int offset = (at.image * CHANNELS * HEIGHT + at.row) * WIDTH + at.column * UNIT;
     const Cell* from = x + first + offset;
-    const bool image_inside = IMAGES == 1 || place.image + at.image < B;
+    const bool image_inside = IMAGES == 1 || origin.image + at.image < B;
     const bool row_inside = OUT_H % TILE_H == 0 || h < HEIGHT;
     const bool inside = at.inside && image_inside && row_inside;
     #pragma unroll
@@ -316,11 +317,11 @@ __device__ __forceinline__ void store_octets(
 
 // Loads the thread's cells of a chunk into registers.
 __device__ __forceinline__ void load_cells(
-    RawOctets (&raw)[ROUNDS], const Cell* x, const Place& place, int chunk, int B)
+    RawOctets (&raw)[ROUNDS], const Cell* x, const Origin& origin, int chunk, int B)
 {
     #pragma unroll
     for (int round = 0; round < ROUNDS; ++round) {
-        load_octets(raw[round], x, octet_place(round), place, chunk, B);
+        load_octets(raw[round], x, octet_place(round), origin, chunk, B);
     }
 }
 
@@ -412,7 +413,8 @@ __device__ __forceinline__ Cell to_cell(float value)
 
 // Stores the warp's sums. first_map: the warp's first one.
 __device__ __forceinline__ void store_sums(
-    Cell* y, const Sums& sum, const Place& place, int first_row, int first_map, float scale, int B)
+    Cell* y, const Sums& sum, const Origin& origin, int first_row, int first_map, float scale,
+    int B)
 {
     const int g = threadIdx.x % 32 / 4;
     const int map = first_map + threadIdx.x % 4 * 2;   // the lane's first one
@@ -422,9 +424,9 @@ __device__ __forceinline__ void store_sums(
         #pragma unroll
         for (int half = 0; half < (PAIRED ? 1 : 2); ++half) {
             const int n = first_row + m * 16 + (PAIRED ? 2 * g : g + 8 * half);
-            const int b = place.image + n / (TILE_H * TILE_W);
-            const int h = place.top + n / TILE_W % TILE_H;
-            const int w = place.left + n % TILE_W;
+            const int b = origin.image + n / (TILE_H * TILE_W);
+            const int h = origin.top + n / TILE_W % TILE_H;
+            const int w = origin.left + n % TILE_W;
             const bool image_inside = IMAGES == 1 || b < B;
             const bool row_inside = OUT_H % TILE_H == 0 || h < OUT_H;
             const bool column_inside = OUT_W % TILE_W == 0 || w < OUT_W;
