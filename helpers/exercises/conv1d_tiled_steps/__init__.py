@@ -12,6 +12,7 @@ from helpers.exercises import kit
 WIDTH, NARROW, TILE = 31, 3, 256
 CELLS = TILE + WIDTH - 1
 MOST_REQUESTS = 12  # of a block; its 286 cells take 9
+MOST_OF_A_WARP = 3  # of these: a halo on each side, and a part of the tile
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -70,6 +71,11 @@ EXERCISE = kit.Exercise(
             "All threads of the block load, neighbours side by side: 8 warps have a request each, "
             "and one of them a second one.",
             quiet=True,
+        ),
+        kit.loads_of_a_warp(
+            MOST_OF_A_WARP,
+            "All 256 threads load a part of the tile: s begins at threadIdx.x. A warp that loads "
+            "it alone has to wait for its loads while the others have nothing to do.",
         ),
         kit.Budget(
             "shared stores per block",

@@ -73,6 +73,12 @@ LOADS = kit.Budget(
     "The tile brings each of 22 x 22 cells once. Read the products' cells from it, not from x.",
 )
 MOST_REQUESTS = 40  # of a block and channel; loads by rows take 22, one thread alone takes 484
+MOST_OF_A_WARP = 6  # of these; warp 0 takes 4 by rows, one warp alone takes 16
+ALL_WARPS = kit.loads_of_a_warp(
+    lambda case: MOST_OF_A_WARP * case["shape"].C,
+    "All 256 threads load a part of the tile: r begins at threadIdx.y, and s at threadIdx.x. A "
+    "warp that loads it alone has to wait for its loads while the others have nothing to do.",
+)
 USUAL = (
     kit.Budget(
         "load requests of x per block and channel",
@@ -83,6 +89,7 @@ USUAL = (
         "All 256 threads load, neighbours side by side: the 32 lanes of a warp share a request.",
         quiet=True,
     ),
+    ALL_WARPS,
     kit.Budget(
         "shared stores per block and channel",
         of_a_channel("shared", "store"),

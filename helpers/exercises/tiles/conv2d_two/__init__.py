@@ -10,6 +10,7 @@ from helpers.exercises import kit, layers, tiles
 from helpers.limits import ConvShape
 
 MAPS, TILE, SPAN = 4, tiles.TILE, tiles.SPAN
+MOST_OF_A_WARP = 9  # load requests; a warp takes 6 by rows, one warp alone takes 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -63,6 +64,12 @@ EXERCISE = kit.Exercise(
             lambda case, one: one.total("lanes", "global", "load") / one.blocks,
             SPAN * SPAN,
             "The tile brings each cell once: read it from there, not from x.",
+        ),
+        kit.loads_of_a_warp(
+            MOST_OF_A_WARP,
+            "All 128 threads load a part of the tile: r begins at threadIdx.y, and s at "
+            "threadIdx.x. A warp that loads it alone has to wait for its loads while the others "
+            "have nothing to do.",
         ),
         kit.Budget(
             "shared loads per output",
