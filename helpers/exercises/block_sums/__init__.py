@@ -58,6 +58,15 @@ def sums(case: kit.Case, keep: slice = slice(None)) -> np.ndarray:
     return cells.reshape(blocks, THREADS)[:, keep].sum(axis=1)
 
 
+def beyond_a_tree(case: kit.Case, one: kit.Outcome) -> float:
+    """Return the shuffles of a block beyond what it needs: five for each of the warps whose
+    numbers the steps with __syncthreads() have left, and five or so for the sums of the warps.
+    """
+    steps = one.barriers / (one.blocks * WARPS) - 1
+    left = WARPS / 2 ** max(steps, 0)
+    return max(one.executed("shfl", "redux") / one.blocks - (5 * left + 8), 0)
+
+
 EXERCISE = kit.Exercise(
     name="block_sums",
     lab="105_five_broken_kernels",
@@ -90,13 +99,21 @@ EXERCISE = kit.Exercise(
             "first ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart "
             "keep all warps at work, and one thread alone makes 255 additions in a row.",
         ),
+        kit.numbers_of_a_thread(
+            24,
+            "In each step a thread adds one number to its own, and half as many threads are left "
+            "in the next step. So 256 numbers take thread 0 eight additions. If it adds the last "
+            "32 alone, these are 31 additions in a row, and 31 lanes of its warp wait.",
+        ),
         kit.Budget(
             "shared store requests per block", kit.per_block("shared", "store"), 40, quiet=True
         ),
         kit.Budget(
-            "shuffles per block",
-            lambda case, one: one.executed("shfl", "redux") / one.blocks,
-            48,
+            "shuffles per block beyond those of a tree",
+            beyond_a_tree,
+            0,
+            "A warp adds its 32 numbers in five steps of shuffles, over 16, 8, 4, 2 and 1 lanes, "
+            "and not in 31 steps.",
             quiet=True,
         ),
         kit.Budget("stores per sum", kit.per_output("global", "store"), 1, quiet=True),
