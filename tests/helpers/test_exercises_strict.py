@@ -76,6 +76,17 @@ def test_an_index_of_16_bits_does_not_pass(name):
     assert not one.judge(one.solution.replace(index[0], short)).passed
 
 
+@pytest.mark.parametrize("cast", ["(int)(float)", "__float2int_rn", "(unsigned)floorf"])
+@pytest.mark.parametrize("name", ["conv1d_edge", "add_arrays"])
+def test_an_index_in_a_float_does_not_pass(name, cast):
+    """It is exact up to 2^24, and no array of a case is as long."""
+    one = exercises.find(name)
+    index = re.search(r"(?:const )?int i = ([^;,]*)", one.solution)
+    assert index is not None
+    found = one.judge(one.solution.replace(index[0], f"const int i = {cast}({index[1]})"))
+    assert found.status == "wrong" and "16,777,216" in str(found), found
+
+
 @pytest.mark.parametrize("one", WIDTHS, ids=title)
 def test_a_kernel_for_one_filter_width_does_not_pass(one):
     for width in (3, 5, 7):
