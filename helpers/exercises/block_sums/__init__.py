@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def large(rng: np.random.Generator) -> kit.Case:
     return kit.Case(f"n = {n:,}", arrays, ("sums",), (step,))
 
 
-def sums(case: kit.Case, keep: slice = slice(None)) -> np.ndarray:
+def sums(case: kit.Case, keep: Any = slice(None)) -> np.ndarray:
     """Return the sum of each block, of the threads that `keep` selects."""
     blocks = kit.ceil_div(case["N"].size, THREADS)
     cells = np.zeros(blocks * THREADS, np.float64)
@@ -129,6 +130,10 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Half of the numbers are missing: the first step has stride 128.",
             gives=lambda c: sums(c, slice(0, 128)),
+        ),
+        kit.Mistake(
+            "Of 64 numbers the second 32 are missing: the step with stride 32 is left out.",
+            gives=lambda c: sums(c, np.arange(THREADS) // 32 % 2 == 0),
         ),
         kit.Mistake(
             "Only the first warp's numbers are in the sum.", gives=lambda c: sums(c, slice(0, 32))

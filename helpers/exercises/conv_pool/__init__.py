@@ -33,7 +33,8 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int =
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield windows that are whole and cut, of 1 to 4 cells; channels, maps, images; many windows.
+    """Yield windows that are whole and cut, of 1 to 4 cells; whole tiles of them; channels, maps,
+    images; many windows.
     """
     rows, columns = (int(n) for n in rng.integers(30, 50, 2))
     for shape, pool in (
@@ -41,6 +42,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         (ConvShape(2, 2, 3, 19, 40, 3), 3),
         (ConvShape(1, 4, 2, 24, 23, 7), 4),
         (ConvShape(1, 1, 1, 9, 8, 5), 1),
+        (ConvShape(1, 1, 1, 35, 65, 2), 2),
         (ConvShape(1, 2, 1, 3, 3, 3), 2),
     ):
         yield layer(rng, shape, pool)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -35,12 +35,12 @@ def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> 
 
 
 def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
-    """Yield ragged layers of several channels and maps, one output, a small filter, and many
-    outputs.
+    """Yield ragged layers of several channels and maps, whole tiles side by side, one output, a
+    small filter, and many outputs.
     """
     height, width = map(int, rng.integers(24, 38, 2))
     yield ConvShape(2, 3, 4, height, width, 7)
-    yield ConvShape(1, 1, 4, 22, 38, 7)
+    yield ConvShape(1, 1, 4, 24, 38, 7)
     yield ConvShape(1, 2, 5, 7, 7, 7)
     yield ConvShape(1, 2, 2, 19, 41, 3)
     yield ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)
@@ -122,6 +122,7 @@ MISTAKES = (
         "Every channel is multiplied with the cells of channel 0: load them from `channel`.",
         gives=first_channel,
     ),
+    *indices.WRONG_INDICES,
 )
 FINDINGS = (
     kit.FindingHint(

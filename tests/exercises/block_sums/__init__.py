@@ -50,6 +50,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("no step with stride 32", "stride 32 is left out", ("stride >= 32", "stride > 32")),
     wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="not_begun"),
     wrong(
         "no __syncwarp()",

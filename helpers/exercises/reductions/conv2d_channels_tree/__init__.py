@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit, layers, outcome
+from helpers.exercises import indices, kit, layers, outcome
 from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
 
@@ -18,13 +18,14 @@ SMALL_TILE, MORE_THREADS = 8, 16  # in one case: four threads do not show how th
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield one channel, fewer and more than there are threads, ragged maps, more threads, and many
+    """Yield one channel, fewer and more than there are threads, ragged maps, whole
+    tiles side by side, more threads, and many
     outputs.
     """
     drawn = ConvShape(2, 6, 2, 20 + int(rng.integers(0, 9)), 19 + int(rng.integers(0, 9)), 3)
     for shape in (
         drawn,
-        ConvShape(1, 4, 2, 18, 34, 3),
+        ConvShape(1, 4, 2, 20, 34, 3),
         ConvShape(1, 1, 2, 12, 12, 7),
         ConvShape(1, 3, 1, 5, 5, 5),
         ConvShape(1, 9, 2, 9, 8, 2),
@@ -160,6 +161,7 @@ EXERCISE = kit.Exercise(
             gives=of_threads(lambda z, threads: z < 4),
         ),
         layers.TURNED,
+        *indices.WRONG_INDICES,
     ),
     findings=(
         kit.FindingHint(

@@ -21,6 +21,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         (22, 22),
         (23, int(rng.integers(24, 37))),
         (8, 38),
+        (24, 38),
     ):
         yield image(rng, H, W)
     yield kit.without_budgets(image(rng, 262, 257))
@@ -133,6 +134,12 @@ EXERCISE = kit.Exercise(
             "output (p < 7), and "
             "row p - 1 for the lower one (p > 0).",
             when=lambda found: found.array == "filter",
+        ),
+        kit.FindingHint(
+            "race",
+            "Two threads store the same output. A thread's outputs are in rows top + row and top + "
+            "row + 1, and only those below H - 6, in a column below W - 6, exist.",
+            when=lambda found: found.array == "y",
         ),
     ),
     hints=(
