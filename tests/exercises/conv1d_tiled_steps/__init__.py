@@ -29,6 +29,12 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "the first cell in a long long",
+        "blockidx.x has no sign",
+        ("const int first = ", "const long long first = "),
+        ("const int cell = ", "const long long cell = "),
+    ),
     wrong("the stub", "gap 3", file="stub.cu", status="not_begun"),
     wrong(
         "31 weights written into the kernel",
