@@ -22,6 +22,19 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "the pair in b[1] the wrong way round",
+        "two halves of b[1]",
+        (
+            "pair(B[8 * (two + 8) + group], B[8 * (two + 9) + group])",
+            "pair(B[8 * (two + 9) + group], B[8 * (two + 8) + group])",
+        ),
+    ),
+    wrong(
+        "a[3] is a[2] again",
+        "8 rows below those",
+        ("16 * (group + 8) + two + 8", "16 * group + two + 8"),
+    ),
     wrong("the stub", "gap 2", file="stub.cu", status="not_begun"),
     wrong(
         "two registers of A exchanged",
