@@ -276,24 +276,25 @@ def widths_figure(times: Mapping[str, Times], lanes: Lanes) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    places = range(len(WIDTHS))
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
     for ax, layer in zip(axes, LAYERS, strict=True):
         rows, ms = times[layer].rows(), by_width(times[layer])
         middle = np.array([row["median_ms"] for row in rows])
         low, high = (np.array([row[key] for row in rows]) for key in ("low_ms", "high_ms"))
-        look: styles.Look = {"color": styles.COLOURS[0], "marker": "o", "capsize": 3}
-        ax.errorbar(places, middle, [middle - low, high - middle], label="measured", **look)
+        # There is nothing to read off between two widths, so no lines join them.
+        look: styles.Look = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "none"}
+        spread = [middle - low, high - middle]
+        ax.errorbar(WIDTHS, middle, spread, capsize=3, label="measured", **look)
         waste = np.array([lanes_per_output(lanes, layer, width) for width in WIDTHS])
         at = WIDTHS.index(16)
-        look = {"color": styles.COLOURS[1], "marker": "s", "markerfacecolor": "white"}
+        look |= {"color": styles.COLOURS[1], "marker": "s", "markerfacecolor": "none"}
         label = "if only your lanes counted (equal at 16)"
-        ax.plot(places, waste * middle[at] / waste[at], linestyle=":", label=label, **look)
+        ax.plot(WIDTHS, waste * middle[at] / waste[at], label=label, **look)
         first, ratio = min(ms, key=ms.__getitem__), ms[20] / ms[16]
         plotting.style(ax, f"{layer}: {first} is fastest; 20 takes {ratio:.2f} times as long as 16")
         ax.set(xlabel="width of tile and block", ylabel=f"{TILED} (ms)", ylim=(0, None))
-        ax.set_xticks(places, list(map(str, WIDTHS)))
-    axes[0].legend(frameon=False, loc="lower right")
+        ax.set_xticks(WIDTHS, list(map(str, WIDTHS)), fontsize="small")
+        ax.legend(frameon=False, loc="lower right")
     plotting.caption(axes[0], times[LAYERS[0]].record)
     return figure
 
