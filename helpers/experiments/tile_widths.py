@@ -243,11 +243,13 @@ def images_table() -> str:
 def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -> Figure:
     """Draw how square tiles cover an output map, with the threads that have no output."""
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch, Rectangle
 
     shape = conv2d.shape_of(layer, 1)
     idle: styles.Look = {"facecolor": "#f3d2b3", "hatch": "////", "edgecolor": "#9a6b45"}
     busy: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": styles.INK}
+    last: styles.Look = {"color": styles.INK, "marker": "o", "markersize": 6, "linestyle": "none"}
     figure, axes = plt.subplots(1, len(widths), figsize=(12, 4.6), layout="constrained")
     for ax, width in zip(axes, widths, strict=True):
         down, across = math.ceil(shape.out_h / width), math.ceil(shape.out_w / width)
@@ -257,6 +259,7 @@ def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -
             for column in range(across):
                 corner = column * width, row * width
                 ax.add_patch(Rectangle(corner, width, width, fill=False, edgecolor=styles.INK))
+        ax.plot(across * width - 0.5, down * width - 0.5, **last)
         threads = down * across * width**2
         share = 1 - shape.out_h * shape.out_w / threads
         plotting.style(
@@ -264,8 +267,12 @@ def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -
         )
         ax.set(xlim=(-1, 50), ylim=(50, -1), aspect="equal", xlabel="column of the output map")
     axes[0].set_ylabel("row")
-    handles = [Patch(label="threads with an output", **busy), Patch(label="without", **idle)]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    handles = [
+        Patch(label="threads with an output", **busy),
+        Patch(label="without", **idle),
+        Line2D([], [], label="the last thread of the last block", **last),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
