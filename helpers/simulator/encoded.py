@@ -263,7 +263,9 @@ def _read(path: Path) -> Program:
     ):
         notes[name] = [record(*map(_tuples, one)) for one in notes[name]]
     notes["shared"] = [tuple(one) for one in notes["shared"]]
-    return Program(**values, **{**notes, "exact_block": tuple(notes["exact_block"])})
+    for name in ("exact_block", "shared_names"):
+        notes[name] = tuple(notes[name])
+    return Program(**values, **notes)
 
 
 def _tuples(value):

@@ -82,7 +82,7 @@ _NEEDS_ALL_NAMES = re.compile(r"#\s*include|%:|\?\?=|cuda|CUDA|tex|surf|<<<")
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
 # The careful translation. --Ofast-compile=max would still join the stores of two conditions.
-_UNOPTIMISED = "-Xnvvm=-opt=0"
+UNOPTIMISED = "-Xnvvm=-opt=0"
 _AS_DEVICE = "--device-as-default-execution-space"
 _NO_JIT = re.compile(
     r" in JIT mode\. Consider using -default-device flag to process unannotated "
@@ -236,7 +236,7 @@ def careful(
     """
     if compiler == "nvcc":
         return _carefully_by_nvcc(text, for_debugger)
-    how = ["-G"] if for_debugger else ["-lineinfo", _UNOPTIMISED]
+    how = ["-G"] if for_debugger else ["-lineinfo", UNOPTIMISED]
     flags = [*_flags(text), "--disable-warnings", *how, *needed]
     whole = text.whole(standard_headers.PRELUDE)
     try:

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from ctypes import c_size_t
 from dataclasses import dataclass, field, replace
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -170,11 +171,14 @@ def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
     pointer that nothing has set, or that a race has spoilt, is a consequence: the finding about
     that value stops the launch.
     """
+    report = replace(report, findings=one_a_cause(report.findings))
     fatal = report.fatal
     assert fatal is not None
     warnings = warned(kernel)
     causes = [f for f in report.findings if f != fatal] + list(warnings)
-    cause = origin_of(fatal, causes)
+    is_own = fatal.file == Path(kernel.compiled.file).name
+    source = kernel.compiled.source.splitlines() if is_own else []
+    cause = origin_of(fatal, causes, source)
     if cause is None:
         return LaunchFault(fatal, report)
     cause = replace(cause, severity="error")

@@ -511,7 +511,7 @@ def _reduced() -> Iterable[Case]:
 
 
 def _tensor() -> Iterable[Case]:
-    """Yield the kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
+    """Yield the kernels of windows.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
 
     By default they have as many blocks as a device holds at once. One block is enough for one
     image.
