@@ -12,10 +12,10 @@ from pathlib import Path
 
 from . import memory
 from .arrays import ArrayName
-from .debug_info import Variable
 from .library import Place, RawFinding
 from .module import Kernel
 from .progress import Progress
+from .ptx.declarations import Variable
 from .race_facts import fence_needed, update_of
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
@@ -97,6 +97,10 @@ class Scene:
     pointers: Mapping[str, int] = field(default_factory=dict)
     dynamic_names: tuple[str, ...] = ()
     progress: Progress | None = None
+
+
+# The parts of a finding: the index, the array's name, the message, and the usual cause.
+Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
 
 
 class FindingFacts:

@@ -424,7 +424,7 @@ class _Launch:
 
 
 def _tell_layout(address: int, used: str) -> None:
-    """Tell the machine the gaps of an array's structures; used: as of debug_info.Parameter."""
+    """Tell the machine the gaps of an array's structures; used: as of a Parameter."""
     if used:
         bits = bytes.fromhex(used)
         machine().halo_layout(address, bits, len(bits))

@@ -55,7 +55,7 @@ class Global:
     element_bytes: int = 1
     extents: tuple[int, ...] = ()
     layout: str = ""
-    used: str = ""  # as of debug_info.Parameter
+    used: str = ""  # as of a Parameter
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import pytest
 from instances import Kernels
 
 from helpers import simulator
-from helpers.simulator.debug_info import with_callers
+from helpers.simulator.ptx_places import with_callers
 
 N = 128
 HEAD = "const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"

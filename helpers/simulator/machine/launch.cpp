@@ -164,6 +164,7 @@ void decode_all(Worker& w) {
                 is_compared(w, j, static_cast<std::uint32_t>(target), k))
                 w.decoded[j].detail = 1, w.has_polls = true;
     }
+    link_alike_loads(w);
 }
 
 // Finds the arrays that no instruction of the launch can write to. An instruction with an origin
@@ -231,7 +232,7 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.deepest = Finding();
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
-    w.traffic.begin(launch.watched_block, launch.watched_warp);
+    w.traffic.begin_launch(launch.watched_block, launch.watched_warp);
     decode_all(w);
     prepare_warps(w);
 }

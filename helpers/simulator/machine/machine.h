@@ -23,6 +23,7 @@
 #include "overlaps.h"
 #include "poison.h"
 #include "races.h"
+#include "shapes.h"
 #include "traffic.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -174,6 +175,9 @@ struct Decoded {
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
     PassingRule passing;    // COMPUTE
+    // A load: one before it that reads as many bytes from the same address register, with other
+    // displacements, while nothing changes the register or the lanes that run; -1: none.
+    std::int32_t like = -1;
 };
 
 // The clocks of a warp's lanes: each ticks where its thread is ordered with others.
@@ -236,10 +240,11 @@ struct Warp : Lanes {
     }
 };
 
-// The array that an instruction accessed last.
+// The array that an instruction accessed last, and the pattern of its last addresses.
 struct Recent {
     std::uint64_t start = 0, bytes = 0;
     Region* region = nullptr;
+    Shapes shapes;
 };
 
 struct Worker {
