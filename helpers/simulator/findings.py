@@ -24,7 +24,7 @@ _MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
 _FUNCTION = re.compile(r"\b__(?:global|device)__\b").search
 _INDEX = re.compile(r"\[([^][]*)\]").findall
-_NAMES = re.compile(r"\b[A-Za-z_]\w*\b").findall
+_NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*").findall  # but for members, as in threadIdx.x
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)\s*([^;]*)").findall
 _INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
 _BRANCH = re.compile(r"\bif\b|\?").search

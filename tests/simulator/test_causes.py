@@ -243,7 +243,7 @@ JOINED = {
         "race", "The same holds for lines",
     ),
     "a wrong stride that leaves the array": (
-        "g[blockIdx.x * 100 + t] = t + blockIdx.x;",
+        "y[blockIdx.x * 100 + 2 * threadIdx.x] = t + blockIdx.x;",
         "out-of-bounds", "guard",
     ),
     "two tiles with one column left out": (
