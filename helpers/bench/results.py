@@ -483,14 +483,19 @@ def _sha256(name: str) -> str:
 
 
 def source_sha256(name: str, folder: Path) -> str:
-    """Return the sha256 of a kernel's code and of the headers in its folder that it includes.
+    """Return the sha256 of a kernel's code and of the headers in its folder that it includes, and
+    that these include.
 
     Comments and line breaks do not count, because they do not change the measured code.
     """
-    text = (folder / f"{name}.cu").read_text(encoding="utf-8")
-    headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
-    sources = (text, *((folder / header).read_text(encoding="utf-8") for header in headers))
-    return hashlib.sha256("\n".join(map(kernels.code, sources)).encode()).hexdigest()
+    files = [f"{name}.cu"]
+    sources = []
+    for file in files:  # grows by the headers of each file
+        text = (folder / file).read_text(encoding="utf-8")
+        headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
+        files += [header for header in dict.fromkeys(headers) if header not in files]
+        sources.append(kernels.code(text))
+    return hashlib.sha256("\n".join(sources).encode()).hexdigest()
 
 
 def _software(device: Device) -> dict[str, str | None]:

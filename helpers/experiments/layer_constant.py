@@ -106,12 +106,13 @@ def held_table(record: Record, counted: Record) -> str:
     """Return times with the same room for blocks for both kernels, from "109_blocks".
 
     counted: "109_counters", for the warps that were present and the multiprocessor's shared memory.
+    Of launches with room for the same number of blocks, the first is shown.
     """
     head = (
         "10,000 images", "room for\nblocks", "warps present,\nglobal / constant", "global\nms",
         "constant\nms", "times\nas fast", "95 % interval",
     )
-    rows = []
+    rows: dict[int, tuple[str, ...]] = {}
     for row in record.select(series="held", layer=HELD_LAYER):
         where = {"layer": HELD_LAYER, "blocks": row["blocks"]}
         both = [counted.one(kernel=kernel, **where) for kernel in (BASIC, CONSTANT)]
@@ -121,5 +122,7 @@ def held_table(record: Record, counted: Record) -> str:
         timed = (record.one(series=f"held, {kernel}", **where) for kernel in (BASIC, CONSTANT))
         ms = (f"{one['median_ms']:.2f}" for one in timed)
         interval = f"{row['low']:.3f} to {row['high']:.3f}"
-        rows.append((HELD_LAYER, str(room), warps, *ms, f"{row['ratio']:.3f}", interval))
-    return tables.text(head, rows)
+        rows.setdefault(
+            room, (HELD_LAYER, str(room), warps, *ms, f"{row['ratio']:.3f}", interval)
+        )
+    return tables.text(head, list(rows.values()))

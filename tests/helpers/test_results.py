@@ -110,6 +110,18 @@ def test_a_changed_header_is_noticed(made, folder):
     assert made.changed_sources() == ("conv1d_basic",)
 
 
+def test_a_changed_header_of_a_header_is_noticed(made):
+    folder = kernels.path("conv1d_basic").parent
+    inner = folder / "inner.cuh"
+    inner.write_text('#include "outer.cuh"\nint one;\n')  # each includes the other one
+    (folder / "outer.cuh").write_text('#include "inner.cuh"\n')
+    kernels.path("conv1d_basic").write_text('#include "outer.cuh"\n')
+    made = results.record("conv1d", rows, device=GPU, lab="101_blocks")
+    assert made.changed_sources() == ()
+    inner.write_text('#include "outer.cuh"\nint two;\n')
+    assert made.changed_sources() == ("conv1d_basic",)
+
+
 def test_an_entry_kernel_names_a_source_too(folder):
     row = {"series": "8 outputs per thread", "kernel": "conv1d_basic", "timing": None}
     assert set(results.record("r", lambda: [row], device=GPU, lab="x").sources) == {"conv1d_basic"}
