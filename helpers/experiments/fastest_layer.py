@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, limits, plotting, reference, tables
-from helpers.bench import contenders, cudnn, plan_bounds, results
+from helpers.bench import contenders, cudnn, loop_code, plan_bounds, results
 from helpers.bench.counts import NOT_YET
-from helpers.experiments import loop_code
 from helpers.plotting import styles
 from helpers.problems import conv2d, tensor_product
 

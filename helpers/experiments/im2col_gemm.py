@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from helpers import plotting, tables
+from helpers import kernels, plotting, tables
 from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.im2col import Im2colGemm
+from helpers.simulator.includes import without_comments
 
 if TYPE_CHECKING:
 
@@ -42,6 +44,13 @@ def unroll(image: np.ndarray, K: int) -> np.ndarray:
     """
     windows = np.lib.stride_tricks.sliding_window_view(image, (K, K), axis=(1, 2))
     return windows.transpose(0, 3, 4, 1, 2).reshape(len(image) * K * K, -1)
+
+
+def divisions(kernel: str) -> int:
+    """Return how often a kernel's source divides in a pass of its loop, before the barrier."""
+    text = without_comments(kernels.source(kernel))
+    body = text[text.index("for (int first") :]
+    return len(re.findall(r"[/%]", body[: body.index("__syncthreads")]))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -94,22 +94,6 @@ def by_width(times: Times) -> dict[int, float]:
 # Reading the records
 
 
-def reported_table(times: Mapping[str, Times]) -> str:
-    """Return the time with tiles of 20 over that with 16: report C's and ours, by layer."""
-    rows = {
-        row["optimization"]: row
-        for row in results.reported("course_reports")
-        if row["batch"] == BATCH and row["report"] == "C"
-    }
-    swept, plain = rows["sweep (tile 20)"], rows["tiled shared memory"]
-    theirs = [f"{swept[key] / plain[key]:.2f}" for key in ("op1_ms", "op2_ms")]
-    timed = [by_width(times[layer]) for layer in LAYERS]
-    ours = [f"{ms[20] / ms[16]:.2f}" for ms in timed]
-    gpu = times[LAYERS[0]].record.device.name
-    lines = [("report C", *theirs), (f"ours, {gpu}", *ours)]
-    return tables.text(("time of tiles of 20 over tiles of 16", *LAYERS), lines)
-
-
 @cache
 def best(layer: str) -> tuple[tuple[sweep.Configuration, float], ...]:
     """Return the sweep's configurations of a layer with Kernel Tuner's times, fastest first."""

@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench, limits, reference
-from helpers.bench import plan_bounds, results
+from helpers.bench import plan_bounds, reports
 from helpers.bench.times import Time, Times
 from helpers.experiments import fastest_layer as fast
 from helpers.problems import conv2d, tensor_product
@@ -197,7 +197,7 @@ def test_useful_products_are_seven_of_eight_in_a_row():
 
 
 def test_reports_stand_beside_ours():
-    table = fast.reports_table({"split halves": 1.1}, results.reported("course_reports"))
+    table = fast.reports_table({"split halves": 1.1}, reports.rows("course_reports"))
     assert all(f"report {one}" in table for one in "ABC") and "split halves" in table
 
 
