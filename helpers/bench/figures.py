@@ -23,12 +23,16 @@ def bars(
 ) -> Figure:
     """Draw the time of each kernel over the baseline's, with its interval; times alone, in ms.
 
-    times: of one problem, or of several by name, which get a picture each. title: by default, what
-    the fastest kernel gains. labels: in place of the kernels'. A kernel without a time has a name
-    and no bar, such as "yours: not yet". floor: whether to draw the least time that the record's
-    device needs.
+    times: of one problem, or of several by name, which get a picture each. Ratios of several share
+    one scale. title: by default, what the fastest kernel gains. labels: in place of the kernels'.
+    A kernel without a time has a name and no bar, such as "yours: not yet". floor: whether to draw
+    the least time that the record's device needs. Where a ratio is below LEAST_LINEAR the axis is
+    logarithmic, with dots for bars.
     """
-    figure, pictures = _pictures(times, 0.45 * len(next(iter(_named(times).values()))) + 2.2)
+    named = _named(times)
+    first = next(iter(named.values()))
+    share = "x" if first.over is not None else ""
+    figure, pictures = _pictures(named, 0.45 * len(first) + 2.2, share=share)
     for ax, (_, one) in pictures:
         _draw_bars(ax, one, labels)
         if floor and (least := _floor(one)) is not None:
@@ -52,7 +56,8 @@ def curve(
 
     named = _named(times)
     over = next(iter(named.values())).over
-    figure, pictures = _pictures(named, 4.0, beside=True, share=over is not None)
+    share = "y" if over is not None else ""
+    figure, pictures = _pictures(named, 4.0, beside=True, share=share)
     for ax, (_, one) in pictures:
         lines = _lines(one, by)
         if not any(_size(kernel, one, by) is not None for kernel in one):
@@ -75,7 +80,8 @@ def curve(
         if over is not None:
             ax.axhline(1, color=styles.INK, linestyle=":")
         if all(isinstance(_place(size, over), int) for points in lines.values() for size in points):
-            ax.set_xticks(sorted({size for points in lines.values() for size in points}))
+            sizes = sorted({size for points in lines.values() for size in points})
+            ax.set_xticks(sizes, [str(size) for size in sizes], fontsize="small")
         ax.set_xlabel(xlabel or by.replace("_", " "))
         if len(lines) > 1:
             ax.legend(frameon=False, loc="upper left")
@@ -199,8 +205,9 @@ def _named(times: Any) -> Mapping[str, Times]:
 
 
 def _pictures(
-    times: Any, height: float, *, beside: bool = False, share: bool = False
+    times: Any, height: float, *, beside: bool = False, share: str = ""
 ) -> tuple[Figure, list[tuple[Axes, tuple[str, Times]]]]:
+    """Return a figure with a picture for each problem. share: "x", "y" or no axis in common."""
     import matplotlib.pyplot as plt
 
     named = _named(times)
@@ -208,36 +215,55 @@ def _pictures(
     rows, columns = (1, count) if beside else (count, 1)
     size = (5.5 * count if beside and count > 1 else 9, height * rows)
     figure, axes = plt.subplots(
-        rows, columns, figsize=size, sharey=share, layout="constrained", squeeze=False
+        rows, columns, figsize=size, sharex=share == "x", sharey=share == "y",
+        layout="constrained", squeeze=False,
     )
+    for ax in axes.ravel() if share == "x" else ():
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
     return figure, list(zip(axes.ravel(), named.items(), strict=True))
 
 
 def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
+    from matplotlib.ticker import FuncFormatter
+
     from helpers.plotting import styles
 
     shown = [one for one in times if times.over is None or one.kernel != times.over]
     names = list(labels or [one.kernel.title for one in shown])
-    for y, one in enumerate(shown):
-        points = _points(one, ratio=times.over is not None)
-        if points is None:
+    points = [_points(one, ratio=times.over is not None) for one in shown]
+    logarithmic = times.over is not None and _is_small(points)
+    for y, (one, place) in enumerate(zip(shown, points, strict=True)):
+        if place is None:
             names[y] = NOT_YET if one.state == NOT_YET else f"{names[y]}: {one.missing}"
             continue
-        value, low, high = points
-        yours: dict[str, Any] = {"color": "white", "hatch": "////"} if one.kernel.yours else {}
-        look = {"color": styles.COLOURS[5], **yours}
-        ax.barh(y, value, height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
+        value, low, high = place
+        if logarithmic:
+            styles.dot(ax, y, value, hollow=one.kernel.yours)
+        else:
+            yours: dict[str, Any] = {"color": "white", "hatch": "////"} if one.kernel.yours else {}
+            look = {"color": styles.COLOURS[5], **yours}
+            ax.barh(y, value, height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
         ax.errorbar(value, y, xerr=[[value - low], [high - value]], color=styles.INK, capsize=4)
-        text = f"{value:.3g}" if times.over is None else f"{value:.2f}"
+        text = f"{value:.2f}" if times.over is not None and not logarithmic else f"{value:.3g}"
         styles.beside(ax, high, y, text)
     if times.over is not None:
         ax.axvline(1, color=styles.INK, linestyle=":")
     ax.set_yticks(range(len(shown)), names)
     ax.margins(x=0.12)
     ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlim(left=0)
     unit = "time (ms)" if times.over is None else f"time over that of {times.over.title}"
-    ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
+    if logarithmic:
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
+        ax.set_xlabel(f"{times.problem.title}:\n{unit} (logarithmic); left is faster")
+    else:
+        ax.set_xlim(left=0)
+        ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
+
+
+def _is_small(points: Sequence[tuple[float, float, float] | None]) -> bool:
+    """Return whether a ratio is too small for an axis that begins at 0."""
+    return min((one[0] for one in points if one), default=1) < LEAST_LINEAR
 
 
 def _floor_ms(times: Times) -> float | None:
@@ -261,6 +287,8 @@ def _draw_floor(ax: Axes, least: float) -> None:
     from helpers.plotting import styles
 
     ax.axvline(least, color=styles.INK, linestyle="--")
+    last, first = ax.get_ylim()
+    ax.set_ylim(last, first - 0.4)  # room for the words above the first bar
     ax.annotate(
         f"floor: {least:.2g}", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
         textcoords="offset points", va="top", fontsize="small",

@@ -133,8 +133,8 @@ def rows_figure() -> Figure:
     ax.set_xlabel("instructions of a warp for one product of each lane")
     plotting.style(
         ax,
-        f"Converting inside takes {over(INSIDE, BASIC):.2f} times the instructions of float32, "
-        f"pairs take {over(PAIRS, PATCH):.2f} times",
+        f"Converting inside takes {over(INSIDE, BASIC):.2f} times the instructions of {BASIC}, "
+        f"pairs {over(PAIRS, PATCH):.2f} times those of {PATCH}",
     )
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
     return figure
