@@ -131,8 +131,9 @@ def outcomes(
         stopped = note["stopped"] if note["stopped"] in STOPPED else "refused"
         spread = None
         if note["spread"] is not None:
-            even, odd, first, busiest = map(int, note["spread"])
-            spread = Spread(_count(even), _count(odd), max(first, -1), max(busiest, -1))
+            even, odd, first, busiest, loads, numbers = map(int, note["spread"])
+            of_warps = (max(one, -1) for one in (first, busiest, loads, numbers))
+            spread = Spread(_count(even), _count(odd), *of_warps)
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
         if counted and not stopped and len(counts) != len(case.steps):

@@ -75,6 +75,29 @@ def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budge
     )
 
 
+def loads_of_a_warp(most: float | Callable[[Case], float], hint: str) -> Budget:
+    """Return the budget of so many requests by which one warp of block 0 loads from global memory.
+    """
+    return Budget(
+        "load requests by one warp of block 0",
+        lambda case, one: max(one.spread.loads, 0) if one.spread else 0,
+        most,
+        hint,
+        quiet=True,
+    )
+
+
+def numbers_of_a_thread(most: float | Callable[[Case], float], hint: str) -> Budget:
+    """Return the budget of so many words of shared memory that one thread of block 0 loads."""
+    return Budget(
+        "numbers that one thread of block 0 reads from shared memory",
+        lambda case, one: max(one.spread.numbers, 0) if one.spread else 0,
+        most,
+        hint,
+        quiet=True,
+    )
+
+
 def executed(*names: str, per: str | Callable[[Case], float] = "output") -> Amount:
     """Return how many warps execute operations (by their PTX names), per "output", "warp" or
     "launch", or per one of as many as a function says that a case has.

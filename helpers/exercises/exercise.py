@@ -411,6 +411,7 @@ class Exercise(BaseExercise):
 
     def _all_budgets(self) -> Iterator[Budget]:
         yield work.NO_CLOCK
+        yield work.NO_FLOAT_INDEX
         yield from work.of_blocks(self.most_of_a_block)
         yield from self.budgets
         if self.most_of_a_block is not None:

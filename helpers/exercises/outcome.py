@@ -12,13 +12,14 @@ import dataclasses
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from helpers import launch, simulator
-from helpers.exercises.cases import LIMIT_S, Case
+from helpers.exercises.cases import LIMIT_S, Case, ceil_div
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array, Launch
 from helpers.simulator import Finding, Profile
@@ -115,13 +116,17 @@ class Counts:
 class Spread:
     """How the work of a launch lies: values of the outputs that blocks 0, 2, 4 ... change, those
     that the others change, those that warp 0 of block 0 stores, and those that the busiest warp of
-    block 0 stores; -1 where that is not known.
+    block 0 stores. loads: the most requests by which one warp of block 0 loads from global memory;
+    numbers: the most words of 4 bytes that one thread of block 0 loads from shared memory.
+    -1 where one of the last four is not known.
     """
 
     even: int
     odd: int
     first_warp: int
     busiest_warp: int = -1
+    loads: int = -1
+    numbers: int = -1
 
 
 @dataclass(frozen=True)
@@ -248,7 +253,7 @@ def _run(
     arrays, outputs = _copies(case)
     how = {"outputs": _WRITTEN_WHOLE, "time_limit": limit_s, "checks": checks}
     counts: list[Counts] = []
-    all_blocks = first_warp = 0
+    all_blocks, first_warp = 0, _Share()
     plan = case.plan(cell)
     for one in plan:
         try:
@@ -260,12 +265,10 @@ def _run(
         seen_turns = 0
         if turns and not seen.findings:
             with contextlib.redirect_stdout(None):  # printed already
-                (seen_turns,) = launch.simulate(
-                    (one,), arrays, simulator.turns, time_limit=limit_s
-                )
+                (seen_turns,) = launch.simulate((one,), arrays, simulator.turns, time_limit=limit_s)
         names = _names(one)
         if not counts:
-            all_blocks, first_warp = _changed(case, arrays), _stored(case, seen, names)
+            all_blocks, first_warp = _changed(case, arrays), _share(case, seen, names)
         own = Counts.of(seen, seen_turns, names)
         more = {**_special(one), **_beside_copies(seen), **_global_loads(seen)}
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
@@ -275,8 +278,9 @@ def _run(
         return Outcome(outputs, tuple(counts))
     with contextlib.redirect_stdout(None):
         even = _even_blocks(plan[0], case, limit_s)
-        others = _other_warps(plan[0], case, limit_s)
-    lies = Spread(even, max(all_blocks - even, 0), first_warp, max(first_warp, *others, -1))
+        warps = [first_warp, *_other_warps(plan[0], case, limit_s)]
+    busiest = (max(one) for one in zip(*map(dataclasses.astuple, warps), strict=True))
+    lies = Spread(even, max(all_blocks - even, 0), first_warp.stored, *busiest)
     return Outcome(outputs, tuple(counts), spread=lies)
 
 
@@ -342,8 +346,17 @@ def _even_blocks(first: Launch, case: Case, limit_s: float) -> int:
     return _changed(case, arrays)
 
 
-def _other_warps(first: Launch, case: Case, limit_s: float) -> list[int]:
-    """Return how many values of the outputs each warp of block 0 stores, from warp 1 on."""
+@dataclass(frozen=True)
+class _Share:
+    """What one warp of block 0 does; as the last three fields of Spread."""
+
+    stored: int = -1
+    loads: int = -1
+    numbers: int = -1
+
+
+def _other_warps(first: Launch, case: Case, limit_s: float) -> list[_Share]:
+    """Return what each warp of block 0 does, from warp 1 on."""
     only_block_0 = math.prod(first.grid)
     how = {"sample_every": only_block_0, "time_limit": limit_s, "checks": False}
     found = []
@@ -351,19 +364,24 @@ def _other_warps(first: Launch, case: Case, limit_s: float) -> list[int]:
         arrays, _ = _copies(case)
         watch = (0, 0, 0), warp
         (seen,) = launch.simulate((first,), arrays, simulator.profile, watch=watch, **how)
-        found.append(_stored(case, seen, _names(first)))
+        found.append(_share(case, seen, _names(first)))
     return found
 
 
-def _stored(case: Case, seen: Profile, names: Mapping[str, str]) -> int:
-    """Return how many values of the outputs the watched warp stores."""
+def _share(case: Case, seen: Profile, names: Mapping[str, str]) -> _Share:
+    """Return what the watched warp does. names: as `_names` returns them."""
     if len(seen.requests) >= WATCHED_REQUESTS:
-        return -1
-    return sum(
+        return _Share()
+    stored = sum(
         len(one.lanes) * one.size // case.arrays[names[one.array]].itemsize
         for one in seen.requests.of(kind="store", space="global")
         if names.get(one.array) in case.outputs
     )
+    words: Counter[int] = Counter()  # by lane
+    for one in seen.requests.of(kind="load", space="shared"):
+        words.update(dict.fromkeys(one.lanes, ceil_div(one.size, 4)))
+    loads = len(seen.requests.of(kind="load", space="global"))
+    return _Share(stored, loads, max(words.values(), default=0))
 
 
 def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:

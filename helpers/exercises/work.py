@@ -35,6 +35,15 @@ NO_CLOCK = unused(
     "special.",
 )
 
+# A float in place of an index is right up to 2**24 elements, and no case is as large as that.
+NO_FLOAT_INDEX = unused(
+    "whole numbers that come from floats, by warps",
+    "An index belongs in an int (or long long): a float holds whole numbers only up to 16,777,216 "
+    "= 2^24, and two neighbouring elements behind that get one index. For a division that rounds "
+    "up, write (a + b - 1) / b.",
+    *(f"cvt.{kind}{bits}.f32" for kind in "su" for bits in (16, 32, 64)),
+)
+
 
 def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
     """Yield the blocks share the work. most: values that one of them may write; None where that is

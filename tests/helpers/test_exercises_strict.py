@@ -76,6 +76,44 @@ def test_an_index_of_16_bits_does_not_pass(name):
     assert not one.judge(one.solution.replace(index[0], short)).passed
 
 
+@pytest.mark.parametrize("cast", ["(int)(float)", "__float2int_rn", "(unsigned)floorf"])
+@pytest.mark.parametrize("name", ["conv1d_edge", "add_arrays"])
+def test_an_index_in_a_float_does_not_pass(name, cast):
+    """It is exact up to 2^24, and no array of a case is as long."""
+    one = exercises.find(name)
+    index = re.search(r"(?:const )?int i = ([^;,]*)", one.solution)
+    assert index is not None
+    found = one.judge(one.solution.replace(index[0], f"const int i = {cast}({index[1]})"))
+    assert found.status == "wrong" and "16,777,216" in str(found), found
+
+
+TILES = {  # by exercise: tiles side by side, rounded up, with one too many where they are whole
+    "conv2d_basic": ("blockDim.x - 1)", "blockDim.x)"),
+    "unrolled_by_two": ("blockDim.x - 1)", "blockDim.x)"),
+    "conv2d_same": ("(W + 15)", "(W + 16)"),
+    "conv2d_two": ("(W + 9)", "(W + 10)"),
+    "conv_pool": ("(columns + 15)", "(columns + 16)"),
+    "conv2d_half": ("blockDim.x - 1)", "blockDim.x)"),
+    "conv2d_register_2d": ("OUT_W + 4 * ACROSS - 1", "OUT_W + 4 * ACROSS"),
+    **dict.fromkeys(
+        ("conv2d_tiled", "conv2d_tiled_maps", "conv2d_channels_tree"),
+        ("out_w + TILE_WIDTH - 1", "out_w + TILE_WIDTH"),
+    ),
+    **dict.fromkeys(
+        ("conv2d_constant", "conv2d_chunk", "conv2d_unrolled", "sum_in_y"),
+        ("(out_w + 15)", "(out_w + 16)"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_a_tile_too_many_does_not_pass(name):
+    """It is seen where a row of outputs has whole tiles alone, and there are several rows of them.
+    """
+    one = exercises.find(name)
+    assert is_wrong(one, edited(one, TILES[name]))
+
+
 @pytest.mark.parametrize("one", WIDTHS, ids=title)
 def test_a_kernel_for_one_filter_width_does_not_pass(one):
     for width in (3, 5, 7):

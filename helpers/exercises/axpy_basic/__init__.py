@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.axpy_two import axpy, last_left_out, other_factor
+from helpers.exercises.axpy_two import WRONG_SUMS, axpy, last_left_out, other_factor
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -71,6 +71,7 @@ EXERCISE = kit.Exercise(
             "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
             when=lambda case, got, want: case.kinds["block size"] != 256,
         ),
+        *WRONG_SUMS,
         kit.Mistake("A factor is written into the kernel: keep the argument a.", when=other_factor),
     ),
     findings=(

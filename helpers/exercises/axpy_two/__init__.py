@@ -73,6 +73,25 @@ def other_factor(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     return factors.size == 1 and factors[0] not in (0, case["a"])
 
 
+# Wrong sums, for both exercises of the lab.
+WRONG_SUMS = (
+    kit.Mistake(
+        "y[i] is subtracted: an element is a * x[i] + y[i].",
+        gives=lambda case: case["a"] * case["x"] - case["y"],
+    ),
+    kit.Mistake(
+        "y[i] is multiplied by a, too: only x[i] is. An element is a * x[i] + y[i].",
+        gives=lambda case: case["a"] * (case["x"] + case["y"]),
+    ),
+    kit.Mistake(
+        "The elements are a * x[i]: y[i] is not added.", gives=lambda case: case["a"] * case["x"]
+    ),
+    kit.Mistake(
+        "x and y are exchanged: an element is a * x[i] + y[i].",
+        gives=lambda case: case["a"] * case["y"] + case["x"],
+    ),
+)
+
 EXERCISE = kit.Exercise(
     name="axpy_two",
     lab="100_start_here",
@@ -117,6 +136,7 @@ EXERCISE = kit.Exercise(
             "compute a second element, too.",
             gives=first_of_two,
         ),
+        *WRONG_SUMS,
         kit.Mistake(
             "A factor is written into the kernel: multiply by the argument a.", when=other_factor
         ),

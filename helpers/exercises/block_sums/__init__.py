@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -50,12 +51,21 @@ def large(rng: np.random.Generator) -> kit.Case:
     return kit.Case(f"n = {n:,}", arrays, ("sums",), (step,))
 
 
-def sums(case: kit.Case, keep: slice = slice(None)) -> np.ndarray:
+def sums(case: kit.Case, keep: Any = slice(None)) -> np.ndarray:
     """Return the sum of each block, of the threads that `keep` selects."""
     blocks = kit.ceil_div(case["N"].size, THREADS)
     cells = np.zeros(blocks * THREADS, np.float64)
     cells[: case["N"].size] = case["N"]
     return cells.reshape(blocks, THREADS)[:, keep].sum(axis=1)
+
+
+def beyond_a_tree(case: kit.Case, one: kit.Outcome) -> float:
+    """Return the shuffles of a block beyond what it needs: five for each of the warps whose
+    numbers the steps with __syncthreads() have left, and five or so for the sums of the warps.
+    """
+    steps = one.barriers / (one.blocks * WARPS) - 1
+    left = WARPS / 2 ** max(steps, 0)
+    return max(one.executed("shfl", "redux") / one.blocks - (5 * left + 8), 0)
 
 
 EXERCISE = kit.Exercise(
@@ -90,13 +100,21 @@ EXERCISE = kit.Exercise(
             "first ones, 128, then 64 ...: whole warps are then done. Threads 2, 4, 8 ... apart "
             "keep all warps at work, and one thread alone makes 255 additions in a row.",
         ),
+        kit.numbers_of_a_thread(
+            24,
+            "In each step a thread adds one number to its own, and half as many threads are left "
+            "in the next step. So 256 numbers take thread 0 eight additions. If it adds the last "
+            "32 alone, these are 31 additions in a row, and 31 lanes of its warp wait.",
+        ),
         kit.Budget(
             "shared store requests per block", kit.per_block("shared", "store"), 40, quiet=True
         ),
         kit.Budget(
-            "shuffles per block",
-            lambda case, one: one.executed("shfl", "redux") / one.blocks,
-            48,
+            "shuffles per block beyond those of a tree",
+            beyond_a_tree,
+            0,
+            "A warp adds its 32 numbers in five steps of shuffles, over 16, 8, 4, 2 and 1 lanes, "
+            "and not in 31 steps.",
             quiet=True,
         ),
         kit.Budget("stores per sum", kit.per_output("global", "store"), 1, quiet=True),
@@ -112,6 +130,10 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Half of the numbers are missing: the first step has stride 128.",
             gives=lambda c: sums(c, slice(0, 128)),
+        ),
+        kit.Mistake(
+            "Of 64 numbers the second 32 are missing: the step with stride 32 is left out.",
+            gives=lambda c: sums(c, np.arange(THREADS) // 32 % 2 == 0),
         ),
         kit.Mistake(
             "Only the first warp's numbers are in the sum.", gives=lambda c: sums(c, slice(0, 32))

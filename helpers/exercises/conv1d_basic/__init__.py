@@ -37,6 +37,26 @@ def without_last(case: kit.Case) -> np.ndarray:
     return made
 
 
+def without_end(case: kit.Case, end: int) -> np.ndarray:
+    """Return what comes out if cell 0, or the last one (-1), counts as 0."""
+    N = case["N"].copy()
+    N[end] = 0
+    return conv1d(N, case["filter"])
+
+
+def backwards(case: kit.Case) -> np.ndarray:
+    """Return what comes out if filter[j] meets cell i - 1 - j."""
+    later = np.concatenate([np.zeros(2, np.float32), case["N"]])
+    return conv1d(later, case["filter"][::-1])[: case["N"].size]
+
+
+def blocks_apart(case: kit.Case) -> np.ndarray:
+    """Return what comes out if each block takes the cells of its own outputs alone."""
+    N, width = case["N"], case.steps[0].block[0]
+    parts = [conv1d(N[k : k + width], case["filter"]) for k in range(0, N.size, width)]
+    return np.concatenate(parts)
+
+
 def is_of_one_block(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether the first block alone has written outputs, or the case has no other block."""
     return not np.isfinite(got[case.steps[0].block[0] :]).any()
@@ -104,6 +124,23 @@ EXERCISE = kit.Exercise(
             "Only the first block's outputs are written: i is a thread's number in its block. In "
             "the whole grid it is blockIdx.x * blockDim.x + threadIdx.x.",
             when=is_of_one_block,
+        ),
+        kit.Mistake(
+            "N[0] is in no sum, and it is no ghost: a cell exists if it is 0 or more.",
+            gives=lambda case: without_end(case, 0),
+        ),
+        kit.Mistake(
+            "N[n - 1] is in no sum, and it is no ghost: a cell exists if it is below n.",
+            gives=lambda case: without_end(case, -1),
+        ),
+        kit.Mistake(
+            "Every output has the cells i - 1, i - 2 and i - 3: filter[j] belongs to i - 1 + j.",
+            gives=backwards,
+        ),
+        kit.Mistake(
+            "The cells of another block count as ghosts. A ghost lies outside of N, and threads "
+            "read all of N.",
+            gives=blocks_apart,
         ),
         ONE_FILTER,
     ),

@@ -83,6 +83,15 @@ def whole_pairs(case: kit.Case) -> np.ndarray:
     return sums
 
 
+def without_end(case: kit.Case, end: int) -> np.ndarray:
+    """Return what comes out if cell 0, or the last one (-1), counts in its own output alone."""
+    N, filter = case["N"].copy(), case["filter"]
+    N[end] = 0
+    made = reference.conv1d(N, filter)
+    made[end] += case["N"][end] * filter[filter.size // 2]
+    return made
+
+
 EXERCISE = kit.Exercise(
     name="conv1d_symmetric",
     lab="102_conv1d_constant_memory",
@@ -126,6 +135,23 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "At the ends a cell counts alone, if its partner is a ghost: test the two one by one.",
             gives=whole_pairs,
+        ),
+        kit.Mistake(
+            "The middle weight is counted three times: the loop goes over the pairs alone, j < "
+            "RADIUS.",
+            gives=with_weights(1, 1, 3, 1, 1),
+        ),
+        kit.Mistake(
+            "Of each pair the right cell is subtracted: both cells have the same weight.",
+            gives=with_weights(1, 1, 1, -1, -1),
+        ),
+        kit.Mistake(
+            "N[0] is left out of the outputs beside it: it is a cell and no ghost, left >= 0.",
+            gives=lambda case: without_end(case, 0),
+        ),
+        kit.Mistake(
+            "N[n - 1] is left out of the outputs beside it: it is a cell and no ghost, right < n.",
+            gives=lambda case: without_end(case, -1),
         ),
         kit.Mistake("The middle weight is left out.", gives=with_weights(1, 1, 0, 1, 1)),
         kit.Mistake("Only the left cell of each pair is added.", gives=with_weights(1, 1, 1, 0, 0)),

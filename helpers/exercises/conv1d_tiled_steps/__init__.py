@@ -12,6 +12,7 @@ from helpers.exercises import kit
 WIDTH, NARROW, TILE = 31, 3, 256
 CELLS = TILE + WIDTH - 1
 MOST_REQUESTS = 12  # of a block; its 286 cells take 9
+MOST_OF_A_WARP = 3  # of these: a halo on each side, and a part of the tile
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -47,6 +48,13 @@ def edge(case: kit.Case) -> np.ndarray:
     return np.correlate(padded.astype(np.float64), case["filter"], "valid").astype(np.float32)
 
 
+def without_first_block(case: kit.Case) -> np.ndarray:
+    """Return what comes out if no cell of block 0's tile counts."""
+    made = convolved(case)
+    made[:TILE] = 0
+    return made
+
+
 EXERCISE = kit.Exercise(
     name="conv1d_tiled_steps",
     lab="104_conv1d_tiles",
@@ -71,6 +79,11 @@ EXERCISE = kit.Exercise(
             "and one of them a second one.",
             quiet=True,
         ),
+        kit.loads_of_a_warp(
+            MOST_OF_A_WARP,
+            "All 256 threads load a part of the tile: s begins at threadIdx.x. A warp that loads "
+            "it alone has to wait for its loads while the others have nothing to do.",
+        ),
         kit.Budget(
             "shared stores per block",
             lambda case, one: one.total("lanes", "shared", "store") / one.blocks,
@@ -92,6 +105,12 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "All sums are 0: gap 3 wants a cell of the tile.",
             gives=lambda case: np.zeros_like(case["N"]),
+        ),
+        kit.Mistake(
+            "The outputs of block 0 are 0, because none of its cells is found in N. blockIdx.x has "
+            "no sign: 0 * TILE_WIDTH - RADIUS is a large number, unless it is put into an int. In "
+            "a long long, write (long long)blockIdx.x.",
+            gives=without_first_block,
         ),
         kit.Mistake("Ghosts count as 0 here, not as the cell at the edge.", gives=edge),
         kit.Mistake(
@@ -135,11 +154,13 @@ EXERCISE = kit.Exercise(
         ),
     ),
     hints=(
-        "Gap 1 is a loop: s begins at threadIdx.x, goes on in steps of TILE_WIDTH, and ends below "
-        "TILE_WIDTH + 2 * RADIUS.",
-        "In the loop, the cell is first + s. Store N[cell] if 0 <= cell < n, and 0.0f if not. "
-        "Gap 2 is __syncthreads(), for all threads.",
-        "Output i stands at tile[threadIdx.x + RADIUS]. Its window begins RADIUS places before "
-        "that, so weight j meets tile[threadIdx.x + j].",
+        "Gap 1: thread 0 loads tile[0] and tile[256], thread 29 loads tile[29] and tile[285], and "
+        "thread 30 loads tile[30] alone. Which loop over s takes these steps, and where does it "
+        "end?",
+        "s begins at threadIdx.x, goes on in steps of TILE_WIDTH, and ends below TILE_WIDTH + 2 * "
+        "RADIUS. The cell is first + s: store N[cell] if 0 <= cell < n, and 0.0f if not. Gap 2 "
+        "lets all threads of the block wait for each other.",
+        "Gap 2 is __syncthreads(). Gap 3: output i stands at tile[threadIdx.x + RADIUS]. Its "
+        "window begins RADIUS places before that, so weight j meets tile[threadIdx.x + j].",
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 
 TILE, FLAT = 16, (32, 8)  # FLAT: another block, across and down
@@ -24,14 +24,15 @@ def layer(
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield several tiles, channels, maps and images; ragged, wide, high; one output; another
-    block; many outputs.
+    """Yield several tiles, channels, maps and images; ragged, wide, high; whole tiles; one output;
+    another block; many outputs.
     """
     rows, columns = (int(n) for n in rng.integers(22, 40, 2))
     shapes = (
         ConvShape(2, 3, 2, rows, columns, 4),
         ConvShape(1, 2, 3, 19, 40, 3),
         ConvShape(2, 1, 2, 41, 9, 5),
+        ConvShape(1, 1, 1, 2 * TILE + 2, 2 * TILE + 2, 3),
         ConvShape(1, 2, 1, 3, 3, 3),
     )
     for shape in shapes:
@@ -181,6 +182,7 @@ EXERCISE = kit.Exercise(
             "Channel 0 alone is added up: the sum goes over all C channels.",
             gives=sum_of_channel_0,
         ),
+        *indices.WRONG_INDICES,
     ),
     findings=(
         layers.PAST_THE_FILTER,

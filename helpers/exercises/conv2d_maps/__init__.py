@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 
 TILE = 16
@@ -99,6 +99,7 @@ EXERCISE = kit.Exercise(
                 not written_maps(case, got)[16:].any() and written_maps(case, got)[:1].all()
             ),
         ),
+        *indices.WRONG_INDICES,
     ),
     findings=(
         layers.PAST_THE_FILTER,

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 
 TILE = 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield layers around the tile: narrow, ragged, one column; odd filters."""
+    """Yield layers around the tile: narrow, ragged, whole tiles, one column; odd filters."""
     rows, columns = (int(n) for n in rng.integers(17, 30, 2))
     ragged = ConvShape(2, 2, 2, rows, columns, int(rng.choice((3, 5))))
     fixed = (
         ConvShape(2, 1, 2, 5, 9, 3),
         ConvShape(2, 3, 2, 17, 18, 5),
-        ConvShape(1, 2, 1, 16, 7, 7),
+        ConvShape(1, 2, 1, 18, 32, 7),
         ConvShape(1, 1, 1, 3, 2, 1),
     )
     for shape in (ragged, *fixed):
@@ -122,6 +122,7 @@ EXERCISE = kit.Exercise(
             "h - K / 2 + p, column w - K / 2 + q.",
             gives=lambda case: padded(case, exchange=True) if case["shape"].K > 1 else None,
         ),
+        *indices.wrong_indices(same=True),
     ),
     findings=(
         layers.PAST_THE_FILTER,

@@ -92,12 +92,57 @@ def _first_channels(case: kit.Case) -> np.ndarray:
     return layers.conv2d(x, case["filter"])
 
 
+def _rows_below(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the filter's rows of all channels lie below each other in x."""
+    shape = case["shape"]
+    rows = case["x"].reshape(shape.B, shape.C * shape.H, shape.W)
+    windows = [rows[:, c * shape.K : c * shape.K + shape.H] for c in range(shape.C)]
+    return layers.conv2d(np.stack(windows, axis=1), case["filter"])
+
+
 def _maps_exchanged(case: kit.Case) -> np.ndarray | None:
     """Registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
     if case["shape"].M != 16:
         return None
     y = layers.convolved(case)
     return np.concatenate([y[:, 8:], y[:, :8]], axis=1)
+
+
+def _registers(case: kit.Case, changed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return what comes out if lanes take their registers for other outputs.
+
+    changed: of the right outputs of one tile, shape (..., half of the maps, g, q, column of two,
+    row, shift), what stands in their places.
+    """
+    shape = case["shape"]
+    rows, across = shape.out_h // 2, shape.out_w // 2
+    maps, columns = 16 - shape.M, -rows * across % 8
+    y = layers.convolved(case).reshape(shape.B, shape.M, rows, 2, across, 2)
+    y = y.swapaxes(3, 4).reshape(shape.B, shape.M, rows * across, 2, 2)
+    # Maps that are not there have weights of 0, and columns that are not there repeat the last one.
+    y = np.pad(y, ((0, 0), (0, maps), (0, 0), (0, 0), (0, 0)))
+    y = np.pad(y, ((0, 0), (0, 0), (0, columns), (0, 0), (0, 0)), mode="edge")
+    tiles = y.reshape(shape.B, 2, 8, -1, 4, 2, 2, 2).transpose(0, 3, 1, 2, 4, 5, 6, 7)
+    tiles = changed(tiles).transpose(0, 2, 3, 1, 4, 5, 6, 7)
+    y = tiles.reshape(y.shape)[:, : shape.M, : rows * across]
+    y = y.reshape(shape.B, shape.M, rows, across, 2, 2).swapaxes(3, 4)
+    return np.ascontiguousarray(y.reshape(case["y"].shape))
+
+
+def _transposed(tile: np.ndarray) -> np.ndarray:
+    """Return a tile with g in place of the column, and the column in place of g."""
+    squares = tile.reshape(*tile.shape[:4], 8, *tile.shape[6:])
+    return squares.swapaxes(3, 4).reshape(tile.shape)
+
+
+def _apart(tile: np.ndarray) -> np.ndarray:
+    """Return a tile whose two columns of a lane are q and q + 4."""
+    return tile.swapaxes(4, 5).reshape(tile.shape)
+
+
+def _maps_in_turn(tile: np.ndarray) -> np.ndarray:
+    """Return a tile whose two maps of a lane are 2 g and 2 g + 1."""
+    return tile.swapaxes(2, 3).reshape(tile.shape)
 
 
 def _next_row(case: kit.Case) -> np.ndarray:
@@ -177,6 +222,11 @@ EXERCISE = kit.Exercise(
             gives=_first_channels,
         ),
         kit.Mistake(
+            "Row n of the filter takes the cells n rows below the window. Only n % K of these rows "
+            "belong to its channel, and the channel begins n / K * PLANE Pairs further on.",
+            gives=_rows_below,
+        ),
+        kit.Mistake(
             "low and high are exchanged: b_low holds the first of the two filter rows.",
             gives=_where(_exchanged),
         ),
@@ -184,6 +234,24 @@ EXERCISE = kit.Exercise(
             "The maps are exchanged: registers 0 and 1 belong to row g of A, registers 2 and 3 to "
             "row g + 8.",
             gives=_maps_exchanged,
+        ),
+        kit.Mistake(
+            "g and q are exchanged in gap 3: a lane has loaded column g of B, and it gets the sums "
+            "of columns 2 q and 2 q + 1. The maps are g and g + 8.",
+            gives=lambda case: _registers(case, _transposed),
+        ),
+        kit.Mistake(
+            "Registers 1 and 2 are exchanged: register 1 is the next column of B, 2 q + 1, and "
+            "register 2 is the map g + 8.",
+            gives=lambda case: _registers(case, lambda tile: tile.swapaxes(2, 5)),
+        ),
+        kit.Mistake(
+            "The two columns of a lane are neighbours, 2 q and 2 q + 1. Yours are q and q + 4.",
+            gives=lambda case: _registers(case, _apart),
+        ),
+        kit.Mistake(
+            "The two maps of a lane are g and g + 8. Yours are 2 g and 2 g + 1.",
+            gives=lambda case: _registers(case, _maps_in_turn),
         ),
     ),
     findings=(
@@ -197,7 +265,8 @@ EXERCISE = kit.Exercise(
             "out-of-bounds",
             "A window leaves the image: a column of B is a pair of outputs in two rows, so it "
             "begins in row column / ACROSS * 2 and Pair column % ACROSS. Within a channel the "
-            "filter's rows are n % K.",
+            "filter's rows are n % K. The lane's place in its group, q, moves it on by q Pairs, "
+            "and g by nothing: g has chosen the column.",
             when=lambda found: found.array in ("hi", "lo"),
         ),
         kit.FindingHint(

@@ -33,14 +33,16 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int =
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield windows that are whole and cut, of 1 to 4 cells; channels, maps, images; many windows.
+    """Yield windows that are whole and cut, of 1 to 4 cells; whole tiles of them; channels, maps,
+    images; many windows.
     """
     rows, columns = (int(n) for n in rng.integers(30, 50, 2))
     for shape, pool in (
         (ConvShape(2, 1, 2, rows, columns, 4), 2),
-        (ConvShape(1, 2, 3, 19, 40, 3), 3),
+        (ConvShape(2, 2, 3, 19, 40, 3), 3),
         (ConvShape(1, 4, 2, 24, 23, 7), 4),
         (ConvShape(1, 1, 1, 9, 8, 5), 1),
+        (ConvShape(1, 1, 1, 35, 65, 2), 2),
         (ConvShape(1, 2, 1, 3, 3, 3), 2),
     ):
         yield layer(rng, shape, pool)
@@ -70,15 +72,52 @@ def last_of_each(case: kit.Case, relu: bool = True) -> np.ndarray:
     return sums[..., *np.ix_(*last)]
 
 
-def summed_on(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the sum of an output begins with that of the output before."""
+def summed_on(case: kit.Case, outputs: int = 0) -> np.ndarray:
+    """Return what comes out if the sum of an output begins with that of the output before. outputs:
+    after so many it begins with 0 again; 0 for all of a window.
+    """
     pool, (rows, columns) = case["pool"], case["y"].shape[2:]
     sums = layers.convolved(case)
     cut = rows * pool - sums.shape[2], columns * pool - sums.shape[3]
     padded = np.pad(sums, ((0, 0), (0, 0), (0, cut[0]), (0, cut[1])))  # zeros do not change a sum
     windows = padded.reshape(*sums.shape[:2], rows, pool, columns, pool).swapaxes(3, 4)
-    running = windows.reshape(*sums.shape[:2], rows, columns, pool * pool).cumsum(-1)
-    return network.relu(running.max(-1))
+    running = windows.reshape(*sums.shape[:2], rows, columns, -1, outputs or pool * pool).cumsum(-1)
+    return network.relu(running.max((-1, -2)))
+
+
+def added(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the outputs of a window are added, in place of the largest."""
+    pool, (rows, columns) = case["pool"], case["y"].shape[2:]
+    sums = network.relu(layers.convolved(case))
+    cut = rows * pool - sums.shape[2], columns * pool - sums.shape[3]
+    padded = np.pad(sums, ((0, 0), (0, 0), (0, cut[0]), (0, cut[1])))
+    return padded.reshape(*sums.shape[:2], rows, pool, columns, pool).sum((3, 5))
+
+
+def of_channels(case: kit.Case) -> np.ndarray:
+    """Return what comes out if each channel is an output of its own, and the largest is kept."""
+    shape, made = case["shape"], []
+    for channel in range(shape.C):
+        filter = np.zeros_like(case["filter"])
+        filter[:, channel] = case["filter"][:, channel]
+        made.append(pooled(case, filter))
+    return np.max(made, axis=0)
+
+
+def last_channel(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out of the last channel alone."""
+    filter = case["filter"].copy()
+    filter[:, :-1] = 0
+    return pooled(case, filter) if case["shape"].C > 1 else None
+
+
+def overlapping_images(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if image b begins with channel b of all channels."""
+    shape = case["shape"]
+    channels = case["x"].reshape(-1, shape.H, shape.W)
+    x = np.stack([channels[b : b + shape.C] for b in range(shape.B)])
+    sums = layers.conv2d(x, case["filter"])
+    return network.max_pool(network.relu(sums), case["pool"]) if shape.B > 1 else None
 
 
 def without_last_channel(case: kit.Case) -> np.ndarray | None:
@@ -106,9 +145,7 @@ def side_by_side(case: kit.Case) -> np.ndarray | None:
     sums, pool = network.relu(layers.convolved(case)), case["pool"]
     rows, columns = case["y"].shape[2:]
     padded = np.pad(sums, ((0, 0), (0, 0), (0, pool), (0, pool)))
-    parts = [
-        padded[..., r : r + rows, s : s + columns] for r in range(pool) for s in range(pool)
-    ]
+    parts = [padded[..., r : r + rows, s : s + columns] for r in range(pool) for s in range(pool)]
     return np.max(parts, axis=0) if pool > 1 else None
 
 
@@ -126,8 +163,7 @@ EXERCISE = kit.Exercise(
         kit.Budget(
             "loads per product",
             lambda case, one: (
-                one.total("lanes", "global", "load")
-                / (case["shape"].outputs * case["shape"].terms)
+                one.total("lanes", "global", "load") / (case["shape"].outputs * case["shape"].terms)
             ),
             2,
             "Compute each output of the convolution once, with two loads for a product.",
@@ -168,6 +204,28 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "A sum goes on with that of the output before: each output begins with sum = 0.",
             gives=summed_on,
+        ),
+        kit.Mistake(
+            "A sum goes on with that of the output before, in each row of a window: each output "
+            "begins with sum = 0, within the loop over s.",
+            gives=lambda case: summed_on(case, case["pool"]),
+        ),
+        kit.Mistake(
+            "The outputs of a window are added: keep the larger of two, max(largest, sum).",
+            gives=added,
+        ),
+        kit.Mistake(
+            "Each channel counts as an output of its own: an output is the sum over all channels. "
+            "Set sum to 0 before the loop over c, and compare behind it.",
+            gives=of_channels,
+        ),
+        kit.Mistake(
+            "Only the last channel counts: sum is set to 0 in the loop over c.",
+            gives=last_channel,
+        ),
+        kit.Mistake(
+            "Only the first image is right: image b begins with channel b * C, not with channel b.",
+            gives=overlapping_images,
         ),
         kit.Mistake("The last channel is left out.", gives=without_last_channel),
         kit.Mistake(

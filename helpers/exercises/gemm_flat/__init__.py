@@ -109,6 +109,16 @@ EXERCISE = kit.Exercise(
             gives=one_row_of_four,
         ),
         kit.Mistake(
+            "Every image has the matrix of image 0: that of image b begins at b * inner * cols.",
+            gives=lambda case: (
+                case["A"].astype(float) @ np.repeat(case["X"][:1], len(case["X"]), axis=0)
+            ),
+        ),
+        kit.Mistake(
+            "Only image 0 is right: the matrix of image b begins at b * inner * cols.",
+            when=lambda case, got, want: bool((got[0] == want[0]).all()),
+        ),
+        kit.Mistake(
             "The terms beyond the last whole step are missing.",
             gives=lambda case: (
                 product(case, case["terms"] // STEP * STEP) if case["terms"] >= STEP else None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -35,12 +35,12 @@ def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> 
 
 
 def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
-    """Yield ragged layers of several channels and maps, one output, a small filter, and many
-    outputs.
+    """Yield ragged layers of several channels and maps, whole tiles side by side, one output, a
+    small filter, and many outputs.
     """
     height, width = map(int, rng.integers(24, 38, 2))
     yield ConvShape(2, 3, 4, height, width, 7)
-    yield ConvShape(1, 1, 4, 22, 38, 7)
+    yield ConvShape(1, 1, 4, 24, 38, 7)
     yield ConvShape(1, 2, 5, 7, 7, 7)
     yield ConvShape(1, 2, 2, 19, 41, 3)
     yield ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)
@@ -73,6 +73,12 @@ LOADS = kit.Budget(
     "The tile brings each of 22 x 22 cells once. Read the products' cells from it, not from x.",
 )
 MOST_REQUESTS = 40  # of a block and channel; loads by rows take 22, one thread alone takes 484
+MOST_OF_A_WARP = 6  # of these; warp 0 takes 4 by rows, one warp alone takes 16
+ALL_WARPS = kit.loads_of_a_warp(
+    lambda case: MOST_OF_A_WARP * case["shape"].C,
+    "All 256 threads load a part of the tile: r begins at threadIdx.y, and s at threadIdx.x. A "
+    "warp that loads it alone has to wait for its loads while the others have nothing to do.",
+)
 USUAL = (
     kit.Budget(
         "load requests of x per block and channel",
@@ -83,6 +89,7 @@ USUAL = (
         "All 256 threads load, neighbours side by side: the 32 lanes of a warp share a request.",
         quiet=True,
     ),
+    ALL_WARPS,
     kit.Budget(
         "shared stores per block and channel",
         of_a_channel("shared", "store"),
@@ -115,6 +122,7 @@ MISTAKES = (
         "Every channel is multiplied with the cells of channel 0: load them from `channel`.",
         gives=first_channel,
     ),
+    *indices.WRONG_INDICES,
 )
 FINDINGS = (
     kit.FindingHint(

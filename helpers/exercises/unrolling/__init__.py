@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
 
@@ -18,11 +18,13 @@ TILE = 16  # threads along each side of a block
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield ragged layers of several images, channels and maps, other widths, and many outputs."""
+    """Yield ragged layers of several images, channels and maps, whole tiles, other widths, and many
+    outputs.
+    """
     height, width = map(int, rng.integers(20, 38, 2))
     yield layer(rng, ConvShape(2, 3, 4, height, width, 7))
     yield layer(rng, ConvShape(1, 2, 3, 7, 7, 7))
-    yield layer(rng, ConvShape(1, 1, 2, 9, 41, 5))
+    yield layer(rng, ConvShape(1, 1, 2, 21, 36, 5))
     yield layer(rng, ConvShape(1, 2, 2, 19, 23, 2))
     yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
@@ -101,6 +103,7 @@ MISTAKES = (
     kit.Mistake(
         "The last column of the filter is left out.", gives=last_left_out(layers.without_columns)
     ),
+    *indices.WRONG_INDICES,
 )
 FINDINGS = (
     kit.FindingHint(

@@ -116,6 +116,13 @@ EXERCISE = kit.Exercise(
             gives=lambda case: _of(case, channels=TWICE),
         ),
         kit.Mistake(
+            "Only the last tap counts: each product after the first one must add to the sums "
+            "before it.",
+            gives=lambda case: (
+                case["filter"][-1].astype(float) @ case["x"][case["taps"] - 1 :][:OUTPUTS].T
+            ),
+        ),
+        kit.Mistake(
             "Both fields of a matrix may be exchanged, or not divided by 16: other_half, in bits "
             "16 to 29, leads to channels 8 to 15, next_eight, in bits 32 to 45, to row 8 or "
             "column 8.",

@@ -22,6 +22,8 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("y times a, too", "only x[i] is", ("a * x[i] + y[i]", "a * (x[i] + y[i])")),
+    wrong("y is subtracted", "y[i] is subtracted", ("x[i] + y[i]", "x[i] - y[i]")),
     wrong("the stub", "the same i", file="stub.cu", status="not_begun"),
     wrong("the number in the block", "the same i", (INDEX, "threadIdx.x"), status="finding"),
     wrong("no guard", "gap 2", ("i < n", "true"), status="finding"),

@@ -14,6 +14,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("added to what was there", "to what p held before", ("= counts[t];", "+= counts[t];")),
     wrong(
         "no atomic",
         "in one piece",

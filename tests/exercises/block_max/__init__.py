@@ -14,6 +14,17 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "thread 0 compares the last 32",
+        "thread 0 reads many in a row",
+        ("half > 0", "half > 16"),
+        (
+            "if (t == 0) P[blockIdx.x] = s[0];",
+            "if (t == 0) {\n        float most = s[0];\n        for (int k = 1; k < 32; ++k) "
+            "most = fmaxf(most, s[k]);\n        P[blockIdx.x] = most;\n    }",
+        ),
+        status="budget",
+    ),
     wrong("0 for threads without a number", "-infinity", ("-INFINITY", "0.0f")),
     wrong(
         "begins with 0",

@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from tests.exercises.answers import right, wrong
 
+LAST = """    for (int stride = 16; t < 32 && stride >= 1; stride /= 2) {
+        if (t < stride) s[t] += s[t + stride];
+        __syncwarp();
+    }
+"""
+ALONE = """    if (t == 0)
+        for (int k = 1; k < 32; ++k) s[0] += s[k];
+"""
+BY_SHUFFLES = """    if (t < 32) {
+        float own = s[t], sum = own;
+        for (int k = 1; k < 32; ++k) sum += __shfl_sync(0xffffffff, own, k);
+        if (t == 0) s[0] = sum;
+    }
+"""
+BY_FOUR = """    for (int left = 8; t < 32 && left >= 2; left /= 4) {
+        if (t < left) s[t] += s[t + left] + s[t + 2 * left] + s[t + 3 * left];
+        __syncwarp();
+    }
+    if (t == 0) s[0] += s[1];
+"""
+
 RIGHT = (
     right("half of the lanes add, then __syncwarp()"),
     right("read, wait, write, wait", "right_read_first.cu"),
@@ -22,12 +43,14 @@ RIGHT = (
         ("t < 32 && ", ""),
         ("    for (int stride = 16;", "    if (t >= 32) return;\n    for (int stride = 16;"),
     ),
+    right("four numbers a step", "solution.cu", (LAST, BY_FOUR)),
     right("shuffles within the last warp", "right_shuffles.cu"),
     right("shuffles in every warp", "right_two_levels.cu"),
 )
 
 
 WRONG = (
+    wrong("no step with stride 32", "stride 32 is left out", ("stride >= 32", "stride > 32")),
     wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="not_begun"),
     wrong(
         "no __syncwarp()",
@@ -110,6 +133,10 @@ WRONG = (
         file="wrong_one_thread.cu",
         status="budget",
     ),
+    wrong(
+        "thread 0 adds the last 32 numbers", "31 additions in a row", (LAST, ALONE), status="budget"
+    ),
+    wrong("31 shuffles", "not in 31 steps", (LAST, BY_SHUFFLES), status="budget"),
     wrong("atomics", "atomics", file="wrong_atomics.cu", status="budget"),
     wrong(
         "the guard is missing",

@@ -24,6 +24,13 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("cell n - 1 as a ghost", "n[n - 1] is in no sum", ("cell < n)", "cell < n - 1)")),
+    wrong("cells to the left", "i - 2 and i - 3", ("i - 1 + j", "i - 1 - j")),
+    wrong(
+        "the cells of other blocks as ghosts",
+        "cells of another block",
+        ("cell < n)", "cell < n && cell / (int)blockDim.x == (int)blockIdx.x)"),
+    ),
     wrong("the stub", "that is gap 1", file="stub.cu", status="not_begun"),
     wrong("a left ghost too many", "leaves out N[0]", ("cell >= 0 &&", "(j > 0 || i > 1) &&")),
     wrong(
@@ -45,7 +52,7 @@ WRONG = (
     wrong("no guard", "writes p[", ("i < n", "true"), status="finding"),
     wrong("no test on the left", "ghost on the left", ("cell >= 0 && ", ""), status="finding"),
     wrong("no test on the right", "out-of-bounds", (" && cell < n", ""), status="finding"),
-    wrong("cell 0 is taken for a ghost", "ghost cells", ("cell >= 0", "cell > 0")),
+    wrong("cell 0 is taken for a ghost", "n[0] is in no sum", ("cell >= 0", "cell > 0")),
     wrong(
         "the outputs at the ends are left out",
         "those at the ends",

@@ -11,6 +11,13 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("the middle as a pair, too", "three times", ("j < RADIUS;", "j <= RADIUS;")),
+    wrong(
+        "a difference of each pair",
+        "right cell is subtracted",
+        ("0.0f) + (right", "0.0f) - (right"),
+    ),
+    wrong("cell 0 as a ghost", "n[0] is left out", ("left >= 0", "left > 0")),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong(
         "a request for every weight",

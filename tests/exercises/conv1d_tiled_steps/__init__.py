@@ -13,6 +13,14 @@ RIGHT = (
     right("a loop over the tile"),
     right("two statements", "right_two_statements.cu"),
     right(
+        "two neighbours a thread",
+        "solution.cu",
+        (
+            f"int s = threadIdx.x; {END} += TILE_WIDTH",
+            f"int s = 2 * threadIdx.x; {END} += s % 2 ? 2 * TILE_WIDTH - 1 : 1",
+        ),
+    ),
+    right(
         "the place in another order",
         "solution.cu",
         (CELL, "filter[j] * *(tile + j + threadIdx.x)"),
@@ -21,6 +29,12 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "the first cell in a long long",
+        "blockidx.x has no sign",
+        ("const int first = ", "const long long first = "),
+        ("const int cell = ", "const long long cell = "),
+    ),
     wrong("the stub", "gap 3", file="stub.cu", status="not_begun"),
     wrong(
         "31 weights written into the kernel",
@@ -34,6 +48,15 @@ WRONG = (
         (
             "int s = threadIdx.x; s < TILE_WIDTH + 2 * RADIUS; s += TILE_WIDTH",
             "int s = 0; threadIdx.x == 0 && s < TILE_WIDTH + 2 * RADIUS; ++s",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "the last warp loads the tile",
+        "while the others have nothing to do",
+        (
+            f"int s = threadIdx.x; {END} += TILE_WIDTH",
+            f"int s = threadIdx.x - 224; s >= 0 && {END} += 32",
         ),
         status="budget",
     ),

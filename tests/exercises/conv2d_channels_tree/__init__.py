@@ -33,16 +33,20 @@ WRONG = (
     wrong("the stub", "all threads store", file="stub.cu", status="not_begun"),
     wrong(
         "every thread adds all channels",
-        "four times",
+        "as many times as it has threads",
         ("int c = z; inside && c < C; c += CHANNEL_THREADS", "int c = 0; inside && c < C; ++c"),
     ),
     wrong(
         "a thread adds one channel",
-        "from 4 on",
+        "from channel_threads on",
         ("inside && c < C; c += CHANNEL_THREADS", "inside && c < C; c += C"),
     ),
     wrong("the last step is missing", "half = 1", ("half > 0;", "half > 1;")),
-    wrong("the first step is missing", "half = 2", ("CHANNEL_THREADS / 2; half", "1; half")),
+    wrong(
+        "the first step is missing",
+        "half = channel_threads / 2",
+        ("CHANNEL_THREADS / 2; half", "CHANNEL_THREADS / 4; half"),
+    ),
     wrong("no tree", "z = 0", (STEP, "")),
     wrong(
         "no barrier before the tree",
@@ -67,6 +71,21 @@ WRONG = (
         "all threads store",
         ("    partial[z][mine] = sum;", "    if (inside) partial[z][mine] = sum;"),
         status="finding",
+    ),
+    wrong(
+        "the thread with z = 0 adds the other sums",
+        "one after another",
+        (
+            STEP,
+            "        for (int k = half; z == 0 && k < 2 * half; ++k)\n"
+            "            partial[0][mine] += partial[k][mine];\n",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "two steps, for four threads",
+        "not always 4",
+        ("int half = CHANNEL_THREADS / 2;", "int half = 2;"),
     ),
     wrong(
         "two barriers a step",

@@ -12,6 +12,14 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "the first channel in the index of a weight",
+        "cells of the symbol are read",
+        ("(m * channels + c)", "(m * channels + first_channel + c)"),
+    ),
+    wrong(
+        "images one channel apart", "begins with channel b * c", ("(b * C + first", "(b + first")
+    ),
     wrong("the stub", "never written", file="stub.cu", status="not_begun"),
     wrong("the first channel is left out", "first of its channels", ("int c = 0", "int c = 1")),
     wrong(

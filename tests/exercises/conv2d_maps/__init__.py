@@ -20,6 +20,11 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("no width of a row", "begins at r * w", ("+ p) * W", "+ p)")),
+    wrong("p for both", "p stands for both", ("w + q]", "w + p]")),
+    wrong(
+        "row 0 of the filter alone", "the weights of row 0", ("* K + p) * K + q]", "* K) * K + q]")
+    ),
     wrong("the stub", "sectors per load request", file="stub.cu", status="not_begun"),
     wrong(
         "both by y",

@@ -13,6 +13,12 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "no guard for columns",
+        "one of the next row",
+        (" && w + i < out_w", ""),
+        status="finding",
+    ),
+    wrong(
         "a cell number in a short",
         "as a short",
         ("x[(h + r) * W + w + i]", "x[short((h + r) * W + w + i)]"),

@@ -12,6 +12,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("q for both", "q stands for both", ("h - K / 2 + p", "h - K / 2 + q")),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong("as conv2d_basic", "must not be loaded", file="wrong_corner.cu", status="finding"),
     wrong("not centred", "centred", ("h - K / 2 + p", "h + p"), ("w - K / 2 + q", "w + q")),

@@ -11,11 +11,23 @@ AFTER = (
 WORDS = "        // 3. This loop needs two barriers: __syncthreads(). Where?\n"
 CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
 ROWS = "r < SPAN && top + r < H; r += TILE_WIDTH"
+COLUMNS = "s < SPAN && left + s < W; s += TILE_WIDTH"
+WARP = "(threadIdx.y * TILE_WIDTH + threadIdx.x) / 32"
+LANE = "(threadIdx.y * TILE_WIDTH + threadIdx.x) % 32"
 
 RIGHT = (
     right("two loops"),
     right("256 threads along the cells of the tile", "right_one_loop.cu"),
     right("a wider pitch", "solution.cu", ("-DPITCH=22", "-DPITCH=48")),
+    right(
+        "a row for each warp",
+        "solution.cu",
+        (f"int r = threadIdx.y; {ROWS}", f"int r = {WARP}; {ROWS.replace('TILE_WIDTH', '8')}"),
+        (
+            f"int s = threadIdx.x; {COLUMNS}",
+            f"int s = {LANE}; {COLUMNS.replace('TILE_WIDTH', '32')}",
+        ),
+    ),
 )
 
 WRONG = (
@@ -29,6 +41,19 @@ WRONG = (
         (
             "int s = threadIdx.x; s < SPAN && left + s < W; s += TILE_WIDTH",
             "int s = 0; s < SPAN && left + s < W; ++s",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "one warp loads the tile",
+        "while the others have nothing to do",
+        (
+            f"int r = threadIdx.y; {ROWS}",
+            f"int r = {WARP} * SPAN; {ROWS.replace('TILE_WIDTH', '1')}",
+        ),
+        (
+            f"int s = threadIdx.x; {COLUMNS}",
+            f"int s = {LANE}; {COLUMNS.replace('TILE_WIDTH', '32')}",
         ),
         status="budget",
     ),

@@ -13,6 +13,23 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "the second output eight rows below",
+        "two threads store the same output",
+        ("top + row + o < H", "top + row + 8 * o < H"),
+        ("top + row + o) *", "top + row + 8 * o) *"),
+        status="finding",
+    ),
+    wrong(
+        "one warp loads the tile",
+        "while the others have nothing to do",
+        ("int r = threadIdx.y; r < 22; r += 8", "int r = threadIdx.y / 2 * 22; r < 22; ++r"),
+        (
+            "int s = threadIdx.x; s < 22; s += 16",
+            "int s = threadIdx.y % 2 * 16 + threadIdx.x; s < 22; s += 32",
+        ),
+        status="budget",
+    ),
+    wrong(
         "a cell number in a short",
         "as a short",
         ("x[(top + r) * W + left + s]", "x[short((top + r) * W + left + s)]"),

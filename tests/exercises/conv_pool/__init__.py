@@ -11,6 +11,29 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "the sum begins anew in each row of a window only",
+        "within the loop over s",
+        (
+            "    for (int r = 0; r < pool; ++r) {\n",
+            "    for (int r = 0; r < pool; ++r) {\n float sum = 0;",
+        ),
+        ("            float sum = 0.0f;\n", ""),
+    ),
+    wrong("images one channel apart", "begins with channel b * c", ("* C + c) * H", "+ c) * H")),
+    wrong(
+        "the outputs of a window are added",
+        "outputs of a window are added",
+        ("largest = max(largest, sum)", "largest += max(0.0f, sum)"),
+    ),
+    wrong(
+        "the sum begins anew in each channel",
+        "only the last channel counts",
+        (
+            "for (int c = 0; c < C; ++c)\n",
+            "for (int c = 0; c < C; ++c, sum = c < C ? 0.0f : sum)\n",
+        ),
+    ),
     wrong("the stub", "all outputs are 0", file="stub.cu", status="not_begun"),
     wrong(
         "the first output of each window alone",

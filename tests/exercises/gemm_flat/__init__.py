@@ -12,6 +12,16 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "image 0 for all",
+        "the matrix of image 0",
+        ("(size_t)blockIdx.z * inner", "(size_t)0 * inner"),
+    ),
+    wrong(
+        "images rows apart",
+        "only image 0 is right",
+        ("blockIdx.z * inner * cols", "blockIdx.z * rows * cols"),
+    ),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(
         "the loads of a square tile",

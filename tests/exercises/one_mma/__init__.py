@@ -22,6 +22,19 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "the pair in b[1] the wrong way round",
+        "two halves of b[1]",
+        (
+            "pair(B[8 * (two + 8) + group], B[8 * (two + 9) + group])",
+            "pair(B[8 * (two + 9) + group], B[8 * (two + 8) + group])",
+        ),
+    ),
+    wrong(
+        "a[3] is a[2] again",
+        "8 rows below those",
+        ("16 * (group + 8) + two + 8", "16 * group + two + 8"),
+    ),
     wrong("the stub", "gap 2", file="stub.cu", status="not_begun"),
     wrong(
         "two registers of A exchanged",
@@ -55,6 +68,11 @@ WRONG = (
         "of one column",
         (B0, "pair(B[8 * group + two], B[8 * group + two + 1])"),
         (B1, "pair(B[8 * (group + 8) + two], B[8 * (group + 8) + two + 1])"),
+    ),
+    wrong(
+        "a[2] begins too far left",
+        "a[0] and a[2] make the upper ones",
+        (A2, "A + 16 * group + two + 4);"),
     ),
     wrong(
         "b[0] and b[1] exchanged",

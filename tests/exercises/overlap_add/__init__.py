@@ -21,6 +21,14 @@ RIGHT = (
 PRODUCT = "a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x"
 
 WRONG = (
+    wrong(
+        "a conjugate",
+        "the conjugate of the other",
+        (
+            "a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x",
+            "a.x * b.x + a.y * b.y, a.x * b.y - a.y * b.x",
+        ),
+    ),
     wrong("the stub", "a transform reads all size points", file="stub.cu", status="not_begun"),
     wrong("nothing is added", "nothing is added to p", ("atomicAdd(&P[out], cells[i].x)", "")),
     wrong(

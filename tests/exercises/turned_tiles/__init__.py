@@ -31,6 +31,11 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "only vectors change places",
+        "four cells of each",
+        ("cells[255 - o]", "cells[252 - o / 4 * 4 + o % 4]"),
+    ),
     wrong("the stub", "copy each tile by cp.async", file="stub.cu", status="not_begun"),
     wrong(
         "no wait",

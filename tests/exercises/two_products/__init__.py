@@ -12,6 +12,29 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "b[0] and b[1] exchanged",
+        "b[0] and b[1] are exchanged",
+        ("b[0] = ", "b[2 - 1] = "),
+        ("b[1] = ", "b[0] = "),
+    ),
+    wrong(
+        "the second step's rows of B first",
+        "rows 16 to 31 of B, and the second one",
+        (
+            "pair(B[8 * inner + group], B[8 * (inner + 1) + group])",
+            "pair(B[8 * (inner ^ 16) + group], B[8 * (inner ^ 16) + 8 + group])",
+        ),
+        (
+            "pair(B[8 * (inner + 8) + group], B[8 * (inner + 9) + group])",
+            "pair(B[8 * (inner ^ 16) + 64 + group], B[8 * (inner ^ 16) + 72 + group])",
+        ),
+    ),
+    wrong(
+        "a step every 4 columns of A and rows of B",
+        "column k of A times row k of B",
+        ("16 * step + two;", "2 * step + 2 * two;"),
+    ),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong(
         "the sums begin at zero again",

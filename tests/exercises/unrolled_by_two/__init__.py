@@ -14,6 +14,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("the last pair is left out", "while two taps are left", ("q + 1 < K;", "q + 2 < K;")),
     wrong("the stub", "no partner", file="stub.cu", status="not_begun"),
     wrong(
         "one tap a turn, and // q += 2 in a comment",

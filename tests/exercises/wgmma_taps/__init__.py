@@ -21,6 +21,7 @@ RIGHT = (
 )  # fmt: skip
 
 WRONG = (
+    wrong("no tap adds to the one before", "only the last tap", ("b, tap > 0)", "b, 0)")),
     wrong("the stub", "divided by 16", file="stub.cu", status="not_begun"),
     wrong("taps at one place", "All taps meet", ("b_first + 16 * tap", "b_first")),
     wrong("taps turned", "opposite order", ("16 * tap,", "16 * (TAPS - 1 - tap),")),

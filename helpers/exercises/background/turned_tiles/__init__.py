@@ -76,6 +76,11 @@ EXERCISE = kit.Exercise(
             gives=lambda case: case["N"],
         ),
         kit.Mistake(
+            "The vectors of a tile change places, and the four cells of each stand as they were: "
+            "cell 255 - o of the tile goes to output o.",
+            gives=lambda case: case["N"].reshape(-1, TILE // 4, 4)[:, ::-1].ravel(),
+        ),
+        kit.Mistake(
             "Whole N is turned around: only the cells within each tile change places.",
             gives=lambda case: case["N"][::-1] if case.count > TILE else None,
         ),

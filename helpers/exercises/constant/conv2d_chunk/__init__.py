@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.cases import is_unwritten
 from helpers.exercises.constant import LAB, TILE
 from helpers.limits import ConvShape
@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         ),  # at most 7 maps, 3 channels a launch
         (ConvShape(1, 11, 3, 8, 9 + next(drawn), 7), (1, 6)),
         (ConvShape(1, 5, 4, 6, 7 + next(drawn), 3), (3, 2)),
-        (ConvShape(2, 2, 2, 4, 17 + next(drawn), 1), (2, 2)),
+        (ConvShape(2, 2, 2, 18, 32, 1), (2, 2)),
     )
     for shape, most in layouts:
         x, filter = layers.draw(rng, shape)
@@ -190,20 +190,19 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Whole maps are never written: blockIdx.y counts the maps of this launch, and the "
             "output map is first_map + blockIdx.y.",
-            when=lambda case, got, want: (
-                case["most"][0] == case["shape"].M or whole_maps_missing(case, got, want)
-            ),
+            when=whole_maps_missing,
         ),
         kit.Mistake(
             "All outputs are NaN: a map's first launch (first_channel == 0) must set y. It holds "
             "nothing yet that could be added to.",
-            when=lambda case, got, want: bool(np.isnan(got).all()),
+            gives=lambda case: np.full(case["y"].shape, np.nan),
         ),
         kit.Mistake(
             "Cells of the symbol are read that this launch has not filled. It begins with map "
             "first_map and channel first_channel, and has `channels` channels a map.",
             when=lambda case, got, want: bool(np.isnan(got).any() and not is_unwritten(got).any()),
         ),
+        *indices.WRONG_INDICES,
     ),
     hints=(
         "The symbol holds `channels` channels for each of this launch's maps. How far apart do "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.constant import LAB, TILE
 from helpers.limits import ConvShape
 
@@ -18,6 +18,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     height, width = map(int, rng.integers(20, 38, 2))
     yield layer(rng, ConvShape(2, 3, 4, height, width, 7))
     yield layer(rng, ConvShape(1, 2, 5, 9, 23, 3))
+    yield layer(rng, ConvShape(1, 1, 2, 20, 34, 3))
     yield layer(rng, ConvShape(1, 4, 16, 7, 7, 7))
     yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1))
 
@@ -90,6 +91,7 @@ EXERCISE = kit.Exercise(
             "m * C * K * K.",
             gives=maps_for_channels,
         ),
+        *indices.WRONG_INDICES,
     ),
     findings=(
         kit.FindingHint(

@@ -18,7 +18,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield layers of several channels, maps and filters; one of more outputs than 16 bits count.
     """
     yield layer(rng, ConvShape(2, 2, 3, 17, int(rng.integers(18, 30)), 5))
-    yield layer(rng, ConvShape(1, 3, 2, 16, 9, 3))
+    yield layer(rng, ConvShape(1, 3, 2, 19, 34, 3))
     yield layer(rng, ConvShape(3, 1, 4, 12, 21, 7))
     yield layer(rng, ConvShape(1, 1, 1, 2, 2, 2))
     yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), budgeted=False)

@@ -7,9 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.mma import STEP, exercise, of
-
-LANES = np.arange(32)
+from helpers.exercises.mma import LANES, STEP, exercise, of
 
 
 def named(

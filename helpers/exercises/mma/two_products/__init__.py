@@ -48,6 +48,11 @@ EXERCISE = exercise(
                 case["A"][:, :STEP] + case["A"][:, STEP:].astype(float), case["B"][:STEP]
             ),
         ),
+        kit.Mistake(
+            "The first step multiplies by rows 16 to 31 of B, and the second one by rows 0 to 15: "
+            "step s takes columns 16 * s to 16 * s + 15 of A, and the rows of B of these numbers.",
+            gives=lambda case: of(case["A"], np.roll(case["B"], STEP, axis=0)),
+        ),
         kit.Mistake("A row of A has 32 halves here, not 16.", gives=_rows_of_16),
     ),
     hints=(

@@ -141,6 +141,13 @@ EXERCISE = kit.Exercise(
             when=lambda found: found.array in ("x", "y"),
         ),
         kit.FindingHint(
+            "race",
+            "Two threads store the same output. An output in column out_w or more is one of the "
+            "next row, which has a thread of its own: store it only where h + o < out_h and "
+            "w + i < out_w.",
+            when=lambda found: found.array == "y",
+        ),
+        kit.FindingHint(
             "out-of-bounds",
             "A row of the patch has 10 cells and 4 sums.",
             when=lambda found: found.array in ("cell", "sum"),

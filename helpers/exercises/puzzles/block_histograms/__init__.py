@@ -94,6 +94,10 @@ EXERCISE = puzzle(
             "The counts are 1 where a value occurs at all: add up, do not set.",
             lambda case: np.minimum(counted(case), 1),
         ),
+        kit.Mistake(
+            "The counts are added to what P held before: store them, P[...] = counts[t].",
+            lambda case: counted(case) + case["P"],
+        ),
     ),
     findings=(
         kit.FindingHint(

@@ -83,6 +83,12 @@ EXERCISE = puzzle(
             "keep all warps at work, and one thread alone makes 255 comparisons in a row.",
         ),
         barriers(17, "A barrier behind the filling and one or two behind each of the eight steps."),
+        kit.numbers_of_a_thread(
+            24,
+            "In each of the eight steps a thread reads one number beside its own. Thread 0 reads "
+            "many in a row: halve the candidates down to one, with half = 16, 8, 4, 2 and 1 at the "
+            "end.",
+        ),
         kit.none_of("shared", "atomic", what="atomics in shared memory"),
         kit.Budget(
             "stores of each result",

@@ -165,10 +165,10 @@ EXERCISE = puzzle(
     hints=(
         "Thread (x, y) of the block makes C[r][c]. It needs row r of A and column c of B: take 16 "
         "values of k at a time.",
-        "Fill a[y][x] with A[r][first + x] and b[y][x] with B[first + y][c], 0 where there "
-        "is no such "
-        "cell. Wait. Add a[y][k] * b[k][x] for the 16 values of k. Wait, and go on.",
-        "All threads make all turns, those without a cell of C, too. The guard stands at "
-        "the store.",
+        "Fill a[y][x] with A[r][first + x] and b[y][x] with B[first + y][c], 0 where there is no "
+        "such cell. What must happen before a thread reads them, and before the next 16 values of "
+        "k overwrite them?",
+        "Wait after the filling, and after the sum of a[y][k] * b[k][x]. All threads make all "
+        "turns, those without a cell of C, too. The guard stands at the store.",
     ),
 )

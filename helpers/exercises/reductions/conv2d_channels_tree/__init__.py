@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit, layers, outcome
+from helpers.exercises import indices, kit, layers, outcome
 from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
 
 TILE, THREADS = 16, 4  # outputs along a side of a block, and threads of an output
+SMALL_TILE, MORE_THREADS = 8, 16  # in one case: four threads do not show how their sums are joined
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield one channel, fewer and more than there are threads, ragged maps, and many outputs."""
+    """Yield one channel, fewer and more than there are threads, ragged maps, whole
+    tiles side by side, more threads, and many
+    outputs.
+    """
     drawn = ConvShape(2, 6, 2, 20 + int(rng.integers(0, 9)), 19 + int(rng.integers(0, 9)), 3)
     for shape in (
         drawn,
-        ConvShape(1, 4, 2, 18, 34, 3),
+        ConvShape(1, 4, 2, 20, 34, 3),
         ConvShape(1, 1, 2, 12, 12, 7),
         ConvShape(1, 3, 1, 5, 5, 5),
         ConvShape(1, 9, 2, 9, 8, 2),
     ):
         yield layer(rng, shape)
+    more = layer(rng, ConvShape(1, 19, 1, 18, 13, 3), SMALL_TILE, MORE_THREADS)
+    options = f"-DTILE_WIDTH={SMALL_TILE}", f"-DCHANNEL_THREADS={MORE_THREADS}"
+    title = f"{more.title}, CHANNEL_THREADS = {MORE_THREADS}"
+    yield dataclasses.replace(more, title=title, options=options)
     yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case:
+def layer(
+    rng: np.random.Generator,
+    shape: ConvShape = layers.LARGE,
+    tile: int = TILE,
+    threads: int = THREADS,
+) -> kit.Case:
     """Return a layer, by default a large one; an output has four threads."""
-    grid = layers.tiles(shape, TILE), shape.M, shape.B
-    return layers.layer_case(rng, shape, grid, (TILE, TILE, THREADS))
+    grid, block = (layers.tiles(shape, tile), shape.M, shape.B), (tile, tile, threads)
+    return layers.layer_case(rng, shape, grid, block, facts={"tile": tile, "threads": threads})
 
 
-def of_threads(*threads: int) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return a function of a case: what comes out of the sums of some of the threads."""
+def steps(case: kit.Case) -> int:
+    """Return the steps of the tree."""
+    return case["threads"].bit_length() - 1
+
+
+def of_threads(is_one: Callable[[np.ndarray, int], np.ndarray]) -> Callable[[kit.Case], Any]:
+    """Return a function of a case: what comes out of the sums of some of the threads. is_one: which
+    of the numbers z they are, of so many threads.
+    """
 
     def made(case: kit.Case) -> np.ndarray | None:
-        filter = case["filter"].copy()
-        left_out = ~np.isin(np.arange(filter.shape[1]) % THREADS, threads)
+        filter, threads = case["filter"].copy(), case["threads"]
+        left_out = ~is_one(np.arange(filter.shape[1]) % threads, threads)
         filter[:, left_out] = 0
         return reference.conv2d(case["x"], filter) if left_out.any() else None
 
@@ -48,9 +70,9 @@ def of_threads(*threads: int) -> Callable[[kit.Case], np.ndarray | None]:
 
 def first_channels(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if a thread adds one channel, even if there are more."""
-    filter = case["filter"].copy()
-    filter[:, THREADS:] = 0
-    return reference.conv2d(case["x"], filter) if filter.shape[1] > THREADS else None
+    filter, threads = case["filter"].copy(), case["threads"]
+    filter[:, threads:] = 0
+    return reference.conv2d(case["x"], filter) if filter.shape[1] > threads else None
 
 
 EXERCISE = kit.Exercise(
@@ -70,14 +92,14 @@ EXERCISE = kit.Exercise(
         ),
         kit.Budget(
             "waits at barriers per warp",
-            lambda case, one: one.barriers / one.blocks / (TILE * TILE * THREADS // 32),
-            3,
-            "One barrier before the tree, and one after each of its two steps.",
+            lambda case, one: one.barriers / kit.warps(case),
+            lambda case: 1 + steps(case),
+            "One barrier before the tree, and one after each of its steps.",
         ),
         kit.Budget(
             "load requests of warp 0",
             kit.executed(outcome.GLOBAL_LOADS, per="launch"),
-            lambda case: 2 * case["shape"].K ** 2 * kit.ceil_div(case["shape"].C, THREADS),
+            lambda case: 2 * case["shape"].K ** 2 * kit.ceil_div(case["shape"].C, case["threads"]),
             "Warp 0 has the threads with z = 0, and loads for more than its own channels: each "
             "thread adds up every CHANNEL_THREADS-th channel, beginning at channel z.",
             quiet=True,
@@ -85,32 +107,61 @@ EXERCISE = kit.Exercise(
         kit.Budget(
             "shared loads per block",
             lambda case, one: one.total("lanes", "shared", "load") / one.blocks,
-            7 * TILE * TILE,
+            lambda case: (2 * case["threads"] - 1) * case["tile"] ** 2,
             "A step adds two numbers, and half as many in the next step; the store reads one.",
             quiet=True,
+        ),
+        kit.numbers_of_a_thread(
+            lambda case: 2 * steps(case) + 3,
+            "The thread with z = 0 adds the sums of all the others, one after another. In a tree "
+            "many threads add at the same time, and half as many in the next step: 16 sums take "
+            "four steps, not 15.",
         ),
         kit.ONE_STORE,
         *kit.NO_DETOURS,
     ),
-    most_of_a_block=lambda case: THREADS * TILE * TILE,  # the threads with z = 0 write them
+    most_of_a_block=lambda case: (
+        case["threads"] * case["tile"] ** 2
+    ),  # the threads with z = 0 write them
     mistakes=(
         kit.Mistake(
             "Every sum is 0: add up the thread's channels. That is gap 1.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         kit.Mistake(
-            "Each output comes out four times: every thread adds all channels. Begin at c = z and "
-            "go on in steps of CHANNEL_THREADS.",
-            gives=lambda case: THREADS * layers.convolved(case),
+            "Each output comes out as many times as it has threads: every thread adds all "
+            "channels. Begin at c = z and go on in steps of CHANNEL_THREADS.",
+            gives=lambda case: case["threads"] * layers.convolved(case),
         ),
         kit.Mistake(
-            "Channels from 4 on are missing: a thread has several, in steps of CHANNEL_THREADS.",
+            "Channels from CHANNEL_THREADS on are missing: a thread has several, in steps of "
+            "CHANNEL_THREADS.",
             gives=first_channels,
         ),
-        kit.Mistake("Only the channels of the threads with z = 0 are there.", gives=of_threads(0)),
-        kit.Mistake("The last step of the tree, half = 1, is missing.", gives=of_threads(0, 2)),
-        kit.Mistake("The first step of the tree, half = 2, is missing.", gives=of_threads(0, 1)),
+        kit.Mistake(
+            "Only the channels of the threads with z = 0 are there.",
+            gives=of_threads(lambda z, threads: z == 0),
+        ),
+        kit.Mistake(
+            "The last step of the tree, half = 1, is missing.",
+            gives=of_threads(lambda z, threads: z % 2 == 0),
+        ),
+        kit.Mistake(
+            "The first step of the tree, half = CHANNEL_THREADS / 2, is missing.",
+            gives=of_threads(lambda z, threads: z < threads // 2),
+        ),
+        kit.Mistake(
+            "Only the sums of the threads with z = 0 and z = 1 are joined: half begins at "
+            "CHANNEL_THREADS / 2.",
+            gives=of_threads(lambda z, threads: z < 2),
+        ),
+        kit.Mistake(
+            "Only the sums of four threads are joined: an output has CHANNEL_THREADS threads, and "
+            "that is not always 4.",
+            gives=of_threads(lambda z, threads: z < 4),
+        ),
         layers.TURNED,
+        *indices.WRONG_INDICES,
     ),
     findings=(
         kit.FindingHint(

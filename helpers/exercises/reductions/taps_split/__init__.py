@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
 
@@ -132,6 +132,7 @@ EXERCISE = kit.Exercise(
             "Every second lane is missing: the last shuffle must read the next lane.",
             gives=even_lanes,
         ),
+        *indices.WRONG_INDICES,
     ),
     findings=(
         kit.FindingHint(

@@ -41,11 +41,14 @@ EXERCISE = kit.Exercise(
     mistakes=tiles.MISTAKES,
     findings=tiles.FINDINGS,
     hints=(
-        "Begin with the load, by two loops: r from threadIdx.y on and s from threadIdx.x on, both "
-        "in steps of TILE_WIDTH, as long as they are below SPAN and inside of the image.",
-        "Within the tile the thread's own output stands in row threadIdx.y and column threadIdx.x. "
-        "So its window begins there: row threadIdx.y + p, column threadIdx.x + q.",
-        "A thread reads cells that others have loaded: wait before the sum. And the next channel "
-        "overwrites the tile: wait after the sum, outside of the branch.",
+        "Gap 1: thread (0, 0) loads the cells (0, 0), (0, 16), (16, 0) and (16, 16) of the tile. "
+        "Which ones does the thread with threadIdx.x = 7 and threadIdx.y = 3 load? Two loops, one "
+        "in the other, take these steps.",
+        "r begins at threadIdx.y and s at threadIdx.x, both go on in steps of TILE_WIDTH, as long "
+        "as they are below SPAN and inside of the image. Gap 2: the thread's own output stands in "
+        "row threadIdx.y and column threadIdx.x of the tile, and its window begins there.",
+        "Weight (p, q) meets row threadIdx.y + p, column threadIdx.x + q. A thread reads cells "
+        "that others have loaded: wait before the sum. And the next channel overwrites the tile: "
+        "wait after the sum, outside of the branch.",
     ),
 )

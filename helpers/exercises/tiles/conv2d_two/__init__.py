@@ -10,6 +10,7 @@ from helpers.exercises import kit, layers, tiles
 from helpers.limits import ConvShape
 
 MAPS, TILE, SPAN = 4, tiles.TILE, tiles.SPAN
+MOST_OF_A_WARP = 9  # load requests; a warp takes 6 by rows, one warp alone takes 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -20,6 +21,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         (22, 22),
         (23, int(rng.integers(24, 37))),
         (8, 38),
+        (24, 38),
     ):
         yield image(rng, H, W)
     yield kit.without_budgets(image(rng, 262, 257))
@@ -63,6 +65,12 @@ EXERCISE = kit.Exercise(
             lambda case, one: one.total("lanes", "global", "load") / one.blocks,
             SPAN * SPAN,
             "The tile brings each cell once: read it from there, not from x.",
+        ),
+        kit.loads_of_a_warp(
+            MOST_OF_A_WARP,
+            "All 128 threads load a part of the tile: r begins at threadIdx.y, and s at "
+            "threadIdx.x. A warp that loads it alone has to wait for its loads while the others "
+            "have nothing to do.",
         ),
         kit.Budget(
             "shared loads per output",
@@ -126,6 +134,12 @@ EXERCISE = kit.Exercise(
             "output (p < 7), and "
             "row p - 1 for the lower one (p > 0).",
             when=lambda found: found.array == "filter",
+        ),
+        kit.FindingHint(
+            "race",
+            "Two threads store the same output. A thread's outputs are in rows top + row and top + "
+            "row + 1, and only those below H - 6, in a column below W - 6, exist.",
+            when=lambda found: found.array == "y",
         ),
     ),
     hints=(

@@ -168,6 +168,16 @@ EXERCISE = kit.Exercise(
             gives=lambda case: by_segments(case, lambda a, b: a * b + 2 * a.imag * b.imag),
         ),
         kit.Mistake(
+            "One spectrum is multiplied by the conjugate of the other: the real part is ac - bd, "
+            "and the imaginary part ad + bc.",
+            gives=lambda case: by_segments(case, lambda a, b: a.conj() * b),
+        ),
+        kit.Mistake(
+            "One spectrum is multiplied by the conjugate of the other: the real part is ac - bd, "
+            "and the imaginary part ad + bc.",
+            gives=lambda case: by_segments(case, lambda a, b: a * b.conj()),
+        ),
+        kit.Mistake(
             "Cells of the next segment are transformed, too, and counted twice: cells[i] is a cell "
             "of N for i below `segment`, and 0 from there on.",
             gives=lambda case: by_segments(case, cells=case["spec"].size),

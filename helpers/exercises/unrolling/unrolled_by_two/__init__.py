@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.unrolling import LAB, TILE
 from helpers.limits import ConvShape
 
@@ -21,6 +21,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     rows, columns = int(rng.choice((14, 15, 30))), int(rng.integers(5, 20))  # outputs less one
     for K in (6, 1, 2, 3, 5, int(rng.choice((4, 7)))):
         yield layer(rng, ConvShape(2, 2, 2, K + rows, K + columns, K))
+    yield layer(rng, ConvShape(1, 1, 1, 20, 35, 4))  # whole tiles side by side
     yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1)))
 
 
@@ -34,6 +35,14 @@ def without_last_column(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the last tap of each row is left out where K is odd."""
     filter = case["filter"].copy()
     if filter.shape[3] % 2:
+        filter[..., -1] = 0
+    return reference.conv2d(case["x"], filter)
+
+
+def without_last_of_even(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the last tap of each row is left out where K is even."""
+    filter = case["filter"].copy()
+    if filter.shape[3] % 2 == 0:
         filter[..., -1] = 0
     return reference.conv2d(case["x"], filter)
 
@@ -89,6 +98,11 @@ EXERCISE = kit.Exercise(
             "Where K is odd, the last tap of each row is left out.", gives=without_last_column
         ),
         kit.Mistake(
+            "Where K is even, the last tap of each row is left out: the loop goes on while two "
+            "taps are left, q + 1 < K.",
+            gives=without_last_of_even,
+        ),
+        kit.Mistake(
             "Where K is even, the last tap of each row is added twice: there it has a partner, and "
             "the pairs are all.",
             gives=with_last_column_twice,
@@ -99,6 +113,7 @@ EXERCISE = kit.Exercise(
             "no partner.",
             when=lambda case, got, want: case["shape"].K % 2 == 1,
         ),
+        *indices.WRONG_INDICES,
     ),
     findings=(
         kit.FindingHint(

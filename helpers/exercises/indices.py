@@ -1,0 +1,181 @@
+"""What comes out of a layer if the index of a cell or of a weight is wrong, for every exercise that
+adds up products of cells and weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises import kit
+from helpers.limits import ConvShape
+
+# An index of all outputs at once; b, c, m, h, w, p, q are whole numbers, or arrays of them.
+Cell = Callable[..., Any]  # (shape, b, c, h, w, p, q)
+Weight = Callable[..., Any]  # (shape, m, c, p, q)
+Taps = Callable[[int, int], tuple[int, int]]  # (p, q)
+
+
+def right_cell(s: ConvShape, b: Any, c: Any, h: Any, w: Any, p: Any, q: Any) -> Any:
+    """Return the index of the cell under tap (p, q) of output (h, w)."""
+    return ((b * s.C + c) * s.H + h + p) * s.W + w + q
+
+
+def right_weight(s: ConvShape, m: Any, c: Any, p: Any, q: Any) -> Any:
+    """Return the index of weight (m, c, p, q)."""
+    return ((m * s.C + c) * s.K + p) * s.K + q
+
+
+def indexed(
+    cell: Cell = right_cell,
+    weight: Weight = right_weight,
+    taps: Taps = lambda p, q: (p, q),
+    same: bool = False,
+) -> Callable[[kit.Case], Any]:
+    """Return a function of a case: what comes out with these indices, None where one of them leaves
+    its array. taps: p and q as they stand in the index of a cell; same: whether outputs are as many
+    as cells, and cells outside of the image count as 0.
+    """
+
+    def made(case: kit.Case) -> np.ndarray | None:
+        s: ConvShape = case["shape"]
+        cells, weights = case["x"].ravel(), case["filter"].ravel()
+        y, radius = np.zeros(case["y"].shape), s.K // 2 if same else 0
+        b, h, w = np.ogrid[: s.B, : y.shape[2], : y.shape[3]]
+        h, w, m, every = h - radius, w - radius, np.arange(s.M), np.zeros((s.B, *y.shape[2:]), int)
+        for c, p, q in np.ndindex(s.C, s.K, s.K):
+            down, right = taps(p, q)
+            inside = (h + down >= 0) & (h + down < s.H) & (w + right >= 0) & (w + right < s.W)
+            of_x = np.where(inside, cell(s, b, c, h, w, down, right) + every, 0)
+            of_filter = weight(s, m, c, p, q) + 0 * m
+            if of_x.min() < 0 or of_x.max() >= cells.size or of_filter.max() >= weights.size:
+                return None
+            taken = np.where(inside, cells[of_x], 0)
+            y += taken[:, None] * weights[of_filter][:, None, None].astype(np.float64)
+        return y.astype(np.float32)
+
+    return made
+
+
+# What a student may write, and the index that it gives: of a cell, or of a weight.
+_WEIGHTS: tuple[tuple[str, Weight], ...] = (
+    (
+        "Every map has the weights of map 0: m belongs to the index of a weight.",
+        lambda s, m, c, p, q: right_weight(s, 0, c, p, q),
+    ),
+    (
+        "Every channel has the weights of channel 0: c belongs to the index of a weight.",
+        lambda s, m, c, p, q: right_weight(s, m, 0, p, q),
+    ),
+    (
+        "Weights of map m begin at m * C * K * K. Yours are only one channel apart.",
+        lambda s, m, c, p, q: ((m + c) * s.K + p) * s.K + q,
+    ),
+    (
+        "The row of a weight stands for its column, too: weight (p, q) is p * K + q.",
+        lambda s, m, c, p, q: right_weight(s, m, c, p, p),
+    ),
+    (
+        "The column of a weight stands for its row, too: weight (p, q) is p * K + q.",
+        lambda s, m, c, p, q: right_weight(s, m, c, q, q),
+    ),
+    (
+        "A row of weights has K of them: weight (p, q) is p * K + q, and not p + q.",
+        lambda s, m, c, p, q: (m * s.C + c) * s.K * s.K + p + q,
+    ),
+    (
+        "A row of weights has K of them: weight (p, q) is p * K + q, and not p + q.",
+        lambda s, m, c, p, q: (m * s.C + c) * s.K + p + q,
+    ),
+    (
+        "Channel c of a filter begins c * K * K weights further on. Yours begin one row apart.",
+        lambda s, m, c, p, q: (m * s.C + c + p) * s.K + q,
+    ),
+    (
+        "All rows of a filter have the weights of row 0: p belongs to the index of a weight.",
+        lambda s, m, c, p, q: right_weight(s, m, c, 0, q),
+    ),
+    (
+        "All columns of a filter have the weights of column 0: q belongs to the index of a weight.",
+        lambda s, m, c, p, q: right_weight(s, m, c, p, 0),
+    ),
+)
+_CELLS: tuple[tuple[str, Cell], ...] = (
+    (
+        "Every image has the cells of image 0: image b begins with channel b * C.",
+        lambda s, b, c, h, w, p, q: right_cell(s, 0, c, h, w, p, q),
+    ),
+    (
+        "Only the first image is right: image b begins with channel b * C, not with channel b.",
+        lambda s, b, c, h, w, p, q: ((b + c) * s.H + h + p) * s.W + w + q,
+    ),
+    (
+        "Every channel has the cells of channel 0: channel c begins c * H rows further on.",
+        lambda s, b, c, h, w, p, q: right_cell(s, b, 0, h, w, p, q),
+    ),
+    (
+        "A row of the image has W cells: row r of the image begins at r * W.",
+        lambda s, b, c, h, w, p, q: (b * s.C + c) * s.H * s.W + h + p + w + q,
+    ),
+    (
+        "A row of the image has W cells: row r of the image begins at r * W.",
+        lambda s, b, c, h, w, p, q: (b * s.C + c) * s.H + h + p + w + q,
+    ),
+    (
+        "The next row of the image begins W cells further on. Yours are 1 cell apart: row h + p "
+        "is multiplied by W as a whole.",
+        lambda s, b, c, h, w, p, q: right_cell(s, b, c, h, w, 0, q) + p,
+    ),
+    (
+        "Square images are right, others are not: a row has W cells, and a channel H rows. Yours "
+        "has rows of H cells.",
+        lambda s, b, c, h, w, p, q: ((b * s.C + c) * s.H + h + p) * s.H + w + q,
+    ),
+    (
+        "Square images are right, others are not: a row has W cells, and a channel H rows. Yours "
+        "has channels of W rows.",
+        lambda s, b, c, h, w, p, q: ((b * s.C + c) * s.W + h + p) * s.W + w + q,
+    ),
+    (
+        "Channel c of an image begins c * H rows further on. Yours begin one row apart.",
+        lambda s, b, c, h, w, p, q: (b * s.C + c + h + p) * s.W + w + q,
+    ),
+    (
+        "Channel c of an image begins c * H rows of W cells further on. Yours begin H cells apart.",
+        lambda s, b, c, h, w, p, q: (b * s.C + c) * s.H + (h + p) * s.W + w + q,
+    ),
+)
+_TAPS: tuple[tuple[str, Taps], ...] = (
+    (
+        "The cell under weight (p, q) lies p rows below and q columns right of that under weight "
+        "(0, 0). Yours lies as many columns right as rows below: p stands for both.",
+        lambda p, q: (p, p),
+    ),
+    (
+        "The cell under weight (p, q) lies p rows below and q columns right of that under weight "
+        "(0, 0). Yours lies as many columns right as rows below: q stands for both.",
+        lambda p, q: (q, q),
+    ),
+    (
+        "All weights of a column meet the same cell: the cell's row depends on p, too.",
+        lambda p, q: (0, q),
+    ),
+    (
+        "All weights of a row meet the same cell: the cell's column depends on q, too.",
+        lambda p, q: (p, 0),
+    ),
+)
+
+
+def wrong_indices(same: bool = False) -> tuple[kit.Mistake, ...]:
+    """Return the mistakes of an index in a layer. same: as in `indexed`."""
+    return (
+        *(kit.Mistake(hint, indexed(weight=weight, same=same)) for hint, weight in _WEIGHTS),
+        *(kit.Mistake(hint, indexed(cell=cell, same=same)) for hint, cell in _CELLS),
+        *(kit.Mistake(hint, indexed(taps=taps, same=same)) for hint, taps in _TAPS),
+    )
+
+
+WRONG_INDICES = wrong_indices()
