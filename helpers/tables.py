@@ -6,7 +6,8 @@ knows how many digits a number needs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 FIRST = (0,)  # a column of names, then numbers
 
@@ -24,6 +25,22 @@ def text(
     names = [[*[""] * (depth - name.count("\n")), *name.split("\n")] for name in head]
     lines = [*zip(*names, strict=True), *rows]
     return "\n".join("  ".join(cells).rstrip() for cells in _aligned(lines, len(head), left))
+
+
+def of(
+    rows: Iterable[Any],
+    columns: Mapping[str, str | Callable[[Any], str]],
+    *,
+    left: Collection[int] = FIRST,
+) -> str:
+    """Return a table with a line for each of `rows`, such as those of a record.
+
+    columns: by head, what a column shows of a row: a format string with the row's entries, as in
+    "{median_ms:.2f} ms", or a function of the row. left: as for `text`. Raises KeyError for an
+    entry that a row does not have.
+    """
+    cells = [one.format_map if isinstance(one, str) else one for one in columns.values()]
+    return text(tuple(columns), [tuple(cell(row) for cell in cells) for row in rows], left=left)
 
 
 def markdown(

@@ -7,7 +7,7 @@
 //            the 16 outputs of a fragment find their cells where they lie, K * K times in all.
 // Arrays     x: float32, or half (HALF_IO), (B, C, H, W), |x| < 65,504; y: alike, (B, M, out_h,
 //            out_w), aligned to 8 bytes; must not alias. filter: fragments of B as halves, times a
-//            power of two, then its inverse.
+//            power of two; behind them 1 over this power.
 // Launch     block = 32 * WARPS_DOWN * WARPS_ACROSS; grid = (tiles of all images, groups of maps)
 // Sizes      any. A chunk of the cells of a tile must fit into shared memory.
 // Memory     shared, dynamic: CELLS * 16 bytes.
@@ -29,7 +29,7 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
     const int first_row = warp % WARPS_DOWN * ROW_TILES * 16;     // of A
     const int first_fragment = warp / WARPS_DOWN * MAP_TILES;     // of B, in the block
     const int first_map = (blockIdx.y * BLOCK_FRAGMENTS + first_fragment) * 8;
-    const Place place = place_of(blockIdx.x);
+    const Origin origin = origin_of(blockIdx.x);
 
     int corner[ROW_TILES];
     find_corners(corner, first_row);
@@ -44,7 +44,7 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
         for (int round = 0; round < ROUNDS; ++round) {
             const OctetPlace at = octet_place(round);
             RawOctets raw;
-            load_octets(raw, x, at, place, chunk, B);
+            load_octets(raw, x, at, origin, chunk, B);
             store_octets(cells, raw, at);
         }
         __syncthreads();   // fragments hold cells that others staged
@@ -71,5 +71,5 @@ conv2d_implicit_mma(Cell* y, const Cell* __restrict__ x, int B)
             }
         }
     }
-    store_sums(y, sum, place, first_row, first_map, inverse_scale(), B);
+    store_sums(y, sum, origin, first_row, first_map, inverse_scale(), B);
 }

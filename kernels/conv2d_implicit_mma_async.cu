@@ -8,7 +8,7 @@
 //            halves, which no copy does: they wait in registers.
 // Arrays     x: float32, or half (HALF_IO), (B, C, H, W), |x| < 65,504; y: alike, (B, M, out_h,
 //            out_w), aligned to 8 bytes; must not alias. filter: fragments of B as halves, times a
-//            power of two, then its inverse.
+//            power of two; behind them 1 over this power.
 // Launch     block = 32 * WARPS_DOWN * WARPS_ACROSS; grid = (blocks, groups of maps): block i takes
 //            tiles i, i + gridDim.x, ...
 // Sizes      any; gridDim.x <= tiles. Chunks of cells and weights must fit into shared memory.
@@ -50,7 +50,7 @@ conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
 
     // Ask for the first cells, and for the weights: all, or the first chunk's.
     RawOctets raw[ROUNDS];
-    load_cells(raw, x, place_of(blockIdx.x), 0, B);
+    load_cells(raw, x, origin_of(blockIdx.x), 0, B);
     copy_weights<WEIGHT_BUFFERS == CHUNKS ? CHUNKS : 1>(all_weights, block_filter);
 
     int buffer = 0;   // [0, 2)
@@ -68,7 +68,7 @@ conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
             const int next_tile = last ? tile + gridDim.x : tile;
             const int next_chunk = last ? 0 : chunk + 1;
             if (next_tile < tiles) {
-                load_cells(raw, x, place_of(next_tile), next_chunk, B);
+                load_cells(raw, x, origin_of(next_tile), next_chunk, B);
                 if (WEIGHT_BUFFERS != CHUNKS) {
                     copy_weights<1>(
                         all_weights + (buffer ^ 1) * WEIGHTS, block_filter + next_chunk * WEIGHTS);
@@ -103,6 +103,6 @@ conv2d_implicit_mma_async(Cell* y, const Cell* __restrict__ x, int B)
                 __syncthreads();   // not before all have read what is stored next
             }
         }
-        store_sums(y, sum, place_of(tile), first_row, first_map, scale, B);
+        store_sums(y, sum, origin_of(tile), first_row, first_map, scale, B);
     }
 }

@@ -10,8 +10,8 @@
 //            are dropped. A's rows are 64 maps. Producers fill stages, and two consumers multiply,
 //            as in gemm_wgmma.
 // Arrays     x: half, (B, C, H, W), aligned to 4 bytes; y: half, (B, M, out_h, out_w), aligned to
-//            8; must not alias. filter: A's pieces as halves, times a power of two, then its
-//            inverse.
+//            8; must not alias. filter: A's pieces as halves, times a power of two; behind them 1
+//            over this power.
 // Launch     block = 128 * (2 + PRODUCERS); grid = (blocks, 1, 1): block i takes tiles i, i +
 //            gridDim.x, ...
 // Sizes      any B, M, K, H; W and out_w even; made for C >= 16. Stages must fit shared memory.
@@ -140,7 +140,7 @@ __device__ __forceinline__ Pair to_pair(float first, float second)
 }
 
 // ------------------------------------------------------------------------------------------------
-// A producer. Each thread stages two octets, of neighbouring columns, in each of its rounds.
+// A producer. In each of its rounds a thread stages an item: two octets of neighbouring columns.
 
 constexpr int ITEMS = 2 * CELL_ROWS * PAIRS;
 constexpr int ROUNDS = ceil_div(ITEMS, GROUP);

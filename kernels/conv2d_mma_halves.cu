@@ -46,7 +46,7 @@
 #ifndef RESIDENT
 #define RESIDENT 2
 #endif
-#include "mma.cuh"
+#include "windows.cuh"
 static_assert(PARTS == 1, "conv2d_mma_halves needs PARTS = 1; use conv2d_mma_pairs");
 
 constexpr int K = FILTER_WIDTH;

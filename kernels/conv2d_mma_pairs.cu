@@ -50,7 +50,7 @@
 #ifndef RESIDENT
 #define RESIDENT 1
 #endif
-#include "mma.cuh"
+#include "windows.cuh"
 static_assert(PARTS == 2 && !HALF_IO,
               "conv2d_mma_pairs needs PARTS = 2 and HALF_IO = 0; use conv2d_mma_halves for halves");
 

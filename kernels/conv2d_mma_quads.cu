@@ -52,7 +52,7 @@
 #ifndef RESIDENT
 #define RESIDENT 2
 #endif
-#include "mma.cuh"
+#include "windows.cuh"
 static_assert(CHANNELS == 1, "conv2d_mma_quads supports one channel; use conv2d_mma_pairs");
 
 constexpr int K = FILTER_WIDTH;

@@ -2,7 +2,7 @@
 //
 // Computes   Y[r, s] = sum_i A[r, i] * X[i, s]
 // Idea       gemm_vector loads, waits, computes, waits. Here the copies of the next STAGES - 1
-//            steps are under way (cp.async, as in copy_async) while a step is computed, and one
+//            steps are under way (cp.async, see copies.cuh) while a step is computed, and one
 //            barrier a step is enough. Both tiles lie as in global memory, so that a copy moves 16
 //            bytes: of A, a thread reads four steps of a row at once. And the patch is larger, 16 x
 //            8: 24 cells for 128 multiply-adds.
@@ -29,6 +29,8 @@
 #ifndef STAGES
 #define STAGES 2
 #endif
+#include "copies.cuh"
+
 constexpr int HIGH = 16 * PATCH;    // rows of a block's outputs
 constexpr int WIDE = 128;           // and columns
 constexpr int THREADS = 256;
@@ -39,24 +41,21 @@ constexpr int STAGE = TILE_A + DEPTH * WIDE;   // cells of a stage: A's tile, th
 
 // Starts this thread's share of the copy of ROWS x COLUMNS cells of a matrix whose rows have
 // `pitch` cells. from: the first of them. Rows from `high` on and columns from `wide` on lie beyond
-// the matrix: there, nothing is read and zeros are written, which add nothing.
+// the matrix: they are filled with zeros, which add nothing.
 template <int ROWS, int COLUMNS, int TO_PITCH>
-__device__ __forceinline__ void start_copy(
+__device__ __forceinline__ void start_tile(
     float* to, const float* from, int pitch, int high, int wide)
 {
     constexpr int ACROSS = COLUMNS / COPY;   // copies in a row
     constexpr int STEP = THREADS / ACROSS;   // rows that the block copies at a time
     const int first = threadIdx.x / ACROSS;
     const int column = threadIdx.x % ACROSS * COPY;
-    const unsigned place = (unsigned)__cvta_generic_to_shared(to + first * TO_PITCH + column);
+    const unsigned place = shared_address(to + first * TO_PITCH + column);
     from += (size_t)first * pitch + column;
     #pragma unroll
     for (int row = 0; row < ROWS; row += STEP) {
         const bool inside = first + row < high && column < wide;
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
-                     :: "r"(place + row * TO_PITCH * 4), "l"(from), "n"(4 * COPY),
-                        "r"(inside ? 4 * COPY : 0)
-                     : "memory");
+        start_copy<4 * COPY>(place + row * TO_PITCH * 4, from, inside ? 4 * COPY : 0);
         from += (size_t)STEP * pitch;
     }
 }
@@ -76,33 +75,31 @@ extern "C" __global__ void __launch_bounds__(THREADS, PATCH > 8 ? 1 : 2) gemm_pi
     const int ty = warp / 2 * 4 + lane / 8;
     const int tx = (warp % 2 * 8 + lane % 8) * 4;
 
-    // Both tiles of the step that begins at `first`.
-    auto start_copies = [=](float* stage, int first) {
+    // Starts the copies of both tiles of a step, to the step's stage.
+    auto start_copies = [=](int step) {
+        float* stage = stages + step % STAGES * STAGE;
+        const int first = step * DEPTH;
         const float* a = A + (size_t)top * inner + first;
         const float* x = X + (size_t)first * cols + left;
-        start_copy<HIGH, DEPTH, PITCH>(stage, a, inner, rows - top, inner - first);
-        start_copy<DEPTH, WIDE, WIDE>(stage + TILE_A, x, cols, inner - first, cols - left);
+        start_tile<HIGH, DEPTH, PITCH>(stage, a, inner, rows - top, inner - first);
+        start_tile<DEPTH, WIDE, WIDE>(stage + TILE_A, x, cols, inner - first, cols - left);
     };
 
     // The first copies. One group a step, also behind the last step: then the group is empty.
     for (int step = 0; step < STAGES - 1; ++step) {
-        if (step < steps) {
-            start_copies(stages + step * STAGE, step * DEPTH);
-        }
-        asm volatile("cp.async.commit_group;");
+        if (step < steps) start_copies(step);
+        commit_copies();
     }
 
     float sum[PATCH][8] = {};
     for (int step = 0; step < steps; ++step) {
         // Wait until this step's tiles are there, also the shares of the other threads. Then all
         // have finished the step before, too: the next copy may have its stage.
-        asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");
+        wait_for_copies<STAGES - 2>();
         __syncthreads();
         const int next = step + STAGES - 1;
-        if (next < steps) {
-            start_copies(stages + next % STAGES * STAGE, next * DEPTH);
-        }
-        asm volatile("cp.async.commit_group;");
+        if (next < steps) start_copies(next);
+        commit_copies();
 
         // Compute. Four steps along `inner`: PATCH reads of A, 8 of X, PATCH * 32 multiply-adds.
         const float* tile_a = stages + step % STAGES * STAGE;
@@ -112,17 +109,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, PATCH > 8 ? 1 : 2) gemm_pi
             __align__(16) float a[PATCH][4];
             #pragma unroll
             for (int r = 0; r < PATCH; ++r) {
-                *reinterpret_cast<float4*>(a[r]) =
-                    *reinterpret_cast<const float4*>(&tile_a[(ty + r * 16) * PITCH + first]);
+                read_four(a[r], &tile_a[(ty + r * 16) * PITCH + first]);
             }
             #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 __align__(16) float x[8];
-                #pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    *reinterpret_cast<float4*>(x + 4 * half) = *reinterpret_cast<const float4*>(
-                        &tile_x[(first + i) * WIDE + tx + half * (WIDE / 2)]);
-                }
+                const float* row = &tile_x[(first + i) * WIDE + tx];
+                read_four(x, row);
+                read_four(x + 4, row + WIDE / 2);
                 #pragma unroll
                 for (int r = 0; r < PATCH; ++r) {
                     #pragma unroll

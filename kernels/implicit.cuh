@@ -7,15 +7,21 @@
 // there. That works because ldmatrix takes an address from each lane: the rows of a fragment of A
 // need not be evenly spaced, they may lie wherever their cells are.
 //
-// Words:
+// Words, beside "fragment" (mma.cuh):
 //   tile     the outputs of a block: TILE_H x TILE_W of IMAGES images, numbered row by row
 //   octet    8 halves, 16 bytes, a row for ldmatrix: 8 channels of one cell. With fewer channels
 //            their neighbours in the row fill the rest: 4 channels of 2 columns, 2 of 4, 1 of 8.
 //   chunk    the channels in shared memory at a time, OCTETS octets of each cell
+//   plane    one octet of all cells of the tile, in shared memory; a chunk has OCTETS planes
 //   slice    the 8 columns of A, and rows of B, that one octet of a window fills: one for each row
 //            of the filter, octet in this row, and octet of channels
 //   step     two slices, the 16 terms that one instruction adds up
 //   corner   the octet in which the window of an output begins
+//
+// Layer 2 with the defaults, for instance: a tile has 7 x 34 outputs, which are 238 of the 256 rows
+// of A. With 4 channels an octet is 4 channels of 2 columns. A row of the filter has 7 weights and
+// takes 4 octets; the weights of the eighth column are 0. So a window has 7 x 4 = 28 slices, and 14
+// steps add up all of its products.
 //
 // All sizes are constants of the compilation, so that nvcc makes every division of an index a
 // multiplication, or makes it itself. By -D (defaults below: layer 2 of the network):
@@ -76,6 +82,7 @@
 #define RESIDENT 1
 #endif
 #include "mma.cuh"
+#include "copies.cuh"
 
 // ------------------------------------------------------------------------------------------------
 // Sizes
@@ -122,8 +129,9 @@ constexpr int BLOCK_FRAGMENTS = WARPS_ACROSS * MAP_TILES;
 constexpr int MAP_GROUPS = ceil_div(OUTPUT_MAPS, 8 * BLOCK_FRAGMENTS);
 constexpr int WEIGHTS = STEPS * PARTS * BLOCK_FRAGMENTS * 32;   // of a chunk: uint2, two Pairs
 
-// Where rows of outputs are even, a lane stores two neighbours at once: row g of a fragment of A
-// is output 2 g, and row g + 8 output 2 g + 1. Else row r is output r.
+// Where rows of outputs are even, a lane stores two neighbours at once: of the 16 outputs of a
+// fragment of A, row g is output 2 g, and row g + 8 output 2 g + 1 (g from 0 to 7). Else row r is
+// output r.
 constexpr bool PAIRED = OUT_W % 2 == 0 && TILE_W % 2 == 0;
 
 // The staged cells. A window begins at a multiple of FILTER_STRIDE, an octet in it at a multiple of
@@ -179,36 +187,35 @@ template <int count>
 __device__ __forceinline__ void copy_weights(uint2* to, const uint2* from)
 {
     constexpr int VECTORS = count * WEIGHTS / 2;   // of 16 bytes
-    const unsigned address = (unsigned)__cvta_generic_to_shared(to) + threadIdx.x * 16;
+    const unsigned address = shared_address(to) + threadIdx.x * 16;
     const uint4* vector = reinterpret_cast<const uint4*>(from) + threadIdx.x;
     #pragma unroll
     for (int first = 0; first < VECTORS; first += THREADS) {
         if (first + THREADS <= VECTORS || first + threadIdx.x < VECTORS) {
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-                         :: "r"(address + first * 16), "l"(vector + first));
+            start_copy_past_l1(address + first * 16, vector + first, 16);
         }
     }
-    asm volatile("cp.async.commit_group;");
+    commit_copies();
 }
 
 // ------------------------------------------------------------------------------------------------
 // Cells
 
-// Where a block works: its first image, output row and output column.
-struct Place {
+// Where a tile begins: its first image, output row and output column.
+struct Origin {
     int image;
     int top;
     int left;
 };
 
-// The place of a tile. Tiles are numbered along rows, then along columns, then over images.
-__device__ __forceinline__ Place place_of(int tile)
+// Tiles are numbered along rows, then along columns, then over images.
+__device__ __forceinline__ Origin origin_of(int tile)
 {
-    Place place;
-    place.left = tile % TILES_ACROSS * TILE_W;
-    place.top = tile / TILES_ACROSS % TILES_DOWN * TILE_H;
-    place.image = tile / (TILES_ACROSS * TILES_DOWN) * IMAGES;
-    return place;
+    Origin origin;
+    origin.left = tile % TILES_ACROSS * TILE_W;
+    origin.top = tile / TILES_ACROSS % TILES_DOWN * TILE_H;
+    origin.image = tile / (TILES_ACROSS * TILES_DOWN) * IMAGES;
+    return origin;
 }
 
 __device__ __forceinline__ int tiles_of(int B)
@@ -216,7 +223,8 @@ __device__ __forceinline__ int tiles_of(int B)
     return TILES_ACROSS * TILES_DOWN * ceil_div(B, IMAGES);
 }
 
-// Each thread stages all octets of a chunk at ROUNDS places of the tile.
+// A place is where octets of the tile begin, one in each plane. A thread stages those of ROUNDS
+// places.
 constexpr int ROUNDS = ceil_div(PLACES, THREADS);
 typedef Cell RawOctets[OCTETS][8];   // the cells of one place, as they are in x
 
@@ -242,18 +250,18 @@ __device__ __forceinline__ OctetPlace octet_place(int round)
 // Loads the cells of a place. Neighbouring lanes have neighbouring columns, so that each of the
 // loads is coalesced. What lies beyond the edges of x, or beyond its channels, becomes 0.
 __device__ __forceinline__ void load_octets(
-    RawOctets& raw, const Cell* x, const OctetPlace& at, const Place& place, int chunk, int B)
+    RawOctets& raw, const Cell* x, const OctetPlace& at, const Origin& origin, int chunk, int B)
 {
-    const int h = place.top * FILTER_STRIDE + at.row;
-    const int w = place.left * FILTER_STRIDE + at.column * UNIT;
+    const int h = origin.top * FILTER_STRIDE + at.row;
+    const int w = origin.left * FILTER_STRIDE + at.column * UNIT;
     // `first`, the tile's first cell, is the same for all threads; a thread's `offset` from there
     // is the same in every tile.
     const size_t first =
-        (((size_t)place.image * CHANNELS + chunk * CHUNK) * HEIGHT + place.top * FILTER_STRIDE)
-        * WIDTH + place.left * FILTER_STRIDE;
+        (((size_t)origin.image * CHANNELS + chunk * CHUNK) * HEIGHT + origin.top * FILTER_STRIDE)
+        * WIDTH + origin.left * FILTER_STRIDE;
     const int offset = (at.image * CHANNELS * HEIGHT + at.row) * WIDTH + at.column * UNIT;
     const Cell* from = x + first + offset;
-    const bool image_inside = IMAGES == 1 || place.image + at.image < B;
+    const bool image_inside = IMAGES == 1 || origin.image + at.image < B;
     const bool row_inside = OUT_H % TILE_H == 0 || h < HEIGHT;
     const bool inside = at.inside && image_inside && row_inside;
     #pragma unroll
@@ -309,11 +317,11 @@ __device__ __forceinline__ void store_octets(
 
 // Loads the thread's cells of a chunk into registers.
 __device__ __forceinline__ void load_cells(
-    RawOctets (&raw)[ROUNDS], const Cell* x, const Place& place, int chunk, int B)
+    RawOctets (&raw)[ROUNDS], const Cell* x, const Origin& origin, int chunk, int B)
 {
     #pragma unroll
     for (int round = 0; round < ROUNDS; ++round) {
-        load_octets(raw[round], x, octet_place(round), place, chunk, B);
+        load_octets(raw[round], x, octet_place(round), origin, chunk, B);
     }
 }
 
@@ -385,7 +393,7 @@ __device__ __forceinline__ int lane_offset(int step)
 __device__ __forceinline__ uint4 load_fragment(const uint4* octet)
 {
     uint4 a;
-    const unsigned address = (unsigned)__cvta_generic_to_shared(octet);
+    const unsigned address = shared_address(octet);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(a.x), "=r"(a.y), "=r"(a.z), "=r"(a.w) : "r"(address) : "memory");
     return a;
@@ -405,7 +413,8 @@ __device__ __forceinline__ Cell to_cell(float value)
 
 // Stores the warp's sums. first_map: the warp's first one.
 __device__ __forceinline__ void store_sums(
-    Cell* y, const Sums& sum, const Place& place, int first_row, int first_map, float scale, int B)
+    Cell* y, const Sums& sum, const Origin& origin, int first_row, int first_map, float scale,
+    int B)
 {
     const int g = threadIdx.x % 32 / 4;
     const int map = first_map + threadIdx.x % 4 * 2;   // the lane's first one
@@ -415,9 +424,9 @@ __device__ __forceinline__ void store_sums(
         #pragma unroll
         for (int half = 0; half < (PAIRED ? 1 : 2); ++half) {
             const int n = first_row + m * 16 + (PAIRED ? 2 * g : g + 8 * half);
-            const int b = place.image + n / (TILE_H * TILE_W);
-            const int h = place.top + n / TILE_W % TILE_H;
-            const int w = place.left + n % TILE_W;
+            const int b = origin.image + n / (TILE_H * TILE_W);
+            const int h = origin.top + n / TILE_W % TILE_H;
+            const int w = origin.left + n % TILE_W;
             const bool image_inside = IMAGES == 1 || b < B;
             const bool row_inside = OUT_H % TILE_H == 0 || h < OUT_H;
             const bool column_inside = OUT_W % TILE_W == 0 || w < OUT_W;

@@ -27,7 +27,7 @@
 #define RESIDENT 2
 #endif
 #define HALF_IO 0
-#include "mma.cuh"
+#include "windows.cuh"
 
 constexpr int SIDE = 86;                         // rows and columns of x
 constexpr int OUT = 80;                          // rows and columns of the convolution

@@ -26,7 +26,7 @@
 #define RESIDENT 1
 #endif
 #define HALF_IO 0
-#include "mma.cuh"
+#include "windows.cuh"
 
 constexpr int CHANNELS = 4;
 constexpr int MAPS = 16;

@@ -3,9 +3,12 @@
 // Words, beside those of mma.cuh:
 //   warpgroup    four warps, the first of which has a number divisible by 4: 128 threads
 //   descriptor   64 bits that say where in shared memory a matrix lies
+//   swizzled     with the 16-byte pieces of each row of a tile in an order that the row decides
 //
 // It needs compute capability 9.0, compiled for sm_90a: these instructions belong to it alone.
 #pragma once
+#include <cuda_fp16.h>
+#include "copies.cuh"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 #error "warpgroup.cuh supports compute capability 9.0 only; compile with -arch=sm_90a"
@@ -23,11 +26,6 @@ constexpr int GROUP = 128;   // threads of a warpgroup
 
 typedef unsigned long long Barrier;
 
-__device__ __forceinline__ unsigned shared_address(const void* pointer)
-{
-    return (unsigned)__cvta_generic_to_shared(pointer);
-}
-
 __device__ __forceinline__ void make_barrier(Barrier* barrier, int arrivals)
 {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;"
@@ -37,6 +35,13 @@ __device__ __forceinline__ void make_barrier(Barrier* barrier, int arrivals)
 __device__ __forceinline__ void arrive(Barrier* barrier)
 {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(shared_address(barrier)) : "memory");
+}
+
+// Arrives when the copies by cp.async that this thread has started so far are there.
+__device__ __forceinline__ void arrive_after_copies(Barrier* barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];"
+                 :: "r"(shared_address(barrier)) : "memory");
 }
 
 __device__ __forceinline__ void wait_for(Barrier* barrier, int parity)
@@ -89,6 +94,24 @@ typedef unsigned long long Descriptor;
 __device__ __forceinline__ Descriptor descriptor(unsigned address, int other_half, int next_eight)
 {
     return (Descriptor)(address / 16) | (Descriptor)other_half << 16 | (Descriptor)next_eight << 32;
+}
+
+// A swizzled tile begins at a multiple of 1,024 bytes, and its rows have 128 bytes: 8 pieces of 16.
+// Piece i of row r lies in the place i ^ r % 8, so that the same piece of eight rows lies in
+// different banks. Bit 62 of the descriptor says so. next_block: if the tile's rows are those of B,
+// from its 64 columns to the next 64, / 16; next_eight: to the tile's next eight rows, / 16.
+__device__ __forceinline__ Descriptor swizzled(const void* tile, int next_block, int next_eight)
+{
+    return descriptor(shared_address(tile), next_block, next_eight) | 1ull << 62;
+}
+
+// Starts the copy of a piece to its place in a row of a swizzled tile. inside = false: the piece
+// lies beyond the matrix, and is filled with zeros, which add nothing.
+__device__ __forceinline__ void start_swizzled_copy(
+    half* tile, int row, int piece, const half* from, bool inside)
+{
+    const half* to = tile + row * 64 + (piece ^ row % 8) * 8;
+    start_copy_past_l1(shared_address(to), from, inside ? 16 : 0);
 }
 
 // Sums: lane 4 g + q of warp w of the warpgroup holds, for n = 0, 8, 16, ... columns,
@@ -162,9 +185,10 @@ __device__ __forceinline__ void wait_for_products()
 
 // Defines start_product, which starts sum = A B (keep = 0) or sum += A B (keep = 1) in the
 // background, for A of 64 x 16 and B of 16 x COLUMNS halves: COLUMNS, a multiple of 8 up to 256. A
-// thread has COLUMNS / 2 sums; the instruction does not name the others. The numbers behind `keep`
-// say that A and B are taken times 1, and that neither is transposed.
-#define DEFINE_START_PRODUCT(COLUMNS)                                                              \
+// thread has COLUMNS / 2 sums; the instruction does not name the others. TRANSPOSED = 0: the 16
+// halves of a column of B lie side by side, as those of a row of A do; 1: those of a row of B. The
+// numbers behind `keep` say that A and B are taken times 1, and that A is not transposed.
+#define DEFINE_START_PRODUCT(COLUMNS, TRANSPOSED)                                                  \
     __device__ __forceinline__ void start_product(                                                 \
         float (&sum)[128], Descriptor a, Descriptor b, int keep)                                   \
     {                                                                                              \
@@ -173,11 +197,11 @@ __device__ __forceinline__ void wait_for_products()
             ".reg .pred keep;\n"                                                                   \
             "setp.ne.b32 keep, %130, 0;\n"                                                         \
             "wgmma.mma_async.sync.aligned.m64n" #COLUMNS "k16.f32.f16.f16 "                        \
-            "{" NAMES_##COLUMNS "}, %128, %129, keep, 1, 1, 0, 0;\n"                               \
+            "{" NAMES_##COLUMNS "}, %128, %129, keep, 1, 1, 0, " #TRANSPOSED ";\n"                 \
             "}"                                                                                    \
             : SUMS_32(0), SUMS_32(32), SUMS_32(64), SUMS_32(96)                                    \
             : "l"(a), "l"(b), "r"(keep));                                                          \
     }
 // The same for a COLUMNS that is a macro itself: # and ## above would take its name, not its value.
-#define DEFINE_START_PRODUCT_FOR(COLUMNS) DEFINE_START_PRODUCT(COLUMNS)
+#define DEFINE_START_PRODUCT_FOR(COLUMNS) DEFINE_START_PRODUCT(COLUMNS, 0)
 #endif

@@ -1,6 +1,6 @@
 // wgmma.cuh -- what the kernels of layer 2 on warpgroup products share: granules, slots, barriers
 //
-// Words, beside those of mma.cuh and warpgroup.cuh:
+// Words, beside those of mma.cuh, stages.cuh and warpgroup.cuh:
 //   granule      8 neighbouring cells of a row as halves, from an even column on: 16 bytes
 //   slot         shared memory for the granules of CHUNK channels of an image
 //   producer     one of the PRODUCERS warpgroups that fill slots; two consumers multiply
@@ -15,6 +15,7 @@
 // A kernel sets PRODUCERS before it includes this file, and what mma.cuh wants.
 #pragma once
 #include "mma.cuh"
+#include "stages.cuh"
 #include "warpgroup.cuh"
 
 // Layer 2 of the network.

@@ -23,12 +23,15 @@ def bars(
 ) -> Figure:
     """Draw the time of each kernel over the baseline's, with its interval; times alone, in ms.
 
-    times: of one problem, or of several by name, which get a picture each. title: by default, what
-    the fastest kernel gains. labels: in place of the kernels'. A kernel without a time has a name
-    and no bar, such as "yours: not yet". floor: whether to draw the least time that the record's
-    device needs.
+    times: of one problem, or of several by name, which get a picture each. Ratios of several share
+    one scale. title: by default, what the fastest kernel gains. labels: in place of the kernels'.
+    A kernel without a time has a name and no bar, such as "yours: not yet". floor: whether to draw
+    the least time that the record's device needs.
     """
-    figure, pictures = _pictures(times, 0.45 * len(next(iter(_named(times).values()))) + 2.2)
+    named = _named(times)
+    first = next(iter(named.values()))
+    share = "x" if first.over is not None else ""
+    figure, pictures = _pictures(named, 0.45 * len(first) + 2.2, share=share)
     for ax, (_, one) in pictures:
         _draw_bars(ax, one, labels)
         if floor and (least := _floor(one)) is not None:
@@ -52,7 +55,8 @@ def curve(
 
     named = _named(times)
     over = next(iter(named.values())).over
-    figure, pictures = _pictures(named, 4.0, beside=True, share=over is not None)
+    share = "y" if over is not None else ""
+    figure, pictures = _pictures(named, 4.0, beside=True, share=share)
     for ax, (_, one) in pictures:
         lines = _lines(one, by)
         if not any(_size(kernel, one, by) is not None for kernel in one):
@@ -75,7 +79,8 @@ def curve(
         if over is not None:
             ax.axhline(1, color=styles.INK, linestyle=":")
         if all(isinstance(_place(size, over), int) for points in lines.values() for size in points):
-            ax.set_xticks(sorted({size for points in lines.values() for size in points}))
+            sizes = sorted({size for points in lines.values() for size in points})
+            ax.set_xticks(sizes, [str(size) for size in sizes], fontsize="small")
         ax.set_xlabel(xlabel or by.replace("_", " "))
         if len(lines) > 1:
             ax.legend(frameon=False, loc="upper left")
@@ -199,8 +204,9 @@ def _named(times: Any) -> Mapping[str, Times]:
 
 
 def _pictures(
-    times: Any, height: float, *, beside: bool = False, share: bool = False
+    times: Any, height: float, *, beside: bool = False, share: str = ""
 ) -> tuple[Figure, list[tuple[Axes, tuple[str, Times]]]]:
+    """Return a figure with a picture for each problem. share: "x", "y" or no axis in common."""
     import matplotlib.pyplot as plt
 
     named = _named(times)
@@ -208,8 +214,11 @@ def _pictures(
     rows, columns = (1, count) if beside else (count, 1)
     size = (5.5 * count if beside and count > 1 else 9, height * rows)
     figure, axes = plt.subplots(
-        rows, columns, figsize=size, sharey=share, layout="constrained", squeeze=False
+        rows, columns, figsize=size, sharex=share == "x", sharey=share == "y",
+        layout="constrained", squeeze=False,
     )
+    for ax in axes.ravel() if share == "x" else ():
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
     return figure, list(zip(axes.ravel(), named.items(), strict=True))
 
 
@@ -261,6 +270,8 @@ def _draw_floor(ax: Axes, least: float) -> None:
     from helpers.plotting import styles
 
     ax.axvline(least, color=styles.INK, linestyle="--")
+    last, first = ax.get_ylim()
+    ax.set_ylim(last, first - 0.4)  # room for the words above the first bar
     ax.annotate(
         f"floor: {least:.2g}", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
         textcoords="offset points", va="top", fontsize="small",

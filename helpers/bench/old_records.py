@@ -49,6 +49,15 @@ def _first_launch(row: Row) -> Row:
     return {**row, "series": row.pop("a"), "over": "axpy_basic", **ratio}
 
 
+def _caches(row: Row) -> Row:
+    """Return Nsight Compute's counters by the names of `hardware.METRICS`."""
+    names = {"l1_load_sectors": "load_sectors", "l2_read_sectors": "l2_sectors_read"}
+    new = {names.get(key, key): value for key, value in row.items()}
+    if (percent := new.pop("l1_load_hits_percent", None)) is not None:
+        new["load_sectors_hit"] = percent / 100 * new["load_sectors"]
+    return new
+
+
 def _constant_1d(row: Row) -> Row:
     if row["series"] != "ratio" or row.get("over"):
         return row
@@ -93,6 +102,7 @@ def _im2col(row: Row) -> Row:
 
 _INTERVAL = re.compile(r"interval ([\d.]+) to ([\d.]+)")
 _SPECIAL: Mapping[str, Callable[[Row], Row]] = {
+    "100_caches": _caches,
     "100_timing_traps": _first_launch,
     "102_constant": _constant_1d,
     "102_unrolled": _constant_1d,

@@ -8,7 +8,6 @@ record of the same name from data/measured/ instead, and its caption says so.
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
 import hashlib
 import html
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from helpers.device import Device
 
 SCHEMA = 1
-REPORTED = ROOT / "data" / "reported"
 PNG_KEY = "halo-labs-record"
 UNNAMED = "bench"  # the record of experiments that name none
 
@@ -128,11 +126,19 @@ class Record:
         return [old_records.comparable(self.name, row) for row in self.rows()]
 
     def select(self, **where: Any) -> list[dict[str, Any]]:
-        """Return the comparable rows that have all these entries, such as layer="layer 1"."""
+        """Return the comparable rows that have all these entries, such as layer="layer 1".
+
+        A tuple or a list stands for any of its values.
+        """
+
+        def fits(row: Mapping[str, Any], key: str, value: Any) -> bool:
+            values = value if isinstance(value, tuple | list) else (value,)
+            return key in row and row[key] in values
+
         return [
             row
             for row in self.comparable()
-            if all(key in row and row[key] == value for key, value in where.items())
+            if all(fits(row, key, value) for key, value in where.items())
         ]
 
     def one(self, **where: Any) -> dict[str, Any]:
@@ -346,6 +352,11 @@ def load(path: Path | str) -> Record:
     return dataclasses.replace(_parse(text, str(path)), committed=committed)
 
 
+def recorded(name: str) -> Record:
+    """Return the repository's record of this name. Raises RecordError."""
+    return load(MEASURED / f"{name}.json")
+
+
 def recall(name: str) -> Record:
     """Return the repository's record of this name, for where there is no GPU.
 
@@ -472,14 +483,19 @@ def _sha256(name: str) -> str:
 
 
 def source_sha256(name: str, folder: Path) -> str:
-    """Return the sha256 of a kernel's code and of the headers in its folder that it includes.
+    """Return the sha256 of a kernel's code and of the headers in its folder that it includes, and
+    that these include.
 
     Comments and line breaks do not count, because they do not change the measured code.
     """
-    text = (folder / f"{name}.cu").read_text(encoding="utf-8")
-    headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
-    sources = (text, *((folder / header).read_text(encoding="utf-8") for header in headers))
-    return hashlib.sha256("\n".join(map(kernels.code, sources)).encode()).hexdigest()
+    files = [f"{name}.cu"]
+    sources = []
+    for file in files:  # grows by the headers of each file
+        text = (folder / file).read_text(encoding="utf-8")
+        headers = re.findall(r'^#include "(.+)"', text, re.MULTILINE)
+        files += [header for header in dict.fromkeys(headers) if header not in files]
+        sources.append(kernels.code(text))
+    return hashlib.sha256("\n".join(sources).encode()).hexdigest()
 
 
 def _software(device: Device) -> dict[str, str | None]:
@@ -598,33 +614,3 @@ def from_png(path: Path | str) -> Record:
             f"{path} holds no record; save figures with results.save_figure(fig, name, record)"
         )
     return _parse(text, f"the record in {path}")
-
-
-def reported(name: str) -> list[dict[str, Any]]:
-    """Return the rows of data/reported/<name>.csv, numbers that others published.
-
-    The values of a column are int if all of them are whole numbers, float if all are numbers, else
-    str; an empty value is None. Raises RecordError for a missing file, and for a row with too many
-    or too few values.
-    """
-    path = REPORTED / f"{name}.csv"
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            heads, *lines = csv.reader(file)
-    except FileNotFoundError:
-        there = ", ".join(sorted(file.stem for file in REPORTED.glob("*.csv"))) or "none"
-        raise RecordError(f"there are no reported numbers {name!r}; there are: {there}") from None
-    except ValueError as error:
-        raise RecordError(f"{path} is empty; it needs a line of column names") from error
-    for number, line in enumerate(lines, 2):
-        if len(line) != len(heads):
-            raise RecordError(f"{path}, line {number}: {len(line)} values for {len(heads)} columns")
-    columns = [_typed(column) for column in zip(*lines, strict=True)]
-    return [dict(zip(heads, line, strict=True)) for line in zip(*columns, strict=True)]
-
-
-def _typed(column: tuple[str, ...]) -> list[Any]:
-    for convert in (int, float, str):
-        with contextlib.suppress(ValueError):
-            return [convert(text) if text else None for text in column]
-    raise AssertionError("every text is a str")

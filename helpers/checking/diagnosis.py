@@ -312,7 +312,7 @@ def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) 
 def _wrong_end(end: np.ndarray) -> bool:
     """Return whether an end, outermost value first, is empty or wrong, with few right by chance."""
     right = end.size - int(end.sum())
-    return not end.size or bool(end[0] and 2 * right < end.size and right <= max(1, end.size // 10))
+    return not end.size or bool(end[0] and right <= max(1, end.size // 10))
 
 
 def _these(which: str, count: int, unit: str) -> str:

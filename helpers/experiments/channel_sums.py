@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import plotting, tables
-from helpers.bench import layers, results
+from helpers.bench import layers
 from helpers.bench.sources import Kernel
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
@@ -21,7 +21,6 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.bench.results import Record
 
 Row = Mapping[str, Any]
 
@@ -147,55 +146,6 @@ def measure() -> Iterator[Row]:
 
 # --------------------------------------------------------------------------------------------------
 # Reading the record
-
-
-def layer_times(record: Record, layer: str) -> dict[str, Row]:
-    """Return the rows of a layer with BATCH images, by kernel."""
-    rows = (row for row in record.rows() if row.get("layer") == layer)
-    return {row["series"]: row for row in rows if row["batch"] == BATCH}
-
-
-def speed(record: Record, layer: str, name: str) -> float:
-    """Return a kernel's speed on a layer over that of the plain loop."""
-    rows = layer_times(record, layer)
-    return rows[PLAIN]["median_ms"] / rows[name]["median_ms"]
-
-
-def repeats_table(record: Record) -> str:
-    """Return how many outputs had other bits in later runs, by kernel."""
-    rows = []
-    for row in record.rows():
-        if row["series"] == "differ":
-            share = f"{row['outputs_differ']:,} of {row['outputs']:,}"
-            rows.append((row["kernel"], share, f"{row['largest']:.1e}"))
-    head = (f"{RUNS} runs", "outputs with other bits", "largest difference\nover largest output")
-    return tables.text(head, rows)
-
-
-# Report, its optimization, what it builds on.
-REPORTED = (
-    ("B", "channel reduction tree", "baseline"),
-    ("C", "channel reduction atomics", "tiled shared memory"),
-    ("C", "channel reduction tree", "constant memory"),
-)
-
-
-def reported_table(record: Record) -> str:
-    """Return the time with the channels split over the time without: reported, and ours."""
-    reported = {
-        (row["report"], row["optimization"]): row
-        for row in results.reported("course_reports")
-        if row["batch"] == BATCH
-    }
-    rows = []
-    for report, split, before in REPORTED:
-        pair = reported[report, split], reported[report, before]
-        ratios = (f"{pair[0][op] / pair[1][op]:.2f}" for op in ("op1_ms", "op2_ms"))
-        rows.append((f"report {report}, {split} over {before}", *ratios))
-    for name in SPLIT:
-        ratios = (f"{1 / speed(record, layer, name):.2f}" for layer in LAYERS)
-        rows.append((f"ours, {name} over {PLAIN}", *ratios))
-    return tables.text(("time with channels split over time without", *LAYERS), rows)
 
 
 def places_table() -> str:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from helpers import plotting, tables
-from helpers.bench import results
 from helpers.bench.counts import Count, Counts
 from helpers.bench.times import Times
 from helpers.plotting import styles
@@ -68,29 +67,6 @@ def _by_batch(times: Mapping[Any, Times]) -> ByLayer:
     """Return comparisons by layer and number of images."""
     of = {key: one.problem.where["batch"] for key, one in times.items()}
     return {key if isinstance(key, tuple) else (key, of[key]): one for key, one in times.items()}
-
-
-def reported_table(times: ByLayer, swapped: str) -> str:
-    """Return how many times as long report C's uncoalesced kernel takes, and ours."""
-    reported = {
-        (row["optimization"], row["batch"]): row
-        for row in results.reported("course_reports")
-        if row["report"] == "C"
-    }
-    batches = sorted({batch for _, batch in times})
-    head = ("swapped over not swapped", *(f"{batch:,} images" for batch in batches))
-    rows = []
-    for number, layer in enumerate(dict.fromkeys(layer for layer, _ in times), 1):
-        theirs, ours = [], []
-        for batch in batches:
-            slow, fast = (
-                reported[name, batch][f"op{number}_ms"]
-                for name in ("baseline (uncoalesced)", "coalesced")
-            )
-            theirs.append(f"{slow / fast:.2f}")
-            ours.append(f"{times[layer, batch].ratio(swapped).value:.2f}")
-        rows += [(f"{layer}, report C", *theirs), (f"{layer}, ours", *ours)]
-    return tables.text(head, rows)
 
 
 def _sectors_of_x(one: Count) -> int:

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from helpers import tables
-from helpers.bench import results
+from helpers.bench import reports, results, sass
 from helpers.bench.counts import Counts
 from helpers.bench.times import Times
-from helpers.experiments import ncu, sass
 from helpers.problems import conv1d
 
 GLOBAL, CONSTANT, DIVERGENT = "conv1d_basic", "conv1d_constant", "conv1d_constant_divergent"
@@ -50,12 +49,12 @@ def beside_ncu(counts: Mapping[int, Counts]) -> str:
     first of each request with several words. Nsight Compute's idc__requests has the look-ups of a
     kernel's arguments, too.
     """
-    launches, _ = ncu.recorded()
+    record = results.recorded("counters")
     body = []
     for width, each in counts.items():
         for one in each:
             name, seen = one.kernel.name, one.profile
-            there = launches[f"{name}, n = {one.outputs}, filter of {width}"]
+            there = record.one(launch=f"{name}, n = {one.outputs}, filter of {width}")
             counted = (seen.constant_load_requests, seen.constant_load_replays)
             numbers = (*counted, sum(counted), there["idc__requests.sum"])
             body.append((name, str(width), *(f"{number:,}" for number in numbers)))
@@ -82,12 +81,12 @@ def loops_table(as_is: ByWidth, unrolled: ByWidth) -> str:
 def reported_table() -> str:
     """Return the published times without constant memory over those with it."""
     body = []
-    one_d = {(row["kernel"], row["n"]): row["gpu_ms"] for row in results.reported("conv1d_report")}
+    one_d = {(row["kernel"], row["n"]): row["gpu_ms"] for row in reports.rows("conv1d_report")}
     for (kernel, n), ms in one_d.items():
         if kernel == "constant memory":
             ratio = one_d["multi-block", n] / ms
             body.append(("D", f"1D, n = {n:,}, copies included", f"{ratio:.2f}", ""))
-    rows = results.reported("course_reports")
+    rows = reports.rows("course_reports")
     layers = {(row["report"], row["optimization"], row["batch"]): row for row in rows}
     for (report, name, batch), row in layers.items():
         if name == "constant memory":

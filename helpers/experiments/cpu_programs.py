@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, kernels, plotting, reference, tables
-from helpers.bench import results, timing
+from helpers.bench import reports, results, timing
 from helpers.bench.counts import NOT_YET
 from helpers.device import Device
-from helpers.experiments import mlp
 from helpers.plotting import COLOURS
 from helpers.plotting.styles import INK, LINES, MARKERS, Look
-from helpers.problems import baselines, two_classes
+from helpers.problems import baselines, mlp, two_classes
 from helpers.simulator import toolchain
 
 if TYPE_CHECKING:
@@ -345,7 +344,7 @@ def idle_share(data: Record, threads: int) -> float:
 
 def reported() -> dict[str, float]:
     """Return the report's speedups over its own plain program on the same machine."""
-    rows = results.reported("cpu_mlp_report")
+    rows = reports.rows("cpu_mlp_report")
     seconds = {(row["variant"], row["machine"]): row["iterations_1000_s"] for row in rows}
     i5, host = "i5-5250U", "multi-core host"
     found = {

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, limits, plotting, reference, tables
-from helpers.bench import contenders, cudnn, plan_bounds, results
+from helpers.bench import contenders, cudnn, loop_code, plan_bounds, results
 from helpers.bench.counts import NOT_YET
-from helpers.experiments import loop_code
 from helpers.plotting import styles
 from helpers.problems import conv2d, tensor_product
 
@@ -70,11 +69,11 @@ class TakenBack:
 
 
 def _products_in_turn() -> str:
-    """mma.cuh, in which the products of one sum follow each other."""
-    header = (kernels.FOLDER / "mma.cuh").read_text(encoding="utf-8")
+    """windows.cuh, in which the products of one sum follow each other."""
+    header = (kernels.FOLDER / "windows.cuh").read_text(encoding="utf-8")
     products = "int product = 0; product < PRODUCTS; ++product"
     shifts = "int shift = 0; shift < 2; ++shift"
-    assert products in header and shifts in header, "the loops of mma.cuh have other names now"
+    assert products in header and shifts in header, "the loops of windows.cuh have other names now"
     exchanged = header.replace(products, "@", 1).replace(shifts, products, 1).replace("@", shifts)
     return exchanged.replace("#pragma once\n", "")
 
@@ -106,7 +105,7 @@ TAKEN_BACK = {
 }
 LONG_SUMS = TakenBack("layer 2", SPLIT, kernels.changed(PAIRS, LONG))
 IN_TURN = TakenBack(
-    "layer 2", SPLIT, kernels.changed(PAIRS, ('#include "mma.cuh"\n', _products_in_turn()))
+    "layer 2", SPLIT, kernels.changed(PAIRS, ('#include "windows.cuh"\n', _products_in_turn()))
 )
 
 
@@ -242,6 +241,34 @@ def vendor(layer: str, batch: int = LARGE) -> dict[str, float]:
     found = fastest(layer, batch)
     modes = {mode: found[name, ""] for mode, name in cudnn.NAMES.items() if (name, "") in found}
     return dict(sorted(modes.items(), key=lambda one: one[1]))
+
+
+def factors(record: Record) -> dict[tuple[str, int, str], float]:
+    """Return how many times as fast as cuDNN's fastest way ours is, by layer, images and mode.
+
+    record: of the benchmark, in which both were timed in turns. In each mode ours round as cuDNN
+    does, or less (contenders.MODES).
+    """
+    found: dict[tuple[str, int, str], float] = {}
+    for row in record.rows():
+        if row["series"] != "ratio":
+            continue
+        mode = contenders.MODES[row["way"]]
+        if row["of"].startswith(cudnn.NAMES[mode]):
+            key = row["layer"], row["batch"], mode
+            found[key] = max(found.get(key, 0.0), row["ratio"])
+    return found
+
+
+def factors_table(record: Record) -> str:
+    """Return `factors` as a table: layers and numbers of images by modes of cuDNN."""
+    found = factors(record)
+    modes = list(dict.fromkeys(contenders.MODES.values()))
+    rows = [
+        (layer, f"{batch:,}", *(f"{found[layer, batch, mode]:.2f}" for mode in modes))
+        for layer, batch in dict.fromkeys((layer, batch) for layer, batch, _ in found)
+    ]
+    return tables.text(("ours, times as fast as cuDNN", "images", *modes), rows, left=(0,))
 
 
 def units(layer: str) -> conv2d.Conv2d:

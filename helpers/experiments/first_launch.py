@@ -1,27 +1,22 @@
 """One launch of `axpy_basic`, timed in several ways, beside the same sum on the CPU.
 
-    python -m helpers.experiments.first_launch            # on a GPU with ncu: what the caches do
-    python -m helpers.experiments.first_launch --launch   # one launch of each variant, for ncu
-
 `measure` yields the times of lab 100: all but one of them are wrong as times of the kernel, and
-each is wrong in its own way. `count_caches` reads with Nsight Compute how much of the traffic of
-VARIANTS reaches the caches and the DRAM; their times are compared in a notebook, by the bench.
+each is wrong in its own way. "100_caches" has how much of the traffic of VARIANTS reaches the
+caches and the DRAM, by Nsight Compute; their times are compared in a notebook, by the bench.
 """
 
 from __future__ import annotations
 
 import ctypes
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import checking, device, kernels, limits, tables
-from helpers.bench import results, timing
-from helpers.experiments import ncu
+from helpers.bench import reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
 
@@ -29,10 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.bench.times import Times
     from helpers.device import Device
 
-LAB = "100_start_here"
 KERNEL = "axpy_basic"
 A = 2.5
 BLOCK = 256
@@ -323,13 +316,15 @@ def figure_of_sizes(record: Record) -> Figure:
 
 def table_of_streams(record: Record) -> str:
     """Return a table: how three reports' times of streams grow with the work, and ours."""
-    reported = results.reported("course_reports")
     rows = []
     for name in "ABC":
-        ours = [row for row in reported if row["report"] == name]
-        op = {(row["optimization"].split()[0], row["batch"]): row["op1_ms"] for row in ours}
-        few, many = op["streams", 100], op["streams", 10_000]
-        without = op["baseline", 10_000] / op["baseline", 100]
+        plain = "baseline (uncoalesced)" if name == "C" else "baseline"
+        few, many, base_few, base_many = (
+            reports.kernel(name, one, batch)["op1_ms"]
+            for one in ("streams", plain)
+            for batch in (100, 10_000)
+        )
+        without = base_many / base_few
         figures = f"{few:.4f} ms", f"{many:.4f} ms", f"{many / few:.1f}x", f"{without:.0f}x"
         rows.append((f"report {name}: 100 and 10,000 images", *figures))
     ms = medians(record)
@@ -346,83 +341,3 @@ def table_of_streams(record: Record) -> str:
     )
     return tables.text(head, rows)
 
-
-# --------------------------------------------------------------------------------------------------
-# What the caches do, by Nsight Compute
-
-CACHES = "100_caches"
-# Column of the record -> metric of Nsight Compute.
-METRICS = {
-    "l1_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "l1_load_hits_percent": "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct",
-    "l2_read_sectors": "lts__t_sectors_op_read.sum",
-    "dram_read_bytes": "dram__bytes_read.sum",
-    "dram_write_bytes": "dram__bytes_write.sum",
-}
-
-
-def launch_variants() -> None:
-    """Launch axpy_basic once with each assignment of elements, on 10 million elements."""
-    device.select()
-    import pycuda.driver as cuda
-    import pycuda.gpuarray as gpuarray
-
-    d_x, d_y = (gpuarray.to_gpu(np.ones(TIMED, np.float32)) for _ in range(2))
-    for name in VARIANTS:
-        launcher(variant(name), d_x, d_y)()
-        cuda.Context.synchronize()
-
-
-def count_caches() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "100_caches": METRICS by name, for each of VARIANTS.
-
-    Raises ncu.NcuError.
-    """
-    launch_variants()  # Compile first: ncu would also follow the compiler's processes.
-    command = [sys.executable, "-m", "helpers.experiments.first_launch", "--launch"]
-    launches = ncu.read(command, tuple(METRICS.values()), (KERNEL,) * len(VARIANTS))
-    for name, counted in zip(VARIANTS, launches, strict=True):
-        values = {column: counted.get(metric) for column, metric in METRICS.items()}
-        yield {"series": f"lanes {name}", "kernel": KERNEL, "n": TIMED, **values}
-
-
-def table_of_caches(times: Times, caches: Record) -> str:
-    """Return a table of VARIANTS: their sectors at the L1 cache, L2 and DRAM, and their times.
-
-    times: of the variants over `axpy_basic`; those that are missing have none.
-    """
-    counted = {row["series"]: row for row in caches.rows()}
-    ratios = {one.kernel.label: one.ratio.value for one in times if one.ratio is not None}
-    ratios[f"lanes {NEIGHBOURS}"] = 1.0
-    rows = []
-    for label in (f"lanes {name}" for name in VARIANTS):
-        row = counted[label]
-        rows.append(
-            (
-                label,
-                f"{row['l1_load_sectors'] / 1e6:.1f} million",
-                f"{row['l1_load_hits_percent']:.1f} %",
-                f"{row['l2_read_sectors'] / 1e6:.1f} million",
-                f"{row['dram_read_bytes'] / 1e6:.0f} MB",
-                f"{ratios[label]:.2f}" if label in ratios else "-",
-            )
-        )
-    head = (
-        "",
-        "sectors that\nwarps load",
-        "answered\nby L1",
-        "sectors that\nL2 reads",
-        "bytes from\nDRAM",
-        "time,\nrelative",
-    )
-    return tables.text(head, rows)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Read the counters and write the record; return the exit status."""
-    name = "helpers.experiments.first_launch"
-    return ncu.main(name, launch_variants, {CACHES: count_caches}, LAB, argv)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

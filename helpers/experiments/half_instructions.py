@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from helpers import plotting, tables
-from helpers.experiments import layer_counters, loop_code
+from helpers.bench import loop_code, results
 from helpers.experiments.half_precision import (
     BASIC,
     HALF,
@@ -20,7 +20,6 @@ from helpers.experiments.half_precision import (
     PATCH,
     WARP_SIZE,
     profile,
-    ratio_row,
 )
 from helpers.plotting import styles
 from helpers.problems import conv2d
@@ -104,8 +103,7 @@ def over(kernel: str, other: str) -> float:
 def counted_by_hardware(layer: str = "layer 1") -> tuple[int, int]:
     """Return the instructions of one warp of conv2d_basic: all of them, by Nsight Compute's record
     of a layer, and those in the rows of the filter."""
-    rows = layer_counters.recorded().rows()
-    (row,) = (one for one in rows if (one["series"], one["layer"]) == (BASIC, layer))
+    row = results.recorded("112_counters").one(series=BASIC, layer=layer)
     shape = conv2d.shape_of(layer, row["batch"])
     warps = shape.outputs // WARP_SIZE  # layer 1: its tiles have no idle threads
     return round(row["instructions"] / warps), shape.C * shape.K * row_of_filter(BASIC).total
@@ -135,8 +133,8 @@ def rows_figure() -> Figure:
     ax.set_xlabel("instructions of a warp for one product of each lane")
     plotting.style(
         ax,
-        f"Converting inside takes {over(INSIDE, BASIC):.2f} times the instructions of float32, "
-        f"pairs take {over(PAIRS, PATCH):.2f} times",
+        f"Converting inside takes {over(INSIDE, BASIC):.2f} times the instructions of {BASIC}, "
+        f"pairs {over(PAIRS, PATCH):.2f} times those of {PATCH}",
     )
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
     return figure
@@ -147,7 +145,7 @@ def ratio_table(record: Record) -> str:
     lines = []
     for kernel, part, other in PAIRED:
         for layer in LAYERS:
-            row = ratio_row(record, kernel, part, layer)
+            row = record.one(series=kernel, part=part, layer=layer, over=other)
             interval = f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
             executed = f"{over(kernel, other):.2f}" if part != "whole" or kernel == INSIDE else ""
             lines.append((f"{layer}, {kernel}, {part}", interval, executed))

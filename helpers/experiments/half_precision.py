@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, tables
-from helpers.bench import layers, results
+from helpers.bench import layers, reports
 from helpers.bench.on_device import Ready
-from helpers.experiments import layer_counters
 from helpers.problems import conv2d, datasets, precision, resizing
 from helpers.problems.lenet import network, trained_weights
 
@@ -179,16 +178,6 @@ def time_rows(record: Record) -> dict[tuple[str, str, str], Row]:
     return {(row["series"], row["layer"], row["part"]): row for row in rows}
 
 
-def ratio_row(record: Record, kernel: str, part: str, layer: str) -> Row:
-    """Return the ratio of a kernel's part over its float32 kernel. Raises ValueError without it."""
-    for row in record.rows():
-        if row["series"] == "ratio" and (row["kernel"], row["part"], row["layer"]) == (
-            kernel, part, layer,
-        ):
-            return row
-    raise ValueError(f"the record {record.name} does not compare {kernel}, {part}, on {layer}")
-
-
 def time_table(record: Record) -> str:
     """Return the times of the kernels' parts and the errors of their outputs."""
     rows, lines = time_rows(record), []
@@ -206,17 +195,12 @@ def time_table(record: Record) -> str:
 
 def accuracy_table(record: Record) -> str:
     """Return report A's accuracies, and those of the networks in a record."""
-    reported = {
-        (row["optimization"], row["batch"]): row["accuracy"]
-        for row in results.reported("course_reports")
-        if row["report"] == "A"
-    }
-    right = [row for row in record.rows() if row["series"] == "accuracy"]
+    right = record.select(series="accuracy")
     counts = sorted({row["images"] for row in right})
-    lines = [
-        (f"report A, {words}", "", *(f"{reported[key, n]:.4f}" for n in counts))
-        for words, key in (("float32", "baseline"), ("FP16", "fp16"))
-    ]
+    lines: list[tuple[str, ...]] = []
+    for words, key in (("float32", "baseline"), ("FP16", "fp16")):
+        published = (reports.kernel("A", key, n)["accuracy"] for n in counts)
+        lines.append((f"report A, {words}", "", *(f"{one:.4f}" for one in published)))
     shares = {
         (row["network"], row["with"], row["images"]): row["right"] / row["images"] for row in right
     }
@@ -225,22 +209,6 @@ def accuracy_table(record: Record) -> str:
         lines.append((kernel, name, *("" if one is None else f"{one:.4f}" for one in values)))
     head = ("share of right answers", "network", *(f"{n:,}" for n in counts))
     return tables.text(head, lines, left=(0, 1))
-
-
-def reported_table(record: Record) -> str:
-    """Return report A's FP16 kernel over its baseline, and ours, for the most images."""
-    reported = {
-        row["optimization"]: row
-        for row in results.reported("course_reports")
-        if row["report"] == "A" and row["batch"] == BATCH
-    }
-    theirs = (reported["fp16"][op] / reported["baseline"][op] for op in ("op1_ms", "op2_ms"))
-    ours = (ratio_row(record, INSIDE, "whole", layer)["ratio"] for layer in LAYERS)
-    rows = [
-        ("report A, FP16 over its baseline", *(f"{one:.2f}" for one in theirs)),
-        (f"ours, {INSIDE} over {BASIC}", *(f"{one:.2f}" for one in ours)),
-    ]
-    return tables.text(("time over that of float32", *LAYERS), rows)
 
 
 def moved_outputs(weights: trained_weights.Weights, count: int = 300) -> tuple[float, float]:
@@ -255,17 +223,3 @@ def moved_outputs(weights: trained_weights.Weights, count: int = 300) -> tuple[f
     moved = network.logits(images, weights, conv=rounded)
     return float(np.abs(moved - plain).max()), float(np.median(network.margins(plain)))
 
-
-def busy_table() -> str:
-    """Return how busy conv2d_basic and conv2d_register keep the GPU, by Nsight Compute's record."""
-    columns = {
-        "issue slots\nbusy": "issue_slots_busy",
-        "FP32 units\nbusy": "fma_pipe_active",
-        "DRAM\nbusy": "dram_throughput",
-    }
-    rows = [
-        (f"{row['series']}, {row['layer']}", *(f"{row[key]:.0f} %" for key in columns.values()))
-        for row in layer_counters.recorded().rows()
-        if row["series"] in (BASIC, PATCH)
-    ]
-    return tables.text((f"{layer_counters.BATCH:,} images", *columns), rows)

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from helpers import plotting, tables
+from helpers import kernels, plotting, tables
 from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.im2col import Im2colGemm
+from helpers.simulator.includes import without_comments
 
 if TYPE_CHECKING:
 
@@ -42,6 +44,13 @@ def unroll(image: np.ndarray, K: int) -> np.ndarray:
     """
     windows = np.lib.stride_tricks.sliding_window_view(image, (K, K), axis=(1, 2))
     return windows.transpose(0, 3, 4, 1, 2).reshape(len(image) * K * K, -1)
+
+
+def divisions(kernel: str) -> int:
+    """Return how often a kernel's source divides in a pass of its loop, before the barrier."""
+    text = without_comments(kernels.source(kernel))
+    body = text[text.index("for (int first") :]
+    return len(re.findall(r"[/%]", body[: body.index("__syncthreads")]))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -180,17 +189,19 @@ def _draw_numbers(ax: Axes, numbers: np.ndarray, marked: set[tuple[int, int]]) -
 
 
 def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> Figure:
-    """Draw the three matrices of the product in tiles, and mark one step of one block.
+    """Draw the three matrices of the product in tiles, and mark one step of a block and a thread.
 
     columns: how many columns of tiles to draw.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch, Rectangle
 
     one = conv2d.shape_of(layer, 1)
     inner, wide, high = steps(layer, tile) * tile, columns * tile, -(-one.M // tile) * tile
     gap = tile
     block, step = 1, 1  # the tile of Y and the step that are marked
+    tx, ty = 3, 2  # the thread
     figure, ax = plt.subplots(figsize=(8, 5.6), layout="constrained")
     matrices = (  # name, place, height, width, of them needed
         ("A, the filter", 0, inner + gap, high, inner, one.M, one.terms),
@@ -209,12 +220,24 @@ def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> 
     across = inner + gap + block * tile
     for x, y in ((step * tile, inner + gap), (across, step * tile), (across, inner + gap)):
         ax.add_patch(Rectangle((x, y), tile, tile, zorder=3, **marked))
+    reads: styles.Look = {"facecolor": styles.COLOURS[0], "edgecolor": "none", "alpha": 0.45}
+    ax.add_patch(Rectangle((step * tile, inner + gap + ty), tile, 1, zorder=4, **reads))
+    ax.add_patch(Rectangle((across + tx, step * tile), 1, tile, zorder=4, **reads))
+    loads: styles.Look = {"color": styles.COLOURS[0], "marker": "o", "markersize": 5, "zorder": 5}
+    loads |= {"linestyle": "none"}
+    ax.plot(step * tile + tx + 0.5, inner + gap + ty + 0.5, **loads)
+    ax.plot(across + tx + 0.5, step * tile + ty + 0.5, **loads)
+    writes: styles.Look = {**loads, "marker": "s"}
+    ax.plot(across + tx + 0.5, inner + gap + ty + 0.5, **writes)
     ax.set(xlim=(-1, inner + gap + wide + 1), ylim=(inner + gap + high + 1, -5), aspect="equal")
     ax.axis("off")
     handles = [
         Patch(label="needed", **_NEEDED),
         Patch(label="padding: zeros, or not stored", **_PADDING),
         Patch(label=f"block {block} in its step {step} (counted from 0)", **marked),
+        Line2D([], [], label=f"thread ({tx}, {ty}) loads these", **loads),
+        Patch(label="and multiplies these", **reads),
+        Line2D([], [], label="for this output", **writes),
     ]
     ax.legend(handles=handles, loc="upper left", frameon=False)
     share = useful_share(layer, tile)

@@ -133,18 +133,6 @@ def _time_launches(problem: conv2d.Problem, layer: str, images: int) -> Iterator
 # Reading the record
 
 
-def times_of(record: Record) -> dict[tuple[str, str, int, int | None], Row]:
-    """Return the rows by series, layer, number of images and tile.
-
-    The images are those of a batch, or of a pair of launches.
-    """
-    found: dict[tuple[str, str, int, int | None], Row] = {}
-    for row in record.rows():
-        images = row["batch"] if "batch" in row else row["images"]
-        found[row["series"], row["layer"], images, row.get("tile")] = row
-    return found
-
-
 @cache
 def bounds_of(kernel: str, layer: str, batch: int = WHOLE) -> Bounds:
     """Return the simulator's bounds of a kernel on a batch, for an H200 with cold caches."""
@@ -153,12 +141,13 @@ def bounds_of(kernel: str, layer: str, batch: int = WHOLE) -> Bounds:
 
 def with_launches_us(record: Record, layer: str, images: int) -> float:
     """Return the time of an image by the host's clock, in pairs of launches for so many images."""
-    return 1e3 * times_of(record)[WITH_LAUNCHES, layer, images, None]["median_ms"] / CUT
+    row = record.one(series=WITH_LAUNCHES, layer=layer, images=images)
+    return 1e3 * row["median_ms"] / CUT
 
 
 def gpu_alone_us(record: Record, layer: str, images: int) -> float:
     """Return the time of one pair of launches for so many images, on the GPU alone."""
-    return 1e3 * times_of(record)[GPU_ALONE, layer, images, None]["median_ms"]
+    return 1e3 * record.one(series=GPU_ALONE, layer=layer, images=images)["median_ms"]
 
 
 def one_over_many(record: Record, layer: str) -> float:
@@ -205,11 +194,11 @@ def launches_figure(record: Record) -> Figure:
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    ms, lines = times_of(record), []
+    lines = []
     for layer in OTHERS:
         for series in (WITH_LAUNCHES, GPU_ALONE):
             for images in PER_LAUNCH:
-                row = ms[series, layer, images, None]
+                row = record.one(series=series, layer=layer, images=images)
                 count = CUT if series == WITH_LAUNCHES else images
                 each = {key: 1e3 * row[key] / count for key in ("median_ms", "low_ms", "high_ms")}
                 lines.append({"line": f"{layer}, {series}", "images": images, **each})
@@ -235,9 +224,8 @@ def steps_figure(record: Record) -> Figure:
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
-    ms = times_of(record)
     for number, layer in enumerate(LAYERS):
-        row = ms[GPU_ALONE, layer, 1, None]
+        row = record.one(series=GPU_ALONE, layer=layer, images=1)
         middle, low, high = (1e3 * row[key] for key in ("median_ms", "low_ms", "high_ms"))
         look: styles.Look = {"marker": styles.MARKERS[number], "color": styles.COLOURS[number]}
         ax.errorbar(

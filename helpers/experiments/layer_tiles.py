@@ -5,15 +5,14 @@ What the lab compares and counts stands in its notebook.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from helpers import limits, plotting, tables
-from helpers.bench import layers, results
+from helpers.bench import layers, sass
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel
 from helpers.bench.times import Times
-from helpers.experiments import sass
 from helpers.plotting import styles
 
 if TYPE_CHECKING:
@@ -65,33 +64,6 @@ def uniform_code_table(problem: Problem, **kernels: Kernel) -> str:
         (one,) = problem.plan(kernel)
         codes[name.replace("_", " ")] = sass.assembled(one.name, one.options, source=one.source)
     return sass.table(codes, ("LDC", "ULDC", "LDS", "FFMA"))
-
-
-def reported_table(times: Mapping[str, Times], variants: Mapping[str, Sequence[Times]]) -> str:
-    """Return the course reports' tiled kernels over those without one, and ours below them.
-
-    times: of the lab, by layer. variants: by layer, comparisons whose kernels have a tile that is
-    used or not, as the labels say.
-    """
-    reported = {
-        (row["report"], row["optimization"]): row
-        for row in results.reported("course_reports")
-        if row["batch"] == BATCH
-    }
-    rows = []
-    for report, without in (("A", "baseline"), ("B", "baseline"), ("C", "constant memory")):
-        tiled, plain = reported[report, "tiled shared memory"], reported[report, without]
-        values = (tiled[f"op{number}_ms"] / plain[f"op{number}_ms"] for number in (1, 2))
-        rows.append((f"report {report}, over its {without}", *(f"{one:.2f}" for one in values)))
-    for parts in zip(*variants.values(), strict=True):
-        for ratios in zip(*(one.ratios for one in parts), strict=True):
-            words = "the tile is not used" if "tile not used" in ratios[0].kernel else "tile"
-            cells = (f"{ratio.value:.2f}" for ratio in ratios)
-            rows.append((f"ours over {ratios[0].over}, {words}", *cells))
-    fastest = [min(one.ratios, key=lambda ratio: ratio.value) for one in times.values()]
-    cells = (f"{ratio.value:.2f}" for ratio in fastest)
-    rows.append((f"ours over {fastest[0].over}, best number of maps", *cells))
-    return tables.text(("time with a tile over time without", *times), rows)
 
 
 def tile_figure(tile: int = 16, filter_width: int = 7, thread: tuple[int, int] = (3, 5)) -> Figure:

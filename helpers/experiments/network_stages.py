@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,61 +84,40 @@ def benchmark() -> Record:
 # What the records say
 
 
-def ms(rows: Iterable[Row], series: str, **which: Any) -> float:
-    """Return the median of the one row of a series that has these entries.
-
-    Raises ValueError for none, and for several.
-    """
-    found = [
-        row
-        for row in rows
-        if row["series"] == series and all(row.get(key) == value for key, value in which.items())
-    ]
-    if len(found) != 1:
-        told = ", ".join(f"{key} = {value!r}" for key, value in which.items())
-        raise ValueError(f"{len(found)} rows of {series!r} have {told}; give entries of one")
-    return float(found[0]["median_ms"])
+def _ms(data: Record, series: str, **which: Any) -> float:
+    """Return the median of the one row of a series that has these entries, as `Record.one`."""
+    return float(data.one(series=series, **which)["median_ms"])
 
 
-def wholes(rows: Iterable[Row], batch: int = LARGE) -> dict[str, float]:
+def wholes(data: Record, batch: int = LARGE) -> dict[str, float]:
     """Return the time (ms) of the whole network on the device, by form."""
-    return {
-        row["form"]: row["median_ms"]
-        for row in rows
-        if row["series"] == "whole" and row["batch"] == batch
-    }
+    rows = data.by("form", series="whole", batch=batch)
+    return {form: row["median_ms"] for form, row in rows.items()}
 
 
-def stages(rows: Iterable[Row], form: str, batch: int = LARGE) -> dict[str, float]:
+def stages(data: Record, form: str, batch: int = LARGE) -> dict[str, float]:
     """Return the times (ms) of a form's stages from floats on, by their names."""
-    return {
-        row["stage"]: row["median_ms"] for row in rows
-        if row["series"] == "stage" and (row["form"], row["batch"]) == (form, batch)
-        and row["stage"] != "resize"
-    }
+    rows = data.by("stage", series="stage", form=form, batch=batch)
+    return {stage: row["median_ms"] for stage, row in rows.items() if stage != "resize"}
 
 
-def host_form(rows: Iterable[Row]) -> str:
+def host_form(data: Record) -> str:
     """Return the form that was timed from host memory."""
-    return str(next(row["form"] for row in rows if row["series"] == "host"))
+    return str(data.select(series="host")[0]["form"])
 
 
-def host_bounds(rows: Sequence[Row]) -> str:
+def host_bounds(data: Record) -> str:
     """Return what bounds the way from host memory, for each batch and kind of input, as a table."""
-    form, lines = host_form(rows), []
+    form, lines = host_form(data), []
     for batch in BATCHES:
-        resize = ms(rows, "stage", stage="resize", form=form, batch=batch)
-        whole = ms(rows, "whole", form=form, batch=batch)
+        resize = _ms(data, "stage", stage="resize", form=form, batch=batch)
+        whole = _ms(data, "whole", form=form, batch=batch)
         for kind in ("floats", "bytes"):
             which = {"form": form, "batch": batch, "input": kind}
             computed = whole + resize * (kind == "bytes")
-            copy = ms(rows, "copy", parts=1, **which)
-            once, chunks = (ms(rows, "host", parts=parts, **which) for parts in lenet_times.PARTS)
-            size = next(
-                row["megabytes"]
-                for row in rows
-                if row["series"] == "host" and (row["batch"], row["input"]) == (batch, kind)
-            )
+            copy = _ms(data, "copy", parts=1, **which)
+            once, chunks = (_ms(data, "host", parts=parts, **which) for parts in lenet_times.PARTS)
+            size = data.select(series="host", batch=batch, input=kind)[0]["megabytes"]
             slower = "the copy" if copy > computed else "the device"
             ratio = max(copy, computed) / min(copy, computed)
             numbers = (f"{value:.3f}" for value in (copy, computed, once, chunks))
@@ -154,20 +133,15 @@ def pytorch_table(data: Record) -> str:
     series = list(dict.fromkeys(row["series"] for row in rows if row.get("clock") == "device"))
     for name in series:
         for way in dict.fromkeys(r["way"] for r in rows if r["series"] == name):
-            cells = [_device_ms(rows, name, way, batch) for batch in BATCHES]
+            cells = [_device_ms(data, name, way, batch) for batch in BATCHES]
             lines.append([name, way, *("-" if ms is None else f"{ms:.4f}" for ms in cells)])
     return tables.text(["ms", "", *(f"{batch:,}" for batch in BATCHES)], lines, left=(0, 1))
 
 
-def _device_ms(rows: Iterable[Row], name: str, way: str, batch: int) -> float | None:
+def _device_ms(data: Record, name: str, way: str, batch: int) -> float | None:
     """Return the fastest layout's time; None if PyTorch was not tried in this way."""
-    times = (
-        row["median_ms"]
-        for row in rows
-        if (row["series"], row.get("way"), row.get("clock"), row.get("batch"))
-        == (name, way, "device", batch)
-    )
-    return min(times, default=None)
+    rows = data.select(series=name, way=way, clock="device", batch=batch)
+    return min((row["median_ms"] for row in rows), default=None)
 
 
 def slowest_ratio(data: Record, batch: int | None = None) -> float:
@@ -250,14 +224,12 @@ def _stage_bars(
 
 def stages_figure(data: Record) -> Figure:
     """Draw the time of each stage of each form for 10,000 images."""
-    rows = data.rows()
-    whole = wholes(rows)
+    whole = wholes(data)
     notes = {form: f"{value:.2f} ms in a row" for form, value in whole.items()}
-    values = {form: stages(rows, form) for form in whole}
+    values = {form: stages(data, form) for form in whole}
     ends = {
         (row["form"], row["stage"]): (row["low_ms"], row["high_ms"])
-        for row in rows
-        if row["series"] == "stage" and row["batch"] == LARGE
+        for row in data.select(series="stage", batch=LARGE)
     }
     figure, axes = _stage_bars(values, "op time of a stage, 10,000 images (ms)", notes, ends)
     best = min(whole, key=lambda form: whole[form])
@@ -272,11 +244,10 @@ def host_figure(data: Record) -> Figure:
     """Draw the ways from host memory for 10,000 images, and the copy of the input in each."""
     import matplotlib.pyplot as plt
 
-    rows = data.rows()
-    form = host_form(rows)
+    form = host_form(data)
     ways = [(kind, parts) for kind in ("floats", "bytes") for parts in lenet_times.PARTS]
-    last = [ms(rows, "host", form=form, batch=LARGE, input=k, parts=parts) for k, parts in ways]
-    copies = [ms(rows, "copy", form=form, batch=LARGE, input=k, parts=1) for k, _ in ways]
+    last = [_ms(data, "host", form=form, batch=LARGE, input=k, parts=parts) for k, parts in ways]
+    copies = [_ms(data, "copy", form=form, batch=LARGE, input=k, parts=1) for k, _ in ways]
     figure, ax = plt.subplots(figsize=(9.5, 3.2), layout="constrained")
     look: styles.Look = {"color": "white", "edgecolor": styles.INK, "hatch": "//"}
     ax.barh(range(4), last, label="to classes on the host", **look)
@@ -314,7 +285,7 @@ def batches_figure(data: Record) -> Figure:
     rows = data.rows()
     figure, ax = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
     for number, (label, (name, way, look)) in enumerate(_SHOWN.items()):
-        times = (_device_ms(rows, name, way, batch) for batch in BATCHES)
+        times = (_device_ms(data, name, way, batch) for batch in BATCHES)
         speeds = [
             math.nan if ms is None else batch / ms / 1e3
             for batch, ms in zip(BATCHES, times, strict=True)

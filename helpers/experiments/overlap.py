@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, device, plotting, tables
-from helpers.bench import results, timing
+from helpers.bench import reports, timing
 from helpers.bench.counts import NOT_YET
 from helpers.bench.times import NOT_HERE
 from helpers.experiments.issue_orders import KERNEL, LAYERS, Issue
@@ -280,15 +280,11 @@ def time_elsewhere(
 # Reading the record
 
 
-def copy_row(record: Record, way: str, memory: str = "pinned", layer: str = LAYERS[0]) -> Row:
-    """Return the row of one copy of the whole batch, until it was done."""
-    return _copy(record, layer, memory, way, "done")
-
-
-def _copy(record: Record, layer: str, memory: str, way: str, until: str) -> Row:
-    want = {"layer": layer, "series": "copy", "memory": memory, "way": way, "until": until}
-    (row,) = (row for row in record.rows() if want.items() <= row.items())
-    return row
+def copy_row(
+    record: Record, way: str, memory: str = "pinned", layer: str = LAYERS[0], until: str = "done"
+) -> Row:
+    """Return the row of one copy of the whole batch, by default until it was done."""
+    return record.one(series="copy", layer=layer, memory=memory, way=way, until=until)
 
 
 def bound(record: Record, layer: str = LAYERS[0]) -> Row:
@@ -298,17 +294,14 @@ def bound(record: Record, layer: str = LAYERS[0]) -> Row:
 
 def clock(record: Record, how: str, layer: str = LAYERS[0]) -> Row:
     """Return the time of one launch on the whole batch by one of CLOCKS."""
-    want = {"layer": layer, "series": "clock", "how": how}
-    (row,) = (row for row in record.rows() if want.items() <= row.items())
-    return row
+    return record.one(series="clock", layer=layer, how=how)
 
 
 def end_to_end(
     record: Record, series: str, memory: str = "pinned", layer: str = LAYERS[0]
 ) -> list[Row]:
     """Return the rows of an issue order, host memory to host memory, the fastest first."""
-    want = {"layer": layer, "series": series, "memory": memory}
-    return sorted((row for row in record.rows() if want.items() <= row.items()), key=_median)
+    return sorted(record.select(series=series, layer=layer, memory=memory), key=_median)
 
 
 def fewest_streams(record: Record, layer: str = LAYERS[0]) -> float:
@@ -330,8 +323,7 @@ def spans(record: Record, run: str, layer: str = LAYERS[0]) -> list[Row]:
 
     Every span is a dict as `streams.Span.to_dict` returns it, and more.
     """
-    want = {"layer": layer, "series": "span", "run": run}
-    return [row for row in record.rows() if want.items() <= row.items()]
+    return list(record.select(series="span", layer=layer, run=run))
 
 
 def order_of(record: Record, run: str, row: str, layer: str = LAYERS[0]) -> list[int]:
@@ -384,7 +376,9 @@ def copy_table(record: Record, layer: str = LAYERS[0]) -> str:
     rows = []
     for memory in ("pageable", "pinned"):
         for way in WAYS:
-            returned, done = (_copy(record, layer, memory, way, u) for u in ("returned", "done"))
+            returned, done = (
+                copy_row(record, way, memory, layer, until) for until in ("returned", "done")
+            )
             megabytes = done["bytes"] / 1e6
             cells = megabytes, _median(returned), _median(done), megabytes / _median(done)
             formats = "{:,.0f}", "{:.4f}", "{:.2f}", "{:.1f}"
@@ -410,14 +404,9 @@ def clock_table(record: Record, layer: str = LAYERS[0]) -> str:
 
 def reported_table(record: Record) -> str:
     """Return the course reports' op times with and without streams, and ours."""
-    reported = {
-        (row["report"], row["optimization"]): row
-        for row in results.reported("course_reports")
-        if row["batch"] == BATCH
-    }
     rows: list[tuple[str, ...]] = []
     for report, before in (("A", "baseline"), ("B", "baseline"), ("C", "coalesced")):
-        for row in (reported[report, before], reported[report, "streams"]):
+        for row in (reports.kernel(report, before), reports.kernel(report, "streams")):
             times = f"{row['op1_ms']:.4f}", f"{row['op2_ms']:.4f}"
             rows.append(
                 (f"report {report}, {row['optimization']}", *times, f"{row['total_s']:.1f} s")

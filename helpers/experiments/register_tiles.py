@@ -1,25 +1,23 @@
 """Patches of outputs in registers: words loaded, registers and warps, and what the clock says.
 
-What the lab compares and counts stands in its notebook. `layer_counters` has Nsight Compute's
-counters of the same kernels; this module makes the record "112_constant_filter".
+What the lab compares and counts stands in its notebook; Nsight Compute's counters of the same
+kernels are in "112_counters".
 """
 
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from helpers import limits, plotting, tables
-from helpers.bench import results
+from helpers.bench import results, sass
 from helpers.bench.counts import NOT_YET, Counts
-from helpers.bench.sources import Changes, changed
-from helpers.experiments import layer_counters, ncu, sass, sweep
-from helpers.launch import Plan
-from helpers.limits import ConvShape
+from helpers.bench.layers import Layer
+from helpers.bench.sources import Changes, Kernel
+from helpers.experiments import sweep
 from helpers.plotting import styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d import RegisterTiled
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 PATCH, BEST = "conv2d_register", "conv2d_register_tiled"
 LAYERS = ("layer 1", "layer 2")
-BATCH = 10_000
 MEMORIES = ("global", "shared", "constant")
 FLOAT_BYTES = 4
 
@@ -40,39 +37,13 @@ CONSTANT_FILTER: Changes = (
     (" x, const float* __restrict__ filter,", " x,"),
     ('extern "C"', '__constant__ float filter[FILTER_WORDS];\n\nextern "C"'),
 )
-def constant_plan(shape: ConvShape) -> Plan:
-    """Return the launch of conv2d_register with its filter in constant memory."""
-    (one,) = replace(conv2d.conv2d_named(PATCH), filter_in="constant").plan(shape)
-    words = f"-DFILTER_WORDS={math.prod(shape.filter_shape)}"
-    source = changed(one.source, *CONSTANT_FILTER)
-    return (replace(one, source=source, options=(*one.options, words)),)
 
 
-CONSTANT_COUNTERS = "112_constant_filter"
-
-
-def launch_constant() -> None:
-    """Launch conv2d_register on LAYERS, as it is and with its filter in constant memory."""
-    spec = conv2d.conv2d_named(PATCH)
-    for layer in LAYERS:
-        shape = conv2d.shape_of(layer, BATCH)
-        runs = (
-            conv2d.compile(spec, shape),
-            conv2d.compile(replace(spec, filter_in="constant"), shape, constant_plan(shape)),
-        )
-        layer_counters.launch_on_random(shape, runs)
-
-
-def count_constant() -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the record "112_constant_filter", by Nsight Compute. Raises NcuError."""
-    launch_constant()  # Compile first: ncu would also follow the compiler's processes.
-    launches = [(filter, layer) for layer in LAYERS for filter in ("global", "constant")]
-    metrics = layer_counters.METRICS
-    command = [sys.executable, "-m", "helpers.experiments.register_tiles", "--launch"]
-    readings = ncu.read(command, tuple(metrics.values()), [PATCH] * len(launches))
-    for (filter, layer), one in zip(launches, readings, strict=True):
-        values = {column: one.get(metric) for column, metric in metrics.items()}
-        yield {"series": PATCH, "filter": filter, "layer": layer, "batch": BATCH, **values}
+def constant_filter(layer: Layer) -> Kernel:
+    """Return conv2d_register with its filter in constant memory."""
+    return layer.kernel(PATCH, filter_in="constant").changed(
+        *CONSTANT_FILTER, label="constant filter"
+    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -119,54 +90,26 @@ def rates_table() -> str:
 # Reading the records
 
 
-def times(record: Record) -> dict[tuple[str, str, int], Mapping[str, Any]]:
-    """Return the times by kernel, layer and images."""
-    rows = (row for row in record.rows() if "median_ms" in row)
-    return {(row["series"], row["layer"], row["batch"]): row for row in rows}
-
-
-def constant_code_table(layer: str = LAYERS[0]) -> str:
+def constant_code_table(layer: Layer) -> str:
     """Return what the machine code of conv2d_register has, with its filter in either memory."""
-    shape = conv2d.shape_of(layer, 1)
-    plans = {
-        "filter in global memory": conv2d.conv2d_named(PATCH).plan(shape),
-        "in constant memory": constant_plan(shape),
-    }
-    codes = {
-        name: sass.assembled(one.name, one.options, source=one.source)
-        for name, (one,) in plans.items()
-    }
+    kernels = {"filter in global memory": PATCH, "in constant memory": constant_filter(layer)}
+    codes = {name: sass.code(layer, kernel) for name, kernel in kernels.items()}
     return sass.table(codes, ("LDG", "ULDC", "FFMA"))
-
-
-def constant_counters_table(counters: Record) -> str:
-    """Return what Nsight Compute counted of conv2d_register, with its filter in either memory.
-
-    counters: "112_constant_filter".
-    """
-    head = ("filter of conv2d_register", "instructions\n(millions)",
-            "longest waits, in warps for an instruction that starts")
-    rows = []
-    for row in counters.rows():
-        waits = ", ".join(f"{why} {warps:.1f}" for why, warps in layer_counters.stalls(row, 2))
-        count = f"{row['instructions'] / 1e6:,.0f}"
-        rows.append((f"{row['layer']}, in {row['filter']} memory", count, waits))
-    return tables.text(head, rows, left=(0, 2))
 
 
 def issue_table(counters: Record, record: Record) -> str:
     """Return which part of the issue slots did useful work, and the part of the peak.
 
-    counters: "112_counters" of `layer_counters`; record: "112_register".
+    counters: "112_counters"; record: "112_register".
     """
-    timed = times(record)
     head = ("", "slots\nused", "of these\nuseful", "product", "of the peak,\nby the clock",
             "warps\npresent", "DRAM\nbusy")
     rows = []
     for row in counters.rows():
         flops = limits.conv2d(conv2d.shape_of(row["layer"], row["batch"])).flops
         useful = flops / 64 / row["instructions"]  # a multiply-add of a whole warp is 64 flop
-        seconds = 1e-3 * timed[row["series"], row["layer"], row["batch"]]["median_ms"]
+        where = {key: row[key] for key in ("series", "layer", "batch")}
+        seconds = 1e-3 * record.one(**where)["median_ms"]
         peak = record.device.fp32_peak
         assert peak is not None
         busy = row["issue_slots_busy"] / 100
@@ -175,17 +118,6 @@ def issue_table(counters: Record, record: Record) -> str:
         cells = (f"{share:.0%}" for share in (*shares, *more))
         rows.append((f"{row['layer']}, {row['series']}", *cells))
     return tables.text(head, rows)
-
-
-def waits_table(counters: Record) -> str:
-    """Return what the warps of each kernel wait for most."""
-    head = ("warps that wait, for an instruction that starts", "longest waits")
-    rows = []
-    for row in counters.rows():
-        waits = layer_counters.stalls(row, 3)
-        words = ", ".join(f"{reason} {warps:.1f}" for reason, warps in waits)
-        rows.append((f"{row['layer']}, {row['series']}", words))
-    return tables.text(head, rows, left=(0, 1))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -324,15 +256,3 @@ def warps_figure(layer: str = LAYERS[1]) -> Figure:
     ax.legend(frameon=False, loc="lower right")
     plotting.caption(ax, record)
     return figure
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Read the counters and write the record "112_constant_filter"; return the exit status."""
-    if list(sys.argv[1:] if argv is None else argv) == ["--launch"]:
-        launch_constant()
-        return 0
-    return ncu.record_here(CONSTANT_COUNTERS, count_constant, "112_conv2d_register_tiling")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import device, reference, tables
-from helpers.bench import results
+from helpers.bench import reports, results
 from helpers.problems import conv2d, datasets, measured
 from helpers.problems.lenet import network, trained_weights
 
@@ -91,11 +91,8 @@ def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
 
 def answers_of(record: Record) -> dict[tuple[str, str, int], int]:
     """Return the right answers of a record by network, convolution and number of images."""
-    return {
-        (row["network"], row["with"], row["images"]): row["right"]
-        for row in record.rows()
-        if row["series"] == "accuracy"
-    }
+    rows = record.select(series="accuracy")
+    return {(row["network"], row["with"], row["images"]): row["right"] for row in rows}
 
 
 def gained(record: Record, name: str) -> int:
@@ -125,16 +122,13 @@ def wrong_outputs(layer: str) -> float:
 
 def reported_table(record: Record) -> str:
     """Return report B's accuracies beside those of the course's network in a record."""
-    reported = {
-        (row["optimization"], row["batch"]): row["accuracy"]
-        for row in results.reported("course_reports")
-        if row["report"] == "B"
-    }
     kinds = {SEVEN: "baseline", EIGHT: "restrict and unrolling"}
     right = answers_of(record)
     rows = []
     for count in COUNTS:
-        theirs = [f"{reported[kind, count]:.4f}" for kind in kinds.values()]
+        theirs = [
+            f"{reports.kernel('B', kind, count)['accuracy']:.4f}" for kind in kinds.values()
+        ]
         ours = [f"{right[COURSE, which, count] / count:.4f}" for which in kinds]
         rows.append((f"{count:,}", *theirs, *ours))
     head = ("images", "report B:\nbaseline", "unrolled", "ours:\nseven rows", "eight rows")

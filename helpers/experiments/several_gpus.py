@@ -401,14 +401,6 @@ def links(rows: Rows) -> list[str]:
     return lines[: lines.index("Legend:")] if "Legend:" in lines else lines
 
 
-def one_row(rows: Rows, **entries: Any) -> Mapping[str, Any]:
-    """Return the one row with these entries. Raises LookupError for none, or several."""
-    found = [row for row in rows if all(row.get(key) == value for key, value in entries.items())]
-    if len(found) != 1:
-        raise LookupError(f"{len(found)} rows have {entries}")
-    return found[0]
-
-
 def beyond(rows: Rows, network: float) -> str:
     """Return what the same work would cost over a network, beside what was measured in one host.
 

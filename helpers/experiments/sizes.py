@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, device, kernels, reference, tables
-from helpers.bench import results, timing
+from helpers.bench import reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
 
@@ -264,7 +264,7 @@ def table_of_reports(record: Record) -> str:
             f"{swapped[row['n']] / pinned[row['n']]:.2f}x",
             f"{swapped[row['n']] / waited[row['n']]:.2f}x",
         )
-        for row in results.reported("conv1d_report")
+        for row in reports.rows("conv1d_report")
         if row["kernel"] == "multi-block"
     ]
     head = (

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import plotting, tables
-from helpers.bench import layers, plan_bounds
+from helpers.bench import layers, loop_code, plan_bounds
 from helpers.bench.counts import NOT_YET, Count
-from helpers.experiments import loop_code
 from helpers.launch import Plan
 from helpers.plotting import styles
 

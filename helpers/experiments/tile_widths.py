@@ -94,22 +94,6 @@ def by_width(times: Times) -> dict[int, float]:
 # Reading the records
 
 
-def reported_table(times: Mapping[str, Times]) -> str:
-    """Return the time with tiles of 20 over that with 16: report C's and ours, by layer."""
-    rows = {
-        row["optimization"]: row
-        for row in results.reported("course_reports")
-        if row["batch"] == BATCH and row["report"] == "C"
-    }
-    swept, plain = rows["sweep (tile 20)"], rows["tiled shared memory"]
-    theirs = [f"{swept[key] / plain[key]:.2f}" for key in ("op1_ms", "op2_ms")]
-    timed = [by_width(times[layer]) for layer in LAYERS]
-    ours = [f"{ms[20] / ms[16]:.2f}" for ms in timed]
-    gpu = times[LAYERS[0]].record.device.name
-    lines = [("report C", *theirs), (f"ours, {gpu}", *ours)]
-    return tables.text(("time of tiles of 20 over tiles of 16", *LAYERS), lines)
-
-
 @cache
 def best(layer: str) -> tuple[tuple[sweep.Configuration, float], ...]:
     """Return the sweep's configurations of a layer with Kernel Tuner's times, fastest first."""
@@ -243,11 +227,13 @@ def images_table() -> str:
 def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -> Figure:
     """Draw how square tiles cover an output map, with the threads that have no output."""
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch, Rectangle
 
     shape = conv2d.shape_of(layer, 1)
     idle: styles.Look = {"facecolor": "#f3d2b3", "hatch": "////", "edgecolor": "#9a6b45"}
     busy: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": styles.INK}
+    last: styles.Look = {"color": styles.INK, "marker": "o", "markersize": 6, "linestyle": "none"}
     figure, axes = plt.subplots(1, len(widths), figsize=(12, 4.6), layout="constrained")
     for ax, width in zip(axes, widths, strict=True):
         down, across = math.ceil(shape.out_h / width), math.ceil(shape.out_w / width)
@@ -257,6 +243,7 @@ def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -
             for column in range(across):
                 corner = column * width, row * width
                 ax.add_patch(Rectangle(corner, width, width, fill=False, edgecolor=styles.INK))
+        ax.plot(across * width - 0.5, down * width - 0.5, **last)
         threads = down * across * width**2
         share = 1 - shape.out_h * shape.out_w / threads
         plotting.style(
@@ -264,8 +251,12 @@ def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -
         )
         ax.set(xlim=(-1, 50), ylim=(50, -1), aspect="equal", xlabel="column of the output map")
     axes[0].set_ylabel("row")
-    handles = [Patch(label="threads with an output", **busy), Patch(label="without", **idle)]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    handles = [
+        Patch(label="threads with an output", **busy),
+        Patch(label="without", **idle),
+        Line2D([], [], label="the last thread of the last block", **last),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
@@ -276,24 +267,25 @@ def widths_figure(times: Mapping[str, Times], lanes: Lanes) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    places = range(len(WIDTHS))
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
     for ax, layer in zip(axes, LAYERS, strict=True):
         rows, ms = times[layer].rows(), by_width(times[layer])
         middle = np.array([row["median_ms"] for row in rows])
         low, high = (np.array([row[key] for row in rows]) for key in ("low_ms", "high_ms"))
-        look: styles.Look = {"color": styles.COLOURS[0], "marker": "o", "capsize": 3}
-        ax.errorbar(places, middle, [middle - low, high - middle], label="measured", **look)
+        # There is nothing to read off between two widths, so no lines join them.
+        look: styles.Look = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "none"}
+        spread = [middle - low, high - middle]
+        ax.errorbar(WIDTHS, middle, spread, capsize=3, label="measured", **look)
         waste = np.array([lanes_per_output(lanes, layer, width) for width in WIDTHS])
         at = WIDTHS.index(16)
-        look = {"color": styles.COLOURS[1], "marker": "s", "markerfacecolor": "white"}
+        look |= {"color": styles.COLOURS[1], "marker": "s", "markerfacecolor": "none"}
         label = "if only your lanes counted (equal at 16)"
-        ax.plot(places, waste * middle[at] / waste[at], linestyle=":", label=label, **look)
+        ax.plot(WIDTHS, waste * middle[at] / waste[at], label=label, **look)
         first, ratio = min(ms, key=ms.__getitem__), ms[20] / ms[16]
         plotting.style(ax, f"{layer}: {first} is fastest; 20 takes {ratio:.2f} times as long as 16")
         ax.set(xlabel="width of tile and block", ylabel=f"{TILED} (ms)", ylim=(0, None))
-        ax.set_xticks(places, list(map(str, WIDTHS)))
-    axes[0].legend(frameon=False, loc="lower right")
+        ax.set_xticks(WIDTHS, list(map(str, WIDTHS)), fontsize="small")
+        ax.legend(frameon=False, loc="lower right")
     plotting.caption(axes[0], times[LAYERS[0]].record)
     return figure
 

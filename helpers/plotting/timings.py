@@ -229,7 +229,7 @@ def _climb(
     """Return the text beside each bar: its time, and its gain over the step before."""
     times = [rows[name]["median_ms"] for name in names]
     texts = {
-        name: duration_text(ms) + (f"   {ratio_text(before / ms)}× faster" if k else "")
+        name: duration_text(ms) + (f"   {ratio_text(before / ms)}× as fast as above" if k else "")
         for k, (name, ms, before) in enumerate(zip(names, times, [0.0, *times], strict=False))
     }
     if yardstick:

@@ -18,6 +18,7 @@ import numpy as np
 from helpers import kernels, launch, limits, simulator
 from helpers.launch import Array, Launch, Plan
 
+HEADERS = f"-I{kernels.FOLDER}"  # what a kernel with an #include needs
 FLOAT_UNIT, HALF_UNIT = 2.0**-24, 2.0**-11  # the largest relative error of a rounding
 
 
@@ -90,7 +91,14 @@ def pipelined(patch: int = 16, depth: int = 32, stages: int = 2) -> Gemm:
     """Return gemm_pipelined with other sizes: rows of a thread's outputs, steps, stages."""
     constants = {"COPY": 4, "PATCH": patch, "DEPTH": depth, "STAGES": stages}
     shared = stages * (16 * patch * (depth + 4) + depth * 128) * 4
-    return Gemm("gemm_pipelined", (16 * patch, 128), (256, 1, 1), tuple(constants.items()), shared)
+    return Gemm(
+        "gemm_pipelined",
+        (16 * patch, 128),
+        (256, 1, 1),
+        tuple(constants.items()),
+        shared,
+        options=(HEADERS,),
+    )
 
 
 # In the order of the ladder.
@@ -109,7 +117,7 @@ WGMMA = Gemm(
     (384, 1, 1),
     shared=2048 + 4 * 49_152,
     halves=True,
-    options=("-arch=sm_90a",),
+    options=(HEADERS, "-arch=sm_90a"),
 )
 
 

@@ -90,6 +90,25 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
     return found
 
 
+def stack_frames(compiled: Compiled) -> dict[str, int]:
+    """Return the bytes that each function takes from a thread's stack, by its mangled name.
+
+    The cubin has no such number for functions that call themselves: their code says it. Raises
+    CompileFailed and toolkit.ToolkitMissingError as `resources`.
+    """
+    binary, _ = _assembled(
+        compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
+    )
+    sections, frames = _sections(binary), {}
+    functions = sorted(_functions(binary))
+    for (section, start, symbol), (next_section, end, _) in zip(
+        functions, [*functions[1:], ("", 0, "")], strict=True
+    ):
+        code = sections[section][start : end if next_section == section else None]
+        frames[symbol.rpartition("$")[2]] = cubin.frame_bytes(code)
+    return frames
+
+
 def sass(compiled: Compiled) -> str | None:
     """Return the machine code of all kernels with its source lines; None if nvdisasm or ptxas is
     not installed.
@@ -229,6 +248,18 @@ def _symbols(elf: bytes) -> list[str]:
     if not isinstance(table, SymbolTableSection):
         return []
     return [one.name for one in table.iter_symbols()]
+
+
+def _functions(elf: bytes) -> Iterator[tuple[str, int, str]]:
+    """Yield the section of each function, its first byte there, and its symbol. Functions follow
+    one another in a section, and the size of a kernel's symbol counts those behind it.
+    """
+    file = ELFFile(io.BytesIO(elf))
+    table = file.get_section_by_name(".symtab")
+    for one in table.iter_symbols() if isinstance(table, SymbolTableSection) else ():
+        if one["st_info"]["type"] == "STT_FUNC" and isinstance(one["st_shndx"], int):
+            section = file.get_section(one["st_shndx"])
+            yield section.name, one["st_value"], one.name
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:

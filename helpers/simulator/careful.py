@@ -12,9 +12,9 @@ import threading
 from concurrent.futures import Future
 
 from . import compiler_cache, front_ends
-from .debug_info import with_callers
 from .includes import without_comments
 from .ptx import unset
+from .ptx_places import with_callers
 from .toolchain import CacheError, CompileFailed
 
 _AT_A_TIME = threading.Semaphore(2)

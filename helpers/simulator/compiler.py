@@ -23,10 +23,12 @@ from . import (
     includes,
     named_later,
     notices,
+    ptx_places,
 )
 from .careful import CarefulTranslation
 from .compiler_options import Options
-from .debug_info import DebugInfo, KernelInfo, Parameter, Variable
+from .ptx import parse
+from .ptx.declarations import DebugInfo, KernelInfo, Parameter, Variable
 from .toolchain import CompileFailed
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Variable",
     "careful_ptx",
     "compile_source",
+    "parsed",
 ]
 
 _TEMPLATE = re.compile(
@@ -215,17 +218,15 @@ def careful_ptx(compiled: Compiled) -> str:
     """Return the PTX of the careful translation (careful.py), "" if there is none."""
     if compiled.careful is None:
         return ""
-    return named_later.renamed(
-        compiled.careful.ptx(compiled.compiler, compiled.ptx), compiled.file
-    )
+    return named_later.renamed(compiled.careful.ptx(compiled.compiler, compiled.ptx), compiled.file)
 
 
 def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) -> Compiled:
     with notices.during(notice_of(text.source, text.file)):
         translation = front_ends.translate(text, compiler)
     careful.needed = translation.needed
-    ptx = debug_info.with_short_paths(translation.ptx, text.file)
-    kernels, debug = debug_info.read(ptx, translation.debug_ptx, text.file)
+    ptx = ptx_places.with_short_paths(translation.ptx, text.file)
+    kernels, debug = debug_info.read(parsed(ptx), translation.debug_ptx, text.file)
     dynamic = tuple(
         (v.name, v.element or "char")
         for v in debug.variables
@@ -245,6 +246,17 @@ def _compile(text: front_ends.Text, compiler: str, careful: CarefulTranslation) 
         registers=text.options.registers,
         contract=text.options.contract,
     )
+
+
+@lru_cache(maxsize=64)
+def parsed(ptx: str) -> parse.Module:
+    """Return the module of a PTX text; it reads a function when something needs it. Raises
+    CompileFailed.
+    """
+    try:
+        return parse.Module(ptx)
+    except parse.ParseError as error:
+        raise CompileFailed(f"the simulator cannot read this PTX: {error}") from error
 
 
 def notice_of(source: str, file: str) -> str:

@@ -10,16 +10,14 @@ from pathlib import Path
 
 from . import memory
 from .arrays import ArrayName
-from .finding_facts import FindingFacts, Kind, Scene
-from .findings import LOCAL_LEFTOVERS, Finding, finding_of_launch
+from .barrier_words import BarrierWords
+from .ending_words import EndingWords
+from .finding_facts import Kind, Scene, Words
+from .findings import LOCAL_LEFTOVERS, ONE_ADDRESS, Finding, finding_of_launch
 from .library import RawFinding
-from .progress import waits_for_others
 
-_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK)
+_WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
-
-# The parts of a finding: the index, the array's name, the message, and the usual cause.
-_Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
 
 
 def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
@@ -75,7 +73,7 @@ def describe_unwritten(
     )
 
 
-class _Describer(FindingFacts):
+class _Describer(BarrierWords, EndingWords):
     """A finding in words: one method for each kind."""
 
     def finding(self) -> Finding:
@@ -93,7 +91,7 @@ class _Describer(FindingFacts):
 
     # ---- accesses ----
 
-    def out_of_bounds(self) -> _Words:
+    def out_of_bounds(self) -> Words:
         freed = memory.freed_at(self.address()) if self.address() else None
         if freed is not None and (self.array is None or self.pointing_into(*freed[:2])):
             return self.use_after_free(*freed)
@@ -149,7 +147,7 @@ class _Describer(FindingFacts):
             "Is that enough for all arrays in it, and does each start where the one before ends?"
         )
 
-    def wild_pointer(self, name: str | None) -> _Words:
+    def wild_pointer(self, name: str | None) -> Words:
         what = f"{name} points to no array of the device" if name else "outside every array"
         message = f"{self.does()} {self.raw.size} bytes at address {self.address():#x}, {what}"
         cause = (
@@ -158,7 +156,7 @@ class _Describer(FindingFacts):
         )
         return None, name, message, cause
 
-    def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> _Words:
+    def use_after_free(self, start: int, nbytes: int, file: str, line: int) -> Words:
         names = self.pointing_into(start, nbytes)
         name = names[0] if len(names) == 1 else None
         where = f"{name}, an array" if name else "an array"
@@ -175,7 +173,7 @@ class _Describer(FindingFacts):
             "until then.",
         )
 
-    def null_pointer(self) -> _Words:
+    def null_pointer(self) -> Words:
         nulls = [name for name, address in self.scene.pointers.items() if address == 0]
         text = self.text_of_line()
         nulls = [name for name in nulls if re.search(rf"\b{re.escape(name)}\b", text)] or nulls
@@ -197,7 +195,7 @@ class _Describer(FindingFacts):
             )
         return (self.raw.offset // size if name and size else None), name, message, cause
 
-    def device_heap(self) -> _Words:
+    def device_heap(self) -> Words:
         state, nbytes = self.machine_text().split()
         block = f"the {int(nbytes):,} bytes that malloc or new gave the kernel"
         if state == "freed":
@@ -214,7 +212,7 @@ class _Describer(FindingFacts):
         )
         return None, None, message, cause
 
-    def heap_leak(self) -> _Words:
+    def heap_leak(self) -> Words:
         message = (
             f"{self.who(self.raw.here)} does not free the {self.raw.size:,} bytes that malloc or "
             "new gave it here, and nothing points to them when the kernel ends"
@@ -225,7 +223,7 @@ class _Describer(FindingFacts):
         )
         return None, None, message, cause
 
-    def no_dynamic_shared(self) -> _Words:
+    def no_dynamic_shared(self) -> Words:
         name = "/".join(self.scene.dynamic_names) or None
         what = f"{name}, " if name else ""
         message = f"{self.does()} {what}dynamic shared memory, of which the launch gives none"
@@ -235,7 +233,31 @@ class _Describer(FindingFacts):
         )
         return None, name, message, cause
 
-    def row_overrun(self) -> _Words:
+    def overlap(self) -> Words:
+        here, other = self.raw.here, self.raw.other
+        self.other_line = self.line_of(other)
+        read, written = (self.extern_array(int(place.pc)) for place in (here, other))
+        if read is None or written is None:
+            return None, None, f"{self.does()} what another array has replaced", ""
+        index, there = (self.offset // (one.element_bytes or 1) for one in (read, written))
+        message = (
+            f"{self.does()} {read.name}[{index}], in whose place "
+            f"{self.other_thread(other, True)} has written {written.name}[{there}] at line "
+            f"{self.other_line}"
+        )
+        return index, read.name, message, self.cause_of_one_address(read.name, written.name)
+
+    def cause_of_one_address(self, first: str, second: str) -> str:
+        """Return the cause of a fault between two `extern __shared__` arrays."""
+        known = {v.name: v.element for v in self.kernel.dynamic}
+        kind = known.get(second) or "float"
+        return (
+            f"{ONE_ADDRESS}, the first byte of the launch's dynamic shared memory. Declare only "
+            f"{first}, let the other one begin behind it, such as {kind}* {second} = "
+            f"({kind}*)&{first}[elements of {first}], and give the bytes of both (shared=)."
+        )
+
+    def row_overrun(self) -> Words:
         axis = self.kernel.axis_at(self.raw.here.pc)
         index, name = self.raw.offset, axis.name
         if len(axis.extents) == 1:
@@ -266,7 +288,7 @@ class _Describer(FindingFacts):
             "The index leaves its axis; inside a larger array it touches the next row unseen.",
         )
 
-    def local_overrun(self) -> _Words:
+    def local_overrun(self) -> Words:
         name = self.local_name()
         what = (
             f"past the end of the local array {name}" if name else "past the end of a local array"
@@ -276,7 +298,7 @@ class _Describer(FindingFacts):
             message += ", outside the thread's local memory"
         return None, name, message, "Is the array declared too small, or the index off by one?"
 
-    def local_of_another(self) -> _Words:
+    def local_of_another(self) -> Words:
         if self.local_name(described=True) is not None:
             return self.local_overrun()
         message = (
@@ -289,7 +311,7 @@ class _Describer(FindingFacts):
         )
         return None, None, message, cause
 
-    def misaligned(self) -> _Words:
+    def misaligned(self) -> Words:
         size = self.raw.size
         index, element = self.element() if self.array else (None, f"address {self.address():#x}")
         message = f"{self.does()} {size} bytes at {element}, which is not {size}-byte aligned"
@@ -299,7 +321,7 @@ class _Describer(FindingFacts):
         )
         return index, self.array.name if self.array else None, message, cause
 
-    def read_only(self) -> _Words:
+    def read_only(self) -> Words:
         if self.array is None:
             return (
                 None,
@@ -316,7 +338,7 @@ class _Describer(FindingFacts):
             "Constant memory is written by the host, with memcpy_htod to the symbol's address.",
         )
 
-    def uninitialised(self) -> _Words:
+    def uninitialised(self) -> Words:
         if self.array is None and self.raw.region:
             message = (
                 f"{self.does()} {self.raw.size} bytes of the memory that malloc or new gave, which "
@@ -361,7 +383,7 @@ class _Describer(FindingFacts):
         )
         return index, self.array.name, message, cause
 
-    def race(self) -> _Words:
+    def race(self) -> Words:
         here, other = self.raw.here, self.raw.other
         self.other_line = self.line_of(other)
         index, element = self.element() if self.array else (None, "the same bytes")
@@ -387,6 +409,8 @@ class _Describer(FindingFacts):
                 "Blocks run in any order: let each block write its own part, use an atomic, or "
                 "make it two launches."
             )
+        if (names := self.extern_names) is not None:
+            return self.cause_of_one_address(*names)
         if self.overlapping is not None:
             first, second = self.overlapping
             return (
@@ -419,7 +443,7 @@ class _Describer(FindingFacts):
             "__threadfence() is missing between the two."
         )
 
-    def async_read(self) -> _Words:
+    def async_read(self) -> Words:
         index, element = self.element() if self.array else (None, "shared memory")
         name = self.array.name if self.array else None
         if event := self.machine_text():
@@ -459,7 +483,7 @@ class _Describer(FindingFacts):
             "ends."
         )
 
-    def async_proxy(self) -> _Words:
+    def async_proxy(self) -> Words:
         self.other_line = self.line_of(self.raw.other)
         index, element = self.element() if self.array else (None, "shared memory")
         if self.machine_text() == "mbarrier":
@@ -472,7 +496,7 @@ class _Describer(FindingFacts):
         )
         return index, self.array.name if self.array else None, message, cause
 
-    def unseen_mbarrier(self, index: int | tuple[int, ...] | None, element: str) -> _Words:
+    def unseen_mbarrier(self, index: int | tuple[int, ...] | None, element: str) -> Words:
         message = (
             f"{self.who(self.raw.here)} starts a bulk copy that signals the mbarrier {element}, "
             f"but the copy engine may not see the mbarrier.init of line {self.other_line}"
@@ -484,253 +508,9 @@ class _Describer(FindingFacts):
         )
         return index, self.array.name if self.array else None, message, cause
 
-    # ---- barriers and warp operations ----
-
-    def divergence(self) -> _Words:
-        here, other = self.raw.here, self.raw.other
-        self.other_line = self.line_of(other)
-        cause = (
-            "All threads of a block must meet at the same __syncthreads(): take it out of the "
-            "branch."
-        )
-        if not self.kernel.operation_at(other.pc).startswith("bar"):
-            return (
-                None,
-                None,
-                f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no "
-                "longer reach",
-                cause,
-            )
-        if (other.pc, other.thread) == (here.pc, here.thread):
-            message = (
-                f"{self.who(here)} waits at the barrier in line {self.line} for a number of "
-                "threads that cannot come"
-            )
-            return (
-                None,
-                None,
-                message,
-                "The number of threads that a barrier asks for must be a multiple of 32 that do "
-                "come to it.",
-            )
-        if self.other_line == self.line and self.calls(here) != self.calls(other):
-            return self.callers()
-        which = "another one in" if self.other_line == self.line else "the one in line"
-        where = "the same line" if self.other_line == self.line else str(self.other_line)
-        elsewhere = f"thread {self.thread(other)} at {which} {where}"
-        message = f"{self.who(here)} waits at the barrier in line {self.line}, {elsewhere}"
-        return None, None, message, cause
-
-    def callers(self) -> _Words:
-        here, other = self.raw.here, self.raw.other
-        own_calls, other_calls, barrier = self.calls(here), self.calls(other), self.line
-        first = next(
-            k
-            for k in range(max(len(own_calls), len(other_calls)))
-            if own_calls[k : k + 1] != other_calls[k : k + 1]
-        )
-        self.line = (own_calls[first:] or (barrier,))[0]
-        self.other_line = (other_calls[first:] or (barrier,))[0]
-        message = (
-            f"{self.who(here)} waits at the barrier in line {barrier}, called from line "
-            f"{self.line}, "
-            f"thread {self.thread(other)} at the same one, called from line {self.other_line}"
-        )
-        cause = (
-            "All threads of a block must come to one __syncthreads() together: call the function "
-            "outside the branches."
-        )
-        return None, None, message, cause
-
-    def exited(self) -> _Words:
-        here, other = self.raw.here, self.raw.other
-        if self.line_of(other) > self.line:
-            message = (
-                f"{self.who(here)} waits at a barrier to which thread {self.thread(other)} never "
-                "came: it has taken another way to the end of the kernel"
-            )
-            cause = (
-                "The barrier is in a branch that only some threads take, so it does not order the "
-                "others: take it out of the branch."
-            )
-            return None, None, message, cause
-        message = (
-            f"{self.who(here)} waits at a barrier that thread {self.thread(other)} can no longer "
-            "reach: it has returned"
-        )
-        cause = (
-            "Since Volta a thread that has exited does not hold the others up, but its share of "
-            "the tile is not loaded: "
-            "guard the store instead."
-        )
-        return None, None, message, cause
-
-    def inactive_lane(self) -> _Words:
-        message = (
-            f"{self.who(self.raw.here)} reads the value of lane {self.raw.offset}, which takes no "
-            "part in this shuffle: "
-            "its lane is not in the mask, has returned, or does not exist"
-        )
-        cause = (
-            "What comes from there is undefined. Is the last warp partial, or a lane left out of "
-            "the mask that others read from? "
-            "Let all lanes take part, with a neutral value where there is no data."
-        )
-        return None, None, message, cause
-
-    def mask_without_self(self) -> _Words:
-        message = (
-            f"{self.who(self.raw.here)} is lane {self.raw.offset} and calls with mask "
-            f"{self.mask()}, which does not name it"
-        )
-        return None, None, message, "A lane that makes the call must be in the mask."
-
-    def mask_mismatch(self) -> _Words:
-        here, other = self.raw.here, self.raw.other
-        self.other_line = self.line_of(other)
-        if self.raw.offset < 0:
-            where = f"which waits at the __syncthreads() in line {self.other_line}"
-        else:
-            where = (
-                f"which waits in line {self.other_line} with mask "
-                f"{self.raw.offset & 0xFFFFFFFF:#010x}"
-            )
-        message = (
-            f"{self.who(here)} waits in line {self.line} for the lanes of mask {self.mask()}, "
-            f"thread {self.thread(other)} among them, {where}"
-        )
-        cause = (
-            "All lanes that a mask names must make the same call with the same mask: take it out "
-            "of the branch, or make the mask "
-            "with __ballot_sync before it."
-        )
-        return None, None, message, cause
-
-    def mask_exited(self) -> _Words:
-        other = self.raw.other
-        message = (
-            f"{self.who(self.raw.here)} calls with mask {self.mask()}, which names thread "
-            f"{self.thread(other)}: "
-            "it has returned without this call"
-        )
-        cause = (
-            "A mask must name the lanes that make the call: does a branch, or a return before it, "
-            "keep some of them away?"
-        )
-        return None, None, message, cause
-
-    def warp_deadlock(self) -> _Words:
-        here, other = self.raw.here, self.raw.other
-        self.other_line = self.line_of(other)
-        what = "the __syncthreads()" if self.raw.offset < 0 else "another warp operation"
-        message = (
-            f"{self.who(here)} waits in line {self.line} for the lanes of mask {self.mask()}, "
-            f"thread {self.thread(other)} among them, which waits at {what} in line "
-            f"{self.other_line}"
-        )
-        return (
-            None,
-            None,
-            message,
-            "They wait for each other for ever: all lanes of a warp must come to the same barrier.",
-        )
-
-    # ---- what ends a launch ----
-
-    def runaway(self) -> _Words:
-        who, progress = self.who(self.raw.here), self.scene.progress
-        if progress is None:
-            message = f"{who} was still running when the launch was stopped"
-            return None, None, message, "Does this loop end for every thread?"
-        how_far = progress.words()
-        if progress.idle >= progress.each and waits_for_others(self.kernel, self.raw.here.pc):
-            message = f"{who} still waited in this loop for another thread, {how_far}"
-            later = progress.blocks - progress.done - 1
-            cause = "Does a thread write the value that ends this loop, and does this one read it?"
-            if later > 0:
-                cause = (
-                    "Blocks run one after another here, and a GPU, too, begins a block only when "
-                    f"there is room: a wait for one of the {later:,} blocks that have not ended "
-                    "may last for ever. Let a block wait for earlier ones only, or use two kernels."
-                )
-            return None, None, message, cause
-        if progress.is_slow:
-            message = (
-                f"the launch was stopped at its time limit {how_far}; nothing says that it would "
-                f"not end. {who} was running"
-            )
-            cause = (
-                f"The simulator needs longer for all blocks: give time_limit={progress.needed} "
-                "(--time-limit in a shell), a smaller size, or sample_every to a profile."
-            )
-            return None, None, message, cause
-        message = f"{who} was still running when the launch was stopped {how_far}"
-        cause = (
-            "Does this loop end for every thread? If it does and only takes long, give a larger "
-            "time_limit (--time-limit in a shell) or a smaller size."
-        )
-        return None, None, message, cause
-
-    def assertion(self) -> _Words:
-        message = f"{self.who(self.raw.here)} found this to be false: {self.machine_text()}"
-        cause = (
-            "The launch ends here, as on a GPU: what the kernel takes for granted does not hold "
-            "for this thread."
-        )
-        return None, None, message, cause
-
-    def trap(self) -> _Words:
-        message = f"{self.who(self.raw.here)} ends the launch: it has come to a trap"
-        cause = (
-            "Either it calls __trap(), or the compiler has seen that what stands here is undefined "
-            "in C++: a function that ends "
-            "without its `return`, a store through a null pointer or into a constant."
-        )
-        return None, None, message, cause
-
-    def stack_overflow(self) -> _Words:
-        message = f"{self.who(self.raw.here)} calls itself deeper than its stack reaches"
-        cause = (
-            "Does the recursion end for every thread? A GPU's stack is small: write deep "
-            "recursions as loops."
-        )
-        return None, None, message, cause
-
-    def wild_call(self) -> _Words:
-        target = self.machine_text() or "an address where no function is"
-        cause = (
-            "Is the function pointer (or the object with the virtual function) uninitialised, read "
-            "past the end of a table, or was it made on the host?"
-        )
-        message = f"{self.who(self.raw.here)} calls a function through {target}"
-        return None, None, message, cause
-
-    def fault(self) -> _Words:
-        cause = (
-            "CUDA leaves open what happens then: a GPU may go on with wrong values, stop or hang. "
-            "Here the launch ends."
-        )
-        if self.machine_text().startswith("divides"):
-            cause = (
-                "A GPU goes on with a meaningless value: guard the division, or make sure that the "
-                "divisor is set."
-            )
-        if self.machine_text().startswith("frees"):
-            cause = (
-                "Free each address once, and the very address that malloc or new gave: is the "
-                "pointer moved, or does another thread free it, too?"
-            )
-        if self.machine_text().startswith("waits without end"):
-            cause = (
-                "A GPU waits for ever. The phase of an mbarrier ends when all arrivals and all "
-                "announced bytes have come: compare the count in mbarrier.init with the threads "
-                "that arrive, and the bytes of expect_tx with those that the copies bring."
-            )
-        return None, None, f"{self.who(self.raw.here)} {self.machine_text()}", cause
-
 
 # By the machine's kind: the kind that a reader sees, and the method that words it.
-_KINDS: dict[Kind, tuple[str, Callable[[_Describer], _Words]]] = {
+_KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.OUT_OF_BOUNDS: ("out-of-bounds", _Describer.out_of_bounds),
     Kind.MISALIGNED: ("misaligned", _Describer.misaligned),
     Kind.RACE: ("race", _Describer.race),
@@ -759,4 +539,6 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], _Words]]] = {
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
     Kind.HEAP_LEAK: ("leak", _Describer.heap_leak),
+    Kind.STACK_LIMIT: ("resources", _Describer.stack_limit),
+    Kind.OVERLAP: ("overlap", _Describer.overlap),
 }

@@ -23,12 +23,12 @@ import numpy as np
 
 from . import assembly, library, toolchain, toolkit
 from .architecture import MAX_LOCAL
-from .compiler import Compiled
-from .debug_info import Member, Variable
+from .compiler import Compiled, parsed
 from .includes import without_comments
 from .ptx import parse
 from .ptx.apart import told_apart
 from .ptx.axes import Axis, Checked
+from .ptx.declarations import Member, Variable
 from .ptx.encode import (
     BUILTINS,
     FUNCTION_ADDRESS,
@@ -79,17 +79,6 @@ _MEANINGS = (
 # Flags in machine/program.h.
 _SCOPE_BEYOND_BLOCK = 1 << 16 | 1 << 17  # SCOPE_GPU, SCOPE_SYS
 _ORDERING = 1 << 19 | 1 << 20  # ACQUIRE, RELEASE
-
-
-@lru_cache(maxsize=64)
-def parsed(ptx: str) -> parse.Module:
-    """Return the module of a PTX text; it reads a function when something needs it. Raises
-    CompileFailed.
-    """
-    try:
-        return parse.Module(ptx)
-    except parse.ParseError as error:
-        raise CompileFailed(f"the simulator cannot read this PTX: {error}") from error
 
 
 def variables(compiled: Compiled) -> dict[str, parse.Variable]:
@@ -274,7 +263,9 @@ def _read(path: Path) -> Program:
     ):
         notes[name] = [record(*map(_tuples, one)) for one in notes[name]]
     notes["shared"] = [tuple(one) for one in notes["shared"]]
-    return Program(**values, **{**notes, "exact_block": tuple(notes["exact_block"])})
+    for name in ("exact_block", "shared_names"):
+        notes[name] = tuple(notes[name])
+    return Program(**values, **notes)
 
 
 def _tuples(value):

@@ -15,6 +15,7 @@ from .arrays import ArrayName
 from .library import Place, RawFinding
 from .module import Kernel
 from .progress import Progress
+from .ptx.declarations import Variable
 from .race_facts import fence_needed, update_of
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
@@ -77,6 +78,8 @@ class Kind(IntEnum):
     ASYNC_PROXY = 25
     DEVICE_HEAP = 26
     HEAP_LEAK = 27
+    OVERLAP = 28
+    STACK_LIMIT = 29
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,10 @@ class Scene:
     pointers: Mapping[str, int] = field(default_factory=dict)
     dynamic_names: tuple[str, ...] = ()
     progress: Progress | None = None
+
+
+# The parts of a finding: the index, the array's name, the message, and the usual cause.
+Words = tuple[int | tuple[int, ...] | None, str | None, str, str]
 
 
 class FindingFacts:
@@ -198,6 +205,16 @@ class FindingFacts:
         subscript = "".join(f"[{i}]" for i in index) if isinstance(index, tuple) else f"[{index}]"
         return index, f"{array.name}{subscript}"
 
+    def extern_array(self, pc: int) -> Variable | None:
+        """Return the `extern __shared__` array that an instruction accesses, None if it is not
+        known.
+        """
+        program = self.kernel.program
+        number = int(program.shared_name_of[pc])
+        if not 0 < number <= len(program.shared_names):
+            return None
+        return self.kernel.module.variables.get(program.shared_names[number - 1])
+
     def extent(self) -> str:
         array = self.known_array()
         if len(array.extents) > 1:
@@ -300,6 +317,24 @@ class FindingFacts:
         names = [self._stored_name(line) for line in (self.other_line or 0, self.line)]
         first, second = names
         return (first, second) if first and second and first != second else None
+
+    @property
+    def extern_names(self) -> tuple[str, str] | None:
+        """The two `extern __shared__` arrays of a race, if one line names only the first and the
+        other line only the second; None if that is not so.
+        """
+        if self.array is None or not {*self.array.name.split("/")}.issubset(
+            self.scene.dynamic_names
+        ):
+            return None
+        names = [self._extern_names_in(line) for line in (self.other_line or 0, self.line)]
+        if not all(len(one) == 1 for one in names) or names[0] == names[1]:
+            return None
+        return names[0].pop(), names[1].pop()
+
+    def _extern_names_in(self, line: int) -> set[str]:
+        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
+        return set(re.findall(r"\b[A-Za-z_]\w*\b", text)) & set(self.scene.dynamic_names)
 
     def _stored_name(self, line: int) -> str:
         """Return the array that a line of the source stores to, "" if it is not known."""

@@ -8,7 +8,7 @@ import html
 import linecache
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,17 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+# How the cause of a fault between two `extern __shared__` arrays begins.
+ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
+_FUNCTION = re.compile(r"\b__(?:global|device)__\b").search
+_INDEX = re.compile(r"\[([^][]*)\]").findall
+_NAMES = re.compile(r"\b[A-Za-z_]\w*\b").findall
+_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)\s*([^;]*)").findall
 _INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
+_BRANCH = re.compile(r"\bif\b|\?").search
+_NEAR_LINES = 4  # a barrier so near to a line of a loop is of the same loop
 _NO_BREAK = "\x1f"  # stands for a space at which a line must not be broken
 
 
@@ -29,11 +37,11 @@ class Finding:
     """A fault of a launch, at the first place where it happened.
 
     kind: "out-of-bounds", "misaligned", "race", "uninitialised", "barrier", "shuffle", "mask",
-    "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-thread",
-    "fault" or "runaway"; severity: "error" or "warning"; message: one sentence that says what
-    happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread, block:
-    (x, y, z); array, index: the element that the thread accessed (index: an int, or one int for
-    each axis; None if there is no element); other_line: the line of the access or barrier that
+    "overlap", "assert", "unwritten", "resources", "leak", "unsynchronised", "wrong-device", "wrong-
+    thread", "fault" or "runaway"; severity: "error" or "warning"; message: one sentence that says
+    what happened; cause: one sentence on the usual cause; line: of `file`, 0 if unknown; thread,
+    block: (x, y, z); array, index: the element that the thread accessed (index: an int, or one int
+    for each axis; None if there is no element); other_line: the line of the access or barrier that
     collides with this one; count: how often the same instruction had this fault.
     """
 
@@ -237,9 +245,70 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
     A barrier that not all threads reach orders nothing, so that the accesses around it race, and a
     thread that has gone stores nothing. One missing barrier has a race for each array around it.
-    And a structure of which nothing is set is one variable.
+    A structure of which nothing is set is one variable, and one branch keeps lanes away from all
+    exchanges around it. An index that leaves its array may meet another block's elements first.
     """
-    return tuple(_joined_races(_joined_variables(_behind_barriers(list(findings)))))
+    kept = _behind_barriers(_joined_overlaps(list(findings)))
+    kept = _joined_masks(_joined_shares(_without_strays(kept)))
+    return tuple(_joined_races(_joined_variables(kept)))
+
+
+def _without_strays(findings: list[Finding]) -> list[Finding]:
+    """Leave out the races of stores that also leave their array."""
+    outside = {(f.file, f.line, f.array) for f in findings if f.kind == "out-of-bounds"}
+    return [
+        f
+        for f in findings
+        if f.kind != "race"
+        or f.line != (f.other_line or f.line)
+        or (f.file, f.line, f.array) not in outside
+    ]
+
+
+def _joined_shares(findings: list[Finding]) -> list[Finding]:
+    """Join the unset elements of several shared arrays that one line reads."""
+    kept: dict[object, list[Finding]] = {}
+    for k, finding in enumerate(findings):
+        key = (finding.file, finding.line) if _is_unset_share(finding) else k
+        kept.setdefault(key, []).append(finding)
+    return [_with_others(several) for several in kept.values()]
+
+
+def _with_others(several: list[Finding]) -> Finding:
+    first, *others = several
+    names = dict.fromkeys(f.array for f in others if f.array and f.array != first.array)
+    if not names:
+        return first
+    return replace(first, cause=f"{first.cause} The same holds for {', '.join(names)}.")
+
+
+def _joined_masks(findings: list[Finding]) -> list[Finding]:
+    """Join the masks that name lanes which took another way. The call in a branch of its own line,
+    if there is one, is where they part.
+    """
+    about = [f for f in findings if f.kind == "mask" and "without this call" in f.message]
+    if len({f.file for f in about}) != 1 or len(about) < 2:
+        return findings
+    first = next((f for f in about if _BRANCH(f.source_lines.get(f.line, ""))), about[0])
+    lines = sorted({f.line for f in about} - {first.line})
+    if not lines:
+        return findings
+    texts = ", ".join(map(str, lines))
+    what = "lines" if len(lines) > 1 else "line"
+    joined = replace(first, cause=f"{first.cause} The same holds for {what} {texts}.")
+    kept = [joined if f is first else f for f in findings]
+    return [f for f in kept if f is joined or f not in about]
+
+
+def _joined_overlaps(findings: list[Finding]) -> list[Finding]:
+    """Join the findings about `extern __shared__` arrays at one address: the first read of a lost
+    value stays, or else the first race.
+    """
+    about = [f for f in findings if f.cause.startswith(ONE_ADDRESS)]
+    if len(about) < 2:
+        return findings
+    first = next((f for f in about if f.kind == "overlap"), about[0])
+    return [f for f in findings if f is first or f not in about]
 
 
 def _behind_barriers(findings: list[Finding]) -> list[Finding]:
@@ -256,8 +325,10 @@ def _behind_barriers(findings: list[Finding]) -> list[Finding]:
         lines = _lines_of(finding)
         if finding.file != barrier.file:
             pass
-        elif finding.kind == "race" and min(lines) < barrier.line < max(lines):
+        elif finding.kind == "race" and _is_around(finding, barrier):
             what = f"lines {min(lines)} and {max(lines)} race for it"
+            if min(lines) == max(lines):
+                what = f"line {min(lines)} races with itself for it"
         elif _is_unset_share(finding) and barrier.line < finding.line:
             what = f"line {finding.line} reads what nothing has written"
         elif finding.kind == "barrier" and _same_way(finding, barrier):
@@ -271,16 +342,33 @@ def _behind_barriers(findings: list[Finding]) -> list[Finding]:
     return kept
 
 
+def _is_around(race: Finding, barrier: Finding) -> bool:
+    """Return whether the barrier stands between the lines of a race, or in the loop in which one
+    line races with itself, where only a barrier can help.
+    """
+    low, high = min(_lines_of(race)), max(_lines_of(race))
+    if low == high:
+        return _need(race) == "a barrier" and abs(barrier.line - low) <= _NEAR_LINES
+    return any(low < line < high for line in _lines_of(barrier))
+
+
 def _is_unset_share(finding: Finding) -> bool:
     return finding.kind == "uninitialised" and finding.cause.startswith(SHARED_LEFTOVERS)
 
 
 def _same_way(one: Finding, other: Finding) -> bool:
     """Return whether two barriers wait for threads that have left by the same way."""
+    if not one.severity == other.severity == "warning":
+        return False
+    absent = [_absent_thread(f.message) for f in (one, other)]
+    is_same_thread = None not in absent and absent[0] == absent[1] and one.block == other.block
     ways = ("never came", "has returned")
-    return one.severity == other.severity == "warning" and any(
-        way in one.message and way in other.message for way in ways
-    )
+    return is_same_thread or any(way in one.message and way in other.message for way in ways)
+
+
+def _absent_thread(message: str) -> str | None:
+    found = re.search(r"(thread \([\d, ]+\)) (?:can no longer reach|never came)", message)
+    return found[1] if found else None
 
 
 def _joined_variables(findings: list[Finding]) -> list[Finding]:
@@ -296,7 +384,8 @@ def _joined_variables(findings: list[Finding]) -> list[Finding]:
 
 
 def _joined_races(findings: list[Finding]) -> list[Finding]:
-    """Join races that share a line, if all of them need a barrier, or all a wait for a copy.
+    """Join races that share a line, or have a place between the lines of both, if all of them need
+    a barrier, or all a wait for a copy.
 
     A barrier of the block mends what a barrier of a warp would, so that it is the advice for all.
     """
@@ -306,14 +395,10 @@ def _joined_races(findings: list[Finding]) -> list[Finding]:
         if finding.kind != "race" or (need := _need(finding)) is None:
             others.append((k, finding))
             continue
-        lines = set(_lines_of(finding))
         meeting = [
             group
             for group in groups
-            if any(
-                f.file == finding.file and _need(f) == need and lines & set(_lines_of(f))
-                for f in group
-            )
+            if any(f.file == finding.file and _need(f) == need and _meet(f, finding) for f in group)
         ]
         groups = [group for group in groups if group not in meeting]
         groups.append([*(f for group in meeting for f in group), finding])
@@ -323,6 +408,14 @@ def _joined_races(findings: list[Finding]) -> list[Finding]:
         for group in groups
     ]
     return [finding for _, finding in sorted([*joined, *others], key=lambda one: one[0])]
+
+
+def _meet(one: Finding, other: Finding) -> bool:
+    """Return whether one barrier may mend two races."""
+    lines = _lines_of(one), _lines_of(other)
+    if set(lines[0]) & set(lines[1]):
+        return True
+    return max(map(min, lines)) < min(map(max, lines))
 
 
 def _need(finding: Finding) -> str | None:
@@ -364,17 +457,23 @@ def with_warnings(
     return (*known, *(f for f in warnings if (f.kind, f.file, f.line) not in places))
 
 
-def origin_of(fatal: Finding, findings: Iterable[Finding]) -> Finding | None:
+def origin_of(
+    fatal: Finding, findings: Iterable[Finding], source: Sequence[str] = ()
+) -> Finding | None:
     """Return the finding whose consequence is the access that stopped the launch: about a value of
-    the same line that nothing has set, or that a division by zero gave, or about a race for an
-    array that the line reads.
+    the same line that nothing has set, or that a division by zero gave, or about an array that the
+    line reads, or that the variables of its index come from. source: the lines of the file.
     """
     if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
         return None
     place, text = (fatal.file, fatal.line), fatal.source_lines.get(fatal.line, "")
+    behind = _names_behind(text, source[: fatal.line - 1])
     for finding in findings:
         is_value = finding.kind == "uninitialised" or "divides" in finding.message
         if is_value and finding != fatal and (finding.file, finding.line) == place:
+            return finding
+        is_behind = finding.array is not None and finding.array in behind
+        if is_behind and finding.kind in ("race", "uninitialised") and finding.file == fatal.file:
             return finding
         if finding.kind == "race" and finding.file == fatal.file and finding.array is not None:
             indexed = {name for line in finding.source_lines.values() for name in _INDEXED(line)}
@@ -382,6 +481,20 @@ def origin_of(fatal: Finding, findings: Iterable[Finding]) -> Finding | None:
             if inside & {*indexed, finding.array}:
                 return finding
     return None
+
+
+def _names_behind(text: str, before: Sequence[str]) -> set[str]:
+    """Return the arrays and variables that the indices of a line come from, by the assignments in
+    the lines before it. A name that the line indexes itself is not among them.
+    """
+    names = {name for inside in _INDEX(text) for name in _NAMES(inside)} - set(_INDEXED(text))
+    for line in reversed(before):
+        if _FUNCTION(line):
+            break
+        for name, value in _ASSIGNED(line):
+            if name in names:
+                names |= set(_NAMES(value))
+    return names
 
 
 def _lines_of(finding: Finding) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from . import compiler_cache, debug_info, nvrtc, standard_headers, toolkit
+from . import compiler_cache, debug_info, nvrtc, ptx_places, standard_headers, toolkit
 from .compiler_options import Options
 from .includes import without_comments
 from .toolchain import CompileFailed
@@ -82,7 +82,7 @@ _NEEDS_ALL_NAMES = re.compile(r"#\s*include|%:|\?\?=|cuda|CUDA|tex|surf|<<<")
 _HOST_FUNCTION = re.compile(r"A function without execution space annotations")
 _NEEDS_HOST = re.compile(r"in JIT mode|cannot open source file|__host__ function")
 # The careful translation. --Ofast-compile=max would still join the stores of two conditions.
-_UNOPTIMISED = "-Xnvvm=-opt=0"
+UNOPTIMISED = "-Xnvvm=-opt=0"
 _AS_DEVICE = "--device-as-default-execution-space"
 _NO_JIT = re.compile(
     r" in JIT mode\. Consider using -default-device flag to process unannotated "
@@ -236,7 +236,7 @@ def careful(
     """
     if compiler == "nvcc":
         return _carefully_by_nvcc(text, for_debugger)
-    how = ["-G"] if for_debugger else ["-lineinfo", _UNOPTIMISED]
+    how = ["-G"] if for_debugger else ["-lineinfo", UNOPTIMISED]
     flags = [*_flags(text), "--disable-warnings", *how, *needed]
     whole = text.whole(standard_headers.PRELUDE)
     try:
@@ -245,7 +245,7 @@ def careful(
         if needed or not _has_only_host_functions(refused.message):
             raise
         ptx, _ = _nvrtc(whole, [*flags, _AS_DEVICE], text.file, text.folders)
-    return debug_info.with_short_paths(ptx, text.file)
+    return ptx_places.with_short_paths(ptx, text.file)
 
 
 # ---- NVRTC ----
@@ -454,7 +454,7 @@ def _carefully_by_nvcc(text: Text, for_debugger: bool) -> str:
         if done.returncode:
             raise CompileFailed(f"nvcc ended with status {done.returncode}")
         ptx = (folder / "careful.ptx").read_text(encoding="utf-8", errors="replace")
-    return debug_info.with_short_paths(ptx, text.file)
+    return ptx_places.with_short_paths(ptx, text.file)
 
 
 def _by_nvcc(text: Text) -> Translation:

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from ctypes import c_size_t
 from dataclasses import dataclass, field, replace
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,10 @@ CHECKS = ("bounds", "barriers", "races", "initialisation")
 
 # Extra local memory of a lane for functions that call themselves: their depth is not known.
 _RECURSION_BYTES = 16 * 1024
+_CAREFULLY = 4  # times as much for the careful form, whose variables all lie in local memory
+# Bytes of a thread's stack on a GPU, unless the program sets cudaLimitStackSize.
+STACK_LIMIT = 1024
+_LIMIT_VARIABLE = "HALO_TIME_LIMIT"
 _MOST_SAVED = 512 << 20  # bytes
 _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
@@ -100,6 +105,7 @@ def launch(
     watch: tuple[Extents, int] = ((0, 0, 0), 0),
     sample_every: int = 1,
     time_limit: float | None = None,
+    stack_limit: int | None = None,
     workers: int | None = None,
 ) -> LaunchReport:
     """Run one launch to its end and return its findings.
@@ -109,7 +115,10 @@ def launch(
     arrays beside the pointer parameters; outputs: addresses of arrays that must be written
     completely when the launch ends, else a finding ("unwritten"); watch: the block and warp whose
     requests the report lists one by one; sample_every: run every n-th block only; time_limit:
-    seconds, by default TIME_LIMIT_S; workers: processor cores that may run blocks, by default all.
+    seconds, by default those of the environment's HALO_TIME_LIMIT, or else TIME_LIMIT_S;
+    stack_limit: bytes of a thread's stack that the program has set; more ends the launch, as on a
+    GPU. Without it, more than STACK_LIMIT is a warning, because nobody knows what the program will
+    set; workers: processor cores that may run blocks, by default all.
     One core runs a small launch, and a launch that can see the order of its blocks (by printf,
     clocks, fences or atomics that return a value). Results, findings and counters do not depend on
     the number of workers: if several workers see anything doubtful, one worker runs the launch
@@ -126,8 +135,8 @@ def launch(
         sample_every, "sample_every", "give 1 for all blocks, n for every n-th block", least=1
     )
     _require_time(time_limit)
-    one = _Launch(kernel, packed, grid, block, shared, names or {})
-    deadline = time.monotonic() + (time_limit if time_limit is not None else TIME_LIMIT_S)
+    one = _Launch(kernel, packed, grid, block, shared, names or {}, stack_limit)
+    deadline = time.monotonic() + (time_limit if time_limit is not None else _usual_time())
     with door:
         rehearsed = _rehearse(one, observe, deadline)
         if rehearsed is not None and rehearsed.report.fatal is not None:
@@ -162,11 +171,14 @@ def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
     pointer that nothing has set, or that a race has spoilt, is a consequence: the finding about
     that value stops the launch.
     """
+    report = replace(report, findings=one_a_cause(report.findings))
     fatal = report.fatal
     assert fatal is not None
     warnings = warned(kernel)
     causes = [f for f in report.findings if f != fatal] + list(warnings)
-    cause = origin_of(fatal, causes)
+    is_own = fatal.file == Path(kernel.compiled.file).name
+    source = kernel.compiled.source.splitlines() if is_own else []
+    cause = origin_of(fatal, causes, source)
     if cause is None:
         return LaunchFault(fatal, report)
     cause = replace(cause, severity="error")
@@ -184,6 +196,25 @@ def _watched(watch: Any) -> tuple[Extents, int]:
         raise TypeError(f"watch={watch!r} is no block and warp: {example}") from None
     x, y, z, warp = (whole_number(one, "a number of watch", example, 0) for one in (x, y, z, warp))
     return (x, y, z), warp
+
+
+def _usual_time() -> float:
+    """Return the time limit in seconds of a launch that names none. Raises ValueError for a
+    HALO_TIME_LIMIT that is no number above 0.
+    """
+    text = os.environ.get(_LIMIT_VARIABLE, "")
+    if not text:
+        return TIME_LIMIT_S
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise ValueError(
+            f"{_LIMIT_VARIABLE} is {text!r}: give a number of seconds above 0, or unset it for "
+            f"{TIME_LIMIT_S:g} seconds"
+        )
+    return seconds
 
 
 def _require_time(time_limit: Any) -> None:
@@ -239,7 +270,9 @@ class _Launch:
         block: Extents,
         shared: int,
         names: Mapping[int, str],
+        stack_limit: int | None = None,
     ):
+        self.stack_limit = stack_limit
         self.kernel, self.packed, self.grid, self.block, self.shared = (
             kernel,
             packed,
@@ -253,7 +286,8 @@ class _Launch:
 
     def of(self, kernel: Kernel) -> _Launch:
         """Return the same launch with another form of the kernel."""
-        return _Launch(kernel, self.packed, self.grid, self.block, self.shared, self.names)
+        form = self.packed, self.grid, self.block, self.shared, self.names, self.stack_limit
+        return _Launch(kernel, *form)
 
     @property
     def blocks(self) -> int:
@@ -294,6 +328,10 @@ class _Launch:
         }
         return sum(nbytes for _, nbytes, _ in regions)
 
+    def _recursion_bytes(self) -> int:
+        most = max(_RECURSION_BYTES, self.stack_limit or 0)
+        return most * _CAREFULLY if self.kernel.compiled.is_careful else most
+
     def _shadow(self) -> None:
         """Tell the machine the arrays of the launch, so that several workers can share them."""
         for parameter in self.kernel.parameters:
@@ -309,11 +347,13 @@ class _Launch:
         program = self.kernel.counted if _counts(observe) else self.program
         static = [SharedArray(offset, nbytes) for _, offset, nbytes in program.shared]
         fields: dict[str, Any] = {
-            "program": _raw_program(program, self.kernel.place_groups),
+            "program": _raw_program(program, self.kernel),
             "parameters": self.packed,
             "parameter_bytes": len(self.packed),
             "local_bytes": program.total_local_bytes
-            + (_RECURSION_BYTES if program.recursive else 0),
+            + (self._recursion_bytes() if program.recursive else 0),
+            "stack_limit": STACK_LIMIT if self.stack_limit is None else self.stack_limit,
+            "stack_ends": self.stack_limit is not None,
             "grid": Dim(*self.grid),
             "block": Dim(*self.block),
             "shared_bytes": max(program.shared_bytes, program.dynamic_offset + self.shared),
@@ -353,6 +393,8 @@ class _Launch:
         findings = merge_findings(finding for finding in described if finding is not None)
         aborted = bool(engine.halo_aborted())
         fatal = describe_finding(engine.halo_fatal()[0], scene) if aborted else None
+        if fatal is not None:
+            fatal = replace(fatal, severity="error")
         text = engine.halo_printed(ctypes.byref(count))
         printed = (
             ctypes.string_at(text, count.value).decode(errors="replace") if count.value else ""
@@ -382,19 +424,23 @@ class _Launch:
 
 
 def _tell_layout(address: int, used: str) -> None:
-    """Tell the machine the gaps of an array's structures; used: as of debug_info.Parameter."""
+    """Tell the machine the gaps of an array's structures; used: as of a Parameter."""
     if used:
         bits = bytes.fromhex(used)
         machine().halo_layout(address, bits, len(bits))
 
 
-def _raw_program(program: encoded.Program, place_groups: np.ndarray) -> RawProgram:
+def _raw_program(program: encoded.Program, kernel: Kernel) -> RawProgram:
+    if program.recursive and not kernel.compiled.is_careful:
+        names = [kernel.mangled, *program.function_names[1:]]
+        program.functions["stack_bytes"] = [kernel.stack_frames.get(name, 0) for name in names]
     columns = (
-        program.instructions, program.operands, program.functions, program.statics, place_groups,
-        program.origins,
+        program.instructions, program.operands, program.functions, program.statics,
+        kernel.place_groups, program.origins,
     )  # fmt: skip
     return RawProgram(
         *(column.ctypes.data for column in columns),
+        program.shared_name_of.ctypes.data if program.shared_names else None,
         len(program.instructions), len(program.functions), len(program.statics),
         program.statics_bytes,
     )  # fmt: skip

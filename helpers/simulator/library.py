@@ -57,7 +57,7 @@ class Program(ctypes.Structure):
     _fields_ = [
         ("instructions", c_void_p), ("operands", c_void_p), ("functions", c_void_p), ("statics",
         c_void_p),
-        ("place_groups", c_void_p), ("origins", c_void_p),
+        ("place_groups", c_void_p), ("origins", c_void_p), ("shared_names", c_void_p),
         ("instruction_count", c_uint32), ("function_count", c_uint32), ("static_count", c_uint32),
         ("statics_bytes", c_uint32),
     ]  # fmt: skip
@@ -84,7 +84,7 @@ class LaunchRequest(ctypes.Structure):
         c_uint32),
         ("watched_block", c_uint64), ("undo", c_uint32), ("block_count", c_uint32), ("blocks",
         c_void_p),
-        ("step_limit", c_uint64),
+        ("step_limit", c_uint64), ("stack_limit", c_uint64), ("stack_ends", c_uint32),
     ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from .launch import LaunchReport
 from .library import Site
 from .module import Kernel
 from .profile import Profile
-from .traffic import SUMMED, LineControl, LineTraffic, RequestRow, Requests
+from .traffic import COUNTERS, LineControl, LineTraffic, RequestRow, Requests
 
 # The spaces by their numbers in the machine (Space in machine/memory.h).
 _SPACES = ("global", "shared", "shared", "constant", "global", "local")
@@ -88,15 +88,16 @@ def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
             site.requests,
             site.lanes,
             site.bytes,
-            *(getattr(site, name) for name in SUMMED[3:]),
+            *(getattr(site, name) for name in COUNTERS[3:]),
         )
         rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(counts)), counts, strict=True)]
         if not reader.by_machine_code[site.pc]:
             by_rule.add(key)
     return tuple(
         LineTraffic(
-            line, reader.text(line), access, space, array, **dict(zip(SUMMED, row, strict=True)),
+            line=line, source=reader.text(line), access=access, space=space, array=array,
             model="rule" if (line, access, space, array) in by_rule else "sass",
+            **dict(zip(COUNTERS, row, strict=True)),
         )
         for (line, access, space, array), row in sorted(rows.items())
     )  # fmt: skip

@@ -55,7 +55,7 @@ class Global:
     element_bytes: int = 1
     extents: tuple[int, ...] = ()
     layout: str = ""
-    used: str = ""  # as of debug_info.Parameter
+    used: str = ""  # as of a Parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +144,16 @@ class Kernel:
             return assembly.resources(self.module.compiled)[self.mangled]
         except ToolkitMissingError:
             return None
+
+    @cached_property
+    def stack_frames(self) -> Mapping[str, int]:
+        """The bytes of a GPU's stack that each function takes, by its mangled name; empty if the
+        assembler's wheel is not installed.
+        """
+        try:
+            return assembly.stack_frames(self.module.compiled)
+        except (ToolkitMissingError, CompileFailed):
+            return {}
 
     @property
     def static_shared(self) -> int:

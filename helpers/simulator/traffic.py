@@ -5,7 +5,7 @@ time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -13,13 +13,27 @@ import numpy as np
 from .architecture import SECTOR_BYTES
 
 
-class _Traffic:
-    """The properties that LineTraffic and ArrayTraffic compute from their counters."""
+@dataclass(frozen=True, kw_only=True)
+class Counters:
+    """Sums over requests to one array, and what follows from them.
+
+    requests: warp instructions; lanes: lanes that took part; bytes_used: bytes that lanes
+    requested; sectors: sectors of 32 bytes that the requests move (global); wavefronts, conflicts:
+    passes over the banks, and passes beyond the first (shared); replays: different words in a
+    request beyond the first (constant); serialised: turns beyond the first of lanes that update one
+    address (atomics); repeated: stores of a value that another thread has just stored there, which
+    is no race.
+    """
 
     requests: int
     lanes: int
     bytes_used: int
     sectors: int
+    wavefronts: int
+    conflicts: int
+    replays: int = 0
+    serialised: int = 0
+    repeated: int = 0
 
     @property
     def bytes_moved(self) -> int:
@@ -38,16 +52,11 @@ class _Traffic:
         return self.lanes / self.requests if self.requests else float("nan")
 
 
-@dataclass(frozen=True)
-class LineTraffic(_Traffic):
+@dataclass(frozen=True, kw_only=True)
+class LineTraffic(Counters):
     """The traffic between one source line and one array.
 
-    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; requests:
-    warp instructions; lanes: lanes that took part; bytes_used: bytes that lanes requested; sectors:
-    sectors of 32 bytes that the requests move (global); wavefronts, conflicts: passes over the
-    banks, and passes beyond the first (shared); replays: different words in a request beyond the
-    first (constant); serialised: turns beyond the first of lanes that update one address (atomics);
-    repeated: stores of a value that another thread has just stored there, which is no race; model:
+    access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; model:
     "sass" if the kernel's machine code says how every access counts, "rule" if rules predict what
     ptxas makes of it.
     """
@@ -57,20 +66,11 @@ class LineTraffic(_Traffic):
     access: str
     space: str
     array: str
-    requests: int
-    lanes: int
-    bytes_used: int
-    sectors: int
-    wavefronts: int
-    conflicts: int
-    replays: int = 0
-    serialised: int = 0
-    repeated: int = 0
     model: str = field(default="rule", compare=False)
 
 
-@dataclass(frozen=True)
-class ArrayTraffic(_Traffic):
+@dataclass(frozen=True, kw_only=True)
+class ArrayTraffic(Counters):
     """The traffic of a launch to one array by one kind of access: the sum of its LineTraffic, and
     the lines.
     """
@@ -79,15 +79,6 @@ class ArrayTraffic(_Traffic):
     access: str
     space: str
     lines: tuple[int, ...]
-    requests: int
-    lanes: int
-    bytes_used: int
-    sectors: int
-    wavefronts: int
-    conflicts: int
-    replays: int
-    serialised: int
-    repeated: int
 
 
 @dataclass(frozen=True)
@@ -185,18 +176,7 @@ class Requests(Sequence[Request]):
         )
 
 
-# The counters that LineTraffic and ArrayTraffic sum up.
-SUMMED = (
-    "requests",
-    "lanes",
-    "bytes_used",
-    "sectors",
-    "wavefronts",
-    "conflicts",
-    "replays",
-    "serialised",
-    "repeated",
-)
+COUNTERS = tuple(one.name for one in fields(Counters))
 # The order in which tables list the spaces.
 _ORDER = {"global": 0, "shared": 1, "constant": 2, "local": 3}
 
@@ -213,11 +193,13 @@ def by_array(lines: Iterable[LineTraffic]) -> tuple[ArrayTraffic, ...]:
         groups.setdefault((row.array, row.access, row.space), []).append(row)
     traffic = [
         ArrayTraffic(
-            *key,
-            tuple(dict.fromkeys(row.line for row in rows)),
-            *(total_of(rows, name) for name in SUMMED),
+            array=array,
+            access=access,
+            space=space,
+            lines=tuple(dict.fromkeys(row.line for row in rows)),
+            **{name: total_of(rows, name) for name in COUNTERS},
         )
-        for key, rows in groups.items()
+        for (array, access, space), rows in groups.items()
     ]
     return tuple(
         sorted(

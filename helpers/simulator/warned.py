@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from . import encoded
+from . import compiler
 from .findings import Finding, finding_of_launch
 from .module import Kernel
 from .ptx.roots import Roots
@@ -92,7 +92,7 @@ def _places_of_returned_locals(ptx: str) -> tuple[tuple[str, int], ...]:
     """Return the files and lines of the PTX that return an address of local memory."""
     if _RESULT not in ptx:
         return ()
-    module, found = encoded.parsed(ptx), []
+    module, found = compiler.parsed(ptx), []
     for name, function in module.functions.items():
         if function.kernel or function.text is None or "%SP" not in function.text:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import re
@@ -117,6 +118,26 @@ def _grid(cells: int, threads: int) -> tuple[int, int, int]:
     return (-(-cells // threads), 1, 1)
 
 
+def _in_a_row(
+    kernel: str,
+    what: str,
+    blocks: int,
+    threads: int,
+    arguments: Sequence[Any],
+    *options: str,
+    **constants: np.ndarray,
+) -> Case:
+    """Return a case of blocks and threads along x. arguments: the values, each copied for each
+    launch; options: macros with their values, without "-D".
+    """
+
+    def values() -> Sequence[Any]:
+        return [copy.copy(value) for value in arguments]
+
+    macros = tuple(f"-D{option}" for option in options)
+    return Case(kernel, what, values, (blocks, 1, 1), (threads, 1, 1), macros, constants)
+
+
 # Types of 1 to 16 bytes, with their sizes.
 _TYPES = {"char": 1, "short": 2, "float": 4, "float2": 8, "double": 8, "float4": 16}
 
@@ -147,13 +168,8 @@ def _conv1d() -> Iterable[Case]:
 
 def _axpy() -> Iterable[Case]:
     for n in (1000, 4096):
-        yield Case(
-            "axpy_basic",
-            f"n = {n}",
-            partial(lambda n: [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)], n),
-            _grid(n, 256),
-            (256, 1, 1),
-        )
+        cells = [np.zeros(n, np.float32), _cells(n), np.int32(n), np.float32(2)]
+        yield _in_a_row("axpy_basic", f"n = {n}", -(-n // 256), 256, cells)
 
 
 def _waiting() -> Iterable[Case]:
@@ -186,39 +202,17 @@ def _copies() -> Iterable[Case]:
     ]
     for name, stride, offset in shapes:
         what = f"{name}, stride {stride}, offset {offset}"
-        options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}", f"-DOFFSET={offset}")
-        yield Case(
-            "copy_strided",
-            what,
-            partial(lambda name: [_of_type(name, n), _of_type(name, wide), np.int32(n)], name),
-            _grid(n, 128),
-            (128, 1, 1),
-            options,
-        )
+        options = (f"ELEMENT={name}", f"STRIDE={stride}", f"OFFSET={offset}")
+        near, far = _of_type(name, n), _of_type(name, wide)
+        yield _in_a_row("copy_strided", what, 8, 128, [near, far, np.int32(n)], *options)
         if (stride, offset) != (1, 0):
-            yield Case(
-                "store_strided",
-                what,
-                partial(lambda name: [_of_type(name, wide), _of_type(name, n), np.int32(n)], name),
-                _grid(n, 128),
-                (128, 1, 1),
-                options,
-            )
-    yield Case(
-        "copy_reversed", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1)
-    )
-    yield Case(
-        "copy_grid_stride", "", lambda: [_cells(n), _cells(n), np.int32(n)], (2, 1, 1), (96, 1, 1)
-    )
+            yield _in_a_row("store_strided", what, 8, 128, [far, near, np.int32(n)], *options)
+    cells = [_cells(n), _cells(n), np.int32(n)]
+    yield _in_a_row("copy_reversed", "", 8, 128, cells)
+    yield _in_a_row("copy_grid_stride", "", 2, 96, cells)
     index = np.random.default_rng(3).permutation(n).astype(np.int32)
     for kernel in ("gather", "scatter"):
-        yield Case(
-            kernel,
-            "a permutation",
-            lambda: [_cells(n), _cells(n), index, np.int32(n)],
-            _grid(n, 128),
-            (128, 1, 1),
-        )
+        yield _in_a_row(kernel, "a permutation", 8, 128, [_cells(n), _cells(n), index, np.int32(n)])
 
 
 def _planes() -> Iterable[Case]:
@@ -245,26 +239,12 @@ def _planes() -> Iterable[Case]:
         taps = np.linspace(-1, 1, 25).reshape(5, 5).astype(np.float32)
         blocks = (-(-width // 16), -(-height // 16), 1)
         yield Case("conv2d_plane", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
-        yield Case("sum_rows", shape, plane, _grid(height, 64), (64, 1, 1))
-        yield Case("sum_columns", shape, plane, _grid(width, 64), (64, 1, 1))
+        yield _in_a_row("sum_rows", shape, -(-height // 64), 64, plane())
+        yield _in_a_row("sum_columns", shape, -(-width // 64), 64, plane())
     for k in (3, 5):
         cells = 3 * (21 - k) * (18 - k)
-        yield Case(
-            "im2col",
-            f"3 x 20 x 17, K = {k}",
-            partial(
-                lambda k, cells: [
-                    np.zeros(k * k * cells, np.float32),
-                    _cells(3 * 20 * 17),
-                    *_ints(3, 20, 17),
-                ],
-                k,
-                cells,
-            ),
-            _grid(cells, 128),
-            (128, 1, 1),
-            (f"-DK={k}",),
-        )
+        image = [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)]
+        yield _in_a_row("im2col", f"3 x 20 x 17, K = {k}", -(-cells // 128), 128, image, f"K={k}")
 
 
 def _products() -> Iterable[Case]:
@@ -296,20 +276,10 @@ def _products() -> Iterable[Case]:
 
 def _sums() -> Iterable[Case]:
     for kernel in ("reduce_tree", "reduce_interleaved", "reduce_shuffle"):
-        yield Case(
-            kernel,
-            "n = 1000",
-            lambda: [np.zeros(4, np.float32), _cells(1000), np.int32(1000)],
-            (4, 1, 1),
-            (256, 1, 1),
-        )
-    yield Case(
-        "scan_block",
-        "n = 1000",
-        lambda: [_cells(1000), _cells(1000), np.int32(1000)],
-        (4, 1, 1),
-        (256, 1, 1),
-    )
+        cells = [np.zeros(4, np.float32), _cells(1000), np.int32(1000)]
+        yield _in_a_row(kernel, "n = 1000", 4, 256, cells)
+    cells = [_cells(1000), _cells(1000), np.int32(1000)]
+    yield _in_a_row("scan_block", "n = 1000", 4, 256, cells)
 
 
 # The bin of each lane of a warp: pairs, halves, all bins in one sector or line, with and without
@@ -331,87 +301,38 @@ _BINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def _histograms() -> Iterable[Case]:
+    bins = np.zeros(256, np.uint32)
     for kernel in ("histogram_global", "histogram_shared"):
-        for what, cells in (
-            ("random", lambda: _bytes(1000)),
-            ("one bin", lambda: np.full(1000, 5, np.uint8)),
-        ):
-            yield Case(
-                kernel,
-                what,
-                partial(lambda cells: [np.zeros(256, np.uint32), cells(), np.int32(1000)], cells),
-                (4, 1, 1),
-                (256, 1, 1),
-            )
+        for what, cells in (("random", _bytes(1000)), ("one bin", np.full(1000, 5, np.uint8))):
+            yield _in_a_row(kernel, what, 4, 256, [bins, cells, np.int32(1000)])
     for what, rule in _BINS.items():
-        yield Case(
-            "histogram_global",
-            f"a warp, bin {what}",
-            partial(
-                lambda rule: [
-                    np.zeros(256, np.uint32),
-                    rule(np.arange(32)).astype(np.uint8),
-                    np.int32(32),
-                ],
-                rule,
-            ),
-            (1, 1, 1),
-            (32, 1, 1),
+        cells = rule(np.arange(32)).astype(np.uint8)
+        yield _in_a_row(
+            "histogram_global", f"a warp, bin {what}", 1, 32, [bins, cells, np.int32(32)]
         )
 
 
 def _lanes() -> Iterable[Case]:
     n = 1000
+    row, count, half = _cells(n), np.int32(n), np.float32(0.5)
+    along = 8, 128
     for first in (1, 16, 31):
-        yield Case(
-            "lanes_diverge",
-            f"first {first}",
-            lambda: [_cells(n), _cells(n), _cells(n), _cells(n), np.int32(n)],
-            _grid(n, 128),
-            (128, 1, 1),
-            (f"-DFIRST={first}",),
-        )
-    yield Case(
-        "lanes_odd", "", lambda: [_cells(n), _cells(n), np.int32(n)], _grid(n, 128), (128, 1, 1)
-    )
-    yield Case(
-        "lanes_loop",
-        "",
-        lambda: [_cells(n), _cells(n + 64), np.int32(n)],
-        _grid(n, 128),
-        (128, 1, 1),
-    )
+        arguments = [row, row, row, row, count]
+        yield _in_a_row("lanes_diverge", f"first {first}", *along, arguments, f"FIRST={first}")
+    yield _in_a_row("lanes_odd", "", *along, [row, row, count])
+    yield _in_a_row("lanes_loop", "", *along, [row, _cells(n + 64), count])
     for stride in (0, 1, 5):
-        yield Case(
+        yield _in_a_row(
             "constant_table",
             f"stride {stride}",
-            lambda: [_cells(n), *_ints(3, n)],
-            _grid(n, 128),
-            (128, 1, 1),
-            (f"-DSTRIDE={stride}",),
-            {"table": _cells(1024)},
+            *along,
+            [row, *_ints(3, n)],
+            f"STRIDE={stride}",
+            table=_cells(1024),
         )
-    yield Case(
-        "particles_aos",
-        "",
-        lambda: [_cells(3 * n), np.float32(0.5), np.int32(n)],
-        _grid(n, 128),
-        (128, 1, 1),
-    )
-    yield Case(
-        "particles_soa",
-        "",
-        lambda: [_cells(n), _cells(n), _cells(n), np.float32(0.5), np.int32(n)],
-        _grid(n, 128),
-        (128, 1, 1),
-    )
-    yield Case(
-        "rgb_to_grey",
-        "",
-        lambda: [_bytes(n), _bytes(3 * n), np.int32(n)],
-        _grid(n, 128),
-        (128, 1, 1),
-    )
+    yield _in_a_row("particles_aos", "", *along, [_cells(3 * n), half, count])
+    yield _in_a_row("particles_soa", "", *along, [row, row, row, half, count])
+    yield _in_a_row("rgb_to_grey", "", *along, [_bytes(n), _bytes(3 * n), count])
 
 
 def _tile(name: str) -> list[Any]:
@@ -428,11 +349,11 @@ def _shared() -> Iterable[Case]:
     strides |= {"double": (0, 1, 2, 3, 16), "float2": (1, 2), "float4": (0, 1, 2, 3, 8)}
     for name, several in strides.items():
         for stride in several:
-            options = (f"-DELEMENT={name}", f"-DSTRIDE={stride}")
-            tile, what = partial(_tile, name), f"{name}, stride {stride}"
-            yield Case("shared_load", what, tile, (1, 1, 1), (64, 1, 1), options)
+            options = (f"ELEMENT={name}", f"STRIDE={stride}")
+            what = f"{name}, stride {stride}"
+            yield _in_a_row("shared_load", what, 1, 64, _tile(name), *options)
             if stride:
-                yield Case("shared_store", what, tile, (1, 1, 1), (64, 1, 1), options)
+                yield _in_a_row("shared_store", what, 1, 64, _tile(name), *options)
     some_lanes = (
         ("float", 0x0000FFFF),
         ("double", 0x0000FFFF),
@@ -442,64 +363,58 @@ def _shared() -> Iterable[Case]:
         ("float4", 0x80000001),
     )
     for name, active in some_lanes:
-        yield Case(
+        yield _in_a_row(
             "shared_load",
             f"{name}, stride 2, lanes {active:#010x}",
-            partial(_tile, name),
-            (1, 1, 1),
-            (64, 1, 1),
-            (f"-DELEMENT={name}", "-DSTRIDE=2", f"-DACTIVE={active:#x}u"),
+            1,
+            64,
+            _tile(name),
+            f"ELEMENT={name}",
+            "STRIDE=2",
+            f"ACTIVE={active:#x}u",
         )
     for name in ("double", "float4"):
         for index in ("t/2", "t/4", "t%8", "t%16", "t&~2", "t&~4", "t&~3", "t*t%32", "63-t"):
-            yield Case(
-                "shared_load",
-                f"{name}, index {index}",
-                partial(_tile, name),
-                (1, 1, 1),
-                (64, 1, 1),
-                (f"-DELEMENT={name}", f"-DINDEX=({index})"),
-            )
+            yield _shared_load(name, index)
     for name in ("float2", "float4"):
         for pad in (0, 1):
-            yield Case(
-                "vector_rows",
-                f"{name}, pad {pad}",
-                partial(
-                    lambda name: [_of_type(name, 512), _of_type(name, 512), np.int32(512)], name
-                ),
-                (2, 1, 1),
-                (256, 1, 1),
-                (f"-DVECTOR={name}", f"-DPAD={pad}"),
-            )
+            rows = [_of_type(name, 512), _of_type(name, 512), np.int32(512)]
+            options = (f"VECTOR={name}", f"PAD={pad}")
+            yield _in_a_row("vector_rows", f"{name}, pad {pad}", 2, 256, rows, *options)
+
+
+def _shared_load(name: str, index: str) -> Case:
+    """Return a load in which lane t reads the element at an index, which is written in C."""
+    options = (f"ELEMENT={name}", f"INDEX=({index})")
+    return _in_a_row("shared_load", f"{name}, index {index}", 1, 64, _tile(name), *options)
 
 
 def _repeated_vectors() -> Iterable[Case]:
     """Loads of 16 and 8 bytes whose lanes repeat addresses, as products of matrices make them."""
     several = {
         "float4": (
-            "t/8", "t/16", "t%4", "t%2", "t%16*2", "t%8*2", "t/16*2", "t/4*2", "t/2*2",
-            "t/16*16", "t%16/2", "t/16*8+t%8", "t%4*8", "t/8*8",
+            "t/8",
+            "t/16",
+            "t%4",
+            "t%2",
+            "t%16*2",
+            "t%8*2",
+            "t/16*2",
+            "t/4*2",
+            "t/2*2",
+            "t/16*16",
+            "t%16/2",
+            "t/16*8+t%8",
+            "t%4*8",
+            "t/8*8",
         ),
         "double": ("t/8", "t%16*2", "t/16*16", "t%4*16"),
     }
     for name, indices in several.items():
         for index in indices:
-            yield Case(
-                "shared_load",
-                f"{name}, index {index}",
-                partial(_tile, name),
-                (1, 1, 1),
-                (64, 1, 1),
-                (f"-DELEMENT={name}", f"-DINDEX=({index})"),
-            )
-    yield Case(
-        "product_vector",
-        "",
-        lambda: [_cells(128 * 128), _cells(128 * 16), _cells(128 * 16), *_ints(128, 16)],
-        (1, 1, 1),
-        (256, 1, 1),
-    )
+            yield _shared_load(name, index)
+    matrices = [_cells(128 * 128), _cells(128 * 16), _cells(128 * 16), *_ints(128, 16)]
+    yield _in_a_row("product_vector", "", 1, 256, matrices)
 
 
 def _calls() -> Iterable[Case]:
@@ -508,52 +423,37 @@ def _calls() -> Iterable[Case]:
     """
     lengths = (np.arange(64) * 7 % 13).astype(np.int32)
     for what, chosen in (("a third each", np.arange(64) % 3), ("one for all", np.ones(64))):
-        yield Case(
-            "calls_by_pointer",
-            what,
-            partial(
-                lambda chosen: [_cells(64), _cells(256), chosen.astype(np.int32)], np.array(chosen)
-            ),
-            (1, 1, 1),
-            (64, 1, 1),
-        )
-    yield Case(
-        "calls_itself", "", lambda: [_cells(64), _cells(128), lengths], (1, 1, 1), (64, 1, 1)
-    )
+        cells = [_cells(64), _cells(256), chosen.astype(np.int32)]
+        yield _in_a_row("calls_by_pointer", what, 1, 64, cells)
+    yield _in_a_row("calls_itself", "", 1, 64, [_cells(64), _cells(128), lengths])
     for unroll in (1, 4):
-        yield Case(
-            "shared_walk",
-            f"unrolled by {unroll}",
-            lambda: [_cells(64), _cells(1024), lengths],
-            (1, 1, 1),
-            (64, 1, 1),
-            (f"-DUNROLL={unroll}",),
-        )
+        lists = [_cells(64), _cells(1024), lengths]
+        what = f"unrolled by {unroll}"
+        yield _in_a_row("shared_walk", what, 1, 64, lists, f"UNROLL={unroll}")
 
 
 def _more_atomics() -> Iterable[Case]:
     """Leaders of lanes with one key, and additions of 64 bits, of pairs of halves and of doubles;
     one warp, so that no other disturbs it.
     """
-    one = (1, 1, 1), (32, 1, 1)
     for keys in (1, 8, 32):
-        arguments = partial(
-            lambda keys: [np.zeros(32, np.int32), (np.arange(32) * 5 % keys).astype(np.int32)], keys
-        )
-        yield Case("match_leaders", f"{keys} keys", arguments, *one)
+        key = (np.arange(32) * 5 % keys).astype(np.int32)
+        yield _in_a_row("match_leaders", f"{keys} keys", 1, 32, [np.zeros(32, np.int32), key])
     for index in ("t", "t/2", "t%8", "0"):
-        wide = partial(lambda: [np.zeros(32, np.uint64), np.arange(32).astype(np.uint64)])
-        yield Case("shared_add64", f"index {index}", wide, *one, (f"-DINDEX={index}",))
+        sums = [np.zeros(32, np.uint64), np.arange(32).astype(np.uint64)]
+        yield _in_a_row("shared_add64", f"index {index}", 1, 32, sums, f"INDEX={index}")
     for name, dtype in (("__half2", "V4"), ("double", "f8")):
         for index in ("t", "t/2", "0"):
-            for place in ("", "-DSHARED"):
-                where = "shared" if place else "global"
-                yield Case(
+            for where, place in (("global", ()), ("shared", ("SHARED",))):
+                yield _in_a_row(
                     "packed_add",
                     f"{name.strip('_')}, {where}, index {index}",
-                    partial(lambda dtype: [np.zeros(32, dtype), np.zeros(64, dtype)], dtype),
-                    *one,
-                    (f"-DTYPE={name}", f"-DINDEX={index}", *([place] if place else [])),
+                    1,
+                    32,
+                    [np.zeros(32, dtype), np.zeros(64, dtype)],
+                    f"TYPE={name}",
+                    f"INDEX={index}",
+                    *place,
                 )
 
 
@@ -592,13 +492,8 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
 def _reduced() -> Iterable[Case]:
     """Yield the rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
     for n in (1001, 4096):
-        yield Case(
-            "to_half",
-            f"n = {n}",
-            partial(lambda n: [np.zeros(n, np.float16), _cells(n), np.int64(n)], n),
-            _grid(n, 512),
-            (256, 1, 1),
-        )
+        cells = [np.zeros(n, np.float16), _cells(n), np.int64(n)]
+        yield _in_a_row("to_half", f"n = {n}", -(-n // 512), 256, cells)
     for spec in (*conv2d.REDUCED, conv2d.wmma(tf32=True)):
         for what, shape in LAYERS.items():
             if shape.stride != 1:
@@ -616,7 +511,7 @@ def _reduced() -> Iterable[Case]:
 
 
 def _tensor() -> Iterable[Case]:
-    """Yield the kernels of mma.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
+    """Yield the kernels of windows.cuh: the rows of `conv2d.FASTEST`, and the two of the network.
 
     By default they have as many blocks as a device holds at once. One block is enough for one
     image.
@@ -781,7 +676,10 @@ def _lenet() -> Iterable[Case]:
         ]
 
     yield Case(
-        "lenet_dense", f"{each + 5} images", dense, (2, 1, 1),
+        "lenet_dense",
+        f"{each + 5} images",
+        dense,
+        (2, 1, 1),
         (32 * network_plan.DENSE_WARPS, 1, 1),
         (f"-DWARPS={network_plan.DENSE_WARPS}", f"-DEACH={network_plan.DENSE_EACH}"),
     )
@@ -813,8 +711,11 @@ def _lenet() -> Iterable[Case]:
             ]
 
         yield Case(
-            "lenet_pool", f"{what}, windows of {pool}", arguments,
-            _grid(int(np.prod(windows)), network_plan.BLOCK), (network_plan.BLOCK, 1, 1),
+            "lenet_pool",
+            f"{what}, windows of {pool}",
+            arguments,
+            _grid(int(np.prod(windows)), network_plan.BLOCK),
+            (network_plan.BLOCK, 1, 1),
             (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
         )
 

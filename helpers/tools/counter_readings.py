@@ -9,22 +9,16 @@ kernel's own; the record also has readings that vary.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from helpers import device
-from helpers.bench import results
-from helpers.experiments import ncu
-from helpers.experiments.ncu import NcuError
 from helpers.programs import DeviceRun, Images, Modules
+from helpers.tools import ncu
 from helpers.tools.counter_cases import Case, matching
 
 READINGS = 3
@@ -63,23 +57,13 @@ def read_with_ncu(only: str, folder: Path) -> list[dict[str, int | str]]:
     does.
     """
     launches = matching(only, folder)
-    program = ncu.program()
+    ncu.program()
     # Compile first: ncu would also follow the compiler's processes.
     binaries = _build_all(launches)
     metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
     with tempfile.TemporaryDirectory() as scratch:
         for number, binary in enumerate(binaries.values()):
             (Path(scratch) / f"{number}.cubin").write_bytes(binary)
-        log = Path(scratch) / "ncu.csv"
-        options = [
-            "--clock-control",
-            "none",
-            "--cache-control",
-            "none",
-            "--csv",
-            "--log-file",
-            str(log),
-        ]
         script = [
             sys.executable,
             "-m",
@@ -88,44 +72,16 @@ def read_with_ncu(only: str, folder: Path) -> list[dict[str, int | str]]:
             f"--launch={scratch}",
             f"--only={only}",
         ]
-        command = [program, *options, "--metrics", ",".join(metrics), *script]
-        how: dict[str, Any] = {"text": True, "env": ncu.environment(), "cwd": results.ROOT}
-        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, **how)
-        return _readings(log.read_text() if log.exists() else "", done.stderr, launches)
-
-
-def _readings(output: str, errors: str, launches: Sequence[Case]) -> list[dict[str, int | str]]:
-    rows = list(
-        csv.DictReader(
-            io.StringIO("\n".join(line for line in output.splitlines() if line.startswith('"')))
-        )
-    )
-    by_number: dict[int, dict[str, Any]] = {}
-    for row in rows:
-        of_launch = by_number.setdefault(
-            int(row["ID"]), {"kernel": row["Kernel Name"].partition("(")[0]}
-        )
-        of_launch[row["Metric Name"]] = _number(row["Metric Value"])
-    expected = [launch.kernel for launch in launches for _ in range(READINGS)]
-    readings = [by_number[number] for number in sorted(by_number)]
-    if [row["kernel"] for row in readings] != expected:
-        words = "\n".join((output + errors).strip().splitlines()[-12:])
-        raise NcuError(f"ncu saw {len(readings)} launches of {len(expected)}. It said:\n{words}")
+        expected = [launch.kernel for launch in launches for _ in range(READINGS)]
+        readings = ncu.read(script, metrics, expected, cold=False)
     return [_lowest(readings[k : k + READINGS]) for k in range(0, len(readings), READINGS)]
 
 
-def _number(text: str) -> int | None:
-    try:
-        return int(float(text.replace(",", "")))
-    except ValueError:  # "n/a": this chip does not count it
-        return None
-
-
-def _lowest(readings: Sequence[Mapping[str, Any]]) -> dict[str, int | str]:
+def _lowest(readings: Sequence[Mapping[str, float | None]]) -> dict[str, int | str]:
     row: dict[str, int | str] = {}
     for metric in readings[0]:
-        values = [reading[metric] for reading in readings]
-        if metric == "kernel" or None in values:
+        values = [int(one) for reading in readings if (one := reading[metric]) is not None]
+        if len(values) < len(readings):  # this chip does not count it
             continue
         row[metric] = min(values)
         if min(values) != max(values):

@@ -32,7 +32,6 @@ from typing import Any
 
 from helpers import device
 from helpers.bench import results
-from helpers.experiments.ncu import NcuError
 from helpers.tools import counter_readings
 from helpers.tools.counter_cases import LAUNCHES, Case, matching
 from helpers.tools.counter_comparison import (
@@ -44,6 +43,7 @@ from helpers.tools.counter_comparison import (
     table,
     unexplained,
 )
+from helpers.tools.ncu import NcuError
 
 
 def measure(only: str, folder: Path) -> list[dict[str, Any]]:

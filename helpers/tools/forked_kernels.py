@@ -6,11 +6,12 @@ a process of its own, with its own variables, folder and environment. Nothing of
 before the fork, and no thread runs.
 
 use()                   from now on, the kernels that this process starts are such copies
+importing(module)       in this context, they import a module before their first cell
 start(env)              the prepared process; where it cannot be, kernels start as ever
 
 A request is one message on a socket, and so is its answer, which repeats the request's number. A
-request with "argv", "env", "cwd" and "quiet" is answered by a process number, one with "poll" and a
-process number by the exit status, or null while the kernel runs.
+request with "argv", "env", "cwd", "modules" and "quiet" is answered by a process number, one with
+"poll" and a process number by the exit status, or null while the kernel runs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -48,7 +50,7 @@ _MODULES = (
     "helpers.limits",
     "helpers.plotting",
     "helpers.simulator",
-    "helpers.experiments.sass",
+    "helpers.bench.sass",
 )
 
 
@@ -135,6 +137,19 @@ class Prepared:
         )
 
 
+_imported: list[str] = []  # by kernels that start now
+
+
+@contextmanager
+def importing(module: str) -> Iterator[None]:
+    """Let the kernels that start in this context import a module before their first cell."""
+    _imported.append(module)
+    try:
+        yield
+    finally:
+        _imported.remove(module)
+
+
 _prepared: dict[frozenset[tuple[str, str]], Prepared] = {}
 
 
@@ -160,6 +175,7 @@ class Provisioner(LocalProvisioner):
             argv=cmd[cmd.index("-f") :],
             env=dict(how["env"]),
             cwd=str(how.get("cwd") or os.getcwd()),
+            modules=_imported,
             quiet=how.get("stderr") is not None,
         )
         self.process = Forked(prepared, pid)
@@ -220,6 +236,8 @@ def _run_kernel(request: Mapping[str, Any]) -> None:
     os.environ.update(request["env"])
     if request["quiet"]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    for name in request["modules"]:
+        import_module(name)
     # The kernel ends when its parent does.
     IPKernelApp.launch_instance([*request["argv"], f"--IPKernelApp.parent_handle={parent}"])
 

@@ -19,7 +19,17 @@ from pathlib import Path
 
 from helpers import exercises, kernel_cells, kernels, labs
 from helpers.exercises.exercise import Exercise
-from helpers.simulator import compiler_cache, encoded, library, nvrtc, standard_headers, toolkit
+from helpers.simulator import (
+    compiler,
+    compiler_cache,
+    compiler_options,
+    encoded,
+    front_ends,
+    library,
+    nvrtc,
+    standard_headers,
+    toolkit,
+)
 from helpers.simulator.ptx.encode import Encoding, Unsupported
 from helpers.simulator.ptx.parse import ParseError
 from helpers.simulator.toolchain import CompileFailed
@@ -76,23 +86,34 @@ def of(source: Source) -> Needs:
     return found
 
 
-def _compiled(source: Source, architecture: str) -> tuple[str | None, str]:
-    """Return the PTX of a source, None if the compiler refuses it, and the compiler's messages."""
+def _compiled(source: Source, architecture: str, *more: str) -> tuple[str | None, str]:
+    """Return the PTX of a source, None if the compiler refuses it, and the compiler's messages.
+    more: options of the compiler.
+    """
     folders = (kernels.FOLDER, *toolkit.include_directories())
     options = [
         f"--gpu-architecture=compute_{architecture}",
         "--std=c++17",
         "--device-as-default-execution-space",  # functions that are constexpr alone
         *(f"--include-path={folder}" for folder in folders),
-        *source.options,
+        *more,
     ]
-    text = f'{standard_headers.PRELUDE}\n#line 1 "{source.name}.cu"\n{source.text}'
-    return nvrtc.compile(text, f"{source.name}.cu", options)
+    # The -D options become lines of the text: for each set of options another process compiles.
+    file, read = f"{source.name}.cu", compiler_options.read(source.options)
+    text = front_ends.Text(source.text, file, False, read, ()).whole(standard_headers.PRELUDE)
+    return nvrtc.compile(text, file, options)
 
 
 def _refusal(source: Source, architecture: str) -> str | None:
     """Return what the compiler or the assembler says against a source; None if both take it."""
-    ptx, said = _compiled(source, architecture)
+    # Without optimisation the compiler takes a tenth of the time. An operand that must be constant
+    # may be so only with it.
+    said = _refusal_with(source, architecture, front_ends.UNOPTIMISED)
+    return said and _refusal_with(source, architecture)
+
+
+def _refusal_with(source: Source, architecture: str, *options: str) -> str | None:
+    ptx, said = _compiled(source, architecture, *options)
     if ptx is None:
         return said
     with toolkit.scratch() as folder:
@@ -109,7 +130,7 @@ def _is_simulated(source: Source, architecture: str) -> bool:
     if ptx is None:
         return False
     try:
-        module = encoded.parsed(ptx)
+        module = compiler.parsed(ptx)
         for name, function in module.functions.items():
             if function.kernel:
                 Encoding(module, name, library.operation_ids())

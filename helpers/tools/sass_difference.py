@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from helpers import kernels, simulator
-from helpers.experiments import sass
-from helpers.experiments.sass import Code
+from helpers.bench import sass
+from helpers.bench.sass import Code
 
 _ERRORS = (KeyError, OSError, ValueError, sass.NotAvailableError, simulator.CompileFailed)
 

@@ -1,7 +1,7 @@
 """Lets records follow a change of a kernel's source that leaves its machine code as it is.
 
     python -m helpers.tools.unchanged_code COMMIT conv2d_tiled --options "-DTILE_WIDTH=8"
-    python -m helpers.tools.unchanged_code COMMIT conv2d_implicit_wgmma --options=-arch=sm_90a
+    python -m helpers.tools.unchanged_code COMMIT gemm_wgmma --compiler nvcc --options=-arch=sm_90a
 
 A record holds a hash of each kernel's source and headers, so that nobody reads old times of new
 code. A header that gains a switch for the simulator, or names that are said once, is new text
@@ -9,6 +9,10 @@ for the same machine code. This tool compiles the kernel as it was at COMMIT and
 default constants or with each of --options, and compares the machine code (SASS, compute capability
 9.0) whole. Only if all are equal, to the last register, it puts the new hash in place of the old
 one in data/measured/. No number of a record changes.
+
+Times come from code that nvcc made, through PyCUDA. By default this tool takes NVRTC, the
+simulator's compiler, which needs no installation and may order instructions differently: where it
+sees a difference, --compiler nvcc decides.
 
 The exit status is 0, 1 if the machine code differs, and 2 for an error.
 """
@@ -47,14 +51,14 @@ def kernels_of(commit: str, folder: Path) -> None:
         archive.extractall(folder)
 
 
-def machine_code(name: str, folder: Path, options: Sequence[str]) -> str:
+def machine_code(name: str, folder: Path, options: Sequence[str], by: str = "nvrtc") -> str:
     """Return the listing of a kernel whose source and headers lie in a folder, without the lines of
-    the source, which follow every change.
+    the source, which follow every change. by: the compiler, "nvrtc" or "nvcc".
 
     Raises simulator.CompileFailed, and UnchangedCodeError where ptxas or nvdisasm is missing.
     """
     text = (folder / f"{name}.cu").read_text(encoding="utf-8")
-    compiled = compiler.compile_source(text, (f"-I{folder}", *options), f"{name}.cu")
+    compiled = compiler.compile_source(text, (f"-I{folder}", *options), f"{name}.cu", compiler=by)
     listing = assembly.sass(compiled)
     if listing is None:
         raise UnchangedCodeError(
@@ -93,6 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="'-DX=1 ...'",
         help="of a launch whose times are recorded; once for each",
     )
+    parser.add_argument("--compiler", choices=("nvrtc", "nvcc"), default="nvrtc")
     given = parser.parse_args(argv)
     try:
         with tempfile.TemporaryDirectory() as there:
@@ -100,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             kernels_of(given.commit, Path(there))
             for options in [one.split() for one in given.options] or [[]]:
                 codes = [
-                    machine_code(given.kernel, folder, options)
+                    machine_code(given.kernel, folder, options, given.compiler)
                     for folder in (before, kernels.FOLDER)
                 ]
                 if codes[0] != codes[1]:

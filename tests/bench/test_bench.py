@@ -500,6 +500,18 @@ def test_figures_follow_the_times():
     plt.close("all")
 
 
+def test_ratios_of_several_problems_share_a_scale_and_times_do_not():
+    layers = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
+    names = ("conv2d_basic", "im2col_gemm")
+    ratios = {name: one.compare(*names, record="200_im2col_gemm") for name, one in layers.items()}
+    times = {name: one.sweep(*names, record="200_im2col_gemm") for name, one in layers.items()}
+    first, second = (ax.get_xlim() for ax in bench.bars(ratios).axes)
+    assert first == second and second[1] > ratios["layer 1"].ratio("im2col_gemm").value > 3
+    first, second = (ax.get_xlim() for ax in bench.bars(times).axes)
+    assert first != second
+    plt.close("all")
+
+
 def test_a_new_lab_without_a_record_runs_to_its_end():
     layer = bench.layer("layer 1")
     shapes = [layer.kernel("conv2d_basic", block=shape) for shape in ((64, 4), (16, 16))]

@@ -36,6 +36,7 @@ from helpers.course import (
     report,
     submissions,
     texts,
+    writing,
 )
 from helpers.course.box import Benches
 from helpers.exercises.base import NOTEBOOK_SEED
@@ -493,3 +494,14 @@ def test_nbgrader_metadata(tmp_path):
     found = (cell["metadata"]["nbgrader"] for cell in cells if "nbgrader" in cell["metadata"])
     (about,) = (one for one in found if one["grade_id"] == NAME)
     assert about["points"] == 10 and about["schema_version"] == 3
+
+
+def test_the_writing_of_the_last_notebook_of_a_lab_is_kept(tmp_path):
+    early, late = "2026-03-01T10:00:00+00:00", "2026-03-02T10:00:00+00:00"
+    for order, to in (((early, late), tmp_path / "a"), ((late, early), tmp_path / "b")):
+        answers = [
+            submissions.Answer("ada", LAB, NAME, "", 2.0, submitted=at, writing={"at": at})
+            for at in order
+        ]
+        grading._writing(answers, to)
+        assert json.loads((to / "ada" / LAB / writing.FILE).read_text())["at"] == late

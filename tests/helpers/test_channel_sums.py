@@ -9,7 +9,7 @@ from helpers import device
 from helpers.bench import results
 from helpers.bench.results import Record
 from helpers.experiments import channel_sums
-from helpers.experiments.channel_sums import ATOMICS, PLAIN, SHUFFLE, TREE
+from helpers.experiments.channel_sums import ATOMICS, SHUFFLE, TREE
 
 
 @pytest.fixture(scope="module")
@@ -25,18 +25,6 @@ def test_kernels_fit_the_small_image():
     tree = channel_sums.fitted_to(image, TREE)
     assert tree.spec.block == (5, 5, 8)  # a thread for each output, and 8 for its 5 channels
     assert channel_sums.fitted_to(channel_sums.small(256), SHUFFLE).spec.block[:2] == (1, 32)
-
-
-def test_speed_over_the_loop(record):
-    rows = channel_sums.layer_times(record, "layer 2")
-    assert channel_sums.speed(record, "layer 2", PLAIN) == 1
-    assert channel_sums.speed(record, "layer 2", ATOMICS) == pytest.approx(
-        rows[PLAIN]["median_ms"] / rows[ATOMICS]["median_ms"]
-    )
-    last = channel_sums.reported_table(record).splitlines()[-1].split()
-    assert float(last[-1]) == pytest.approx(
-        1 / channel_sums.speed(record, "layer 2", SHUFFLE), abs=0.005
-    )
 
 
 def test_the_simulator_repeats_bit_by_bit():

@@ -249,6 +249,16 @@ def test_suspects_are_named():
     assert kind(almost, want, suspects=suspects) != "suspect"
 
 
+def test_a_suspect_may_differ_by_the_absolute_tolerance():
+    want, flipped = values(64), values(64)
+    flipped[5] = 0.0
+    got = flipped.copy()
+    got[5] = 1e-4
+    suspects = {"the filter is flipped": flipped}
+    assert kind(got, want, suspects=suspects, atol=1e-3) == "suspect"
+    assert kind(got, want, suspects=suspects, atol=1e-5) != "suspect"
+
+
 def test_half_precision_is_called_rounding():
     want = values(500)
     error = failure(want.astype(np.float16).astype(np.float32), want)
@@ -296,6 +306,10 @@ def test_two_wrong_values_are_not_a_shift():
     want[20] = 1.0
     got = np.roll(want, 1)
     assert kind(got, want) == "scattered"
+    # A third wrong value does not make a shift of two, only one that the shift explains.
+    assert kind(spoiled(got, [0], 5.0), want) != "shifted"
+    want[25] = 1.0
+    assert kind(np.roll(want, 1), want) == "shifted"
 
 
 def test_a_constant_result_with_wrong_ends_is_a_halo_not_a_shift():

@@ -80,7 +80,6 @@ def test_titles_follow_the_record(record, seen):
     times = times_of(with_ratio(record, BAD, 2.5))
     figure = coalescing.ratio_figure(times, seen, BAD)
     assert "2.50 times the time" in figure.axes[0].get_title(loc="left")
-    assert coalescing.reported_table(times, BAD).count("2.50") == 6
     plt.close(figure)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helpers import bench
-from helpers.bench import results
-from helpers.experiments import constant_memory, sass
+from helpers.bench import results, sass
+from helpers.experiments import constant_memory
 from helpers.experiments.constant_memory import CONSTANT, DIVERGENT, KERNELS, ROLLED_WIDTHS
 from helpers.problems import conv1d
 

@@ -155,6 +155,19 @@ def test_what_is_counted_must_come_out_right_too(monkeypatch):
     assert one.judge(one.solution).status == "wrong"
 
 
+def test_a_launch_that_stops_while_it_is_counted_is_told(monkeypatch):
+    one = exercises.find("conv1d_symmetric")
+    run = outcome.run
+
+    def stopped(*given, **how):
+        first, *others = run(*given, **how)
+        return [dataclasses.replace(first, stopped="refused", said="no memory is left"), *others]
+
+    monkeypatch.setattr(outcome, "run", stopped)
+    found = one.judge(one.solution)
+    assert found.status == "refused" and "no memory is left" in str(found)
+
+
 # ---- in a notebook ----
 
 

@@ -8,10 +8,11 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench, limits, reference
-from helpers.bench import plan_bounds, results
+from helpers.bench import plan_bounds, reports
 from helpers.bench.times import Time, Times
 from helpers.experiments import fastest_layer as fast
 from helpers.problems import conv2d, tensor_product
+from tests import records
 
 
 @pytest.fixture(autouse=True)
@@ -196,7 +197,7 @@ def test_useful_products_are_seven_of_eight_in_a_row():
 
 
 def test_reports_stand_beside_ours():
-    table = fast.reports_table({"split halves": 1.1}, results.reported("course_reports"))
+    table = fast.reports_table({"split halves": 1.1}, reports.rows("course_reports"))
     assert all(f"report {one}" in table for one in "ABC") and "split halves" in table
 
 
@@ -207,6 +208,18 @@ def test_the_bound_of_a_kernel_is_below_its_time_and_drawn(monkeypatch):
     (low, high) = fast.resources_figure(dict.fromkeys(fast.LAYERS, BOTH)).axes
     for ax in (low, high):
         assert "would be busy" in ax.get_title(loc="left") and ax.get_xlim()[0] == 0
+
+
+def test_the_benchmark_has_a_factor_for_every_layer_batch_and_mode():
+    found = fast.factors(fast.benchmark())
+    assert len(found) == 4 * 3 * 3 and min(found.values()) >= 1.5
+    table = fast.factors_table(fast.benchmark()).splitlines()
+    assert len(table) == 1 + 4 * 3
+    least = min(found, key=found.get)
+    where = {"layer": least[0], "batch": least[1], "way": "FP16 in and out"}
+    changed = records.with_values(fast.benchmark(), {"series": "ratio", **where}, ratio=1.25)
+    assert fast.factors(changed) == found | {least: 1.25}
+    assert "1.25" in fast.factors_table(changed)
 
 
 class BOTH:

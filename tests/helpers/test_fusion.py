@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from helpers import simulator
-from helpers.experiments import fusion_loops
-from helpers.experiments.fusion_loops import FAST, FUSED
-from helpers.experiments.im2col_gemm import TILE
+from helpers import bench
+from helpers.bench import sass
+from helpers.experiments import im2col_gemm
 from tests.simulator.instances import Kernels
 
+FUSED, FAST = "conv2d_implicit_gemm", "conv2d_implicit_gemm_fast"
 ALONE = (
     "float sum = 0.0f;\n#pragma unroll 1\n"
     "for (int i = 0; i < n; ++i) sum = sum * x[i] + x[i + 1];\n"
@@ -29,22 +28,24 @@ CODES = Kernels(
 )
 
 
-def loop(body: str) -> fusion_loops.Loop:
-    arrays = np.zeros(32, np.float32), np.ones(64, np.float32)
-    sizes = np.int32(8), np.int32(3)
-    seen = simulator.profile(*CODES.of(body), *arrays, *sizes, grid=(1,), block=(32,))
-    return fusion_loops.loop_of(seen)
+def loop(body: str) -> sass.Code:
+    source, name = CODES.of(body)
+    return sass.assembled(name, source=source).main_loop
+
+
+def reciprocals(code: sass.Code) -> int:
+    return code.opcodes.get("MUFU.RCP", 0)
 
 
 def test_a_loop_has_its_own_instructions_only():
     found = loop(ALONE)
-    assert (found.multiply_adds, found.reciprocals) == (1, 0)
+    assert (found.count("multiply-adds"), reciprocals(found)) == (1, 0)
 
 
 def test_a_division_by_a_variable_shows_as_a_reciprocal():
     by_variable, by_constant = loop(BY_VARIABLE), loop(BY_CONSTANT)
-    assert (by_variable.reciprocals, by_constant.reciprocals) == (1, 0)
-    assert by_variable.instructions > by_constant.instructions
+    assert (reciprocals(by_variable), reciprocals(by_constant)) == (1, 0)
+    assert by_variable.total > by_constant.total
 
 
 def test_code_without_a_loop_is_refused():
@@ -53,11 +54,12 @@ def test_code_without_a_loop_is_refused():
 
 
 def test_the_divisions_of_the_sources():
-    assert [fusion_loops.operators(kernel) for kernel in ("gemm_tiled", FUSED, FAST)] == [0, 6, 4]
+    assert [im2col_gemm.divisions(one) for one in ("gemm_tiled", FUSED, FAST)] == [0, 6, 4]
 
 
 def test_the_fused_loops_have_sixteen_multiply_adds():
-    loops = fusion_loops.loops()
-    assert {loop.multiply_adds for loop in loops.values()} == {TILE}
-    assert loops[FUSED].reciprocals == 3
-    assert loops[FAST].reciprocals == loops["gemm_tiled"].reciprocals == 0
+    layer = bench.layer("layer 1")
+    loops = {name: sass.code(layer, name).main_loop for name in ("im2col_gemm", FUSED, FAST)}
+    assert {loop.count("multiply-adds") for loop in loops.values()} == {im2col_gemm.TILE}
+    assert reciprocals(loops[FUSED]) == 3
+    assert reciprocals(loops[FAST]) == reciprocals(loops["im2col_gemm"]) == 0

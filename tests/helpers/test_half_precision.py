@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers.bench import results
-from helpers.experiments import half_instructions, half_precision, loop_code
+from helpers.bench import loop_code, results
+from helpers.experiments import half_instructions, half_precision
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PATCH
 from helpers.problems import conv2d, precision
 from helpers.simulator.bounds import machine_code
@@ -105,8 +105,3 @@ def test_each_kernel_passes_its_own_check_and_none_of_a_higher_precision():
         if spec.precision is not precision.FLOAT:
             assert not half_precision.keeps(y, x, filter, promises[0])
     assert not half_precision.keeps(np.zeros_like(y), x, filter, promises[-1])
-
-
-def test_a_comparison_that_is_not_recorded_is_refused(times):
-    with pytest.raises(ValueError, match="does not compare"):
-        half_precision.ratio_row(times, HALF, "conversion", "layer 1")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers import checking, device, kernels, launch
-from helpers.bench import results
+from helpers.bench import reports, results
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import network, network_plan, pipeline, pooled, trained_weights
 from helpers.tools.benchmarks import __main__ as benchmarks
@@ -260,7 +260,7 @@ def test_what_is_known_of_the_networks(monkeypatch, capsys):
     monkeypatch.setenv(trained_weights.WEIGHTS_VARIABLE, "somewhere")
     monkeypatch.setattr(trained_weights, "course_weights", lambda: ours)
     assert layer_benchmark._networks()[1][1] == {100: 86, 1_000: 886, 10_000: 8_714}
-    for row in results.reported("course_reports"):
+    for row in reports.rows("course_reports"):
         if row["report"] != "E" and row["optimization"] == "constant memory":
             assert layer_benchmark.KNOWN_RIGHT[row["batch"]] == round(
                 row["accuracy"] * row["batch"]

@@ -7,8 +7,9 @@ from matplotlib import pyplot as plt
 
 from helpers import bench, kernels
 from helpers.bench import results, sources
-from helpers.experiments import layer_caches, layer_tiles
+from helpers.experiments import layer_tiles
 from helpers.limits import ConvShape
+from helpers.tools.launch_counters import cases
 from tests import records
 
 RAGGED = ConvShape(2, 3, 5, 21, 30, 4)
@@ -19,19 +20,14 @@ def times() -> results.Record:
     return results.load(results.MEASURED / "111_tiles.json")
 
 
-@pytest.fixture(scope="module")
-def counted() -> results.Record:
-    return layer_caches.recorded()
-
-
-@pytest.mark.parametrize("variant", layer_caches.VARIANTS)
+@pytest.mark.parametrize("variant", ["uniform", "tile not used"])
 def test_every_counted_variant_computes_the_layer_on_a_ragged_shape(variant):
+    case = next(one for one in cases("111_caches") if one.columns["variant"] == variant)
     layer = bench.layer(images=2, shape=RAGGED)
-    launch = next(one for one in layer_caches.launches() if one.variant == variant)
-    kernel = layer.kernel(launch.spec.name, MAPS=launch.spec.tile[2])
-    kernel = kernel.changed(*layer_caches.VARIANTS[variant], label=variant)
+    maps = {"MAPS": case.columns["maps"]} if case.columns["maps"] > 1 else {}
+    (one,) = case.plan
+    kernel = layer.kernel(one.name, **maps).changed(kernels.source(one.name), one.source)
     assert layer.check(kernel)
-    assert layer.plan(kernel)[0].source == launch.plan(RAGGED)[0].source
     (seen,) = layer.count(kernel)
     assert (seen.profile.shared_load_requests == 0) == (variant == "tile not used")
 
@@ -73,61 +69,6 @@ def test_the_best_number_of_maps_follows_the_record(times):
     figure = bench.curve(maps_of(changed, layer), by="maps")
     assert "maps 8 is best, 5.00 x as fast" in figure.axes[0].get_title(loc="left")
     plt.close(figure)
-
-
-def test_ours_stand_below_the_reports(times):
-    layers = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
-    best = {name: maps_of(times, layer) for name, layer in layers.items()}
-    variants = {
-        name: [layer.compare("conv2d_constant", "conv2d_tiled", record="111_reported")]
-        for name, layer in layers.items()
-    }
-    *_, plain, last = layer_tiles.reported_table(best, variants).splitlines()
-    assert plain.split()[-2:] == [f"{one.ratios[0].value:.2f}" for (one,) in variants.values()]
-    assert last.split()[-2:] == [f"{one.fastest().ratio.value:.2f}" for one in best.values()]
-
-
-def test_the_caches_record_has_every_launch(counted):
-    launches = [(one.spec.name, one.layer, one.variant) for one in layer_caches.launches()]
-    rows = [(row["series"], row["layer"], row["variant"]) for row in counted.rows()]
-    assert rows == launches
-    assert all(set(layer_caches.METRICS) <= set(row) for row in counted.rows())
-
-
-def test_cycles_over_the_floor_are_those_of_the_clock(counted):
-    """Two ways to one number: ncu's counters on 1,000 images, and a clock on 10,000."""
-    from helpers.experiments import layer_times
-
-    clock = layer_times.LayerTimes(results.load(results.MEASURED / "107_layer.json"))
-    for layer in layer_caches.LAYERS:
-        basic = layer_caches.row(counted, layer, layer_caches.BASIC)
-        where = layer, layer_times.MANY
-        expected = 1e-3 * clock.ms(*where, layer_times.OP_TIME) / clock.floor(*where).seconds
-        assert layer_caches.cycles_over_floor(basic) == pytest.approx(expected, rel=0.03)
-
-
-def test_shares_are_of_all_requests(counted):
-    one = dict(layer_caches.row(counted, "layer 1", layer_caches.TILED))
-    one |= {"load_sectors": 200, "load_sectors_hit": 50, "constant_hits": 30, "constant_misses": 10}
-    assert layer_caches.hit_share(one) == 0.25
-    assert layer_caches.constant_miss_share(one) == 0.25
-
-
-def test_a_kernel_that_was_not_counted_is_named(counted):
-    with pytest.raises(ValueError, match=r"no .*32.* on layer 1"):
-        layer_caches.row(counted, "layer 1", layer_caches.mapped(32))
-
-
-def test_a_table_has_the_columns_that_one_asks_for(counted):
-    keys = [layer_caches.CONSTANT, layer_caches.TILED]
-    text = layer_caches.table(counted, keys, "l1", "busy", layers=["layer 2"])
-    one = layer_caches.row(counted, "layer 2", layer_caches.TILED)
-    assert text.splitlines()[-1].split()[-2:] == [
-        f"{layer_caches.hit_share(one):.1%}",
-        f"{one['issue_slots_busy']:.0f}%",
-    ]
-    with pytest.raises(KeyError):
-        layer_caches.table(counted, keys, "no such column")
 
 
 def test_the_picture_of_a_tile_shows_the_cells_that_one_thread_loads():

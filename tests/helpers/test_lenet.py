@@ -327,10 +327,10 @@ def test_cells_need_not_be_whole_numbers(name):
     want = want_pooled(x, filter, mma(name).pool)
     checking.check(y, want, rtol=0, atol=conv2d.conv2d_atol(x, filter), name=name)
     assert np.abs(y - want).max() <= 1e-6 * want.max()
-    header = (kernels.FOLDER / "mma.cuh").read_text().replace("#pragma once\n", "")
+    header = (kernels.FOLDER / "windows.cuh").read_text().replace("#pragma once\n", "")
     one_part = header.replace("multiply(sum[", "if (!cell_part(product)) multiply(sum[")
     assert one_part.count("if (!cell_part(product))") == 2
-    without = kernels.changed(mma(name).name, ('#include "mma.cuh"\n', one_part))
+    without = kernels.changed(mma(name).name, ('#include "windows.cuh"\n', one_part))
     with pytest.raises(checking.CheckError):
         check_pooled(mma(name), x, filter, without)
 
@@ -603,5 +603,5 @@ def test_mutants_are_rejected(mutant):
     found, got, want, atol = run_mutant(mutant)
     check = partial(checking.check, got, want, rtol=0, atol=atol, name=mutant.name)
     require_rejected(mutant, found, check, beside=("unwritten", "uninitialised"))
-    # Lines of mma.cuh count where the kernel calls them.
+    # Lines of the headers count where the kernel calls them.
     assert {f.file for f in found} <= {f"{mutant.name}.cu"}

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers.experiments import mlp
-from helpers.problems import baselines, two_classes
+from helpers.problems import baselines, mlp, two_classes
 from helpers.simulator import toolchain
 
 

@@ -8,6 +8,7 @@ from helpers.device import Device, select
 from helpers.experiments import network_stages
 from helpers.problems import data_files, datasets
 from helpers.problems.lenet import network_plan, trained_weights
+from tests import records
 
 MINE = ("conv2d_register_tiled", "conv2d_register_tiled")
 LARGE = network_stages.LARGE
@@ -18,32 +19,18 @@ def record():
     return results.load(results.MEASURED / f"{network_stages.NAME}.json")
 
 
-@pytest.fixture
-def rows(record):
-    return record.rows()
-
-
 @pytest.fixture(autouse=True)
 def no_figures_left():
     yield
     plt.close("all")
 
 
-def test_one_row_is_wanted(rows):
-    row = next(row for row in rows if row["series"] == "whole" and row["batch"] == LARGE)
-    assert network_stages.ms(rows, "whole", form=row["form"], batch=LARGE) == row["median_ms"]
-    with pytest.raises(ValueError, match="0 rows of 'whole' have form = 'none', batch = 10000"):
-        network_stages.ms(rows, "whole", form="none", batch=LARGE)
-    with pytest.raises(ValueError, match="rows of 'whole' have batch = 10000"):
-        network_stages.ms(rows, "whole", batch=LARGE)
-
-
-def test_the_stages_are_those_from_floats_on(rows):
-    apart = network_stages.stages(rows, "apart")
+def test_the_stages_are_those_from_floats_on(record):
+    apart = network_stages.stages(record, "apart")
     assert list(apart) == ["conv 1", "pool 1", "conv 2", "pool 2", "dense"]
-    whole = network_stages.wholes(rows)["apart"]
+    whole = network_stages.wholes(record)["apart"]
     assert 0.9 * whole < sum(apart.values()) < 1.1 * whole
-    assert set(network_stages.stages(rows, "fused", 100)) == {
+    assert set(network_stages.stages(record, "fused", 100)) == {
         "conv + pool 1", "conv + pool 2", "dense",
     }  # fmt: skip
 
@@ -79,17 +66,14 @@ def test_the_last_form_is_timed_from_host_memory(monkeypatch):
     assert seen["others"] == ["weights"]
 
 
-def test_the_slower_part_bounds_the_way_from_the_host(rows):
-    form = network_stages.host_form(rows)
-    table = network_stages.host_bounds(rows)
+def test_the_slower_part_bounds_the_way_from_the_host(record):
+    form = network_stages.host_form(record)
+    table, where = network_stages.host_bounds(record), {"form": form, "batch": LARGE}
     line = next(one for one in table.splitlines() if one.startswith("10,000") and "floats" in one)
-    copy = network_stages.ms(rows, "copy", form=form, batch=LARGE, input="floats", parts=1)
-    whole = network_stages.ms(rows, "whole", form=form, batch=LARGE)
+    copy = record.one(series="copy", **where, input="floats", parts=1)["median_ms"]
+    whole = record.one(series="whole", **where)["median_ms"]
     assert copy > whole and "the copy" in line and f"{copy / whole:.1f}" in line
-    swapped = [
-        {**row, "median_ms": 1e-3} if row["series"] == "copy" and row["input"] == "floats" else row
-        for row in rows
-    ]
+    swapped = records.slower(record, lambda *_: 1e-3, series="copy", input="floats")
     other = network_stages.host_bounds(swapped)
     line = next(one for one in other.splitlines() if one.startswith("10,000") and "floats" in one)
     assert "the device" in line and f"{whole / 1e-3:.1f}" in line
@@ -115,7 +99,7 @@ def test_a_harmless_change_has_no_finding_and_a_missing_barrier_has_one():
 
 def test_figures_say_what_they_show(record):
     stages = network_stages.stages_figure(record)
-    wholes = network_stages.wholes(record.rows())
+    wholes = network_stages.wholes(record)
     assert len(stages.axes) == len(wholes)
     gain = wholes["apart"] / min(wholes.values())
     assert f"{gain:.1f} times as fast" in stages.axes[0].get_title(loc="left")

@@ -666,7 +666,7 @@ def test_ladder_climbs_from_the_slowest_to_the_fastest(ax):
         "conv1d_basic",
     ]
     assert ax.yaxis_inverted(), "the slowest is on top"
-    assert texts(ax) == {"16 ms", "8 ms   2× faster", "2 ms   4× faster"}
+    assert texts(ax) == {"16 ms", "8 ms   2× as fast as above", "2 ms   4× as fast as above"}
     assert (
         ax.get_xlabel() == "time (ms; shorter is faster)"
         and ax.get_xscale() == "linear"
@@ -686,7 +686,9 @@ def test_ladder_has_a_floor_and_a_yardstick_that_is_no_step(ax):
         "conv1d_tiled": False, "conv1d_basic": False, "C++, one core": True,
     }  # fmt: skip
     assert list(bars(ax))[-1] == "C++, one core"
-    assert texts(ax) == {"16 ms", "2 ms   8× faster", "8 ms   the last step has 400 % of its speed"}
+    assert texts(ax) == {
+        "16 ms", "2 ms   8× as fast as above", "8 ms   the last step has 400 % of its speed",
+    }  # fmt: skip
     assert floor_line(ax).get_xdata() == [0.8, 0.8]
     assert legend(ax) == ["roofline floor: 800 µs (the last step has 40 % of its speed)"]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
-from helpers import bench, launch, simulator
-from helpers.bench import results
-from helpers.experiments import layer_counters, register_tiles, sass
-from helpers.experiments.register_tiles import BEST, LAYERS, PATCH
+from helpers import bench
+from helpers.bench import results, sass
+from helpers.experiments import register_tiles
+from helpers.experiments.register_tiles import BEST, PATCH
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
@@ -27,14 +26,12 @@ def times() -> results.Record:
 
 
 def test_the_filter_in_constant_memory_computes_the_same_layer():
-    rng = np.random.default_rng(13)
-    sizes = RAGGED.x_shape, RAGGED.filter_shape
-    x, filter = (rng.uniform(-1, 1, size).astype(np.float32) for size in sizes)
-    y = np.full(RAGGED.y_shape, np.nan, np.float32)
-    plan = register_tiles.constant_plan(RAGGED)
-    (seen,) = launch.simulate(plan, {"y": y, "x": x, "filter": filter}, simulator.profile)
-    assert conv2d.check(y, x, filter, name="filter in constant memory") and not seen.findings
-    assert seen.constant_load_requests > 0
+    layer = bench.layer(images=RAGGED.B, shape=RAGGED)
+    kernel = register_tiles.constant_filter(layer)
+    assert layer.check(kernel)
+    (seen,) = layer.count(kernel)
+    assert not seen.findings
+    assert seen.profile.constant_load_requests > 0
     assert seen.total("requests", "global", "load", "filter") == 0
 
 
@@ -91,9 +88,10 @@ def test_the_sweep_is_read_with_the_warps_that_fit():
 
 
 def test_the_shares_of_the_issue_slots_multiply_to_the_share_of_the_peak(times):
-    table = register_tiles.issue_table(layer_counters.recorded(), times)
+    counters = results.recorded("112_counters")
+    table = register_tiles.issue_table(counters, times)
     lines = [line.split() for line in table.splitlines() if line.startswith("layer")]
-    assert len(lines) == len(layer_counters.LAUNCHES) // 2 * len(LAYERS)
+    assert len(lines) == len(counters.rows())
     for words in lines:
         used, useful, product, clock, *_ = (float(word.rstrip("%")) / 100 for word in words[3:])
         assert product == pytest.approx(used * useful, abs=0.02)

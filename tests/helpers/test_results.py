@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers import kernels
-from helpers.bench import results
+from helpers.bench import reports, results
 from helpers.bench.results import RecordError
 from helpers.bench.timing import Timing
 from helpers.device import Device
@@ -107,6 +107,18 @@ def test_a_changed_header_is_noticed(made, folder):
     made = results.record("conv1d", rows, device=GPU, lab="101_blocks")
     assert made.changed_sources() == ()
     header.write_text("int two;\n")
+    assert made.changed_sources() == ("conv1d_basic",)
+
+
+def test_a_changed_header_of_a_header_is_noticed(made):
+    folder = kernels.path("conv1d_basic").parent
+    inner = folder / "inner.cuh"
+    inner.write_text('#include "outer.cuh"\nint one;\n')  # each includes the other one
+    (folder / "outer.cuh").write_text('#include "inner.cuh"\n')
+    kernels.path("conv1d_basic").write_text('#include "outer.cuh"\n')
+    made = results.record("conv1d", rows, device=GPU, lab="101_blocks")
+    assert made.changed_sources() == ()
+    inner.write_text('#include "outer.cuh"\nint two;\n')
     assert made.changed_sources() == ("conv1d_basic",)
 
 
@@ -329,22 +341,22 @@ def test_software_without_a_gpu():
 
 
 def test_reported_numbers_have_types(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "REPORTED", tmp_path)
+    monkeypatch.setattr(reports, "REPORTED", tmp_path)
     (tmp_path / "a.csv").write_text('kernel,n,ms,note\n"x, y",1000,3,\nz,20,0.5,7\n')
-    assert results.reported("a") == [
+    assert reports.rows("a") == [
         {"kernel": "x, y", "n": 1000, "ms": 3.0, "note": None},
         {"kernel": "z", "n": 20, "ms": 0.5, "note": 7},
     ]
     with pytest.raises(RecordError, match=r"no reported numbers 'b'; there are: a"):
-        results.reported("b")
+        reports.rows("b")
     (tmp_path / "ragged.csv").write_text("a,b\n1\n")
     with pytest.raises(RecordError, match="line 2: 1 values for 2 columns"):
-        results.reported("ragged")
+        reports.rows("ragged")
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(RecordError, match="is empty"):
-        results.reported("empty")
+        reports.rows("empty")
     (tmp_path / "heads.csv").write_text("a,b\n")
-    assert results.reported("heads") == []
+    assert reports.rows("heads") == []
 
 
 # What compute-sanitizer said and the bounds beside times have forms of their own, which
@@ -388,9 +400,20 @@ def test_a_record_made_elsewhere_would_be_seen(folder, device, timings, right):
     assert made_where_it_belongs(record) == right
 
 
-@pytest.mark.parametrize("path", sorted(results.REPORTED.glob("*.csv")), ids=lambda path: path.stem)
+def test_published_times_stand_above_ours():
+    pair = "sweep (tile 20)", "tiled shared memory"
+    one, other = (reports.kernel("C", name) for name in pair)
+    table = reports.ratios([("C", *pair)], {"ours": (1.234, 5)})
+    *_, theirs, mine = table.splitlines()
+    assert theirs.split()[-2:] == [f"{one[op] / other[op]:.2f}" for op in ("op1_ms", "op2_ms")]
+    assert mine.split() == ["ours", "1.23", "5.00"]
+    with pytest.raises(KeyError, match=r"C has no 'tiles' for 10,000 images; it has .*sweep"):
+        reports.kernel("C", "tiles")
+
+
+@pytest.mark.parametrize("path", sorted(reports.REPORTED.glob("*.csv")), ids=lambda path: path.stem)
 def test_every_reported_table_can_be_read(path):
-    assert results.reported(path.stem)
+    assert reports.rows(path.stem)
 
 
 @pytest.mark.gpu

@@ -3,8 +3,7 @@
 import pytest
 
 from helpers import kernels
-from helpers.bench import results
-from helpers.experiments import sass
+from helpers.bench import results, sass
 from helpers.simulator.listing import Instruction
 
 LISTING = """

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import kernels
-from helpers.experiments import sass
+from helpers.bench import sass
 from helpers.simulator.listing import Instruction
 from helpers.tools import sass_difference
 

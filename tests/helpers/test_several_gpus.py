@@ -166,14 +166,6 @@ def test_the_links_without_their_legend():
     assert several_gpus.links(rows[:1]) == lines[:1] and several_gpus.links([]) == []
 
 
-def test_one_row():
-    rows = [{"a": 1, "b": 2}, {"a": 1, "b": 3}]
-    assert several_gpus.one_row(rows, b=3) == rows[1]
-    for entries in ({"a": 1}, {"b": 4}):
-        with pytest.raises(LookupError, match="rows have"):
-            several_gpus.one_row(rows, **entries)
-
-
 def test_beyond_one_host_by_hand():
     common = {"cards": 2, "median_ms": 10.0}
     rows = [

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from helpers import kernels
+from helpers import kernels, simulator
 from helpers.bench import results
 from helpers.tools import unchanged_code
 
@@ -71,6 +71,18 @@ def test_a_change_that_one_option_shows_is_found(repository):
     assert hash_of(record) == before
     assert follow() == 0
     assert hash_of(record) != before
+
+
+def test_the_compiler_can_be_chosen(repository, monkeypatch):
+    chosen = []
+
+    def compile_source(text, options, file, compiler):
+        chosen.append(compiler)
+        raise simulator.CompileFailed("no compiler is needed here")
+
+    monkeypatch.setattr(unchanged_code.compiler, "compile_source", compile_source)
+    assert follow() == follow("--compiler", "nvcc") == 2
+    assert chosen == ["nvrtc", "nvcc"]
 
 
 def test_a_commit_that_is_not_there_is_an_error(repository, capsys):

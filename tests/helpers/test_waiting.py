@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from helpers import bench, launch, simulator
-from helpers.bench import results
+from helpers.bench import results, sass
 from helpers.bench.counts import NOT_YET
 from helpers.bench.memory import DRIVER, Memcpy
 from helpers.bench.sources import KernelError
-from helpers.experiments import sass, waiting
+from helpers.experiments import waiting
 from tests.support import mutants, require_named
 
 

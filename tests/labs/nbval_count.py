@@ -1,5 +1,6 @@
-"""A pytest plugin (`-p tests.labs.nbval_count`): kernels of nbval are forks of one process, and the
-end of the report says how many notebook cells nbval really compared with their stored outputs.
+"""A pytest plugin (`-p tests.labs.nbval_count`): kernels of nbval are forks of one process that
+draw no pixels, and the end of the report says how many notebook cells nbval really compared with
+their stored outputs.
 
 nbval passes a cell silently when there is nothing to compare: no tag in lax mode, no stored output,
 a cell that was never run. A notebook of which nothing was compared has only been shown to run, so
@@ -29,6 +30,12 @@ class Comparisons:
     def __init__(self):
         self.cells: Counter[str] = Counter()
         self.compared: Counter[str] = Counter()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item):
+        # A notebook's kernel starts before its first cell. nbval compares no picture.
+        with forked_kernels.importing("helpers.tools.undrawn_figures"):
+            return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item):

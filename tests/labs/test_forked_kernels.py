@@ -77,6 +77,20 @@ def test_a_kernel_draws_in_the_notebook_and_can_be_interrupted(kernels):
     assert value(client, "1 + 1") == "2"
 
 
+def test_a_kernel_that_draws_no_pixels_still_meets_what_cannot_be_drawn(kernels):
+    with forked_kernels.importing("helpers.tools.undrawn_figures"):
+        _, quick = kernels()
+    _, usual = kernels()
+    size = "__import__('io').BytesIO()"
+    drawn = "from matplotlib.figure import Figure\nfrom io import BytesIO\nfigure = Figure()"
+    saved = f"(file := {size}, figure.savefig(file), len(file.getvalue()))[2]"
+    for client, least, most in ((quick, 20, 20), (usual, 500, 10_000)):
+        client.execute_interactive(drawn, timeout=60)
+        assert least <= int(value(client, saved)) <= most
+    quick.execute_interactive("_ = figure.text(0, 0, '$\\\\nothing$')", timeout=60)
+    assert value(quick, saved) == "ValueError"
+
+
 def test_the_status_of_a_kernel_that_died_is_known(kernels):
     manager, client = kernels()
     client.execute("__import__('os')._exit(3)")

@@ -24,7 +24,7 @@ import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from helpers import labs
-from helpers.bench import results
+from helpers.bench import reports
 from tests.labs.nbval_count import has_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -288,7 +288,7 @@ def test_reported_data_is_what_its_readme_says():
     files = {path.name: path for path in (ROOT / "data/reported").iterdir()}
     assert shapes.keys() == sums.keys() == files.keys()
     for name, path in files.items():
-        table = results.reported(path.stem)
+        table = reports.rows(path.stem)
         assert hashlib.sha256(path.read_bytes()).hexdigest() == sums[name]
         assert f"{len(table)} x {len(table[0])}" == shapes[name]
         for column, kind in (pair.split() for pair in columns[name].split(", ")):

@@ -331,3 +331,41 @@ def test_a_source_is_what_gives_a_text():
     assert (y == 3).all()
     with pytest.raises(AttributeError, match=r"a Source: give str\(source\)"):
         SourceModule(Source(), no_extern_c=True)
+
+
+# ---- functions that call themselves ----
+
+DEEP = """__device__ float deep(float x, int depth) {
+    volatile float kept[64];
+    for (int k = 0; k < 64; ++k) kept[k] = x + k;
+    const float below = depth > 1 ? deep(x * 0.5f, depth - 1) : 0.0f;
+    float sum = below;
+    for (int k = 0; k < 64; ++k) sum += kept[k];
+    return sum;
+}
+__global__ void deep_calls(float* y, int depth) { y[threadIdx.x] = deep(1, depth); }"""
+
+
+@pytest.fixture
+def stack():
+    """Set the stack of a thread in bytes, for one test."""
+    before = cuda.Context.get_limit(cuda.limit.STACK_SIZE)
+    yield lambda nbytes: cuda.Context.set_limit(cuda.limit.STACK_SIZE, nbytes)
+    cuda.Context.set_limit(cuda.limit.STACK_SIZE, before)
+
+
+# An H100 runs the right ones of these, and ends the others by an illegal memory access.
+@pytest.mark.parametrize(
+    ("nbytes", "depth", "fits"),
+    [(1024, 3, True), (1024, 4, False), (2048, 12, False), (4096, 12, True), (32768, 100, True)],
+)
+def test_recursion_needs_the_stack_that_the_program_asks_for(stack, nbytes, depth, fits):
+    stack(nbytes)
+    y = np.zeros(64, np.float32)
+    deep = SourceModule(DEEP).get_function("deep_calls")
+    if fits:
+        deep(cuda.Out(y), np.int32(depth), block=(64, 1, 1))
+        assert (y > 2016 * depth).all() and not pycuda_api.findings()
+        return
+    with pytest.raises(cuda.LaunchError, match=f"bytes of stack, and has {nbytes:,}"):
+        deep(cuda.Out(y), np.int32(depth), block=(64, 1, 1))

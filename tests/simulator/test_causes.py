@@ -7,7 +7,7 @@ import pytest
 from instances import Kernels
 
 from helpers import simulator
-from helpers.simulator.debug_info import with_callers
+from helpers.simulator.ptx_places import with_callers
 
 N = 128
 HEAD = "const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
@@ -109,6 +109,34 @@ def test_too_little_dynamic_shared_memory_names_its_argument():
     assert "shared=64" in finding.cause
 
 
+@pytest.mark.parametrize("cell", ["b[t]", "b[t / 8 + t % 8 * 8]"])
+def test_two_extern_arrays_at_one_address_are_one_finding(cell):
+    source = (
+        "extern __shared__ float a[];\nextern __shared__ float b[];\n"
+        'extern "C" __global__ void k(float* y, const float* x, const float* z) {\n'
+        f"int t = threadIdx.x; a[t] = x[t];\n{cell} = z[t];\n"
+        "__syncthreads(); y[t] = a[63 - t] * b[t]; }"
+    )
+    x = np.ones(64, np.float32)
+    (finding,) = simulator.check(
+        source, "k", np.zeros_like(x), x, x, grid=(1,), block=(64,), shared=512
+    )
+    assert (finding.kind, finding.line, finding.other_line) == ("overlap", 6, 5)
+    assert "float* b = (float*)&a[elements of a]" in finding.cause and "shared=" in finding.cause
+
+
+def test_a_kernel_that_knows_its_extern_arrays_as_one_is_not_blamed():
+    source = (
+        "extern __shared__ float4 quads[];\nextern __shared__ float cells[];\n"
+        'extern "C" __global__ void k(float* y, const float4* x) {\n'
+        "int t = threadIdx.x; quads[t] = x[t]; __syncthreads();\n"
+        "cells[t * 4] += 1; __syncthreads(); y[t] = quads[31 - t].x; }"
+    )
+    y, x = np.zeros(32, np.float32), np.ones(128, np.float32)
+    assert simulator.check(source, "k", y, x, grid=(1,), block=(32,), shared=512) == ()
+    assert (y == 2).all()
+
+
 def test_an_int_that_overflows_is_named():
     source = (
         'extern "C" __global__ void k(char* y, int row, int width) { y[row * width] = 1; }'
@@ -182,3 +210,80 @@ def test_a_huge_index_is_told_and_not_taken_for_another_pointer():
     (found,) = simulator.check(source, "k", np.zeros(100, np.float32), grid=(1,), block=(1,))
     assert (found.array, found.index) == ("y", 2**36)
     assert "y has 100 elements" in found.message
+
+
+# ---- one cause, one finding ----
+
+JOINED = {
+    "a barrier in a branch of a loop": (
+        "__shared__ int s[128];\ns[t] = x[i];\n__syncthreads();\nfor (int k = 0; k < 3; ++k) {\n"
+        "if (t < 100) {\ns[t] += s[t + 1];\n__syncthreads();\n}\n}\ny[i] = s[t];",
+        "barrier", "races with itself",
+    ),
+    "two barriers of which a branch has one": (
+        "__shared__ int s[128];\nif (t < 64) {\ns[t] = x[i];\n__syncthreads();\n}\n"
+        "if (t > 9) y[i] = s[t / 2];\n__syncthreads();",
+        "barrier", "take it out of the branch",
+    ),
+    "a return between two barriers of a loop": (
+        "__shared__ int s[128];\nint sum = 0;\nfor (int k = 0; k < 2; ++k) {\ns[t] = x[i];\n"
+        "__syncthreads();\nif (t >= 100) return;\nsum += s[t / 2];\n__syncthreads();\n}\n"
+        "y[i] = sum;",
+        "barrier", "guard the store",
+    ),
+    "an exchange of half a warp among others": (
+        "int v = x[i];\nfor (int k = 16; k > 0; k /= 2) {\n"
+        "int a = __shfl_xor_sync(~0u, v, k);\nint b = 0;\n"
+        "if (t % 32 < 16) b = __shfl_xor_sync(~0u, v + 1, k);\nv += a + b;\n}\ny[i] = v;",
+        "mask", "The same holds for line",
+    ),
+    "two arrays around one missing barrier": (
+        "__shared__ int a[128], b[128];\na[t] = x[i];\nb[t] = x[i];\n"
+        "int u = a[127 - t];\nint v = b[127 - t];\ny[i] = u + v;",
+        "race", "The same holds for lines",
+    ),
+    "a wrong stride that leaves the array": (
+        "g[blockIdx.x * 100 + t] = t + blockIdx.x;",
+        "out-of-bounds", "guard",
+    ),
+    "two tiles with one column left out": (
+        "__shared__ int a[128], b[128];\nif (t < 127) {\na[t] = x[i];\nb[t] = x[i];\n}\n"
+        "__syncthreads();\ny[i] = a[t]; g[t] = b[t];",
+        "uninitialised", "The same holds for",
+    ),
+    "a place that a race gives": (
+        "__shared__ int s[128];\ns[t] = t < 5 ? 900000 : 1;\nint add = s[t ^ 33];\n"
+        "__syncthreads();\nint to = add - 1;\nint at = to + t;\ng[at] = t;",
+        "race", "__syncthreads()",
+    ),
+    "a place that nothing gives": (
+        "__shared__ int count;\nint at = atomicAdd(&count, 1);\ng[at] = t;",
+        "uninitialised", "leftovers",
+    ),
+}  # fmt: skip
+JOINED_KERNELS = Kernels([HEAD + body for body, _, _ in JOINED.values()], PARAMETERS)
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_one_cause_is_one_finding(name):
+    body, kind, words = JOINED[name]
+    x = np.arange(2 * N, dtype=np.int32) % 13
+    arrays = np.zeros(2 * N, np.int32), np.zeros(N, np.int32), x
+    blocks = 2 if "stride" in name else 1
+    (finding,) = simulator.check(
+        *JOINED_KERNELS.of(HEAD + body), *arrays, grid=(blocks,), block=(N,)
+    )
+    assert finding.kind == kind, finding
+    assert words in finding.cause
+
+
+def test_two_missing_barriers_apart_are_two_findings():
+    body = (
+        "__shared__ int a[128], b[128];\na[t] = x[i];\nint u = a[127 - t];\n__syncthreads();\n"
+        "b[t] = u;\ny[i] = b[127 - t];"
+    )
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    x = np.arange(N, dtype=np.int32)
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), x
+    findings = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(1,), block=(N,))
+    assert [f.array for f in findings] == ["a", "b"]

@@ -16,7 +16,6 @@ from instances import Kernels
 
 from helpers import device, kernels, programs, reference, simulator
 from helpers.bench import results
-from helpers.experiments import ncu
 from helpers.launch import bound, simulate
 from helpers.problems import conv2d, fft
 from helpers.problems.lenet import network
@@ -27,6 +26,7 @@ from helpers.tools import (
     counter_differences,
     counter_readings,
     counters,
+    ncu,
 )
 
 pytestmark = pytest.mark.long
@@ -304,40 +304,11 @@ def test_a_wrong_count_is_seen():
 # ---- reading ncu ----
 
 
-def _csv(rows) -> str:
-    head = '"ID","Kernel Name","Metric Name","Metric Value"'
-    return "\n".join(
-        ["==PROF== Connected", head, *(f'"{i}","{k}(float *)","{m}","{v}"' for i, k, m, v in rows)]
-    )
-
-
-ONE = LAUNCHES[:1]
-
-
 def test_the_lowest_of_several_readings_counts_and_the_others_are_kept():
-    name = ONE[0].kernel
-    values = [
-        ("a", ("1,003", "1,000", "1,000")),
-        ("b", ("7", "7", "7")),
-        ("c", ("n/a", "n/a", "n/a")),
+    readings = [
+        {"a": a, "b": 7, "c": None} for a in (1003, 1000, 1000)[: counter_readings.READINGS]
     ]
-    rows = [
-        (i, name, metric, several[i])
-        for i in range(counter_readings.READINGS)
-        for metric, several in values
-    ]
-    assert counter_readings._readings(_csv(rows), "", ONE) == [
-        {"a": 1000, "readings a": "1003 1000 1000", "b": 7}
-    ]
-
-
-def test_a_launch_that_ncu_did_not_see_is_an_error():
-    with pytest.raises(ncu.NcuError, match="ERR_NVGPUCTRPERM"):
-        counter_readings._readings("", "==ERROR== ERR_NVGPUCTRPERM", ONE)
-    with pytest.raises(ncu.NcuError, match="3 launches of 3"):
-        counter_readings._readings(
-            _csv([(i, "other", "a", 1) for i in range(counter_readings.READINGS)]), "", ONE
-        )
+    assert counter_readings._lowest(readings) == {"a": 1000, "readings a": "1003 1000 1000", "b": 7}
 
 
 def test_without_ncu_the_message_says_what_to_install(monkeypatch):

@@ -109,3 +109,42 @@ def test_a_write_makes_readers_race_whatever_leads_to_it(how):
 @pytest.mark.parametrize("how", RIGHT)
 def test_what_nobody_else_writes_does_not_race(how):
     assert races(RIGHT[how]) == []
+
+
+# ---- loads by one register, of which the first finds the pattern for all ----
+
+# What changes the register between two loads, in PTX; and the lanes that take part.
+CHANGES = {
+    "nothing": ("", range(0)),
+    "an addition": ("add.u64 at, at, %3;", range(32)),
+    "an addition in half the lanes": ("@upper add.u64 at, at, %3;", range(16, 32)),
+    "an addition in a branch": ("@!upper bra end; add.u64 at, at, %3; end:", range(16, 32)),
+    "a load": ("ld.u64 at, [%4];", range(32)),
+}
+TWO_LOADS = """
+extern "C" __global__ void two_loads(float* y, const float* x, const int* steps) {
+    __shared__ const float* table[32];
+    int t = threadIdx.x;
+    float first, second;
+    table[t] = x + t + steps[t];
+    #pragma unroll 1
+    for (int turn = 0; turn < 2; ++turn)    // the second turn knows the array
+        asm volatile("{.reg .u64 at; .reg .pred upper; setp.ge.u32 upper, %5, 16; mov.u64 at, %2;"
+                     "ld.f32 %0, [at]; CHANGE ld.f32 %1, [at+4];}"
+                     : "=f"(first), "=f"(second)
+                     : "l"(x + t), "l"(4ll * steps[t]), "l"(table + t), "r"(t));
+    y[t] = first;
+    y[32 + t] = second;
+}"""
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_load_follows_a_register_that_changes(what):
+    change, lanes = CHANGES[what]
+    x, y = np.arange(100, dtype=np.float32), np.zeros(64, np.float32)
+    steps = (np.arange(32) * 37 % 64).astype(np.int32)
+    source = TWO_LOADS.replace("CHANGE", change)
+    assert not simulator.check(source, "two_loads", y, x, steps, grid=(1,), block=(32,))
+    places = np.arange(32)
+    assert (y[:32] == places).all()
+    assert (y[32:] == places + 1 + np.where(np.isin(places, lanes), steps, 0)).all()

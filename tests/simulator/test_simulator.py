@@ -308,6 +308,29 @@ def test_a_read_past_a_local_array_is_a_finding_that_names_it():
     assert "a has 4 elements" in finding.message
 
 
+# Each call takes 272 bytes of the stack by ptxas: 256 for the array, 16 for registers.
+DEEP = """__device__ float deep(float x, int depth) {
+    volatile float kept[64];
+    for (int k = 0; k < 64; ++k) kept[k] = x + k;
+    const float below = depth > 1 ? deep(x * 0.5f, depth - 1) : 0.0f;
+    float sum = below;
+    for (int k = 0; k < 64; ++k) sum += kept[k];
+    return sum;
+}
+extern "C" __global__ void deep_calls(float* y, int depth) { y[threadIdx.x] = deep(1, depth); }"""
+
+
+@pytest.mark.parametrize(("depth", "needed"), [(3, ""), (4, "1,088"), (12, "3,264")])
+def test_recursion_beyond_the_stack_of_a_gpu_is_a_warning(depth, needed):
+    y = np.zeros(64, np.float32)
+    findings = simulator.check(DEEP, "deep_calls", y, np.int32(depth), grid=(1,), block=(64,))
+    assert [(f.kind, f.severity) for f in findings] == [("resources", "warning")] * bool(needed)
+    assert y[0] > 0
+    for finding in findings:
+        assert f"{needed} bytes of stack, and has 1,024" in finding.message
+        assert "set_limit(pycuda.driver.limit.STACK_SIZE, " in finding.cause
+
+
 def test_recursion_without_end_is_a_finding():
     before = (
         "__device__ __noinline__ float down(float* y, int n) { y[0] = n; return down(y, "

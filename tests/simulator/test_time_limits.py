@@ -1,5 +1,7 @@
 """What a launch says that its time limit stops: whether it was slow, did not end, or waited."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,7 @@ def test_a_slow_product_says_how_far_it_was_and_what_to_do():
     finding = stopped(PRODUCT, C, A, A, np.int32(n), **launched)
     assert "of 16,384 blocks done" in finding.message and "time limit after" in finding.message
     assert "time_limit=" in finding.cause and "sample_every" in finding.cause
+    assert re.search(r"HALO_TIME_LIMIT=\d+ in the environment", finding.cause)
     assert "loop" not in finding.message + finding.cause
 
 
@@ -88,3 +91,20 @@ def test_a_launch_in_time_says_nothing_of_it():
     args = (C, A, A, np.int32(n))
     assert simulator.check(PRODUCT, "product", *args, grid=(4, 4), block=(16, 16)) == ()
     assert launch.TIME_LIMIT_S == 120
+
+
+# ---- a program with PyCUDA, whose calls take no time limit ----
+
+
+def test_the_environment_limits_the_time_of_a_launch(monkeypatch):
+    monkeypatch.setenv("HALO_TIME_LIMIT", "0.2")
+    flags = np.zeros(64, np.int32)
+    finding = stopped(ENDLESS, flags, np.int32(0), grid=(6,), block=(1,))
+    assert "HALO_TIME_LIMIT" in finding.cause
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-3", "nan"])
+def test_a_time_limit_of_the_environment_that_is_no_time_is_refused(monkeypatch, text):
+    monkeypatch.setenv("HALO_TIME_LIMIT", text)
+    with pytest.raises(ValueError, match="HALO_TIME_LIMIT is '" + text):
+        simulator.check(ENDLESS, "k", np.zeros(64, np.int32), np.int32(0), grid=(1,), block=(1,))

@@ -244,6 +244,12 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "uninitialised",
+            "The rows of F lie F_PITCH halves apart. With another distance a fragment reads what "
+            "is behind a row.",
+            when=lambda found: found.array == "weights",
+        ),
+        kit.FindingHint(
+            "uninitialised",
             "A fragment reads all 16 terms of a column: from term TERMS on they must be 0.",
         ),
     ),

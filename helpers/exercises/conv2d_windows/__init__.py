@@ -92,6 +92,14 @@ def _first_channels(case: kit.Case) -> np.ndarray:
     return layers.conv2d(x, case["filter"])
 
 
+def _rows_below(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the filter's rows of all channels lie below each other in x."""
+    shape = case["shape"]
+    rows = case["x"].reshape(shape.B, shape.C * shape.H, shape.W)
+    windows = [rows[:, c * shape.K : c * shape.K + shape.H] for c in range(shape.C)]
+    return layers.conv2d(np.stack(windows, axis=1), case["filter"])
+
+
 def _maps_exchanged(case: kit.Case) -> np.ndarray | None:
     """Registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
     if case["shape"].M != 16:
@@ -212,6 +220,11 @@ EXERCISE = kit.Exercise(
             "All channels take the cells of the first one: filter row n belongs to channel n / K, "
             "which begins n / K * PLANE Pairs further on.",
             gives=_first_channels,
+        ),
+        kit.Mistake(
+            "Row n of the filter takes the cells n rows below the window. Only n % K of these rows "
+            "belong to its channel, and the channel begins n / K * PLANE Pairs further on.",
+            gives=_rows_below,
         ),
         kit.Mistake(
             "low and high are exchanged: b_low holds the first of the two filter rows.",

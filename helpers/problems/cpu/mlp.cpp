@@ -4,7 +4,7 @@
 // Loss       cross-entropy of one sample; its gradient after the sigmoid is p - y.
 // Parameters float32, 81 numbers: for each layer its weights, row-major (outputs, inputs), then its biases.
 // Samples    x: float32, shape (samples, 4); y: float32, shape (samples,), 0 or 1.
-// Checked    by tests against float64 finite differences of helpers.experiments.mlp.loss.
+// Checked    by tests against float64 finite differences of helpers.problems.mlp.loss.
 
 #include <algorithm>
 #include <chrono>

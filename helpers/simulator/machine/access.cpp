@@ -159,7 +159,8 @@ bool find_arrays(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
         same &= region == first;
     }
     *one = same ? first : nullptr;
-    w.recent[pc] = {first->start, first->bytes(), first};
+    Recent& recent = w.recent[pc];
+    recent.start = first->start, recent.bytes = first->bytes(), recent.region = first;
     return true;
 }
 

@@ -1,4 +1,5 @@
 // barriers.cpp -- barriers of a block: which threads wait, which go on, and faults of barriers
+#include <algorithm>
 #include <vector>
 
 #include "paths.h"
@@ -10,31 +11,38 @@ struct Waiting {
     Path* path;
 };
 
-// Lets these threads go on, and gives them the result of a barrier that reduces.
-void release(Worker& w, const std::vector<Waiting>& those) {
+// Gives those threads their result that wait at a barrier which reduces.
+void reduce(const Worker& w, const std::vector<Waiting>& those) {
+    const auto reduces = [&](const Waiting& one) {
+        return w.decoded[one.path->pc].control == BARRIER_REDUCE;
+    };
+    if (std::none_of(those.begin(), those.end(), reduces)) return;
     std::uint32_t count = 0, threads = 0;
     for (const Waiting& one : those)
-        for (std::uint32_t left = one.path->waiting; left != 0; left &= left - 1)
-            count += static_cast<std::uint32_t>(one.warp->stage[__builtin_ctz(left)] & 1),
-                ++threads;
+        for_lanes(one.path->waiting, [&](int lane) {
+            count += static_cast<std::uint32_t>(one.warp->stage[lane] & 1), ++threads;
+        });
     for (const Waiting& one : those) {
-        Path& path = *one.path;
+        if (!reduces(one)) continue;
+        const Path& path = *one.path;
         const Instruction& i = w.instruction(path.pc);
         const Decoded& decoded = w.decoded[path.pc];
-        if (decoded.control == BARRIER_REDUCE) {
-            one.warp->enter(*path.frame);
-            if (decoded.detail == 0) {
-                auto* to = one.warp->at<std::uint32_t>(i.operand[0]);
-                for (std::uint32_t left = path.waiting; left != 0; left &= left - 1)
-                    to[__builtin_ctz(left)] = count;
-            } else {
-                const bool result = decoded.detail == 1 ? count == threads : count != 0;
-                std::uint32_t& to = one.warp->predicate(i.operand[0]);
-                to = (to & ~path.waiting) | (result ? path.waiting : 0);
-            }
+        one.warp->enter(*path.frame);
+        if (decoded.detail == 0) {
+            auto* to = one.warp->at<std::uint32_t>(i.operand[0]);
+            for_lanes(path.waiting, [&](int lane) { to[lane] = count; });
+        } else {
+            const bool result = decoded.detail == 1 ? count == threads : count != 0;
+            std::uint32_t& to = one.warp->predicate(i.operand[0]);
+            to = (to & ~path.waiting) | (result ? path.waiting : 0);
         }
-        path.state = Path::READY, path.pc += 1;
     }
+}
+
+// Lets these threads go on.
+void release(Worker& w, const std::vector<Waiting>& those) {
+    reduce(w, those);
+    for (const Waiting& one : those) one.path->state = Path::READY, one.path->pc += 1;
     w.turn = ++w.now;
     for (Warp& warp : w.warps) warp.clock.set_all(w.now);
 }
@@ -50,6 +58,7 @@ std::uint64_t caller_of(const Path& path) {
 
 bool pass_barrier(Worker& w) {
     std::vector<Waiting> waiting;
+    waiting.reserve(w.warps.size());
     bool exited = false;
     Place gone;
     for (Warp& warp : w.warps) {
@@ -60,10 +69,10 @@ bool pass_barrier(Worker& w) {
     }
     if (waiting.empty()) return false;
     // Barriers with a number of threads: release those that have enough.
-    std::vector<Waiting> plain;
+    const Waiting* plain = nullptr;    // the first at a barrier without a number
     for (const Waiting& one : waiting) {
         if (one.path->barrier_count == 0) {
-            plain.push_back(one);
+            if (plain == nullptr) plain = &one;
             continue;
         }
         std::vector<Waiting> same;
@@ -83,7 +92,7 @@ bool pass_barrier(Worker& w) {
         here.caller = caller_of(*one.path);
         return here;
     };
-    const Waiting& first = plain.empty() ? waiting.front() : plain.front();
+    const Waiting& first = plain == nullptr ? waiting.front() : *plain;
     finding.here = place(first);
     const Waiting* elsewhere = nullptr;
     for (const Waiting& one : waiting) {
@@ -98,7 +107,7 @@ bool pass_barrier(Worker& w) {
             caller_of(*one.path) != caller_of(*first.path);
         if (elsewhere == nullptr && other_call) elsewhere = &one;
     }
-    if (plain.empty()) {    // a barrier that will never have enough threads
+    if (plain == nullptr) {    // a barrier that will never have enough threads
         finding.kind = BARRIER_DIVERGENCE, finding.other = exited ? gone : finding.here;
         w.end_launch(finding);
         return false;

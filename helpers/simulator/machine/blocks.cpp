@@ -90,6 +90,7 @@ void begin_block(Worker& w, std::uint64_t number) {
     w.turn = ++w.now;
     begin_turn(w);    // a full turn, so that the warps alternate as in every other block
     w.order.begin_block();
+    w.overlaps.begin_block();
     w.arrived.clear();
     w.async = {};
     for (Region* region : w.shared) {
@@ -141,6 +142,7 @@ void prepare_warps(Worker& w) {
         char* start = warp.storage.get();
         start += (64 - reinterpret_cast<std::uintptr_t>(start) % 64) % 64;
         warp.bottom.slots = start;
+        warp.bottom.stack = program.functions[0].stack_bytes;
         warp.bases[0] = start, warp.bases[1] = start + frame_bytes - 1;
         warp.more = program.operands;
         warp.local = w.local.data() + std::size_t(k) * WARP_SIZE * w.launch.local_bytes;

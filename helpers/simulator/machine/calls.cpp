@@ -65,6 +65,18 @@ bool stack_overflow(Worker& w, Warp& warp, std::uint32_t lanes, std::int32_t pc)
     return false;
 }
 
+// Remembers the call with the largest stack. Returns false if the launch is over.
+bool note_stack(Worker& w, Warp& warp, std::uint32_t lanes, std::int32_t pc, std::uint64_t stack) {
+    w.deepest.kind = STACK_LIMIT, w.deepest.size = stack;
+    w.deepest.offset = static_cast<std::int64_t>(w.launch.stack_limit);
+    w.deepest.here = w.place(warp, __builtin_ctz(lanes), pc, LOAD);
+    if (stack <= w.launch.stack_limit) return true;
+    if (w.one_of_many) w.give_up();
+    else if (w.launch.stack_ends) w.end_launch(w.deepest);
+    else return true;
+    return false;
+}
+
 bool enter_function(Worker& w, Warp& warp, std::uint32_t lanes, std::int32_t pc,
                     std::int32_t number) {
     const Instruction& call = w.instruction(pc);
@@ -75,8 +87,10 @@ bool enter_function(Worker& w, Warp& warp, std::uint32_t lanes, std::int32_t pc,
     if (std::uint64_t(local) + function.local_bytes > w.launch.local_bytes ||
         warp.frames.size() > 4096)
         return stack_overflow(w, warp, lanes, pc);
+    const std::uint64_t stack = caller->stack + function.stack_bytes;
+    if (UNLIKELY(stack > w.deepest.size) && !note_stack(w, warp, lanes, pc, stack)) return false;
     Frame* frame = take_frame(warp, function, number);
-    frame->caller = caller, frame->call = pc, frame->local = local;
+    frame->caller = caller, frame->call = pc, frame->local = local, frame->stack = stack;
     if (UNLIKELY(!warp.marks.empty())) forget_marks(warp, frame->slots, function.frame_bytes);
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         char* start = warp.local_of(__builtin_ctz(left)) + local;

@@ -33,7 +33,9 @@ enum Kind : std::uint32_t {
     LOCAL_OVERRUN = 24,
     ASYNC_PROXY = 25,
     DEVICE_HEAP = 26,
-    HEAP_LEAK = 27
+    HEAP_LEAK = 27,
+    OVERLAP = 28,
+    STACK_LIMIT = 29
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 

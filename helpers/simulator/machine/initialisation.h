@@ -22,6 +22,15 @@ public:
                 std::memcpy(&v, shadow, 8);
                 return v != 0x0101010101010101ull;
             }
+            case 64: {    // of half a warp
+                std::uint64_t missing = 0;
+                for (std::size_t k = 0; k < 8; ++k) {
+                    std::uint64_t v;
+                    std::memcpy(&v, shadow + 8 * k, 8);
+                    missing |= v ^ 0x0101010101010101ull;
+                }
+                return missing != 0;
+            }
             default: return !is_written(shadow, size);
         }
     }

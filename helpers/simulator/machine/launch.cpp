@@ -164,6 +164,7 @@ void decode_all(Worker& w) {
                 is_compared(w, j, static_cast<std::uint32_t>(target), k))
                 w.decoded[j].detail = 1, w.has_polls = true;
     }
+    link_alike_loads(w);
 }
 
 // Finds the arrays that no instruction of the launch can write to. An instruction with an origin
@@ -227,9 +228,11 @@ void begin_worker(Worker& w, const LaunchRequest& launch, std::uint32_t first_bl
     w.printed.clear(), w.findings.clear(), w.plain_before.clear(), w.equal_before.clear();
     w.origins.clear(), w.marking = false;
     w.order.begin_launch();
+    w.overlaps.begin_launch(w);
+    w.deepest = Finding();
     w.recent.assign(launch.program.instruction_count, Recent());
     w.executed.assign(launch.observe & INSTRUCTIONS ? launch.program.instruction_count : 0, 0);
-    w.traffic.begin(launch.watched_block, launch.watched_warp);
+    w.traffic.begin_launch(launch.watched_block, launch.watched_warp);
     decode_all(w);
     prepare_warps(w);
 }
@@ -269,6 +272,7 @@ void report_leaks(Worker& w) {
 void end_worker(Worker& w) {
     report_leaks(w);
     settle_marks(w);
+    if (!w.aborted && w.deepest.size > w.launch.stack_limit) w.findings.add(w.deepest);
     for (Region* region : w.heap) memory.release(region->start);
     w.heap.clear(), w.heap_places.clear(), w.freed_heap.clear();
 }

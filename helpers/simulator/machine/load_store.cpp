@@ -500,12 +500,12 @@ __attribute__((noinline)) bool run_any_load(Worker& w, Warp& warp, const Instruc
 bool run_load(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {
     const std::uint32_t size = std::uint32_t(i.bytes) * i.elements;
     w.unwritten = 0;
-    // Most often a register of 64 bits has the addresses, but for a number that all lanes add.
-    const bool in_register = i.operand[0] >= 0 && !(i.flags & ADDRESS_32) &&
-                             i.space != PARAM_SPACE && i.space != LOCAL_SPACE;
-    if (LIKELY(in_register && lanes == ALL_LANES)) {
+    if (LIKELY(has_addresses_in_register(i) && lanes == ALL_LANES)) {
         const auto* const x = warp.at<std::uint64_t>(i.operand[0]);
-        const Shapes shapes = shapes_of(x, ALL_LANES, size);
+        const std::int32_t like = w.decoded[pc].like;
+        const Shapes shapes =
+            like >= 0 ? w.recent[like].shapes
+                      : (w.recent[pc].shapes = shapes_of(x, ALL_LANES, size));
         if (shapes.known()) {
             const std::uint64_t base = static_cast<std::uint64_t>(i.immediate) +
                                        (i.space == SHARED_SPACE ? window_of(w) : 0);

@@ -20,8 +20,10 @@
 #include "memory.h"
 #include "operations.h"
 #include "order.h"
+#include "overlaps.h"
 #include "poison.h"
 #include "races.h"
+#include "shapes.h"
 #include "traffic.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -66,6 +68,8 @@ struct LaunchRequest {
     std::uint32_t undo, block_count;
     const std::uint64_t* blocks;    // those to run, where block_count is not 0
     std::uint64_t step_limit;    // turns of `fuel_of_a_turn` backward branches; 0: none
+    std::uint64_t stack_limit;    // bytes of a thread's stack on a GPU
+    std::uint32_t stack_ends;    // a thread with more ends the launch; else it is only reported
 };
 
 // The content of an array before a launch that may be undone. It restores the array afterwards.
@@ -106,6 +110,7 @@ struct Frame {
     std::size_t capacity = 0;
     std::int32_t function = 0, call = -1;    // call: the instruction that leads here
     std::uint32_t local = 0;
+    std::uint64_t stack = 0;    // bytes of a GPU's stack, with its callers'
     Frame* caller = nullptr;
 };
 
@@ -170,6 +175,9 @@ struct Decoded {
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
     PassingRule passing;    // COMPUTE
+    // A load: one before it that reads as many bytes from the same address register, with other
+    // displacements, while nothing changes the register or the lanes that run; -1: none.
+    std::int32_t like = -1;
 };
 
 // The clocks of a warp's lanes: each ticks where its thread is ordered with others.
@@ -232,10 +240,11 @@ struct Warp : Lanes {
     }
 };
 
-// The array that an instruction accessed last.
+// The array that an instruction accessed last, and the pattern of its last addresses.
 struct Recent {
     std::uint64_t start = 0, bytes = 0;
     Region* region = nullptr;
+    Shapes shapes;
 };
 
 struct Worker {
@@ -282,6 +291,8 @@ struct Worker {
     std::unordered_map<std::uint32_t, std::uint32_t> arrived;    // bar.arrive: threads by barrier
     AsyncBarriers async;
     Origins origins;
+    Overlaps overlaps;
+    Finding deepest;    // the call with the largest stack; size: its bytes
     bool marking = false;    // a load is running: its lanes with unwritten bytes go to `unwritten`
     std::uint32_t unwritten = 0;
     std::string printed;

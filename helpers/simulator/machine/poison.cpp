@@ -334,7 +334,7 @@ void mark_loaded(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
                  std::uint32_t unwritten, const std::uint64_t* addresses) {
     use_marks(w, warp, i, lanes, 0, 1);
     std::array<std::uint32_t, WARP_SIZE> own{};    // the origin that this load is for a lane
-    auto origin_of = [&](int lane) {
+    auto load_of = [&](int lane) {
         if (own[lane] != 0) return own[lane];
         Finding finding;
         finding.kind = UNINITIALISED;
@@ -354,7 +354,7 @@ void mark_loaded(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
     };
     if (i.bytes > 8)    // no slot of 128 bits has marks
         return for_lanes(lanes & unwritten, [&](int lane) {
-            w.origins.report(origin_of(lane), w.findings);
+            w.origins.report(load_of(lane), w.findings);
         });
     for (int k = 0; k < i.elements; ++k) {
         const std::int32_t to = warp.operand(i, 1 + k);
@@ -370,8 +370,8 @@ void mark_loaded(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
                 if (auto known = w.origins.bytes.find(address + b);
                     shadow[b] == MARKED && known != w.origins.bytes.end())
                     marked = known->second.bits,
-                    origin[lane] = known->second.is_home ? origin_of(lane) : known->second.origin;
-                else origin[lane] = origin_of(lane);
+                    origin[lane] = known->second.is_home ? load_of(lane) : known->second.origin;
+                else origin[lane] = load_of(lane);
                 bits[lane] |= marked << 8 * b;
             }
             if (i.type == S8 || i.type == S16 || i.type == S32)

@@ -136,7 +136,8 @@ struct Function {    // 32 bytes; function 0 is the kernel
     std::uint32_t local_bytes;    // of local memory a lane: parameters passed (first), then its own
                                   // arrays; a multiple of 16
     std::uint32_t parameter_bytes;
-    std::uint32_t reserved[3];
+    std::uint32_t stack_bytes;    // of its frame in the machine code; 0: not known
+    std::uint32_t reserved[2];
 };
 
 struct Static {    // a slot of the statics: 16 bytes
@@ -185,5 +186,8 @@ struct Program {
     // By instruction: the array in which its address must lie. The offset of a pointer among the
     // parameters; -2 - k: the variable whose address is static k; -1: not known.
     const std::int32_t* origins;
+    // By instruction: which `extern __shared__` array it accesses, from 1; 0: none; 255: one of them,
+    // not known which. Null if the program does not have two of them.
+    const std::uint8_t* shared_names;
     std::uint32_t instruction_count, function_count, static_count, statics_bytes;
 };

@@ -1,8 +1,8 @@
 // race_watch.cpp -- looks for races when a warp accesses an array
+#include "race_watch.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "access.h"
 
 namespace {
 

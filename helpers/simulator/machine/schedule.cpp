@@ -230,11 +230,13 @@ bool run_path(Worker& w, Warp& warp) {
         switch (decoded.control) {
             case MACHINE:
                 warp.path().pc = pc;
+                if (UNLIKELY(w.overlaps.is_active())) w.overlaps.watch(w, warp, i, pc, lanes);
                 if (!decoded.machine(w, warp, i, pc, lanes)) return false;
                 ++pc;
                 break;
             case ATOMIC_UPDATE:
                 warp.path().pc = pc;
+                if (UNLIKELY(w.overlaps.is_active())) w.overlaps.watch(w, warp, i, pc, lanes);
                 if (!run_atomic(w, warp, i, pc, lanes, decoded.detail)) return false;
                 ++pc;
                 break;

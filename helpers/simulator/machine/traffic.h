@@ -143,7 +143,7 @@ public:
 
     std::uint32_t in_flight = 0;    // copies of the watched block, for its next request
 
-    void begin(std::uint64_t watched_block, std::uint32_t watched_warp) {
+    void begin_launch(std::uint64_t watched_block, std::uint32_t watched_warp) {
         sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_ = 0;
         touched.clear();
         watched_block_ = watched_block, watched_warp_ = watched_warp;

@@ -16,10 +16,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from . import declarations
 from .body import Body
-from .fields import Field, Fields, Term
+from .declarations import Field, Member
+from .fields import Fields, Term
 from .opcodes import describe
 from .parse import Module
 from .roots import UNKNOWN, Roots, constant
@@ -31,24 +33,7 @@ _LARGEST = (1 << 32) - 1  # extent: in the constant of a check, the number of th
 _SUBSCRIPTED = re.compile(r"([\w.]+|->\s*\w+|[^\s\w])\s*\[")
 _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
 
-
-class Declared(Protocol):
-    """An array as the source declares it, see debug_info.Variable."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def symbol(self) -> str: ...
-    @property
-    def element(self) -> str: ...
-    @property
-    def element_bytes(self) -> int: ...
-    @property
-    def extents(self) -> tuple[int, ...]: ...
-    @property
-    def space(self) -> str: ...
-    @property
-    def function(self) -> str: ...
+Declared = declarations.Variable | Member
 
 
 class Axis(NamedTuple):

@@ -34,6 +34,8 @@ _SPECIAL = {
     0x3BA: "UBLKCP", 0x806: "VOTE", 0x886: "VOTEU", 0x3C4: "REDUX", 0x309: "POPC", 0xD09: "POPC",
     0x2BF: "UPOPC", 0x389: "SHFL", 0x589: "SHFL", 0x989: "SHFL", 0xF89: "SHFL",
 }  # fmt: skip
+_SUMS_WITH_NUMBER = (0x810, 0x836)  # IADD3 and VIADD of a register and a number
+_STACK = 1  # the register that points to a thread's stack
 # Instructions that do none of this.
 _OTHERS = frozenset(
     (
@@ -79,6 +81,17 @@ def accesses(sections: Mapping[str, bytes], symbols: list[str]) -> dict[str, Lin
         if lines:
             found[name] = lines
     return found
+
+
+def frame_bytes(code: bytes) -> int:
+    """Return the bytes that a function takes from the stack: what it first subtracts from R1, 0 if
+    it takes none.
+    """
+    for low, _ in struct.iter_unpack("<QQ", code):
+        registers = low >> 16 & 0xFF, low >> 24 & 0xFF
+        if low & 0xFFF in _SUMS_WITH_NUMBER and registers == (_STACK, _STACK):
+            return max(-struct.unpack("<i", struct.pack("<I", low >> 32))[0], 0)
+    return 0
 
 
 def _of_code(code: bytes, lines: Mapping[int, int]) -> Lines:

@@ -21,7 +21,7 @@ from .columns import Columns, columns, without_copies
 from .control import Flow, Jump, flow
 from .lower import Lowering
 from .opcodes import RESULT_UNUSED
-from .origins import origins
+from .origins import extern_names, origins, shared_names
 from .parse import Module, Place, Variable
 from .parting import lanes_may_part
 from .registers import SLOT_BYTES, Accesses, allocate, live_ranges
@@ -50,7 +50,8 @@ FUNCTION = np.dtype(
     [
         ("first", "<i4"), ("end", "<i4"), ("frame_bytes", "<u4"), ("local_bytes", "<u4"),
         ("parameter_bytes", "<u4"),
-        ("reserved", "<u4", 3),
+        ("stack_bytes", "<u4"),
+        ("reserved", "<u4", 2),
     ]
 )  # fmt: skip
 STATIC = np.dtype([("slot", "<u4"), ("kind", "<u2"), ("bytes", "<u2"), ("value", "<u8")])
@@ -95,7 +96,8 @@ class Program:
     chain of calls; recursive: a chain may come back to itself, and total_local_bytes counts each of
     its functions once. most_threads: limit of threads in a block (.maxntid), 0 without a limit;
     exact_block: .reqntid. by_machine_code: bool for each instruction, whether the kernel's machine
-    code says how its accesses count (otherwise rules say it). origins: see origins.py.
+    code says how its accesses count (otherwise rules say it). origins, shared_names: see
+    origins.py; shared_name_of numbers the names from 1.
     ptx_lines: for each instruction its line of the PTX text, 0 without one, int32. axes: the axes
     of the checks of rows by number, see axes.py.
     """
@@ -123,6 +125,8 @@ class Program:
     exact_block: tuple[int, ...]
     by_machine_code: np.ndarray
     origins: np.ndarray
+    shared_names: tuple[str, ...]
+    shared_name_of: np.ndarray
     ptx_lines: np.ndarray
     axes: list[Axis] = field(default_factory=list)
 
@@ -187,8 +191,9 @@ class Encoding:
         codes = _reachable(context, layout, name)
 
         order = [name, *(one for one in module.functions if one in codes and one != name)]
+        names = extern_names(layout.extern, codes.values())
         places: dict[Place, int] = {}
-        pieces, roots, lines, relocations, start = [], [], [], [], 0
+        pieces, roots, named, lines, relocations, start = [], [], [], [], [], 0
         extra: list[int] = []
         functions = np.zeros(len(module.functions) + 1, FUNCTION)
         functions["first"] = functions["end"] = -1
@@ -204,6 +209,7 @@ class Encoding:
             )
             pieces.append(piece)
             roots.append(origins(context, code, piece))
+            named.append(shared_names(context, code, piece, names))
             lines.append(_lines(code, len(piece)))
             relocations += [
                 Relocation("immediate", start + row, symbol, int(piece["immediate"][row]))
@@ -212,7 +218,8 @@ class Encoding:
             index = 0 if one == name else module.order[one]
             local = -(-code.local_bytes // 16) * 16
             parameter_bytes = 0 if one == name else code.function.parameter_bytes
-            functions[index] = (start, start + len(piece), frame_bytes, local, parameter_bytes, 0)
+            sizes = frame_bytes, local, parameter_bytes
+            functions[index] = (start, start + len(piece), *sizes, 0, 0)
             start += len(piece)
         for index, (_kind, _width, addend, symbol) in enumerate(context.statics.index):
             if symbol:
@@ -247,6 +254,8 @@ class Encoding:
             exact_block=exact,
             by_machine_code=np.zeros(start, bool),
             origins=np.concatenate(roots),
+            shared_names=names,
+            shared_name_of=np.concatenate(named),
             ptx_lines=np.concatenate(lines),
         )
 
@@ -276,12 +285,14 @@ class _Shared:
         self.real_end = self.end = self.dynamic = 0
         self.align = 16
         self.uses_dynamic = False
+        self.extern: list[str] = []  # names of the arrays in dynamic shared memory
 
     def add(self, key: Variable | str, variable: Variable) -> None:
         if key in self.context.shared:
             return
         if "extern" in variable.linkage:
             self.uses_dynamic = True
+            self.extern.append(variable.name)
             self.align = max(self.align, variable.align)
             self.context.shared[key] = 0
             return

@@ -12,30 +12,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from .body import Body
+from .declarations import Field
 from .opcodes import describe
 from .roots import UNKNOWN, Roots, constant
 from .syntax import Address, Statement, Variable
 
 _STEPS = 32  # limit for a chain of additions
 _SUBSCRIPTED = re.compile(r"(?P<before>[\w\])]\s*(?:\.|->)\s*)?\b(?P<name>[A-Za-z_]\w*)\s*\[")
-
-
-class Field(Protocol):
-    """An array that is a member of a structure, see debug_info.Field."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def nbytes(self) -> int: ...
-    @property
-    def element(self) -> str: ...
-    @property
-    def element_bytes(self) -> int: ...
-    @property
-    def extents(self) -> tuple[int, ...]: ...
 
 
 class Term(NamedTuple):

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from typing import Protocol
 
+from .declarations import Variable
 from .rows import END_OF_GAP, GAP, GAP_BYTES
 
 _FUNCTION = re.compile(
@@ -29,19 +29,6 @@ _DIRECT = re.compile(r"(\[%SPL?)(?:\+(\d+))?(\])")
 _ADDRESS = re.compile(r"(\badd\.u64[ \t]+%\w+, %SPL?, )(\d+)(;)")
 _RETURN = re.compile(r"^([ \t]*)(@!?%\w+[ \t]+)?(ret(?:\.uni)?;)", re.MULTILINE)
 _OTHER = re.compile(r"%SPL?\b")
-
-
-class Variable(Protocol):
-    """As debug_info.Variable."""
-
-    @property
-    def space(self) -> str: ...
-    @property
-    def function(self) -> str: ...
-    @property
-    def element_bytes(self) -> int: ...
-    @property
-    def nbytes(self) -> int: ...
 
 
 def with_gaps(ptx: str, variables: Iterable[Variable]) -> str:

@@ -33,6 +33,7 @@ _TOP = re.compile(
     re.VERBOSE,
 )
 _SIGNATURE = re.compile(r"\s*(?:\(([^)]*)\)\s*)?([\w$%]+)\s*(?:\(([^)]*)\))?([^{;]*)([{;])")
+_DECLARATION = re.compile(r"^\s*\.(local|shared|const|global)\b([^;]*);", re.MULTILINE)
 _BRACE = re.compile(r"[{}]")
 _DIRECTIVE = re.compile(r"\.(\w+)\s*([\d,\s]*)")
 
@@ -92,6 +93,11 @@ class Module:
     def kernels(self) -> list[str]:
         """The names of the kernels, in the order of the text."""
         return [one.name for one in self.functions.values() if one.kernel]
+
+    def variables_of(self, name: str) -> list[Variable]:
+        """Return the variables that a function declares; its code is not read."""
+        text = self.functions[name].text or ""
+        return [read_variable(one[1], one[2]) for one in _DECLARATION.finditer(text)]
 
     def body(self, name: str) -> Body:
         """Return the code of a function.

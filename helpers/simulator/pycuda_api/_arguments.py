@@ -280,7 +280,7 @@ def pack(kernel, arguments: Sequence[Argument]) -> bytes:
 
 
 def _refused(detail: str) -> LogicError:
-    return LogicError(_errors.message(LAUNCH, _errors.INVALID_ARGUMENT, detail))
+    return _errors.logic_error(LAUNCH, _errors.INVALID_ARGUMENT, detail)
 
 
 def _misfit(parameter, argument: Argument) -> str:

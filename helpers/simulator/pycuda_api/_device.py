@@ -10,7 +10,6 @@ from helpers.simulator import architecture, memory
 from . import _devices, _errors, _order
 from ._devices import contexts as _contexts
 from ._enums import compute_mode, device_attribute, func_cache, limit, shared_config
-from ._errors import LogicError
 
 NAME = "Halo Labs simulator"
 COMPUTE_CAPABILITY = (9, 0)
@@ -86,8 +85,8 @@ def init(flags: int = 0) -> None:
     """Start the driver; every other call needs it. A second call does nothing."""
     global _initialised
     if flags != 0:
-        raise LogicError(
-            _errors.message("cuInit", _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}")
+        raise _errors.logic_error(
+            "cuInit", _errors.INVALID_ARGUMENT, f"flags must be 0, was {flags}"
         )
     if not _initialised:
         _devices.set_count(_devices.wanted())
@@ -108,7 +107,7 @@ def get_driver_version() -> int:
 def _need_init(call: str) -> None:
     if not _initialised:
         detail = "call device.select() (or pycuda.driver.init()) first"
-        raise LogicError(_errors.message(call, _errors.NOT_INITIALIZED, detail))
+        raise _errors.logic_error(call, _errors.NOT_INITIALIZED, detail)
 
 
 def need_context(call: str) -> Context:
@@ -129,7 +128,7 @@ def need_context(call: str) -> Context:
                 "thread that pushed it and in no other. Retain and push one in this thread, and "
                 "pop it before the thread ends"
             )
-        raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
+        raise _errors.logic_error(call, _errors.INVALID_CONTEXT, detail)
     return _contexts.stack[-1]
 
 
@@ -149,7 +148,7 @@ class Device:
             has = "one device, number 0" if there == 1 else several
             more = f"{_devices.VARIABLE}, set before the first use, gives more"
             detail = f"the simulator has {has}, was asked for number {number}; {more}"
-            raise LogicError(_errors.message("cuDeviceGet", _errors.INVALID_DEVICE, detail))
+            raise _errors.logic_error("cuDeviceGet", _errors.INVALID_DEVICE, detail)
         self._number = int(number)
 
     @staticmethod
@@ -188,7 +187,7 @@ class Device:
         value = _VALUES[attribute]
         if value is None:
             detail = f"the simulator does not model time, so it has no {attribute.name}"
-            raise LogicError(_errors.message("cuDeviceGetAttribute", _errors.NOT_SUPPORTED, detail))
+            raise _errors.logic_error("cuDeviceGetAttribute", _errors.NOT_SUPPORTED, detail)
         return compute_mode(value) if attribute == device_attribute.COMPUTE_MODE else value
 
     def get_attributes(self) -> dict[device_attribute, int]:
@@ -244,27 +243,23 @@ class Context:
 
     def push(self) -> None:
         if not self._valid:
-            raise LogicError(
-                _errors.message(
-                    "cuCtxPushCurrent", _errors.INVALID_CONTEXT, "this context was detached"
-                )
+            raise _errors.logic_error(
+                "cuCtxPushCurrent", _errors.INVALID_CONTEXT, "this context was detached"
             )
         _contexts.stack.append(self)
 
     @staticmethod
     def pop() -> None:
         if not _contexts.stack:
-            raise LogicError(
-                _errors.message(
-                    "context::pop", _errors.INVALID_CONTEXT, "no context is current to take off"
-                )
+            raise _errors.logic_error(
+                "context::pop", _errors.INVALID_CONTEXT, "no context is current to take off"
             )
         _contexts.stack.pop()
 
     def detach(self) -> None:
         if not self._valid:
             detail = "this context was detached before"
-            raise LogicError(_errors.message("context::detach", _errors.INVALID_CONTEXT, detail))
+            raise _errors.logic_error("context::detach", _errors.INVALID_CONTEXT, detail)
         self._valid = False
         _contexts.stack[:] = [context for context in _contexts.stack if context is not self]
 
@@ -284,7 +279,7 @@ class Context:
 
     @staticmethod
     def set_limit(which: limit, value: int) -> None:
-        """Store a limit for get_limit; the simulator's kernels do not run into these limits."""
+        """Store a limit for get_limit. Kernels that call themselves run into that of the stack."""
         need_context("cuCtxSetLimit")
         _limits[limit(which)] = value
 
@@ -337,10 +332,10 @@ class Context:
         other = _peer(peer, call)
         if flags != 0:
             detail = f"flags must be 0, was {flags}"
-            raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
+            raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
         if _devices.has_peer(other):
             detail = f"device {_devices.current()} reaches device {other} already"
-            raise LogicError(_errors.message(call, _errors.PEER_ENABLED, detail))
+            raise _errors.logic_error(call, _errors.PEER_ENABLED, detail)
         _devices.enable_peer(other)
 
     @staticmethod
@@ -350,7 +345,7 @@ class Context:
         other = _peer(peer, call)
         if not _devices.has_peer(other):
             detail = f"device {_devices.current()} does not reach device {other}"
-            raise LogicError(_errors.message(call, _errors.PEER_NOT_ENABLED, detail))
+            raise _errors.logic_error(call, _errors.PEER_NOT_ENABLED, detail)
         _devices.disable_peer(other)
 
 
@@ -364,5 +359,5 @@ def _peer(peer: Context, call: str) -> int:
             f"the other context is of device {peer._device._number}, too: a device reaches its own "
             "memory anyway"
         )
-        raise LogicError(_errors.message(call, _errors.INVALID_DEVICE, detail))
+        raise _errors.logic_error(call, _errors.INVALID_DEVICE, detail)
     return peer._device._number

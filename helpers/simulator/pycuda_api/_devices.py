@@ -35,7 +35,6 @@ from helpers.simulator import memory
 from helpers.simulator.findings import Finding
 
 from . import _errors, _findings
-from ._errors import LogicError
 
 VARIABLE = "HALO_DEVICES"
 MOST = 16
@@ -167,7 +166,7 @@ def require_same(what: str, owner: int, other: str, others: int, call: str) -> N
 
 def _refuse(call: str, reason: str, message: str, cause: str) -> None:
     _findings.keep(_found(f"{call}: {message}", cause, "error"))
-    raise LogicError(_errors.message(call, reason, f"{message}. {cause}"))
+    raise _errors.logic_error(call, reason, f"{message}. {cause}")
 
 
 def warn_of_stream(what: str, owner: int, call: str) -> None:

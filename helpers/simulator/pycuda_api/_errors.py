@@ -94,7 +94,12 @@ for _class in (Error, MemoryError, LogicError, LaunchError, RuntimeError, Compil
 
 def no_textures(call: str) -> LogicError:
     """Return the error of a call that needs textures, surfaces or CUDA arrays."""
-    return LogicError(message(call, NOT_SUPPORTED, NO_TEXTURES))
+    return logic_error(call, NOT_SUPPORTED, NO_TEXTURES)
+
+
+def logic_error(call: str, reason: str, detail: str = "") -> LogicError:
+    """Return the error of a call that the driver refuses."""
+    return LogicError(message(call, reason, detail))
 
 
 def message(call: str, reason: str, detail: str = "") -> str:

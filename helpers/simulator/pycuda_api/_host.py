@@ -24,7 +24,6 @@ from helpers.simulator.faults import MemoryFault
 
 from . import _errors, _order
 from ._device import need_context
-from ._errors import LogicError
 from ._memory import DeviceAllocation, DevicePointer, Order, allocate, release_later
 
 host_alloc_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2, WRITECOMBINED=4)
@@ -200,17 +199,13 @@ class HostPointer:
                 "mem_flags=host_alloc_flags.DEVICEMAP, or register it with "
                 "flags=mem_host_register_flags.DEVICEMAP"
             )
-            raise LogicError(
-                _errors.message("cuMemHostGetDevicePointer", _errors.INVALID_ARGUMENT, detail)
-            )
+            raise _errors.logic_error("cuMemHostGetDevicePointer", _errors.INVALID_ARGUMENT, detail)
         return self._mapped
 
     def _release(self) -> None:
         if not self._valid:
-            raise LogicError(
-                _errors.message(
-                    f"{self._name}::free", _errors.INVALID_HANDLE, "it was released before"
-                )
+            raise _errors.logic_error(
+                f"{self._name}::free", _errors.INVALID_HANDLE, "it was released before"
             )
         self._valid = False
         start = self._data.ctypes.data
@@ -258,8 +253,8 @@ class RegisteredHostMemory(HostPointer):
         try:
             memory.adopt(start, nbytes)
         except MemoryFault as fault:
-            raise LogicError(
-                _errors.message("cuMemHostRegister", _errors.INVALID_ARGUMENT, str(fault))
+            raise _errors.logic_error(
+                "cuMemHostRegister", _errors.INVALID_ARGUMENT, str(fault)
             ) from None
         _order.share(start, nbytes)
         self._mapped = start
@@ -392,7 +387,7 @@ def aligned_empty(shape, dtype, order: Order = "C", alignment: int = 4096) -> np
     need_context("aligned_malloc")
     if alignment <= 0 or alignment & (alignment - 1):
         detail = f"alignment is {alignment}: give a power of two, such as 4096"
-        raise LogicError(_errors.message("aligned_malloc", _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error("aligned_malloc", _errors.INVALID_ARGUMENT, detail)
     dtype, shape = np.dtype(dtype), shape_of(shape)
     nbytes = math.prod(shape) * dtype.itemsize
     raw = np.empty(nbytes + alignment, np.uint8)
@@ -411,7 +406,7 @@ def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.nd
     need_context("cuMemAllocManaged")
     if mem_flags not in (mem_attach_flags.GLOBAL, mem_attach_flags.HOST):
         detail = "mem_flags must be mem_attach_flags.GLOBAL or mem_attach_flags.HOST"
-        raise LogicError(_errors.message("cuMemAllocManaged", _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error("cuMemAllocManaged", _errors.INVALID_ARGUMENT, detail)
     return _owned(ManagedAllocation._of(shape_of(shape), np.dtype(dtype), order))
 
 
@@ -424,10 +419,10 @@ def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
     need_context("cuMemHostRegister")
     if not isinstance(ary, np.ndarray):
         detail = f"only a NumPy array can be registered, got a {type(ary).__name__}"
-        raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error("register_host_memory", _errors.INVALID_ARGUMENT, detail)
     if not ary.flags.c_contiguous:
         detail = "the array is not contiguous: register np.ascontiguousarray(a)"
-        raise LogicError(_errors.message("register_host_memory", _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error("register_host_memory", _errors.INVALID_ARGUMENT, detail)
     owner = RegisteredHostMemory(ary)
     if flags & mem_host_register_flags.DEVICEMAP and ary.nbytes:
         owner.map()

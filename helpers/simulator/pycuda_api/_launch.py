@@ -19,8 +19,8 @@ from helpers.simulator.toolchain import CompileFailed
 
 from . import _devices, _errors, _findings, _order
 from ._arguments import LAUNCH, Argument, format_of, from_call, from_prepared, pack, require_fit
-from ._device import COMPUTE_CAPABILITY, need_context
-from ._enums import func_cache, function_attribute
+from ._device import COMPUTE_CAPABILITY, Context, need_context
+from ._enums import func_cache, function_attribute, limit
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
 from ._stream import Stream, no_time, number_of
 
@@ -129,14 +129,15 @@ class Function:
         self._note_order(arguments, number)
         try:
             with door:
-                report = launch(self._kernel, pack(self._kernel, arguments), grid, block, shared)
+                report = launch(
+                    self._kernel, pack(self._kernel, arguments), grid, block, shared,
+                    stack_limit=Context.get_limit(limit.STACK_SIZE),
+                )  # fmt: skip
         except faults.LaunchFault as fault:
             # A student reads one traceback, which ends in the finding.
             raise _stopped(fault.finding) from None
         except faults.LaunchRefused as refusal:
-            raise LogicError(
-                _errors.message(LAUNCH, _errors.INVALID_ARGUMENT, str(refusal))
-            ) from refusal
+            raise _errors.logic_error(LAUNCH, _errors.INVALID_ARGUMENT, str(refusal)) from refusal
         except faults.OutOfMemory as shortage:
             raise MemoryError(
                 _errors.message(LAUNCH, _errors.OUT_OF_MEMORY, str(shortage))
@@ -171,16 +172,14 @@ class Function:
             raise OverflowError(f"shared must not be negative, got {shared}")
         static = self._kernel.static_shared
         if static + shared > max(self._dynamic_shared_limit, architecture.MAX_STATIC_SHARED):
-            raise LogicError(
-                _errors.message(
-                    LAUNCH,
-                    _errors.INVALID_ARGUMENT,
-                    f"{static + shared:,} bytes of shared memory ({static:,} static, {shared:,} "
-                    f"dynamic) are more than the {architecture.MAX_STATIC_SHARED:,} that a block "
-                    f"gets; up to {architecture.MAX_SHARED:,} of dynamic shared memory need "
-                    "function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, "
-                    "bytes)",
-                )
+            raise _errors.logic_error(
+                LAUNCH,
+                _errors.INVALID_ARGUMENT,
+                f"{static + shared:,} bytes of shared memory ({static:,} static, {shared:,} "
+                f"dynamic) are more than the {architecture.MAX_STATIC_SHARED:,} that a block "
+                f"gets; up to {architecture.MAX_SHARED:,} of dynamic shared memory need "
+                "function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, "
+                "bytes)",
             )
 
     def get_attribute(self, attribute: function_attribute) -> int | None:
@@ -228,9 +227,7 @@ class Function:
                 f"dynamic shared memory can be 0 to {room:,} bytes for this kernel, was asked for "
                 f"{value:,}"
             )
-            raise LogicError(
-                _errors.message("cuFuncSetAttribute", _errors.INVALID_ARGUMENT, detail)
-            )
+            raise _errors.logic_error("cuFuncSetAttribute", _errors.INVALID_ARGUMENT, detail)
         self._dynamic_shared_limit = value
 
     def set_cache_config(self, config: func_cache) -> None:
@@ -273,10 +270,10 @@ def _dimensions(grid: object, block: object) -> tuple[tuple[int, int, int], tupl
             f"{architecture.MAX_THREADS_PER_BLOCK:,} threads and at "
             f"most {architecture.MAX_BLOCK} along x, y, z"
         )
-        raise LogicError(_errors.message("cuFuncSetBlockShape", _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error("cuFuncSetBlockShape", _errors.INVALID_ARGUMENT, detail)
     if 0 in grid or _exceeds(grid, architecture.MAX_GRID):
         detail = f"grid={grid}; a grid has 1 to {architecture.MAX_GRID} blocks along x, y, z"
-        raise LogicError(_errors.message(LAUNCH, _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error(LAUNCH, _errors.INVALID_ARGUMENT, detail)
     return grid, block
 
 
@@ -336,7 +333,7 @@ class Module:
                 f'{name} is compiled as C++, which mangles its name: write extern "C" before its '
                 "__global__, or leave no_extern_c out"
             )
-            raise LogicError(_errors.message("cuModuleGetFunction", _errors.NOT_FOUND, detail))
+            raise _errors.logic_error("cuModuleGetFunction", _errors.NOT_FOUND, detail)
         if kernel is None:
             raise _not_found("cuModuleGetFunction", name, "kernel", list(kernels))
         with _refused_source(self._loaded.compiled.file):
@@ -370,7 +367,7 @@ def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:
         detail += f"; it has {', '.join(sorted(known)[:_SHOWN])}{more}"
     else:
         detail += f", nor any other {what}"
-    return LogicError(_errors.message(call, _errors.NOT_FOUND, detail))
+    return _errors.logic_error(call, _errors.NOT_FOUND, detail)
 
 
 @contextlib.contextmanager
@@ -428,7 +425,5 @@ def module_from_buffer(
         detail = (
             "the simulator loads what its own pycuda.compiler.compile made; a cubin needs a GPU"
         )
-        raise LogicError(
-            _errors.message("cuModuleLoadDataEx", "device kernel image is invalid", detail)
-        )
+        raise _errors.logic_error("cuModuleLoadDataEx", "device kernel image is invalid", detail)
     return load(image["source"], image["options"], extern_c=image["extern_c"])

@@ -13,7 +13,6 @@ from helpers.simulator import faults, memory
 
 from . import _devices, _errors, _findings, _order
 from ._device import Context
-from ._errors import LogicError
 from ._memory import (
     DeviceAllocation,
     Order,
@@ -22,7 +21,7 @@ from ._memory import (
     plain_address_of,
     whole_number,
 )
-from ._stream import number_of
+from ._stream import Stream, number_of
 
 
 def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
@@ -80,7 +79,7 @@ def refused(call: str):
     try:
         yield
     except faults.MemoryFault as fault:
-        raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, str(fault))) from fault
+        raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, str(fault)) from fault
 
 
 def note_host_side(
@@ -210,7 +209,7 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
     for context, address, role in ((dest_context, target, "dest"), (src_context, source, "src")):
         if context is None:
             detail = f"give {role}_context: PyCUDA 2026.1 ends the process if it is missing"
-            raise LogicError(_errors.message(call, _errors.INVALID_CONTEXT, detail))
+            raise _errors.logic_error(call, _errors.INVALID_CONTEXT, detail)
         if not isinstance(context, Context):
             given = type(context).__name__
             raise TypeError(f"{call}: {role}_context must be a pycuda.driver.Context, got {given}")
@@ -241,12 +240,13 @@ def check_aligned(address: int, width: int, call: str) -> None:
     """Raise LogicError for an address that is not a multiple of a memset's width."""
     if address % width:
         detail = f"the address {address:#x} is not a multiple of {width}"
-        raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
 
 
 def _memset(
-    dest: object, data: int, size: int, width: int, call: str, stream: int = _order.NULL
+    dest: object, data: int, size: int, width: int, call: str, stream: Stream | None = None
 ) -> None:
+    number = number_of(stream, call)
     address = address_of(dest, call, "dest")
     pattern, count = pattern_of(data, width, call), whole_number(size, f"{call}: size")
     check_aligned(address, width, call)
@@ -254,7 +254,7 @@ def _memset(
         with refused(call):
             memory.fill(address, pattern, count)
         _order.touch_device(
-            _order.begin(stream, call), address, address + count * width, write=True
+            _order.begin(number, call), address, address + count * width, write=True
         )
 
 
@@ -275,17 +275,17 @@ def memset_d32(dest: DeviceAllocation | int, data: int, size: int) -> None:
 
 def memset_d8_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
     """Set bytes like memset_d8, in a stream."""
-    _memset(dest, data, size, 1, "cuMemsetD8Async", number_of(stream, "cuMemsetD8Async"))
+    _memset(dest, data, size, 1, "cuMemsetD8Async", stream)
 
 
 def memset_d16_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
     """Set words like memset_d16, in a stream."""
-    _memset(dest, data, size, 2, "cuMemsetD16Async", number_of(stream, "cuMemsetD16Async"))
+    _memset(dest, data, size, 2, "cuMemsetD16Async", stream)
 
 
 def memset_d32_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
     """Set words like memset_d32, in a stream."""
-    _memset(dest, data, size, 4, "cuMemsetD32Async", number_of(stream, "cuMemsetD32Async"))
+    _memset(dest, data, size, 4, "cuMemsetD32Async", stream)
 
 
 def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:

@@ -79,7 +79,7 @@ class _Rows:
     def _run(self, stream: int, *, blocking: bool) -> None:
         if self._source is None or self._target is None:
             detail = "set a source and a destination first: set_src_host, set_dst_device ..."
-            raise LogicError(_errors.message(self._call, _errors.INVALID_ARGUMENT, detail))
+            raise _errors.logic_error(self._call, _errors.INVALID_ARGUMENT, detail)
         if not self.width_in_bytes * self.height * self.depth:
             return
         source, target = self._block("src", self._source), self._block("dst", self._target)
@@ -123,7 +123,7 @@ class _Rows:
                 f"{side}_pitch is {pitch:,} bytes, less than width_in_bytes "
                 f"({self.width_in_bytes:,})"
             )
-            raise LogicError(_errors.message(self._call, _errors.INVALID_ARGUMENT, detail))
+            raise _errors.logic_error(self._call, _errors.INVALID_ARGUMENT, detail)
         at = [getattr(self, f"{side}_{name}") for name in ("x_in_bytes", "y", "z")]
         offset = at[0] + pitch * (at[1] + rows * at[2])
         strides = (pitch * rows, pitch, 1)
@@ -135,7 +135,7 @@ class _Rows:
                     f"{side} has {place.host.nbytes:,} bytes, the copy reaches byte "
                     f"{offset + nbytes:,}"
                 )
-                raise LogicError(_errors.message(self._call, _errors.INVALID_ARGUMENT, detail))
+                raise _errors.logic_error(self._call, _errors.INVALID_ARGUMENT, detail)
             raw, address = place.host[offset : offset + nbytes], None
         else:
             address = address_of(place.device, self._call, side) + offset
@@ -196,10 +196,8 @@ class Memcpy3D(_Rows):
 
 
 def _no_arrays(call: str) -> LogicError:
-    return LogicError(
-        _errors.message(
-            call, _errors.NOT_SUPPORTED, "the simulator has no CUDA arrays (textures, surfaces)"
-        )
+    return _errors.logic_error(
+        call, _errors.NOT_SUPPORTED, "the simulator has no CUDA arrays (textures, surfaces)"
     )
 
 
@@ -211,8 +209,9 @@ def _memset_2d(
     height: int,
     size: int,
     call: str,
-    stream: int = _order.NULL,
+    stream: Stream | None = None,
 ) -> None:
+    number = number_of(stream, call)
     address = address_of(dest, call, "dest")
     pattern = pattern_of(data, size, call)
     names = ("pitch", "width", "height")
@@ -223,12 +222,12 @@ def _memset_2d(
     check_aligned(address, size, call)
     if pitch < width * size and height > 1:
         detail = f"the pitch is {pitch:,} bytes, a row of {width:,} elements has {width * size:,}"
-        raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
     with refused(call):
         for row in range(height if width else 0):
             memory.fill(address + row * pitch, pattern, width)
     if width and height:
-        work = _order.begin(stream, call)
+        work = _order.begin(number, call)
         _order.touch_device(
             work, address, address + pitch * (height - 1) + width * size, write=True
         )
@@ -251,41 +250,14 @@ def memset_d2d32(dest, pitch: int, data: int, width: int, height: int) -> None:
 
 def memset_d2d8_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
     """As memset_d2d8, in a stream."""
-    _memset_2d(
-        dest,
-        pitch,
-        data,
-        width,
-        height,
-        1,
-        "cuMemsetD2D8Async",
-        number_of(stream, "cuMemsetD2D8Async"),
-    )
+    _memset_2d(dest, pitch, data, width, height, 1, "cuMemsetD2D8Async", stream)
 
 
 def memset_d2d16_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
     """As memset_d2d16, in a stream."""
-    _memset_2d(
-        dest,
-        pitch,
-        data,
-        width,
-        height,
-        2,
-        "cuMemsetD2D16Async",
-        number_of(stream, "cuMemsetD2D16Async"),
-    )
+    _memset_2d(dest, pitch, data, width, height, 2, "cuMemsetD2D16Async", stream)
 
 
 def memset_d2d32_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
     """As memset_d2d32, in a stream."""
-    _memset_2d(
-        dest,
-        pitch,
-        data,
-        width,
-        height,
-        4,
-        "cuMemsetD2D32Async",
-        number_of(stream, "cuMemsetD2D32Async"),
-    )
+    _memset_2d(dest, pitch, data, width, height, 4, "cuMemsetD2D32Async", stream)

@@ -16,7 +16,7 @@ from helpers.simulator.library import door
 
 from . import _devices, _errors, _order
 from ._device import Context, need_context
-from ._errors import LogicError, MemoryError
+from ._errors import MemoryError
 
 Order = Literal["C", "F"]
 
@@ -82,9 +82,7 @@ class DeviceAllocation(DevicePointer):
     def free(self) -> None:
         if self._freed:
             detail = "this allocation was freed before"
-            raise LogicError(
-                _errors.message("device_allocation::free", _errors.INVALID_HANDLE, detail)
-            )
+            raise _errors.logic_error("device_allocation::free", _errors.INVALID_HANDLE, detail)
         self._freed = True
         if self._is_out_of_reach():
             _devices.keep(partial(release, self._address, self._nbytes), self._nbytes)
@@ -150,10 +148,8 @@ def mem_alloc(bytes: int) -> DeviceAllocation:
     nbytes = whole_number(bytes, "mem_alloc: the size")
     need_context("cuMemAlloc")
     if nbytes == 0:
-        raise LogicError(
-            _errors.message(
-                "cuMemAlloc", _errors.INVALID_ARGUMENT, "an allocation needs at least 1 byte"
-            )
+        raise _errors.logic_error(
+            "cuMemAlloc", _errors.INVALID_ARGUMENT, "an allocation needs at least 1 byte"
         )
     return DeviceAllocation._make(nbytes)
 
@@ -171,7 +167,7 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
     """
     if access_size not in (4, 8, 16):
         detail = f"access_size must be 4, 8 or 16 bytes, was {access_size}"
-        raise LogicError(_errors.message("cuMemAllocPitch", _errors.INVALID_ARGUMENT, detail))
+        raise _errors.logic_error("cuMemAllocPitch", _errors.INVALID_ARGUMENT, detail)
     pitch = -(-whole_number(width, "mem_alloc_pitch: width") // 512) * 512
     return mem_alloc(pitch * whole_number(height, "mem_alloc_pitch: height")), pitch
 
@@ -188,7 +184,7 @@ def mem_get_address_range(ptr: DeviceAllocation | int) -> tuple[int, int]:
     found = memory.allocation(address_of(ptr, "cuMemGetAddressRange", "ptr"))
     if found is None:
         detail = "this address is in no live allocation"
-        raise LogicError(_errors.message("cuMemGetAddressRange", _errors.NOT_FOUND, detail))
+        raise _errors.logic_error("cuMemGetAddressRange", _errors.NOT_FOUND, detail)
     return found
 
 
@@ -211,7 +207,7 @@ def plain_address_of(pointer: object, call: str, role: str) -> int:
     if isinstance(pointer, DevicePointer):
         if pointer._freed:
             detail = f"{role} is an allocation that was freed (use after free)"
-            raise LogicError(_errors.message(call, _errors.INVALID_ARGUMENT, detail))
+            raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
         return int(pointer)
     if isinstance(pointer, PointerHolderBase):
         return int(pointer)

@@ -9,7 +9,6 @@ import weakref
 
 from . import _devices, _errors, _findings, _order
 from ._device import need_context
-from ._errors import LogicError
 
 _DISABLE_TIMING = 2
 
@@ -35,7 +34,7 @@ class Stream:
         need_context("cuStreamCreate")
         if flags not in (0, 1):
             detail = f"flags must be 0 or 1 (non-blocking), was {flags!r}"
-            raise LogicError(_errors.message("cuStreamCreate", _errors.INVALID_ARGUMENT, detail))
+            raise _errors.logic_error("cuStreamCreate", _errors.INVALID_ARGUMENT, detail)
         self._number = _order.new_stream(flags)
         weakref.finalize(self, _order.release, self._number).atexit = False
         self._device = _devices.current()
@@ -141,10 +140,8 @@ class Event:
         return self._elapsed(event, event)
 
     def ipc_handle(self) -> bytearray:
-        raise LogicError(
-            _errors.message(
-                "cuIpcGetEventHandle", _errors.NOT_SUPPORTED, "the simulator is one process"
-            )
+        raise _errors.logic_error(
+            "cuIpcGetEventHandle", _errors.NOT_SUPPORTED, "the simulator is one process"
         )
 
     def _elapsed(self, other: Event, later: Event) -> float:
@@ -155,12 +152,12 @@ class Event:
         need_context("cuEventElapsedTime")
         if self._clock is None or other._clock is None:
             detail = "record() both events before asking for the time between them"
-            raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
+            raise _errors.logic_error("cuEventElapsedTime", _errors.INVALID_HANDLE, detail)
         devices = self._device, "the other", other._device
         _devices.require_same("one event", *devices, "cuEventElapsedTime")
         if (self._flags | other._flags) & _DISABLE_TIMING:
             detail = "one of the events was made with event_flags.DISABLE_TIMING"
-            raise LogicError(_errors.message("cuEventElapsedTime", _errors.INVALID_HANDLE, detail))
+            raise _errors.logic_error("cuEventElapsedTime", _errors.INVALID_HANDLE, detail)
         if not all(_order.host_knows(clock) for clock in (self._clock, other._clock)):
             message = "an event is asked for its time before the host knows that it has happened"
             cause = (

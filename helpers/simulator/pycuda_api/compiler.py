@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 from . import _device, _errors, _launch
-from ._errors import LogicError
 from ._launch import Function
 
 # pycuda-complex.hpp and pycuda-helpers.hpp, which PyCUDA puts on every compiler's path.
@@ -154,7 +153,7 @@ class DynamicModule:
         _device.need_context("cuLinkCreate")
 
     def _refuse(self, *args, **kwargs):
-        raise LogicError(_errors.message("cuLinkAddData", _errors.NOT_SUPPORTED, _NO_LINKER))
+        raise _errors.logic_error("cuLinkAddData", _errors.NOT_SUPPORTED, _NO_LINKER)
 
     add_source = add_data = add_file = add_stdlib = link = get_function = _refuse
 

@@ -218,6 +218,7 @@ class MRG32k3aRandomNumberGenerator(_Pseudorandom):
 
 _DRAWN_AT_ONCE = 4096  # points
 
+
 class _SobolPoints:
     """Sobol's sequence, with the methods of NumPy's Generator that _Generator needs.
 

@@ -44,7 +44,7 @@ from ._errors import (
     MemoryError,
     RuntimeError,
     SimulatorWarning,
-    message,
+    logic_error,
 )
 from ._host import (
     AlignedHostAllocation,
@@ -163,7 +163,7 @@ class _NeedsAGpu:
     """A name that needs a GPU: every use of it raises LogicError, which says why."""
 
     def __init__(self, name: str):
-        self._error = LogicError(message(name, NOT_SUPPORTED, _NEED_A_GPU[name]))
+        self._error = logic_error(name, NOT_SUPPORTED, _NEED_A_GPU[name])
 
     def __call__(self, *args, **kwargs):
         raise self._error

@@ -16,7 +16,7 @@ import numpy as np
 from ._arguments import LAUNCH
 from ._array_layout import splay
 from ._dtypes import Argument, ScalarArg, VectorArg, complex_include, parse_c_arg
-from ._errors import INVALID_ARGUMENT, LogicError, message
+from ._errors import INVALID_ARGUMENT, logic_error
 from ._launch import Function
 from .compiler import SourceModule
 
@@ -254,7 +254,7 @@ def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tupl
                 f"{where} points to {argument.dtype}, got a GPUArray of {value.dtype}: "
                 "convert it with .astype(...)"
             )
-            raise LogicError(message(LAUNCH, INVALID_ARGUMENT, detail))
+            raise logic_error(LAUNCH, INVALID_ARGUMENT, detail)
         vectors.append(value)
         values.append(value.gpudata)
     return values, vectors

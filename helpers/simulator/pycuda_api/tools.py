@@ -153,10 +153,8 @@ class PooledDeviceAllocation(DevicePointer):
 
     def free(self) -> None:
         if self._freed:
-            raise LogicError(
-                _errors.message(
-                    "pooled_device_allocation::free", _errors.INVALID_HANDLE, "it was freed before"
-                )
+            raise _errors.logic_error(
+                "pooled_device_allocation::free", _errors.INVALID_HANDLE, "it was freed before"
             )
         self._freed = True
         block, self._block = self._block, None

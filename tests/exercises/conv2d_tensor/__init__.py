@@ -43,6 +43,12 @@ WRONG = (
     wrong("rows of outputs", "has WIDTH cells", (OFFSET, "(c * HEIGHT + p) * OUT_W + q;")),
     wrong("one channel", "first one: channel c", (OFFSET, "p * WIDTH + q;")),
     wrong("the first weights", "first 16 weights", ("weights + 16 * step", "weights")),
+    wrong(
+        "rows of F without their gap",
+        "F_PITCH halves apart",
+        ("weights + 16 * step, F_PITCH", "weights + 16 * step, 16 * STEPS"),
+        status="finding",
+    ),
     wrong("sums begin anew", "last 16 terms", (ADD, f"{ANEW} {ADD}")),
     wrong("part 0 twice", "part 1", (" + part * COLUMNS * PITCH, PITCH", ", PITCH")),
     wrong("part 0 alone", "part 1", (LOOP, LOOP.replace("32 / COLUMNS", "1"))),

@@ -58,6 +58,8 @@ WRONG = (
           (HIGH, HIGH.replace(" + row", ""))),
     wrong("the first channel", "n / K * PLANE", (LOW, LOW.replace("n / K * PLANE + ", "")),
           (HIGH, HIGH.replace("(n + 1) / K * PLANE + ", ""))),
+    wrong("rows of all channels below each other", "n rows below the window",
+          (LOW, "(n + row) * ROW;"), (HIGH, "(n + 1 + row)")),
     wrong("low and high exchanged", "are exchanged: b_low", ("const int low", "const int other"),
           ("const int high", "const int low"), ("const int other", "const int high")),
     wrong("rows not by channel", "leaves the image", (LOW, LOW.replace("n % K", "n")),

@@ -70,6 +70,11 @@ WRONG = (
         (B1, "pair(B[8 * (group + 8) + two], B[8 * (group + 8) + two + 1])"),
     ),
     wrong(
+        "a[2] begins too far left",
+        "a[0] and a[2] make the upper ones",
+        (A2, "A + 16 * group + two + 4);"),
+    ),
+    wrong(
         "b[0] and b[1] exchanged",
         "b[0] and b[1] are exchanged",
         ("b[0] = ", "b[7] = "),

@@ -31,6 +31,8 @@ WRONG = (
     wrong("the large one twice", "added twice", (LAST, 2 * LAST)),
     wrong("residuals exchanged", "belongs to the first",
           ("first - kept.x, second - kept.y", "second - kept.y, first - kept.x")),
+    wrong("one residual of the other number", "belongs to the first",
+          ("second - kept.y", "second - kept.x")),
     wrong("residuals of the other sign", "with this sign",
           ("first - kept.x, second - kept.y", "kept.x - first, kept.y - second")),
     wrong("all four", "three products are enough",

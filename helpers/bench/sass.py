@@ -10,6 +10,7 @@ loads per multiply-add.
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import re
 from collections import Counter
@@ -98,6 +99,15 @@ class Code:
                 inside = [i for i in self.instructions if int(target, 16) <= i.offset]
                 turns.append(tuple(i for i in inside if i.offset <= jump.offset))
         return tuple(turn for turn in turns if turn)
+
+    @property
+    def main_loop(self) -> Code:
+        """A turn of the loop with the most multiply-adds. Raises ValueError where there is none."""
+        if not self.loops:
+            raise ValueError(f"{self.kernel} has no loop in its machine code")
+        adds = KINDS["multiply-adds"]
+        turn = max(self.loops, key=lambda one: sum(i.root in adds for i in one))
+        return dataclasses.replace(self, instructions=turn)
 
     @property
     def read_only_loads(self) -> int:
