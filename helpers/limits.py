@@ -167,8 +167,9 @@ class ConvShape:
 
     def __str__(self) -> str:
         stride = f", stride {self.stride}" if self.stride > 1 else ""
+        images = "1 image" if self.B == 1 else f"{self.B:,} images"
         return (
-            f"{self.B:,} images, {self.C} -> {self.M} channels, {self.H} x {self.W}, "
+            f"{images}, {self.C} -> {self.M} channels, {self.H} x {self.W}, "
             f"K = {self.K}{stride}"
         )
 

@@ -26,7 +26,8 @@ def bars(
     times: of one problem, or of several by name, which get a picture each. Ratios of several share
     one scale. title: by default, what the fastest kernel gains. labels: in place of the kernels'.
     A kernel without a time has a name and no bar, such as "yours: not yet". floor: whether to draw
-    the least time that the record's device needs.
+    the least time that the record's device needs. Where a ratio is below LEAST_LINEAR the axis is
+    logarithmic, with dots for bars.
     """
     named = _named(times)
     first = next(iter(named.values()))
@@ -223,30 +224,46 @@ def _pictures(
 
 
 def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
+    from matplotlib.ticker import FuncFormatter
+
     from helpers.plotting import styles
 
     shown = [one for one in times if times.over is None or one.kernel != times.over]
     names = list(labels or [one.kernel.title for one in shown])
-    for y, one in enumerate(shown):
-        points = _points(one, ratio=times.over is not None)
-        if points is None:
+    points = [_points(one, ratio=times.over is not None) for one in shown]
+    logarithmic = times.over is not None and _is_small(points)
+    for y, (one, place) in enumerate(zip(shown, points, strict=True)):
+        if place is None:
             names[y] = NOT_YET if one.state == NOT_YET else f"{names[y]}: {one.missing}"
             continue
-        value, low, high = points
-        yours: dict[str, Any] = {"color": "white", "hatch": "////"} if one.kernel.yours else {}
-        look = {"color": styles.COLOURS[5], **yours}
-        ax.barh(y, value, height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
+        value, low, high = place
+        if logarithmic:
+            styles.dot(ax, y, value, hollow=one.kernel.yours)
+        else:
+            yours: dict[str, Any] = {"color": "white", "hatch": "////"} if one.kernel.yours else {}
+            look = {"color": styles.COLOURS[5], **yours}
+            ax.barh(y, value, height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
         ax.errorbar(value, y, xerr=[[value - low], [high - value]], color=styles.INK, capsize=4)
-        text = f"{value:.3g}" if times.over is None else f"{value:.2f}"
+        text = f"{value:.2f}" if times.over is not None and not logarithmic else f"{value:.3g}"
         styles.beside(ax, high, y, text)
     if times.over is not None:
         ax.axvline(1, color=styles.INK, linestyle=":")
     ax.set_yticks(range(len(shown)), names)
     ax.margins(x=0.12)
     ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlim(left=0)
     unit = "time (ms)" if times.over is None else f"time over that of {times.over.title}"
-    ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
+    if logarithmic:
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
+        ax.set_xlabel(f"{times.problem.title}:\n{unit} (logarithmic); left is faster")
+    else:
+        ax.set_xlim(left=0)
+        ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
+
+
+def _is_small(points: Sequence[tuple[float, float, float] | None]) -> bool:
+    """Return whether a ratio is too small for an axis that begins at 0."""
+    return min((one[0] for one in points if one), default=1) < LEAST_LINEAR
 
 
 def _floor_ms(times: Times) -> float | None:

@@ -29,6 +29,7 @@ from helpers.problems import baselines, mlp, two_classes
 from helpers.simulator import toolchain
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
@@ -101,8 +102,11 @@ def by_key(data: Record) -> dict[str, float]:
 
 
 def yours(text: str, flags: tuple[str, ...] = ()) -> baselines.Baseline | None:
-    """Return the program of a C++ text; None where it does not compile, or is not right yet."""
-    cells, weights = arrays(5_000)
+    """Return the program of a C++ text; None where it does not compile, or is not right yet.
+
+    It runs on the arrays that are timed: a race of several cores may be right on shorter ones.
+    """
+    cells, weights = arrays()
     try:
         program = baselines.conv1d_from_cpp(text, flags=flags)
         checking.check(program.call(cells, weights), reference.conv1d(cells, weights), rtol=1e-5)
@@ -369,18 +373,48 @@ def cpu_of(data: Record) -> str:
     return f"{next(timings).device}, {when}{with_flags}"
 
 
-def convolutions_figure(data: Record) -> Figure:
-    """Draw the speedups of all programs over the plain loop."""
+def convolutions_figure(data: Record, timed: Mapping[str, Here] | None = None) -> Figure:
+    """Draw the speedups of all programs over the plain loop.
+
+    timed: what `here` returned, drawn as diamonds beside the record's dots. A program that is not
+    right yet has a row without one.
+    """
     import matplotlib.pyplot as plt
 
     ms = by_key(data)
-    figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
+    figure, ax = plt.subplots(figsize=(8, 4.4 if timed else 3.8), layout="constrained")
     swapped, unrolled = ms[PLAIN] / ms["swapped"], ms[PLAIN] / ms["unrolled_4"]
     title = f"Swapping the loops: {swapped:.1f} times as fast. Unrolling by 4: {unrolled:.2f} times"
     plotting.speedup(ax, data, baseline="C++, one core", title=title)
+    if timed:
+        gain = _draw_here(ax, timed, data)
+        title = f"Swapping the loops: {swapped:.1f} times as fast in the record, {gain:.1f} here"
+        plotting.style(ax, title)
     label = f"times as fast as C++, one core (logarithmic); {N_CELLS:,} cells, {WIDTH} weights"
-    ax.set_xlabel(f"{label}\nCPU: {cpu_of(data)}")
+    ax.set_xlabel("\n".join([label, *cpu_of(data).split("; ", 1)]))
     return figure
+
+
+def _draw_here(ax: Axes, timed: Mapping[str, Here], data: Record) -> float:
+    """Draw a diamond for each program of `here`; return the speedup of the swapped loops."""
+    rows = {row["key"]: row["series"] for row in data.rows()}
+    for key, one in timed.items():
+        label = NOT_YET if one.ms is None else one.name
+        # The name of the program with threads says how many cores the computer has.
+        same = rows.get(key, label) == label
+        rows[key] = label if same else re.sub(r"\d+ cores?", "all cores", label)
+    plain = timed[PLAIN].ms
+    found = {key: plain / one.ms for key, one in timed.items() if plain and one.ms}
+    places = [list(rows).index(key) for key in found]
+    ax.plot(
+        list(found.values()), [place + 0.28 for place in places], marker="D", linestyle="none",
+        color="white", markeredgecolor=INK, label="this machine, now",
+    )
+    ax.plot([], [], marker="o", linestyle="none", color=COLOURS[0], label="the record")
+    ax.set_yticks(range(len(rows)), list(rows.values()))
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small")
+    return found["swapped"]
 
 
 def widths_figure(data: Record) -> Figure:

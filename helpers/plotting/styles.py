@@ -106,6 +106,16 @@ def duration_text(ms: float) -> str:
 _WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
 
 
+def dot(ax: Axes, y: float, value: float, *, hollow: bool, colour: str = COLOURS[0]) -> None:
+    """Draw a dot on a thin line across the axes, from which the eye finds its name.
+
+    On a logarithmic axis the length of a bar would mean nothing, because there is no zero.
+    """
+    ax.axhline(y, color="#c8c8c8", linewidth=0.8, zorder=0)
+    face = "white" if hollow else colour
+    ax.plot(value, y, marker="o", markersize=9, color=face, markeredgecolor=INK, linestyle="none")
+
+
 def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look: Any) -> None:
     """Write text to the right of the end of a bar, so many points away."""
     ax.annotate(

@@ -19,6 +19,7 @@ from helpers.plotting.styles import (
     Measured,
     PlainLogFormatter,
     beside,
+    dot,
     duration_text,
     legend_beside,
     name_bars,
@@ -86,7 +87,7 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
     for y, (name, (ratio, low, high)) in enumerate(ratios.items()):
         hollow = name == baseline
         if logarithmic:
-            _draw_dot(ax, y, ratio, hollow=hollow)
+            dot(ax, y, ratio, hollow=hollow)
         else:
             look: Look = {"color": "white", "hatch": "////"} if hollow else {"color": COLOURS[5]}
             ax.barh(y, ratio, height=0.6, edgecolor=INK, linewidth=0.8, **look)
@@ -103,16 +104,6 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
     if not logarithmic:
         ax.set_xlim(left=0)
     ax.xaxis.set_major_formatter(FuncFormatter(tick_text))
-
-
-def _draw_dot(ax: Axes, y: float, value: float, *, hollow: bool, colour: str = COLOURS[0]) -> None:
-    """Draw a dot on a thin line across the axes, from which the eye finds its name.
-
-    On a logarithmic axis the length of a bar would mean nothing, because there is no zero.
-    """
-    ax.axhline(y, color="#c8c8c8", linewidth=0.8, zorder=0)
-    face = "white" if hollow else colour
-    ax.plot(value, y, marker="o", markersize=9, color=face, markeredgecolor=INK, linestyle="none")
 
 
 def times(
@@ -140,7 +131,7 @@ def times(
     style(ax, title)
     ax.set_xscale("log")
     for y, (name, row) in enumerate(rows.items()):
-        _draw_dot(ax, y, row["median_ms"], hollow=name not in chosen)
+        dot(ax, y, row["median_ms"], hollow=name not in chosen)
         whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
         ax.errorbar(row["median_ms"], y, xerr=whisker, color=COLOURS[1], capsize=4, linewidth=1.6)
         weight = "bold" if name in chosen else "normal"
@@ -211,7 +202,7 @@ def ladder(
         ax.set_xscale("log")
     start = 10.0 ** math.floor(math.log10(least) - 0.3) if logarithmic else 0.0
     for y, (name, text) in enumerate(_climb(rows, names, yardstick).items()):
-        _draw_step(ax, y, rows[name], text, dot=logarithmic, hatched=name == yardstick)
+        _draw_step(ax, y, rows[name], text, as_dot=logarithmic, hatched=name == yardstick)
     if floor_ms:
         _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
     name_bars(ax, [*names, *([yardstick] if yardstick else [])])
@@ -242,10 +233,10 @@ def _climb(
 
 
 def _draw_step(
-    ax: Axes, y: int, row: Mapping[str, Any], text: str, *, dot: bool, hatched: bool
+    ax: Axes, y: int, row: Mapping[str, Any], text: str, *, as_dot: bool, hatched: bool
 ) -> None:
-    if dot:
-        _draw_dot(ax, y, row["median_ms"], hollow=hatched)
+    if as_dot:
+        dot(ax, y, row["median_ms"], hollow=hatched)
     else:
         look: Look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
         ax.barh(y, row["median_ms"], height=0.6, edgecolor=INK, linewidth=0.8, **look)
@@ -253,7 +244,7 @@ def _draw_step(
     ax.errorbar(row["median_ms"], y, xerr=whisker, color=INK, capsize=4, linewidth=1.2)
     # A white background interrupts the line of the floor behind the text.
     behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    beside(ax, row["high_ms"], y, text, points=10 if dot else 6, bbox=behind, zorder=3)
+    beside(ax, row["high_ms"], y, text, points=10 if as_dot else 6, bbox=behind, zorder=3)
 
 
 def _draw_ladder_floor(ax: Axes, floor_ms: float, fastest: float) -> None:

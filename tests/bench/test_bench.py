@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from helpers import bench, checking, device, kernel_cells, kernels, simulator
 from helpers.bench import old_records, on_device, problem, results, timing
 from helpers.bench.counts import NOT_YET
+from helpers.experiments import channel_sums
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 
@@ -509,6 +510,17 @@ def test_ratios_of_several_problems_share_a_scale_and_times_do_not():
     assert first == second and second[1] > ratios["layer 1"].ratio("im2col_gemm").value > 3
     first, second = (ax.get_xlim() for ax in bench.bars(times).axes)
     assert first != second
+    plt.close("all")
+
+
+def test_small_ratios_are_dots_on_a_logarithmic_axis():
+    image = channel_sums.small(256)
+    kernels = [channel_sums.fitted_to(image, name) for name in channel_sums.KERNELS]
+    (ax,) = bench.bars(image.compare(*kernels, record="401_channels")).axes
+    assert ax.get_xscale() == "log" and not ax.patches
+    (ax,) = bench.bars(image.compare(*kernels[:2], record="401_channels")).axes
+    assert ax.get_xscale() == "log"
+    assert ax.texts[0].get_text() == "0.0164"
     plt.close("all")
 
 

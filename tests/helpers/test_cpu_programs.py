@@ -44,6 +44,27 @@ def test_every_program_is_measured_here_and_stands_beside_the_record():
         assert all(float(number) > 0 for number in line.split()[-4:-1])
 
 
+def test_a_program_that_is_right_for_few_cells_only_is_not_timed():
+    late = RIGHT.replace("width / 2;", "width / 2 + (i > 100'000);")
+    assert cpu_programs.yours(RIGHT) is not None
+    assert cpu_programs.yours(late) is None
+
+
+def test_the_figure_has_a_diamond_for_each_program_that_is_right():
+    record = results.load(results.MEASURED / "400_conv1d_baselines.json")
+    rows = {row["key"]: row["series"] for row in record.rows()}
+    timed = {key: cpu_programs.Here(name, 8.0) for key, name in rows.items()}
+    timed["swapped"] = cpu_programs.Here(rows["swapped"], 2.0)
+    timed |= {"a": cpu_programs.Here("a", None), "b": cpu_programs.Here("b", 4.0)}
+    (ax,) = cpu_programs.convolutions_figure(record, timed).axes
+    assert ax.get_title(loc="left").endswith("4.0 here")
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels[-2:] == ["yours: not yet", "b"]
+    (diamonds,) = (line for line in ax.lines if line.get_label().startswith("this machine"))
+    assert list(diamonds.get_xdata())[-3:] == [4.0, 1.0, 2.0]
+    assert len(diamonds.get_xdata()) == len(timed) - 1
+
+
 def test_a_row_names_source_compiler_and_flags():
     rows = {row["key"]: row for row in cpu_programs.measure_convolutions(budget_s=0.01)}
     assert "cpu_source" not in rows.pop("numpy")
