@@ -71,7 +71,7 @@ WRONG = (
     ),
     wrong(
         "a[2] begins too far left",
-        "a[0] and a[2] make the upper ones",
+        "come in a[0] and a[2]",
         (A2, "A + 16 * group + two + 4);"),
     ),
     wrong(
