@@ -124,6 +124,10 @@ _CELLS: tuple[tuple[str, Cell], ...] = (
         lambda s, b, c, h, w, p, q: (b * s.C + c) * s.H + h + p + w + q,
     ),
     (
+        "A row of the image has W cells: row r of the image begins at r * W.",
+        lambda s, b, c, h, w, p, q: b * s.C * s.H * s.W + c * s.H + h + p + w + q,
+    ),
+    (
         "The next row of the image begins W cells further on. Yours are 1 cell apart: row h + p "
         "is multiplied by W as a whole.",
         lambda s, b, c, h, w, p, q: right_cell(s, b, c, h, w, 0, q) + p,
@@ -147,7 +151,7 @@ _CELLS: tuple[tuple[str, Cell], ...] = (
         lambda s, b, c, h, w, p, q: (b * s.C + c) * s.H + (h + p) * s.W + w + q,
     ),
 )
-_TAPS: tuple[tuple[str, Taps], ...] = (
+TAPS: tuple[tuple[str, Taps], ...] = (
     (
         "The cell under weight (p, q) lies p rows below and q columns right of that under weight "
         "(0, 0). Yours lies as many columns right as rows below: p stands for both.",
@@ -174,7 +178,7 @@ def wrong_indices(same: bool = False) -> tuple[kit.Mistake, ...]:
     return (
         *(kit.Mistake(hint, indexed(weight=weight, same=same)) for hint, weight in _WEIGHTS),
         *(kit.Mistake(hint, indexed(cell=cell, same=same)) for hint, cell in _CELLS),
-        *(kit.Mistake(hint, indexed(taps=taps, same=same)) for hint, taps in _TAPS),
+        *(kit.Mistake(hint, indexed(taps=taps, same=same)) for hint, taps in TAPS),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 
 STEP = 16  # terms of one product
@@ -216,6 +216,7 @@ EXERCISE = kit.Exercise(
             "It begins COLUMNS columns further, at columns[warp] + COLUMNS * PITCH.",
             when=second_part,
         ),
+        *indices.WRONG_INDICES,
     ),
     findings=(
         kit.FindingHint(

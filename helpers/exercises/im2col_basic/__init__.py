@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 
 THREADS = 256
@@ -93,6 +93,30 @@ def only_first_of_rows(case: kit.Case, got: np.ndarray, want: np.ndarray) -> boo
     return bool(columns.size) and columns[0] > 0 and not (columns % case["shape"].out_w).any()
 
 
+def overlapping_images(case: kit.Case) -> np.ndarray:
+    """Return what comes out if image b begins with channel b of all channels."""
+    shape = case["shape"]
+    channels = unrolled(case).reshape(shape.B * shape.C, -1)
+    return np.stack([channels[b : b + shape.C] for b in range(shape.B)]).reshape(
+        case["unrolled"].shape
+    )
+
+
+def with_taps(taps: indices.Taps) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if p and q in the index of a cell are these."""
+
+    def made(case: kit.Case) -> np.ndarray:
+        shape = case["shape"]
+        right = unrolled(case).reshape(shape.B, shape.C, shape.K, shape.K, -1)
+        y = np.empty_like(right)
+        for p, q in np.ndindex(shape.K, shape.K):
+            down, beside = taps(p, q)
+            y[:, :, p, q] = right[:, :, down, beside]
+        return y.reshape(case["unrolled"].shape)
+
+    return made
+
+
 EXERCISE = kit.Exercise(
     name="im2col_basic",
     lab="200_conv2d_im2col_gemm",
@@ -140,6 +164,11 @@ EXERCISE = kit.Exercise(
             "which begins at channel c of image b.",
             gives=first_channel,
         ),
+        kit.Mistake(
+            "Only the first image is right: image b begins with channel b * C, not with channel b.",
+            gives=overlapping_images,
+        ),
+        *(kit.Mistake(hint, gives=with_taps(taps)) for hint, taps in indices.TAPS),
         kit.Mistake(
             "Only first outputs of rows are wrong. A product with 1.0f / out_w is rounded, and "
             "may lie below the whole number that it should be: divide whole numbers, pixel / "

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 
 TILE = 16
@@ -62,6 +62,7 @@ MISTAKES = (
             else None
         ),
     ),
+    *indices.WRONG_INDICES,
     kit.Mistake(
         "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
         "rows of outputs out_w.",
@@ -134,6 +135,7 @@ EXERCISE = kit.Exercise(
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         layers.TURNED,
+        *indices.WRONG_INDICES,
         kit.Mistake(
             "Only a filter of 11 x 11 is wrong: a product with 1.0f / (K * K) is rounded, and 121 "
             "times 1.0f / 121 is less than 1. Count in whole numbers.",

@@ -5,7 +5,7 @@ is no GPU. The budget is on an estimate of its cost.
 from __future__ import annotations
 
 from helpers import kernel_cells
-from helpers.exercises import competition, kit, layers
+from helpers.exercises import competition, indices, kit, layers
 from helpers.kernel_cells import KernelCell
 
 # What conv2d_tiled_maps costs, cycles of a multiprocessor per 32 multiply-adds;
@@ -44,6 +44,7 @@ EXERCISE = kit.Exercise(
     mistakes=(
         layers.TURNED,
         competition.LAST_CHANNEL,
+        *indices.WRONG_INDICES,
         competition.OTHER_SHAPES,
     ),
     findings=competition.FINDINGS,

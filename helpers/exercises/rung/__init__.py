@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers import kernel_cells
-from helpers.exercises import competition, kit, layers
+from helpers.exercises import competition, indices, kit, layers
 from helpers.kernel_cells import KernelCell
 from helpers.reference import conv2d
 
@@ -82,6 +82,7 @@ EXERCISE = kit.Exercise(
         ),
         competition.LAST_CHANNEL,
         kit.Mistake("The first channel is left out.", gives=layers.without_channel(0)),
+        *indices.WRONG_INDICES,
         competition.OTHER_SHAPES,
     ),
     findings=competition.FINDINGS,

@@ -21,6 +21,11 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "row 0 of the filter alone",
+        "the weights of row 0",
+        ("weights[(c * K + p) * K", "weights[c * K * K"),
+    ),
     wrong("the stub", "nothing is added", file="stub.cu", status="not_begun"),
     wrong("products in half", "rounded to half before", (ADD, "sum += __half2float(cell * tap);")),
     wrong(

@@ -25,6 +25,7 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong("p for both", "p stands for both", ("* WIDTH + q;", "* WIDTH + p;")),
     wrong("the stub", "gap 1", file="stub.cu", status="not_begun"),
     wrong("no wait before", "__syncwarp() twice", (BEFORE, ""), status="finding"),
     wrong("no wait behind", "__syncwarp() twice", (BEHIND, ""), status="finding"),

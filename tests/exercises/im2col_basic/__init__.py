@@ -13,6 +13,12 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "images one channel apart",
+        "begins with channel b * c",
+        ("x + ((size_t)b * C + c)", "x + ((size_t)b + c)"),
+    ),
+    wrong("p for both", "p stands for both", ("W + w + q]", "W + w + p]")),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong(
         "rows and columns changed",

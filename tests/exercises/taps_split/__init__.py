@@ -13,6 +13,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("map 0 for all", "the weights of map 0", ("filter[m * taps + t]", "filter[t]")),
     wrong("the stub", "unchanged", file="stub.cu", status="not_begun"),
     wrong("32 atomics", "atomics", file="wrong_atomics.cu", status="budget"),
     wrong(

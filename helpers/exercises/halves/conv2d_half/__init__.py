@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.halves import LAB
 from helpers.limits import ConvShape
 
@@ -174,6 +174,7 @@ EXERCISE = kit.Exercise(
                 np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1], np.float32),
             ),
         ),
+        *indices.WRONG_INDICES,
     ),
     findings=(
         kit.FindingHint(

@@ -91,7 +91,8 @@ EXERCISE = Exercise(
         *tiles.FINDINGS,
         FindingHint(
             "out-of-bounds",
-            "The last block may have fewer maps than MAPS: store sum[o] only if first + o < M.",
+            "Only a thread with an output (h < out_h and w < out_w) stores, and the last block may "
+            "have fewer maps than MAPS: store sum[o] only if first + o < M.",
             when=lambda found: found.array == "y",
         ),
         FindingHint(
