@@ -67,6 +67,11 @@ def test_a_compiler_marks_errors_and_warnings():
     ]
 
 
+def test_a_compiler_marks_the_last_line():
+    marks = cell_marks.marks_of_compiler("line 2: error: no end\nline 3: error: none", "a\nb")
+    assert marks == [Mark(2, "b", "error: no end")]
+
+
 @pytest.fixture
 def shell(monkeypatch):
     monkeypatch.setenv("LAB_DEVICE", "simulator")

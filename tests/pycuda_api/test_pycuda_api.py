@@ -777,3 +777,10 @@ def test_gpuarray_relatives():
     np.testing.assert_array_equal(gpuarray.zeros_like(array).get(), 0)
     assert gpuarray.zeros_like(array, dtype=np.int32).dtype == np.int32
     assert gpuarray.empty(0, np.float32).get().size == 0
+
+
+@pytest.mark.parametrize(("value", "power"), [(0, 0), (1, 0), (2, 1), (7, 2), (8, 3)])
+def test_the_power_of_two_that_a_number_holds(value, power):
+    from helpers.simulator.pycuda_api import tools
+
+    assert tools.bitlog2(value) == power
