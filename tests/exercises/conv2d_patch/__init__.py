@@ -14,7 +14,7 @@ RIGHT = (
 WRONG = (
     wrong(
         "no guard for columns",
-        "one of the next row",
+        "outputs beyond are not stored",
         (" && w + i < out_w", ""),
         status="finding",
     ),

@@ -48,7 +48,7 @@ WRONG = (
     ),
     wrong(
         "no guard at the store",
-        "must not store",
+        "before you store",
         ("if (r < rows && c < cols) C", "C"),
         status="finding",
     ),
