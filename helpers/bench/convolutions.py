@@ -88,9 +88,13 @@ class Convolution(Problem):
     def sized(self, spec: Spec, constants: Mapping[str, Any]) -> tuple[Spec, dict[str, Any]]:
         """Return the record with other sizes: TILE_WIDTH, OUTPUTS, threads of a direct sum.
 
-        Of overlap-add: LOG_SIZE, STAGES, segments.
+        A block has the threads of its tile, unless they are given. Of overlap-add: LOG_SIZE,
+        STAGES, segments.
         """
-        return sized(spec, constants, _SIZES[type(spec)])
+        new, settings = sized(spec, constants, _SIZES[type(spec)])
+        if isinstance(new, kernels_1d.Conv1d) and new.tile and "threads" not in constants:
+            new = dataclasses.replace(new, threads=new.tile // (new.outputs or 1))
+        return new, settings
 
     def facts(self, spec: Spec) -> Mapping[str, Any]:
         facts = {key.lower(): getattr(spec, field) for key, field in _SIZES[type(spec)].items()}

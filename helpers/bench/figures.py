@@ -27,14 +27,15 @@ def bars(
     one scale. title: by default, what the fastest kernel gains. labels: in place of the kernels'.
     A kernel without a time has a name and no bar, such as "yours: not yet". floor: whether to draw
     the least time that the record's device needs. Where a ratio is below LEAST_LINEAR the axis is
-    logarithmic, with dots for bars.
+    logarithmic, and dots take the place of bars.
     """
     named = _named(times)
     first = next(iter(named.values()))
     share = "x" if first.over is not None else ""
     figure, pictures = _pictures(named, 0.45 * len(first) + 2.2, share=share)
+    logarithmic = any(_is_small(one) for one in named.values())
     for ax, (_, one) in pictures:
-        _draw_bars(ax, one, labels)
+        _draw_bars(ax, one, labels, logarithmic=logarithmic)
         if floor and (least := _floor(one)) is not None:
             _draw_floor(ax, least)
         _finish(ax, title or _claim(one), one)
@@ -142,7 +143,7 @@ def across(
         ax.set_xscale("log")
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
         ax.xaxis.set_minor_locator(NullLocator())
-    if min((one.value for each in times for one in each.ratios), default=1) < LEAST_LINEAR:
+    if any(_is_small(one) for one in times):
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     else:
@@ -223,20 +224,21 @@ def _pictures(
     return figure, list(zip(axes.ravel(), named.items(), strict=True))
 
 
-def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
+def _draw_bars(
+    ax: Axes, times: Times, labels: Sequence[str] | None, *, logarithmic: bool
+) -> None:
     from matplotlib.ticker import FuncFormatter
 
     from helpers.plotting import styles
 
     shown = [one for one in times if times.over is None or one.kernel != times.over]
     names = list(labels or [one.kernel.title for one in shown])
-    points = [_points(one, ratio=times.over is not None) for one in shown]
-    logarithmic = times.over is not None and _is_small(points)
-    for y, (one, place) in enumerate(zip(shown, points, strict=True)):
-        if place is None:
+    for y, one in enumerate(shown):
+        points = _points(one, ratio=times.over is not None)
+        if points is None:
             names[y] = NOT_YET if one.state == NOT_YET else f"{names[y]}: {one.missing}"
             continue
-        value, low, high = place
+        value, low, high = points
         if logarithmic:
             styles.dot(ax, y, value, hollow=one.kernel.yours)
         else:
@@ -261,9 +263,9 @@ def _draw_bars(ax: Axes, times: Times, labels: Sequence[str] | None) -> None:
         ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
 
 
-def _is_small(points: Sequence[tuple[float, float, float] | None]) -> bool:
+def _is_small(times: Times) -> bool:
     """Return whether a ratio is too small for an axis that begins at 0."""
-    return min((one[0] for one in points if one), default=1) < LEAST_LINEAR
+    return min((one.value for one in times.ratios), default=1) < LEAST_LINEAR
 
 
 def _floor_ms(times: Times) -> float | None:

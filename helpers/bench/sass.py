@@ -122,35 +122,6 @@ class Code:
         """The number of instructions of each opcode, the most frequent first."""
         return dict(Counter(i.opcode for i in self.instructions).most_common())
 
-    def excerpt(self, opcode: str, lines: int = 6, after: int = 0) -> str:
-        """Return some instructions as text; "" if no opcode starts with `opcode`.
-
-        The excerpt has `lines` instructions. It begins `after` instructions behind the first one
-        whose opcode starts with `opcode`.
-        """
-        places = [n for n, i in enumerate(self.instructions) if i.opcode.startswith(opcode)]
-        start = places[0] + after if places else self.total
-        return "\n".join(map(str, self.instructions[start : start + lines]))
-
-    def row(self) -> dict[str, Any]:
-        """Return the counts as one flat dict, for `results.record`."""
-        counts = {kind.replace(" ", "_").replace("-", "_"): self.count(kind) for kind in KINDS}
-        more = {
-            "read_only_loads": self.read_only_loads,
-            "registers": self.registers,
-            "spill_bytes": self.spill_bytes,
-        }
-        return (
-            {
-                "series": self.kernel,
-                "arch": self.arch,
-                "instructions": self.total,
-                "code_bytes": self.code_bytes,
-            }
-            | counts
-            | more
-        )
-
 
 def assembled(name: str, options: Sequence[str] = (), *, source: str | None = None) -> Code:
     """Return the machine code of a kernel for compute capability 9.0, without the CUDA toolkit.

@@ -144,10 +144,6 @@ def measure() -> Iterator[Row]:
         yield {"series": "differ", "kernel": name, **repeated, "timing": None}
 
 
-# --------------------------------------------------------------------------------------------------
-# Reading the record
-
-
 def places_table() -> str:
     """Return how many outputs each of the lab's problems has, in places for threads of the GPU.
 

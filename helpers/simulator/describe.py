@@ -193,6 +193,12 @@ class _Describer(BarrierWords, EndingWords):
                 "malloc and new give a null pointer when the device's heap (8 MB) is full: test "
                 "the pointer before its use."
             )
+        if not nulls and any("curandStateMtgp32" in row for row in self.source):
+            cause = (
+                "Only C++ on the host can set up a curandStateMtgp32, by "
+                "curandMakeMTGP32KernelState, and PyCUDA does not have that: take another state, "
+                "such as curandStatePhilox4_32_10_t, and call curand_init in a kernel."
+            )
         return (self.raw.offset // size if name and size else None), name, message, cause
 
     def device_heap(self) -> Words:

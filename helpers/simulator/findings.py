@@ -24,7 +24,7 @@ _MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
 _FUNCTION = re.compile(r"\b__(?:global|device)__\b").search
 _INDEX = re.compile(r"\[([^][]*)\]").findall
-_NAMES = re.compile(r"\b[A-Za-z_]\w*\b").findall
+_NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*").findall  # but for members, as in threadIdx.x
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)\s*([^;]*)").findall
 _INNER = re.compile(r"\[([^][]*\[[^][]*\][^][]*)\]").findall  # indices with arrays in them
 _BRANCH = re.compile(r"\bif\b|\?").search
@@ -246,23 +246,11 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     A barrier that not all threads reach orders nothing, so that the accesses around it race, and a
     thread that has gone stores nothing. One missing barrier has a race for each array around it.
     A structure of which nothing is set is one variable, and one branch keeps lanes away from all
-    exchanges around it. An index that leaves its array may meet another block's elements first.
+    exchanges around it.
     """
     kept = _behind_barriers(_joined_overlaps(list(findings)))
-    kept = _joined_masks(_joined_shares(_without_strays(kept)))
+    kept = _joined_masks(_joined_shares(kept))
     return tuple(_joined_races(_joined_variables(kept)))
-
-
-def _without_strays(findings: list[Finding]) -> list[Finding]:
-    """Leave out the races of stores that also leave their array."""
-    outside = {(f.file, f.line, f.array) for f in findings if f.kind == "out-of-bounds"}
-    return [
-        f
-        for f in findings
-        if f.kind != "race"
-        or f.line != (f.other_line or f.line)
-        or (f.file, f.line, f.array) not in outside
-    ]
 
 
 def _joined_shares(findings: list[Finding]) -> list[Finding]:

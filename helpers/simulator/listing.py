@@ -3,7 +3,7 @@
 Of the two, nvdisasm writes labels and, before instructions, the line of PTX that ptxas had in hand
 when it made them; cuobjdump writes addresses in place of labels. `sections` reads both. What the
 code means is for others to say: `ptx.sass` which accesses come from which line, `bounds` which
-ways lead through it, `experiments.sass` how many instructions there are of each kind.
+ways lead through it, `bench.sass` how many instructions there are of each kind.
 """
 
 from __future__ import annotations

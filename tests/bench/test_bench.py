@@ -217,6 +217,12 @@ def test_other_problems_are_checked_and_counted_alike(other, names):
 
 def test_a_wrong_kernel_of_another_problem_is_rejected():
     line = bench.conv1d(10**6, 7)
+    for wide in (
+        line.kernel("conv1d_tiled_steps", TILE_WIDTH=64),
+        line.kernel("conv1d_tiled_input", TILE_WIDTH=128),
+        line.kernel("conv1d_outputs", OUTPUTS=3),
+    ):
+        assert line.check(wide), "a block has the threads of its tile"
     wrong = line.kernel("conv1d_constant").changed("filter[j]", "filter[FILTER_WIDTH - 1 - j]")
     assert "the filter is flipped" in str(line.check(wrong))
     sums = bench.axpy(10**6)

@@ -129,7 +129,7 @@ def test_a_readers_rung_is_launched_as_its_options_say():
     none = dataclasses.replace(rung, options=("-DMAPS=0",))
     assert ladder.entered(LAYERS["layer 2"], none).is_missing
     assert [one.label for one in ladder.of_maps(LAYERS["layer 1"], rung, (1, 2))] == [
-        "yours: my_rung, 1 maps",
+        "yours: my_rung, 1 map",
         "yours: my_rung, 2 maps",
     ]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import kernels
-from helpers.bench import results, sass
+from helpers.bench import sass
 from helpers.simulator.listing import Instruction
 
 LISTING = """
@@ -60,25 +60,6 @@ def test_only_the_kernel_asked_for_is_counted():
 
 def test_predicates_are_no_opcodes(code):
     assert code.instructions[2] == Instruction(0x20, "!P0", "LDG.E", "R5, desc[UR8][R2.64]")
-
-
-def test_an_excerpt_begins_where_it_is_asked_to(code):
-    assert code.excerpt("LDG", 2).splitlines() == [
-        "/*0010*/       LDG.E.CONSTANT R4, desc[UR8][R2.64+0x4]",
-        "/*0020*/  @!P0 LDG.E R5, desc[UR8][R2.64]",
-    ]
-    assert code.excerpt("LDG", 1, after=2).endswith("FFMA R6, R4, R5, R6")
-    assert code.excerpt("HMMA") == ""
-
-
-def test_a_row_is_what_a_record_takes(code):
-    row = code.row()
-    assert row["series"] == "sum"
-    assert (row["global_loads"], row["multiply_adds"], row["registers"]) == (2, 1, 24)
-    assert all(isinstance(value, int | str) for value in row.values())
-    results.Measurement(
-        row["series"], {key: value for key, value in row.items() if key != "series"}, None
-    )
 
 
 def test_an_unknown_kind_is_refused(code):

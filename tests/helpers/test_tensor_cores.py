@@ -6,7 +6,8 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench, exercises, kernel_cells
-from helpers.experiments import ncu, tensor_cores
+from helpers.bench import hardware
+from helpers.experiments import tensor_cores
 
 RECORD = "303_wmma"
 LAYERS = ("layer 1", "layer 2")
@@ -121,6 +122,6 @@ def test_a_step_gathers_each_term(name, multiply):
 
 def test_counters_stand_beside_those_of_the_hardware():
     seen = bench.layer("layer 2").count("conv2d_wmma")[0].profile
-    lines = ncu.beside(seen, "conv2d_wmma, layer 2", ncu.SHARED, "metric").splitlines()
+    lines = hardware.beside(seen, "conv2d_wmma, layer 2", hardware.SHARED, "metric").splitlines()
     stores = next(line for line in lines if "wavefronts_mem_shared_op_st" in line)
     assert len(set(stores.split()[1:])) == 1  # both count the same

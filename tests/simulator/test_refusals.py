@@ -215,6 +215,47 @@ def test_curand_gives_the_numbers_of_a_gpu(state, expected):
     assert tuple(y) == expected
 
 
+def sobol(vectors: list[int], scramble: int, number: int) -> int:
+    """Number `number` of a Sobol sequence: the vectors of the set bits of its Gray code, and the
+    scrambling constant.
+    """
+    gray, value = number ^ number >> 1, scramble
+    for k, vector in enumerate(vectors):
+        value ^= vector * (gray >> k & 1)
+    return value
+
+
+@pytest.mark.skipif(not has_curand, reason="needs nvidia-curand")
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("scramble", [0, 0x12345679])
+def test_sobol_sequences_follow_their_vectors(bits, scramble):
+    word = {32: "unsigned", 64: "unsigned long long"}[bits]
+    state = f"curandState{'Scrambled' if scramble else ''}Sobol{bits}_t"
+    constant = f"({word}){scramble}, " if scramble else ""
+    text = source(
+        f"{state} s;\ncurand_init(vectors, {constant}7, &s);\n"
+        "for (int k = 0; k < 9; ++k) y[k] = curand(&s);",
+        "#include <curand_kernel.h>",
+        f"{word}* y, {word}* vectors",
+    )
+    vectors = [1 << (bits - 1 - k) | (1 << (bits - 2 - k) if k < bits - 1 else 0)
+               for k in range(bits)]  # fmt: skip
+    y, given = np.zeros(9, f"u{bits // 8}"), np.array(vectors, f"u{bits // 8}")
+    assert simulator.check(text, "k", y, given, **ONE) == ()
+    assert y.tolist() == [sobol(vectors, scramble, 7 + k) for k in range(9)]
+
+
+@pytest.mark.skipif(not has_curand, reason="needs nvidia-curand")
+def test_a_state_that_only_a_host_can_set_up_is_named():
+    text = source(
+        "y[0] = curand(s);", "#include <curand_kernel.h>", "unsigned* y, curandStateMtgp32* s"
+    )
+    (finding,) = simulator.check(
+        text, "k", np.zeros(1, np.uint32), np.zeros(5000, np.uint8), **ONE
+    )
+    assert "curandMakeMTGP32KernelState" in finding.cause and "curand_init" in finding.cause
+
+
 @pytest.mark.skipif(has_curand, reason="nvidia-curand is installed")
 @pytest.mark.parametrize("header", ["curand_kernel.h", "curand.h", "curand_mrg32k3a.h"])
 def test_without_curand_its_wheel_is_named(header):

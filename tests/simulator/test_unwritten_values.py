@@ -165,3 +165,17 @@ def test_an_output_that_lacks_a_member_is_unwritten():
     )
     assert finding.kind == "unwritten"
 
+
+def test_a_tile_that_one_block_has_filled_is_watched_again_in_the_next():
+    source = """
+extern "C" __global__ void tiles(float* y) {
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    if (blockIdx.x != 1 || t < 32) tile[t] = t;
+    __syncthreads();
+    y[blockIdx.x * 64 + t] = tile[63 - t] + 1.0f;
+}"""
+    y = np.full(3 * 64, np.nan, np.float32)
+    (found,) = simulator.check(source, "tiles", y, grid=(3,), block=(64,))
+    assert (found.kind, found.array, found.block) == ("uninitialised", "tile", (1, 0, 0))
+    assert found.count == 32

@@ -45,6 +45,8 @@ void release(Worker& w, const std::vector<Waiting>& those) {
     for (const Waiting& one : those) one.path->state = Path::READY, one.path->pc += 1;
     w.turn = ++w.now;
     for (Warp& warp : w.warps) warp.clock.set_all(w.now);
+    if (w.observe & INITIALISATION)
+        for (Region* region : w.shared) Initialisation::settle(*region);
 }
 
 std::uint32_t group_of(const Worker& w, const Path& path) {

@@ -72,9 +72,16 @@ public:
                                             __ATOMIC_RELAXED)) {}
         __atomic_store_n(&region.stored_to, true, __ATOMIC_RELAXED);
     }
+    // After a barrier: whether all of a shared array is written, so that nothing is left to watch
+    // for in this block.
+    static void settle(Region& region) {
+        if (region.dirty && !region.complete)
+            region.complete = is_written(region.initialised.cells, region.bytes());
+    }
     // A block starts with poisoned shared memory.
     static void forget(Region& region, bool first_time) {
         if (!region.dirty && !first_time) return;
+        if (region.is_shared()) region.complete = false;
         std::memset(region.initialised.cells, 0, region.bytes());
         std::memset(reinterpret_cast<void*>(region.start), Memory::poison, region.bytes());
         region.dirty = false;

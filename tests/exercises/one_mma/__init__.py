@@ -71,7 +71,7 @@ WRONG = (
     ),
     wrong(
         "a[2] begins too far left",
-        "come in a[0] and a[2]",
+        "a[2] begins 8 columns beside a[0]",
         (A2, "A + 16 * group + two + 4);"),
     ),
     wrong(

@@ -37,8 +37,7 @@ import tensor_products
 
 from helpers import device
 from helpers.bench import results
-from helpers.experiments import ncu
-from helpers.tools import counter_readings, counters
+from helpers.tools import counter_readings, counters, ncu
 
 READINGS = counter_readings.READINGS
 # Beside those of helpers.tools.counters: read and recorded, not compared.
