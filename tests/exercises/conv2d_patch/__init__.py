@@ -14,7 +14,7 @@ RIGHT = (
 WRONG = (
     wrong(
         "no guard for columns",
-        "outputs beyond are not stored",
+        "one of the next row",
         (" && w + i < out_w", ""),
         status="finding",
     ),

@@ -48,7 +48,7 @@ WRONG = (
     ),
     wrong(
         "no guard at the store",
-        "before you store",
+        "must not store",
         ("if (r < rows && c < cols) C", "C"),
         status="finding",
     ),
