@@ -126,6 +126,7 @@ WRONG_COPIES = {
         OverflowError,
         "negative",
     ),
+    "one byte less than none": (lambda rows: cuda.mem_alloc(-1), OverflowError, "negative, got -1"),
     "an array of textures": (
         lambda rows: cuda.Memcpy2D().set_src_array(None),
         cuda.LogicError,
