@@ -47,7 +47,7 @@ from .mma import (
     warpgroup_fragments,
 )
 from .refusals import PLAINEST, SPARE
-from .register_2d import Register2d, register_2d
+from .register_2d import REGISTER_2D, Register2d, register_2d
 from .register_images import RegisterImages, register_images
 from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
@@ -70,6 +70,7 @@ __all__ = [
     "OCCUPANCY",
     "PLAINEST",
     "REDUCED",
+    "REGISTER_2D",
     "SCALED_HALF",
     "SEED",
     "SMALL",
