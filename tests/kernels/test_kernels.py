@@ -684,7 +684,8 @@ def options_of(name: str) -> list[list[str]]:
     shapes = [conv2d.shape_of(layer, 1) for layer in ("layer 1", "layer 2")]
     shapes.append(ConvShape(1, C=64, M=64, H=58, W=58, K=3))  # for kernels of many channels
     cases = [list(spec.options(shape)) for spec in specs for shape in shapes if takes(spec, shape)]
-    return cases or [["-DFILTER_WIDTH=1"], ["-DFILTER_WIDTH=31"]]
+    folder = f"-I{kernels.FOLDER}"  # of our headers
+    return cases or [[folder, "-DFILTER_WIDTH=1"], [folder, "-DFILTER_WIDTH=31"]]
 
 
 @pytest.mark.parametrize("name", kernels.names())
