@@ -71,6 +71,28 @@ def test_barriers_let_threads_read_what_others_wrote():
     np.testing.assert_array_equal(y, x[::-1])
 
 
+def halves_at_their_own_barriers(threads: int) -> str:
+    """Return a kernel whose halves of 64 threads wait at two barriers, each for `threads`."""
+    return kernel(
+        "__shared__ float s[128];\nint t = threadIdx.x, half = t / 64;\ns[t] = x[t];\n"
+        f'asm volatile("bar.sync %0, {threads};" :: "r"(half + 1) : "memory");\n'
+        "y[t] = s[64 * half + 63 - t % 64];"
+    )
+
+
+def test_a_barrier_with_a_number_opens_when_so_many_threads_have_come():
+    y, x, n = arrays(128)
+    source = halves_at_their_own_barriers(64)
+    assert simulator.check(source, "k", y, x, n, grid=(1,), block=(128,)) == ()
+    np.testing.assert_array_equal(y, x.reshape(2, 64)[:, ::-1].ravel())
+
+
+def test_a_barrier_with_a_number_stays_shut_when_too_few_threads_come():
+    source = halves_at_their_own_barriers(96)
+    found = only(simulator.check(source, "k", *arrays(128), grid=(1,), block=(128,)))
+    assert (found.kind, found.severity, found.line) == ("barrier", "error", 6)
+
+
 @pytest.mark.parametrize("where", ["inside", "outside"])
 def test_dynamic_shared_memory_in_either_scope(where):
     declaration = "extern __shared__ float s[];"
