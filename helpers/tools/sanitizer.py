@@ -267,9 +267,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"not on the PATH: {', '.join(missing)}"
             )
             return 2
+        old = load(options.record) if options.only and options.record.exists() else None
+        if old is not None and old["device"] != (here := _device()):
+            print(
+                f"python -m helpers.tools.sanitizer: {options.record} is from {old['device']}, "
+                f"and this is {here}. A record names one device for all kernels: give another file "
+                "with --record, or leave out --only to measure them all",
+                file=sys.stderr,
+            )
+            return 2
         record = measure(chosen, jobs=options.jobs, tools=options.tools)
-        if options.only and options.record.exists():
-            record = merged(load(options.record), record)
+        if old is not None:
+            record = merged(old, record)
         options.record.parent.mkdir(parents=True, exist_ok=True)
         options.record.write_text(as_text(record), encoding="utf-8")
         _say(f"wrote {options.record}")

@@ -467,16 +467,31 @@ def test_kernels_that_are_measured_alone_replace_theirs_and_no_others(tmp_path, 
     path.write_text(sanitizer_record.as_text(before))
     monkeypatch.setattr(sanitizer.shutil, "which", lambda name: name)
     monkeypatch.setattr(sanitizer, "_show", lambda *_: 0)
+    monkeypatch.setattr(sanitizer, "_device", lambda: "a GPU")
     monkeypatch.setattr(
-        sanitizer, "measure", lambda cases, **_: made_up_record(*cases, {}) | {"device": "newer"}
+        sanitizer,
+        "measure",
+        lambda cases, **_: made_up_record(*cases, {}) | {"software": {"numpy": "newer"}},
     )
-    sanitizer.main(["run", str(CORPUS), "--only", "guard", "--record", str(path)])
+    assert sanitizer.main(["run", str(CORPUS), "--only", "guard", "--record", str(path)]) == 0
     after = sanitizer_record.load(path)
-    assert after["device"] == "newer"
+    assert (after["device"], after["software"]) == ("a GPU", {"numpy": "newer"})
     assert after["kernels"] == {
         "correct/softmax_rows": before["kernels"]["correct/softmax_rows"],
         "correct/guard": made_up_record(example("guard"), {})["kernels"]["correct/guard"],
     }
+
+
+def test_a_record_of_another_gpu_is_not_added_to(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "record.json"
+    path.write_text(text := sanitizer_record.as_text(made_up_record(example("softmax_rows"), {})))
+    monkeypatch.setattr(sanitizer.shutil, "which", lambda name: name)
+    monkeypatch.setattr(sanitizer, "_device", lambda: "another GPU")
+    monkeypatch.setattr(sanitizer, "measure", lambda *_, **__: pytest.fail("it measured"))
+    assert sanitizer.main(["run", str(CORPUS), "--only", "guard", "--record", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "is from a GPU, and this is another GPU" in said and "--record" in said
+    assert path.read_text() == text
 
 
 @pytest.mark.parametrize("name", ["guard", "softmax_rows", "warp_aggregated_atomic"])
