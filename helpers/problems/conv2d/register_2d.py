@@ -15,7 +15,8 @@ from .shapes import LayerError, ceil_div
 
 COLUMNS, ROWS = 4, 2  # of a patch
 # Sizes for a layer, where they are not the defaults: 9 x 17 patches cover the 34 x 34 outputs of
-# layer 2, and 8 maps with registers for four blocks at a time were the fastest of 24 sizes.
+# layer 2. With 8 maps, two rows of the filter in a turn, and registers for four blocks at a time
+# they were the fastest of 35 sizes on an H100.
 REGISTER_2D = {"layer 2": {"across": 9, "down": 17, "maps": 8, "unroll": 2, "resident": 4}}
 
 
