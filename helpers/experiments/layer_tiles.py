@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from helpers.bench.results import Record
 
-BATCH = 10_000
-
 
 def warps_table(times: Times) -> str:
     """Return how many warps of each kernel and width of a sweep fit on a multiprocessor: shared

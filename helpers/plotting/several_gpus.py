@@ -11,7 +11,6 @@ from helpers.plotting.styles import COLOURS, INK, beside, ratio_text, style
 
 Row = Mapping[str, Any]
 WAYS = {"H2D": "to the cards", "D2H": "back", "both": "both ways at once"}
-HATCHES = ("", "////", "....", "xxxx")
 
 
 def rate(row: Row) -> tuple[float, float, float]:
