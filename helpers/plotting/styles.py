@@ -129,10 +129,12 @@ def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look
 
 
 def name_bars(ax: Axes, names: Sequence[str]) -> None:
+    """Name the bars from the top down. The last one may be missing, and has its room all the same.
+    """
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
     ax.margins(x=0.18)
+    ax.set_ylim(len(names) - 0.5, -0.5)
 
 
 def legend_beside(ax: Axes) -> None:
