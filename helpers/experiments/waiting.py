@@ -186,7 +186,7 @@ def speeds(times: Times, driver: Times) -> str:
     lines: dict[str, dict[int, str]] = {}
     for one in times:
         state = f"{100 * full / one.ms:.0f}" if full and one.ms else "-"
-        label = NOT_YET if one.state == NOT_YET else one.kernel.label
+        label = times.name(one) if one.state == NOT_YET else one.kernel.label
         lines.setdefault(label, {})[dict(one.kernel.settings)["warps"]] = state
     body = [(label, *(cells[count] for count in warps)) for label, cells in lines.items()]
     head = ("% of the driver's copy", *(f"{count} warps" for count in warps))
