@@ -116,8 +116,8 @@ def across(
         look = styles.series(number)
         if not points:
             first = found[0][1]
-                label = times[0].without_bar(first)
-                ax.plot([], [], linestyle="none", label=label, **look)
+            label = times[0].without_bar(first)
+            ax.plot([], [], linestyle="none", label=label, **look)
             continue
         middle, around = styles.spread(points.values())
         ax.errorbar(list(points), middle, around, capsize=3, markersize=4, label=label, **look)

@@ -96,9 +96,9 @@ def widths(gpu: Device, lab: str) -> Record:
     return results.record(WIDTHS_SWEPT, measure_widths, device=gpu, lab=lab)
 
 
-def by_key(data: Record) -> dict[str, float]:
+def by_key(data: Record) -> Mapping[str, float]:
     """Return the median times in ms of the record of `convolutions`, by the program's key."""
-    return {row["key"]: row["median_ms"] for row in data.rows()}
+    return results.Found(data, {row["key"]: row["median_ms"] for row in data.rows()})
 
 
 def yours(text: str, flags: tuple[str, ...] = ()) -> baselines.Baseline | None:
@@ -323,9 +323,9 @@ def network(gpu: Device, lab: str) -> Record:
     return results.record(NETWORK, measure_network, device=gpu, lab=lab)
 
 
-def network_rows(data: Record) -> dict[tuple[str, int], dict[str, Any]]:
+def network_rows(data: Record) -> Mapping[tuple[str, int], dict[str, Any]]:
     """Return the rows of the record of `network`, by series and threads (0: none started)."""
-    return {(row["series"], row["threads"]): row for row in data.rows()}
+    return results.Found(data, {(row["series"], row["threads"]): row for row in data.rows()})
 
 
 def network_table(data: Record) -> str:
@@ -422,7 +422,7 @@ def widths_figure(data: Record) -> Figure:
     """Draw the nanoseconds for each weight of each output over the width."""
     import matplotlib.pyplot as plt
 
-    ns: dict[tuple[str, int], float] = {}
+    ns: dict[tuple[str, int], float] = results.Found(data, {})
     for row in data.rows():
         width = row["filter_width"]
         ns[row["key"], width] = 1e6 * row["median_ms"] / SWEEP_CELLS / width

@@ -225,21 +225,22 @@ def benchmark() -> Record:
     return results.load(results.MEASURED / f"{contenders.RECORD}.json")
 
 
-def fastest(layer: str, batch: int = LARGE) -> dict[tuple[str, str], float]:
+def fastest(layer: str, batch: int = LARGE) -> Mapping[tuple[str, str], float]:
     """Return the shortest time (ms) of each (series, way) of the benchmark; cuDNN has way ""."""
-    found: dict[tuple[str, str], float] = {}
-    for row in benchmark().rows():
+    record = benchmark()
+    found: dict[tuple[str, str], float] = results.Found(record, {})
+    for row in record.rows():
         if (row["layer"], row["batch"]) == (layer, batch) and row.get("median_ms") is not None:
             key = row["series"], row.get("way", "")
             found[key] = min(found.get(key, np.inf), row["median_ms"])
     return found
 
 
-def vendor(layer: str, batch: int = LARGE) -> dict[str, float]:
+def vendor(layer: str, batch: int = LARGE) -> Mapping[str, float]:
     """Return the shortest time (ms) of each mode of cuDNN, the fastest first, by the benchmark."""
     found = fastest(layer, batch)
     modes = {mode: found[name, ""] for mode, name in cudnn.NAMES.items() if (name, "") in found}
-    return dict(sorted(modes.items(), key=lambda one: one[1]))
+    return results.Found(benchmark(), dict(sorted(modes.items(), key=lambda one: one[1])))
 
 
 def factors(record: Record) -> dict[tuple[str, int, str], float]:
