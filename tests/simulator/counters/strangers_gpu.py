@@ -299,7 +299,7 @@ def read_counters(
             stderr=subprocess.PIPE,
             text=True,
             env=ncu.environment(),
-            cwd=strangers.ROOT,
+            cwd=stranger_cases.ROOT,
         )
         return counter_readings._readings(
             log.read_text() if log.exists() else "", done.stderr, launches
