@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, device, kernels, limits, tables
-from helpers.bench import reports, results, timing
+from helpers.bench import reports, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
 
@@ -225,15 +225,6 @@ def floor_s(n: int, gpu: Device) -> float:
 
 # --------------------------------------------------------------------------------------------------
 # Figures and tables of the times
-
-
-def record(gpu: Device) -> Record:
-    """Return the times of all ways, measured now; without a GPU, the recorded ones.
-
-    Measured rows join those that the lab's comparisons have put into "100_timing_traps".
-    """
-    name = "100_timing_traps"
-    return results.extend(name, measure()) if gpu.kind == "gpu" else results.recall(name)
 
 
 def medians(record: Record) -> dict[tuple[str, int], float]:

@@ -1,6 +1,6 @@
 """Fourier transforms: pictures of them, and their times beside a library and in two dimensions.
 
-    record = transforms.record(gpu, lab)     # on the GPU, or the recorded run
+    record = results.record(transforms.NAME, transforms.measure, device=gpu, lab=lab)
     transforms.layer_figure(record)          # a layer by tiles beside the direct kernel
 
 The record is "402_fft": overlap-add for several widths and stages at a time beside cuFFT, and a
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import limits, plotting, tables
-from helpers.bench import results, timing
+from helpers.bench import timing
 from helpers.bench.ratios import Ratio
-from helpers.device import Device
 from helpers.experiments import fft_times
 from helpers.plotting import boxes, styles
 from helpers.plotting.styles import INK
@@ -126,11 +125,6 @@ def _layer(name: str, shape: ConvShape) -> Iterator[dict[str, Any]]:
 
 def _timing(name: str, launch: Any, verdict: Verdict) -> timing.Timing:
     return timing.time_gpu(launch, verdict=verdict, name=name, budget_s=0.1)
-
-
-def record(gpu: Device, lab: str) -> Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(NAME, measure, device=gpu, lab=lab)
 
 
 # --------------------------------------------------------------------------------------------------
