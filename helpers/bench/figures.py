@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers.bench.counts import NOT_YET
 from helpers.bench.times import Time, Times
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def across(
         look = styles.series(number)
         if not points:
             first = found[0][1]
-            label = NOT_YET if first.state == NOT_YET else f"{label}: {first.missing}"
+            label = times[0].without_bar(first)
             ax.plot([], [], linestyle="none", label=label, **look)
             continue
         middle, around = styles.spread(points.values())
@@ -147,7 +146,8 @@ def across(
 def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
     """Draw the kernels from the slowest to the fastest, with the floor of the record's device.
 
-    yardstick: the title of a kernel that is no step.
+    yardstick: the title of a kernel that is no step. A kernel without a time has a name and no
+    bar.
     """
     import matplotlib.pyplot as plt
 
@@ -159,6 +159,7 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
         times.rows(),
         floor_ms=_floor_ms(times),
         yardstick=yardstick,
+        missing=[times.without_bar(one) for one in times if one.ms is None],
         title=title or _claim(times),
     )
     plotting.caption(ax, times.record)
@@ -224,7 +225,7 @@ def _draw_bars(
     for y, one in enumerate(shown):
         points = _points(one, ratio=times.over is not None)
         if points is None:
-            names[y] = NOT_YET if one.state == NOT_YET else f"{names[y]}: {one.missing}"
+            names[y] = times.without_bar(one, names[y])
             continue
         _, value, high = points
         if logarithmic:

@@ -83,6 +83,8 @@ class Shapes:
         self.times = times
         timed = {str(dict(one.kernel.settings)["block"]): one for one in times}
         self.ms = {shape: one.ms for shape, one in timed.items() if one.ms is not None}
+        if not self.ms:
+            raise KeyError(f"record {times.record.name} has no time of the blocks {list(timed)}")
         counts = times.problem.count(*(timed[shape].kernel for shape in self.ms))
         seen = dict(zip(self.ms, counts, strict=True))
         self.requests = {k: one.profile.global_load_requests for k, one in seen.items()}

@@ -39,7 +39,7 @@ def flights(data: results.Record, name: str, width: int) -> list[tuple[int, floa
     Up to twice as many bytes are on their way: a block asks for its next tile before it waits for
     this one.
     """
-    rows = [row for row in data.select(series=name, filter_width=width) if row.get("median_ms")]
+    rows = [row for row in data.some(series=name, filter_width=width) if row.get("median_ms")]
     return sorted(
         (4 * row["tile"] * row["blocks"], 4 * row["n"] / (1e-3 * row["median_ms"])) for row in rows
     )
@@ -52,8 +52,7 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = 3) -
     """
     import matplotlib.pyplot as plt
 
-    rows = waits.rows()
-    clone = next(row for row in rows if row["series"] == "device-to-device copy")
+    clone = waits.some(series=waiting.DRIVER)[0]
     full = waiting.COPY_CELLS * waiting.CELL_BYTES / (1e-3 * clone["median_ms"])
     drawing, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     share = waiting.shares(waits)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, kernels, plotting, reference, tables
-from helpers.bench import reports, timing
+from helpers.bench import reports, results, timing
 from helpers.bench.counts import NOT_YET
 from helpers.plotting import COLOURS, styles
 from helpers.plotting.styles import INK, LINES, Look
@@ -84,9 +84,9 @@ def measure_widths() -> Iterator[dict[str, Any]]:
             yield {"series": programs[key].name, **common, "timing": timed}
 
 
-def by_key(data: Record) -> dict[str, float]:
+def by_key(data: Record) -> Mapping[str, float]:
     """Return the median times in ms of "400_conv1d_baselines", by the program's key."""
-    return {row["key"]: row["median_ms"] for row in data.rows()}
+    return results.Found(data, {row["key"]: row["median_ms"] for row in data.rows()})
 
 
 def yours(text: str, flags: tuple[str, ...] = ()) -> baselines.Baseline | None:
@@ -306,9 +306,9 @@ def measure_network() -> Iterator[dict[str, Any]]:
         yield {"series": IDLE, "threads": t, **made_by, "timing": idle}
 
 
-def network_rows(data: Record) -> dict[tuple[str, int], dict[str, Any]]:
+def network_rows(data: Record) -> Mapping[tuple[str, int], dict[str, Any]]:
     """Return the rows of "400_mlp", by series and threads (0: none started)."""
-    return {(row["series"], row["threads"]): row for row in data.rows()}
+    return results.Found(data, {(row["series"], row["threads"]): row for row in data.rows()})
 
 
 def network_table(data: Record) -> str:
@@ -405,7 +405,7 @@ def widths_figure(data: Record) -> Figure:
     """Draw the nanoseconds for each weight of each output over the width."""
     import matplotlib.pyplot as plt
 
-    ns: dict[tuple[str, int], float] = {}
+    ns: dict[tuple[str, int], float] = results.Found(data, {})
     for row in data.rows():
         width = row["filter_width"]
         ns[row["key"], width] = 1e6 * row["median_ms"] / SWEEP_CELLS / width

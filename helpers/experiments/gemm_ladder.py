@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helpers import tables
-from helpers.bench.counts import LANES, NOT_YET, Counts
+from helpers.bench.counts import LANES, Counts
 from helpers.bench.gemms import Gemm
 from helpers.plotting import boxes, styles
 
@@ -24,7 +24,7 @@ def words_table(problem: Gemm, seen: Counts) -> str:
     rows: list[tuple[str, ...]] = []
     for one in seen:
         if one.kernel.yours and not one.passed:
-            rows.append((NOT_YET, "-", "-", "-"))
+            rows.append((seen.not_yet(one), "-", "-", "-"))
             continue
         products = one.outputs * problem.one.inner
         words = one.total("bytes_used", "shared", "load") / 4 / products

@@ -89,6 +89,7 @@ EARLIER = (
 def rungs(layer: Layer) -> list[Kernel]:
     """Return all kernels that take the shape of a layer, each in its forms."""
     forms = {name: _spec(name) for name in BUILDS_ON}
+    forms["conv2d_register_2d"] = conv2d.register_2d(**conv2d.REGISTER_2D.get(layer.name, {}))
     tiled = conv2d.conv2d_named("conv2d_register_tiled")
     forms[BEST_FORM] = dataclasses.replace(tiled, **conv2d.OCCUPANCY.get(layer.name, {}))
     forms[f"conv2d_mma_quads{HALF_FORM}"] = conv2d.mma_quads(1)
@@ -203,9 +204,9 @@ def share(times: Times, one: Time) -> float:
 
 
 def floors_beside(products_ms: float | None, bytes_ms: float | None, layer: Layer) -> str:
-    """Return a reader's two floors of an H200 beside ours."""
+    """Return a reader's two floors of an H100 beside ours."""
     peaks = {"products": (products_ms, layer.work.flops / 67e12)}
-    peaks["bytes"] = (bytes_ms, layer.work.bytes / 4.8e12)
+    peaks["bytes"] = (bytes_ms, layer.work.bytes / 3.35e12)
     rows = []
     for what, (guess, seconds) in peaks.items():
         ms = 1e3 * seconds

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import limits, plotting, tables
-from helpers.bench import timing
+from helpers.bench import results, timing
 from helpers.plotting import boxes, styles
 from helpers.problems import baselines, conv2d
 
@@ -89,16 +89,18 @@ class LayerTimes:
 
     def __init__(self, record: Record):
         self.record = record
-        self._rows: dict[tuple[str, int], dict[str, Row]] = {}
+        self._rows: dict[tuple[str, int], dict[str, Row]] = results.Found(record, {})
         for row in record.rows():
             if "median_ms" in row:
-                here = self._rows.setdefault((row["layer"], row["batch"]), {})
-                here[row["series"]] = row
+                where = row["layer"], row["batch"]
+                self._rows.setdefault(where, results.Found(record, {}))[row["series"]] = row
 
     @property
     def all_cores(self) -> str:
         """The name of the CPU program on all cores, which says how many they are."""
         names = [name for name in self.rows(LAYERS[0], MANY) if name.startswith("C++")]
+        if not names:
+            raise KeyError(f"record {self.record.name} has no program of all CPU cores")
         return names[0]
 
     def rows(self, layer: str, batch: int) -> Mapping[str, Row]:

@@ -79,9 +79,12 @@ def wholes(data: Record, batch: int = LARGE) -> dict[str, float]:
 
 
 def stages(data: Record, form: str, batch: int = LARGE) -> dict[str, float]:
-    """Return the times (ms) of a form's stages from floats on, by their names."""
-    rows = data.by("stage", series="stage", form=form, batch=batch)
-    return {stage: row["median_ms"] for stage, row in rows.items() if stage != "resize"}
+    """Return the times (ms) of a form's stages from floats on, by their names.
+
+    Raises KeyError for a form whose stages were not timed.
+    """
+    rows = data.some(series="stage", form=form, batch=batch)
+    return {row["stage"]: row["median_ms"] for row in rows if row["stage"] != "resize"}
 
 
 def host_form(data: Record) -> str:

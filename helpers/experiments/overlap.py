@@ -300,8 +300,11 @@ def clock(record: Record, how: str, layer: str = LAYERS[0]) -> Row:
 def end_to_end(
     record: Record, series: str, memory: str = "pinned", layer: str = LAYERS[0]
 ) -> list[Row]:
-    """Return the rows of an issue order, host memory to host memory, the fastest first."""
-    return sorted(record.select(series=series, layer=layer, memory=memory), key=_median)
+    """Return the rows of an issue order, host memory to host memory, the fastest first.
+
+    Raises KeyError where there is none.
+    """
+    return sorted(record.some(series=series, layer=layer, memory=memory), key=_median)
 
 
 def fewest_streams(record: Record, layer: str = LAYERS[0]) -> float:
@@ -321,9 +324,10 @@ def _median(row: Row) -> float:
 def spans(record: Record, run: str, layer: str = LAYERS[0]) -> list[Row]:
     """Return the spans of the timeline of an issue order, in the order in which they were issued.
 
-    Every span is a dict as `streams.Span.to_dict` returns it, and more.
+    Every span is a dict as `streams.Span.to_dict` returns it, and more. Raises KeyError where there
+    is none.
     """
-    return list(record.select(series="span", layer=layer, run=run))
+    return list(record.some(series="span", layer=layer, run=run))
 
 
 def order_of(record: Record, run: str, row: str, layer: str = LAYERS[0]) -> list[int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from helpers import limits, plotting, tables
 from helpers.bench import results, sass
-from helpers.bench.counts import NOT_YET, Counts
+from helpers.bench.counts import Counts
 from helpers.bench.layers import Layer
 from helpers.bench.sources import Changes, Kernel
 from helpers.experiments import sweep
@@ -58,7 +58,7 @@ def loads_table(counts: Counts) -> str:
     rows = []
     for label, one in zip(counts.labels, counts, strict=True):
         if one.kernel.yours and not one.passed:
-            rows.append((NOT_YET, *["-"] * (len(MEMORIES) + 1)))
+            rows.append((counts.not_yet(one), *["-"] * (len(MEMORIES) + 1)))
             continue
         products = FLOAT_BYTES * one.outputs * conv2d.shape_of(one.problem, 1).terms
         words = [one.total("bytes_used", memory, "load") / products for memory in MEMORIES]

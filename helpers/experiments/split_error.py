@@ -158,20 +158,22 @@ def picture(axes: Sequence[Any], data: results.Record, title: str = "") -> None:
 
 def said(rows: Iterable[Mapping[str, Any]], length: int, signs: str = "one sign") -> str:
     """Return the errors of all series at one length, one a line."""
-    found = {r["series"]: r for r in rows if r["length"] == length and r["signs"] == signs}
-    lines = [f"{name:20}{found[name]['error']:10.1e}" for name in SERIES]
+    rows = list(rows)
+    lines = [f"{name:20}{lookup(rows, name, length, signs):10.1e}" for name in SERIES]
     return "\n".join([f"{length:,} terms, {signs}", *lines])
 
 
 def lookup(
     rows: Iterable[Mapping[str, Any]], series: str, length: int, signs: str, key: str = "error"
 ) -> float:
-    """Return the error of a series at one length and for one kind of signs. key: or the mean."""
-    return next(
-        row[key]
-        for row in rows
-        if (row["series"], row["length"], row["signs"]) == (series, length, signs)
-    )
+    """Return the error of a series at one length and for one kind of signs. key: or the mean.
+
+    Raises KeyError where there is none.
+    """
+    for row in rows:
+        if (row["series"], row["length"], row["signs"]) == (series, length, signs):
+            return float(row[key])
+    raise KeyError(f"there is no row of {series!r} with {length:,} terms of {signs}")
 
 
 def crossing(rows: Sequence[Mapping[str, Any]], signs: str = "one sign") -> int | None:

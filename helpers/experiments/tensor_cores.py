@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers import plotting, tables
 from helpers.bench import layers, loop_code, plan_bounds
-from helpers.bench.counts import NOT_YET, Count
+from helpers.bench.counts import NOT_YET, Count, Counts
 from helpers.launch import Plan
 from helpers.plotting import boxes, styles
 
@@ -128,13 +128,13 @@ def _wavefronts(begins: Sequence[int]) -> int:
 # Products
 
 
-def product_table(counts: Sequence[Count], layer: layers.Layer) -> str:
+def product_table(counts: Counts, layer: layers.Layer) -> str:
     """Return how many multiply-adds the tensor cores make, and which part the formula needs."""
     needed = layer.shape.terms * layer.one.outputs
     rows = []
     for one in counts:
         if one.kernel.yours and not one.passed:
-            rows.append((NOT_YET, "-", ""))
+            rows.append((counts.not_yet(one), "-", ""))
             continue
         made = STEP**3 * products(one)
         rows.append((one.kernel.title, f"{made:,}", f"{needed / made:.0%}"))
@@ -191,7 +191,7 @@ def floor_table(times: Times) -> str:
     lines = []
     for one in times:
         if one.state == NOT_YET:
-            lines.append((NOT_YET, *["-"] * (len(MARKS) + 2), ""))
+            lines.append((times.name(one), *["-"] * (len(MARKS) + 2), ""))
             continue
         least = floors(times.problem, one.kernel)
         top = max(least, key=lambda name: least[name])
@@ -215,6 +215,7 @@ def floor_figure(times: Sequence[Times], title: str) -> Figure:
     )
     for ax, one in zip(np.ravel(axes), times, strict=True):
         _draw_floors(ax, one)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
     first, last = np.ravel(axes)[0], np.ravel(axes)[-1]
     plotting.style(first, title)
     why = "the kernel cannot be faster than its mark, because of"
@@ -227,7 +228,7 @@ def _draw_floors(ax: Axes, times: Times) -> None:
     plotting.style(ax)
     names = []
     for place, one in enumerate(times):
-        names.append(NOT_YET if one.state == NOT_YET else one.kernel.title)
+        names.append(times.name(one))
         if one.ms is not None:
             ax.barh(place, one.ms, 0.7, color=styles.LIGHT[5], edgecolor=styles.INK)
             styles.beside(ax, one.ms, place, f"{one.ms:.2f}")

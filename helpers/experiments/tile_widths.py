@@ -86,8 +86,14 @@ def chosen_width(cost: Callable[..., float], layer: str) -> int:
 
 
 def by_width(times: Times) -> dict[int, float]:
-    """Return the ms of conv2d_tiled by the width of its tiles."""
-    return {dict(one.kernel.settings)["tile_width"]: one.ms for one in times if one.ms}
+    """Return the ms of conv2d_tiled by the width of its tiles.
+
+    Raises KeyError where no width was timed.
+    """
+    found = {dict(one.kernel.settings)["tile_width"]: one.ms for one in times if one.ms}
+    if not found:
+        raise KeyError(f"record {times.record.name} has no time of {TILED} by its width")
+    return found
 
 
 # --------------------------------------------------------------------------------------------------

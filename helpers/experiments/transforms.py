@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import limits, plotting, tables
-from helpers.bench import convolutions, cufft, layers
+from helpers.bench import convolutions, cufft, layers, results
 from helpers.bench.on_device import NoLibraryError
 from helpers.bench.ratios import Ratio
 from helpers.plotting import boxes, styles
@@ -103,9 +103,10 @@ def _layer(problem: layers.Layer) -> Iterator[Row]:
 def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
     """Return a table of overlap-add's times beside those of the same steps by cuFFT, in ms."""
     rows = [row for row in data.rows() if row.get("n") == n and row.get("stages") == 3]
-    times = {
+    timed = {
         (row["series"], row["filter_width"]): row["median_ms"] for row in rows if "median_ms" in row
     }
+    times = results.Found(data, timed)
     body = []
     for width in WIDTHS:
         ours, theirs = times[fft_conv1d.OVERLAP_ADD, width], times.get((CUFFT, width))
@@ -116,9 +117,8 @@ def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
 
 def layer_ratio(data: Record, layer: str, K: int) -> Ratio:
     """Return the tiles' time over the direct kernel's."""
-    rows = [row for row in data.rows() if row["series"] == "ratio" and row.get("layer") == layer]
-    (row,) = (row for row in rows if row["K"] == K)
-    return Ratio.of_row(row, over=DIRECT_2D)
+    rows = {(row.get("layer"), row["K"]): row for row in data.rows() if row["series"] == "ratio"}
+    return Ratio.of_row(results.Found(data, rows)[layer, K], over=DIRECT_2D)
 
 
 def layers_table(data: Record) -> str:

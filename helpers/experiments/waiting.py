@@ -158,11 +158,10 @@ def shares(record: Record, series: str = COPY) -> dict[tuple[int, int], float]:
 
     Rows that do not name both numbers are left out.
     """
-    rows = record.rows()
-    clone = next(row for row in rows if row["series"] == DRIVER)
+    clone = record.some(series=DRIVER)[0]
     return {
         (row["warps"], row["loads"]): 100 * clone["median_ms"] / row["median_ms"]
-        for row in rows
+        for row in record.rows()
         if row["series"] == series and row.get("warps") and row.get("loads")
     }
 
@@ -177,7 +176,7 @@ def speeds(times: Times, driver: Times) -> str:
     lines: dict[str, dict[int, str]] = {}
     for one in times:
         state = f"{100 * full / one.ms:.0f}" if full and one.ms else "-"
-        label = NOT_YET if one.state == NOT_YET else one.kernel.label
+        label = times.name(one) if one.state == NOT_YET else one.kernel.label
         lines.setdefault(label, {})[dict(one.kernel.settings)["warps"]] = state
     body = [(label, *(cells[count] for count in warps)) for label, cells in lines.items()]
     head = ("% of the driver's copy", *(f"{count} warps" for count in warps))
@@ -251,8 +250,7 @@ def latency_figure(record: Record) -> Figure:
     """Draw the latency of one load over the bytes of the chain."""
     import matplotlib.pyplot as plt
 
-    rows = [row for row in record.rows() if row["series"] == CHAIN]
-    shared = next(row for row in record.rows() if row["series"] == SHARED_CHAIN)
+    rows, shared = record.some(series=CHAIN), record.some(series=SHARED_CHAIN)[0]
     first, last = rows[0], rows[-1]
     figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     look: dict[str, Any] = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "-"}
@@ -311,6 +309,8 @@ def copy_figure(record: Record) -> Figure:
     ax.set_ylabel("percent of the driver's copy")
     rings = "\n(rings: yours)" if yours else ""
     ax.legend(title=f"in flight, each thread{rings}", frameon=False)
+    if not share:
+        raise KeyError(f"record {record.name} has no row of {COPY} with its warps and loads")
     most, fewest = max(share), min(share)
     title = (
         f"With one load in flight, {most[0]} warps reach {share[most[0], 1]:.0f} % of the copy's "

@@ -168,11 +168,14 @@ def plain_ticks(axis: Axis, places: Sequence[float] = ()) -> None:
 
 
 def name_bars(ax: Axes, names: Sequence[str]) -> None:
-    """Write the names of horizontal bars, the first one above."""
+    """Write the names of horizontal bars, the first one above.
+
+    The last bar may be missing, and has its room all the same.
+    """
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
     ax.margins(x=0.18)
+    ax.set_ylim(len(names) - 0.5, -0.5)
 
 
 def legend_below(figure: Figure, *axes: Axes, columns: int = 3, **more: Any) -> None:

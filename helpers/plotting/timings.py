@@ -157,6 +157,7 @@ def ladder(
     *,
     floor_ms: float | None = None,
     yardstick: str = "",
+    missing: Sequence[str] = (),
     logarithmic: bool | None = None,
     where: Mapping[str, Any] | None = None,
     by: str | Sequence[str] = "series",
@@ -170,7 +171,8 @@ def ladder(
     parameters). where, by: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted
     line, for instance 1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that
     is no step, such as a library's. It stands hatched below the others; its text says what percent
-    of its speed the last step reaches. logarithmic: whether the time axis is logarithmic; by
+    of its speed the last step reaches. missing: names without a time, which stand below all bars
+    and have none. logarithmic: whether the time axis is logarithmic; by
     default it is if the slowest step takes more than 30 times as long as the shortest one or the
     floor.
 
@@ -205,7 +207,7 @@ def ladder(
         _draw_step(ax, y, rows[name], text, as_dot=logarithmic, hatched=name == yardstick)
     if floor_ms:
         _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
-    name_bars(ax, [*names, *([yardstick] if yardstick else [])])
+    name_bars(ax, [*names, *([yardstick] if yardstick else []), *missing])
     longest = max(row["high_ms"] for row in rows.values())
     # The text beside the bars needs room.
     ax.set_xlim(start, start * (longest / start) ** 1.4 if logarithmic else 1.45 * longest)
