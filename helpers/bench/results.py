@@ -621,21 +621,3 @@ def _show_as_saved(fig: Any, picture: bytes) -> None:
 
     fig.canvas.print_figure = print_figure
     fig.stale = False  # savefig sets it when it gives the page its size back.
-
-
-def from_png(path: Path | str) -> Record:
-    """Return the record inside a figure of :func:`save_figure`. Raises RecordError without one."""
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise RecordError(f"there is no figure {path}") from None
-    except OSError as error:
-        raise RecordError(f"{path} cannot be read ({error})") from error
-    if not png.is_whole(data):
-        raise RecordError(f"{path} cannot be read as a picture: it is no whole PNG")
-    text = png.text(data, PNG_KEY)
-    if text is None:
-        raise RecordError(
-            f"{path} holds no record; save figures with results.save_figure(fig, name, record)"
-        )
-    return _parse(text, f"the record in {path}")

@@ -318,7 +318,7 @@ def table_of_streams(record: Record) -> str:
     """Return a table: how three reports' times of streams grow with the work, and ours."""
     rows = []
     for name in "ABC":
-        plain = "baseline (uncoalesced)" if name == "C" else "baseline"
+        plain = "coalesced" if name == "C" else "baseline"  # both sizes
         few, many, base_few, base_many = (
             reports.kernel(name, one, batch)["op1_ms"]
             for one in ("streams", plain)

@@ -208,8 +208,7 @@ def _stage_bars(
             ax.barh(place, value, BAR, color=BAR_COLOUR, edgecolor=styles.INK, linewidth=0.8)
             if (form, stage) in ends:
                 low, high = ends[form, stage]
-                whisker = [[value - low], [high - value]]
-                ax.errorbar(value, place, xerr=whisker, color=styles.INK, capsize=3, linewidth=1)
+                styles.whisker(ax, place, low, value, high, capsize=3)
             styles.beside(ax, value, place, styles.ratio_text(value))
         ax.set_yticks(range(len(of_form)), list(of_form))
         ax.tick_params(axis="y", length=0)

@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from helpers import bench, simulator, tables
 from helpers.bench import results
 from helpers.bench.counts import NOT_YET
 from helpers.device import Device
 from helpers.launch import simulate
-from helpers.plotting import COLOURS, caption, style, styles
+from helpers.plotting import COLOURS, boxes, caption, style, styles
 from helpers.problems import tensor_product
 from helpers.problems.tensor_product import Product, Split, Units
 
@@ -160,7 +159,7 @@ def picture(axes: Sequence[Any], data: results.Record, title: str = "") -> None:
         ax.set_xscale("log", base=2)
         ax.set_yscale("log")
         ax.set(xlabel="terms of a sum", ylabel="error / sum of absolute products")
-    axes[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    styles.legend_beside(axes[-1])
     caption(axes[0], data)
 
 
@@ -215,13 +214,12 @@ def figure(data: results.Record, mine: Sequence[Mapping[str, Any]] = ()) -> Figu
             markersize=13,
             label=own[0]["series"] if own else NOT_YET,
         )
-    axes[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    styles.legend_beside(axes[-1])
     rows = data.rows()
     lengths = sorted({row["length"] for row in rows})
     for ax, signs in zip(axes, SIGNS, strict=True):
         ax.set_title(f"Factors of {signs}", loc="left", fontsize="medium")
-        ax.set_xticks(lengths[::3], [f"{length:,}" for length in lengths[::3]])
-        ax.xaxis.set_minor_locator(plt.NullLocator())
+        styles.plain_ticks(ax.xaxis, lengths[::3])
     axes[1].set_ylabel("")
     long, short = (
         lookup(rows, name, lengths[-1], "one sign") for name in ("split", "split, short sums")
@@ -264,9 +262,7 @@ def bits_figure(x: float) -> Figure:
     looks = ((high, COLOURS[5], "x_hi"), (low, styles.LIGHT[1], "x_lo"), (lost, "white", "lost"))
     for places, colour, name in looks:
         for place in places:
-            ax.add_patch(Rectangle((place, 0), 1, 1, facecolor=colour, edgecolor=styles.INK))
-            bit = mantissa >> (23 - place) & 1
-            ax.text(place + 0.5, 0.5, str(bit), ha="center", va="center", fontsize="small")
+            boxes.box(ax, place, 0, str(mantissa >> (23 - place) & 1), facecolor=colour)
         if places:
             middle = sum(places) / len(places) + 0.5
             ax.text(middle, 1.25, name, ha="center", va="bottom", fontsize="small")
