@@ -374,8 +374,7 @@ class Exercise(BaseExercise):
                         return False
                     told = True
                 continue
-            assert mistake.gives is not None
-            made = mistake.gives(case)
+            made = mistake.given(case)
             if made is None:  # this case cannot tell
                 continue
             made = made if isinstance(made, Mapping) else {case.outputs[0]: made}

@@ -98,9 +98,5 @@ def test_a_harmless_change_has_no_finding_and_a_missing_barrier_has_one():
 def test_figures_say_what_they_show(record):
     stages = network_stages.stages_figure(record)
     wholes = network_stages.wholes(record)
-    assert len(stages.axes) == len(wholes)
     gain = wholes["apart"] / min(wholes.values())
     assert f"{gain:.1f} times as fast" in stages.axes[0].get_title(loc="left")
-    assert "times as fast" in network_stages.host_figure(record).axes[0].get_title(loc="left")
-    (batches,) = network_stages.batches_figure(results.recorded("benchmark_lenet")).axes
-    assert len(batches.lines) == 6 and "PyTorch" in batches.get_title(loc="left")
