@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import checking, device, kernels, reference, simulator
+from helpers.bench import results
 from helpers.experiments import fft_times
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
@@ -481,6 +482,19 @@ def test_layers_beside_the_direct_kernel_are_checked(monkeypatch):
         )
         with pytest.raises(checking.CheckError, match=fft_conv2d.TILES):
             fft_times.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
+
+
+def test_the_fastest_size_is_the_one_on_record():
+    ratios: dict[int, dict[tuple[int, int], dict]] = {}
+    for row in results.recorded("402_sizes").comparable():
+        if row["series"] == fft_conv1d.OVERLAP_ADD:
+            sizes = ratios.setdefault(row["filter_width"], {})
+            sizes[row["log_size"], row["stages"]] = row
+    assert len(ratios) >= 4
+    for width, rows in ratios.items():
+        chosen = OverlapAdd.fastest(width)
+        fastest = min(rows.values(), key=lambda row: row["ratio"])
+        assert rows[chosen.log_size, chosen.stages]["low"] <= fastest["high"], width
 
 
 def test_fitting_takes_the_fewest_operations():
