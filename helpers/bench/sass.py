@@ -41,7 +41,6 @@ KINDS = {
     "barriers": ("BAR",),
     "branches": ("BRA", "BRX", "BRXU", "JMP", "CALL"),
 }
-READ_ONLY = "CONSTANT"  # the suffix of LDG.E.CONSTANT, a global load by the read-only path
 
 
 class NotAvailableError(RuntimeError):
@@ -108,14 +107,6 @@ class Code:
         adds = KINDS["multiply-adds"]
         turn = max(self.loops, key=lambda one: sum(i.root in adds for i in one))
         return dataclasses.replace(self, instructions=turn)
-
-    @property
-    def read_only_loads(self) -> int:
-        """The number of global loads by the read-only path, LDG.E.CONSTANT."""
-        return sum(
-            i.opcode.startswith("LDG.") and READ_ONLY in i.opcode.split(".")
-            for i in self.instructions
-        )
 
     @property
     def opcodes(self) -> dict[str, int]:

@@ -13,7 +13,7 @@ from helpers import plotting, tables
 from helpers.bench import layers, loop_code, plan_bounds
 from helpers.bench.counts import NOT_YET, Count, Counts
 from helpers.launch import Plan
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,22 +67,15 @@ def gather_figure(lane: int = 5) -> Figure:
 
 
 def _grid(ax: Axes, rows: int, columns: int) -> None:
-    ax.set_xlim(0, columns)
-    ax.set_ylim(rows, 0)
-    ax.set_aspect("equal")
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xlim=(0, columns), ylim=(rows, 0), aspect="equal", xticks=[], yticks=[])
     ax.hlines(range(rows + 1), 0, columns, color="#cccccc", linewidth=0.5)
     ax.vlines(range(columns + 1), 0, rows, color="#cccccc", linewidth=0.5)
 
 
 def _cell(ax: Axes, row: int, column: int, text: str, lit: bool, empty: bool = False) -> None:
-    from matplotlib.patches import Rectangle
-
-    if lit or empty:
-        colour = styles.LIGHT[1] if lit and not empty else "#e4e4e4"
-        ax.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="#999999", lw=0.5))
-    ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7)
+    fill = "#e4e4e4" if empty else styles.LIGHT[1] if lit else "none"
+    look: styles.Look = {"facecolor": fill, "edgecolor": "#999999", "linewidth": 0.5}
+    boxes.box(ax, column, row, text, words={"fontsize": 7}, **look)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -225,13 +218,8 @@ def floor_figure(times: Sequence[Times], title: str) -> Figure:
         ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
     first, last = np.ravel(axes)[0], np.ravel(axes)[-1]
     plotting.style(first, title)
-    figure.legend(
-        *first.get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=len(MARKS),
-        frameon=False,
-        title="the kernel cannot be faster than its mark, because of",
-    )
+    why = "the kernel cannot be faster than its mark, because of"
+    styles.legend_below(figure, first, columns=len(MARKS), title=why)
     plotting.caption(last, times[-1].record)
     return figure
 
