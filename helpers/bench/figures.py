@@ -37,6 +37,8 @@ def bars(
         if floor and (least := _floor(one)) is not None:
             _draw_floor(ax, least)
         _finish(ax, title or _claim(one), one)
+    if not logarithmic:
+        pictures[0][0].set_xlim(left=0)  # of all pictures, behind the longest bar of all
     return figure
 
 
@@ -247,7 +249,6 @@ def _draw_bars(
         ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
         ax.set_xlabel(f"{times.problem.title}:\n{unit} (logarithmic); left is faster")
     else:
-        ax.set_xlim(left=0)
         ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
 
 

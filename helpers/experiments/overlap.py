@@ -564,7 +564,7 @@ def end_to_end_figure(
         plotting.style(ax, title)
         styles.name_bars(ax, list(ways))
         ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
-        ax.set_xlim(left=0)
         ax.set_xlabel("time (ms)")
+    axes[-1].set_xlim(left=0)  # of all pictures
     plotting.caption(axes[-1], record)
     return figure
