@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import bench, checking, device, kernels, launch, reference, simulator
-from helpers.bench import cufft, layers
+from helpers.bench import cufft, layers, results
 from helpers.bench.on_device import NoLibraryError, NotReadyError
 from helpers.experiments import transforms
 from helpers.launch import Array
@@ -517,6 +517,19 @@ def test_a_layer_by_wrong_spectra_is_not_timed(monkeypatch):
         assert there.ready("conv2d_basic").verdict
         with pytest.raises(NotReadyError, match=TILES):
             there.ready(FftLayer(TILES, tiles=Tiles(4)))
+
+
+def test_the_fastest_size_is_the_one_on_record():
+    ratios: dict[int, dict[tuple[int, int], dict]] = {}
+    for row in results.recorded("402_sizes").comparable():
+        if row["series"] == fft_conv1d.OVERLAP_ADD:
+            sizes = ratios.setdefault(row["filter_width"], {})
+            sizes[row["log_size"], row["stages"]] = row
+    assert len(ratios) >= 4
+    for width, rows in ratios.items():
+        chosen = OverlapAdd.fastest(width)
+        fastest = min(rows.values(), key=lambda row: row["ratio"])
+        assert rows[chosen.log_size, chosen.stages]["low"] <= fastest["high"], width
 
 
 def test_fitting_takes_the_fewest_operations():
