@@ -25,8 +25,8 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> kit.Case:
     """Return a signal, by default a long one; a block has a tile of outputs."""
-    filter = np.zeros(MOST, np.float32)
-    filter[:width] = kit.whole_numbers(rng, width)
+    # Behind the filter's weights the symbol holds others, which are not in any sum.
+    filter = kit.whole_numbers(rng, MOST)
     given = ("P", "N", np.int32(n), np.int32(width))
     step = kit.Step((kit.ceil_div(n, TILE),), (THREADS,), given, {"filter": filter})
     arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
