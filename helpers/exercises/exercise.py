@@ -344,7 +344,8 @@ class Exercise(BaseExercise):
         # Where sums are rounded, the error grows with the size, too.
         if self._exact and (hint := _only_large(cases, wrong)):
             return hint
-        if all(_without_fractions(outcomes[k].arrays, wants[k]) for k in wrong):
+        pairs = [(outcomes[k].arrays[name], wants[k][name]) for k in wrong for name in wants[k]]
+        if _without_fractions(pairs):
             return _FRACTION
         for mistake in self.mistakes:
             if self._explains(mistake, cases, outcomes, wants, wrong):
@@ -576,16 +577,19 @@ def _has_axes(case: Case) -> bool:
     return shape is None or max(shape.C, shape.M) > 1
 
 
-def _without_fractions(got: Mapping[str, np.ndarray], want: Mapping[str, np.ndarray]) -> bool:
-    """Return whether the outputs of a case are whole numbers near right ones that are not whole."""
-    return all(_is_cut(got[name], want[name]) for name in want)
+def _without_fractions(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Return whether all outputs (got, want) are whole numbers near the right ones, of which some
+    are not whole.
+    """
+    return all(_is_cut(got, want) for got, want in pairs) and not all(
+        (want == np.trunc(want)).all() for _, want in pairs
+    )
 
 
 def _is_cut(got: np.ndarray, want: np.ndarray) -> bool:
-    if got.dtype.kind != "f" or not np.isfinite(got).all() or (got == got.flat[0]).all():
+    if got.dtype.kind != "f" or not np.isfinite(got).all() or (got != np.trunc(got)).any():
         return False
-    whole = (got == np.trunc(got)).all() and not (want == np.trunc(want)).all()
-    return bool(whole and np.median(np.abs(got - want)) <= 0.05 * np.abs(want).max())
+    return bool(np.median(np.abs(got - want)) <= 0.05 * np.abs(want).max())
 
 
 def _only_one_width(cases: Sequence[Case], wrong: Sequence[int]) -> str:

@@ -132,6 +132,10 @@ EXERCISE = kit.Exercise(
             gives=lambda c: sums(c, slice(0, None, 2)),
         ),
         kit.Mistake(
+            "Half of the numbers are not in the sum: behind stride 32 comes stride 16.",
+            gives=lambda c: sums(c, np.arange(THREADS) % 32 < 16),
+        ),
+        kit.Mistake(
             "Half of the numbers are missing: the first step has stride 128.",
             gives=lambda c: sums(c, slice(0, 128)),
         ),

@@ -24,7 +24,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         for name, filter in filters.items():
             N = kit.cells(rng, n)
             yield line(N, filter, name, budgeted=THREADS <= n < kit.MANY)
-    N, filter = kit.cells(rng, 3 * NARROW + 5), kit.whole_numbers(rng, 3)
+    N, filter = kit.cells(rng, 5 * NARROW + 5), kit.whole_numbers(rng, 3)
     yield line(N, filter, "drawn", NARROW, budgeted=False)
 
 

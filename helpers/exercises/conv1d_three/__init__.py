@@ -111,6 +111,10 @@ EXERCISE = kit.Exercise(
     mistakes=(
         kit.Mistake("All sums are 0: the gap adds the cells of the tile to them.", gives=only()),
         kit.Mistake(
+            f"It is right with {MOST} weights only: their number is the argument width.",
+            when=lambda case, got, want: case.kinds["width"] != MOST,
+        ),
+        kit.Mistake(
             "Of three outputs only the first is right: the others start at 0 and stay there.",
             gives=only(0),
         ),

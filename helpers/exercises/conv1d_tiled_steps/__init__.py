@@ -22,7 +22,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE)), kit.MANY):
         yield signal(rng, n)
     yield signal(rng, TILE + 1, NARROW)
-    yield signal(rng, 2 * SMALL + 1, tile=SMALL)
+    yield signal(rng, 5 * SMALL + 1, tile=SMALL)
 
 
 def signal(

@@ -23,6 +23,11 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "ints in place of floats",
+        "no output has a fraction",
+        ("y[i] = a * x[i] + y[i]", "y[i] = (int)(a * x[i] + y[i])"),
+    ),
+    wrong(
         "block and thread exchanged",
         "gap 1 needs the number of the block",
         ("blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x * blockDim.x + blockIdx.x"),

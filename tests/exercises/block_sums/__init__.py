@@ -50,6 +50,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("stride 16 missing", "behind stride 32 comes", ("int stride = 16;", "int stride = 8;")),
     wrong(
         "31 atomics",
         "made one after the other",
