@@ -169,7 +169,7 @@ EXERCISE = kit.Exercise(
             "Compute each output of the convolution once, with two loads for a product.",
         ),
         kit.ONE_STORE,
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
