@@ -30,6 +30,6 @@ WRONG = (
         "idle ones count",
         ("-(-width * width // 32)", "width * width // 32"),
     ),
-    wrong_python("a number with a fraction", "whole number", (LAST, LAST + " / 1")),
+    wrong_python("a number with a fraction", "whole number", (LAST, LAST + " / 7")),
     *broken_python("lanes", (LAST, "    return 1 // 0")),
 )

@@ -80,7 +80,7 @@ WRONG = (
     ),
     wrong(
         "one buffer",
-        "still under way",
+        "into the same buffer",
         ("tiles[current ^ 1]", "tiles[current]"),
         ("start += stride, current ^= 1", "start += stride"),
         status="finding",
