@@ -86,8 +86,12 @@ def whole(
     """
 
     def made(case: kit.Case) -> np.ndarray:
-        arrays = {name: case[name].astype(np.float32) for name in ("x", "filter")}
-        return reference.conv2d(*(by(a) if name in names else a for name, a in arrays.items()))
+        cells, weights = (
+            by(array) if name in names else array
+            for name in ("x", "filter")
+            for array in [case[name].astype(np.float32)]
+        )
+        return reference.conv2d(cells, weights)
 
     return made
 
