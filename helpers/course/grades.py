@@ -29,11 +29,6 @@ STATUSES = (
     "pass", "wrong", "finding", "budget", "compile", "refused", "time", "memory", "crash",
     "not_begun", "not_graded",
 )  # fmt: skip
-FIELDS = (
-    "schema", "student", "lab", "exercise", "text_sha256", "seed", "points", "maximum", "status",
-    "messages", "hint",
-    "counters", "findings", "cost", "limits", "box", "versions", "grader", "figures",
-)  # fmt: skip
 SENTENCES = {
     "time": "it took too long: {}",
     "memory": "it took too much: {}",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from helpers.exercises.mistakes import FindingHint, Mistake, real_pairs, untouch
 from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import CellError, KernelCell
+
+if TYPE_CHECKING:
+    from helpers.exercises.on_bench import OnBench
 
 Arrays = np.ndarray | Mapping[str, np.ndarray]
 
@@ -108,6 +111,16 @@ class Exercise(BaseExercise):
             )
             return self._verdict("refused", words)
         return verdict.with_note(_TWICE) if getattr(kernel, "twice", False) else verdict
+
+    def on_bench(self) -> OnBench:
+        """Return the case on which the bench counts an answer beside the lab's."""
+        from helpers.exercises.on_bench import OnBench
+
+        return OnBench(self.name, self)
+
+    def accepts(self, cell: KernelCell) -> bool:
+        """Return whether a kernel passes the check of a notebook."""
+        return self._of_cell(cell, NOTEBOOK_SEED).passed
 
     # ---- for a grader ----
 

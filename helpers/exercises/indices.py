@@ -78,6 +78,11 @@ _WEIGHTS: tuple[tuple[str, Weight], ...] = (
         lambda s, m, c, p, q: ((m + c) * s.K + p) * s.K + q,
     ),
     (
+        "Weights of map m begin at m * C * K * K, and those of its channel c at c * K * K behind. "
+        "Yours has m and c exchanged.",
+        lambda s, m, c, p, q: ((c * s.M + m) * s.K + p) * s.K + q,
+    ),
+    (
         "The row of a weight stands for its column, too: weight (p, q) is p * K + q.",
         lambda s, m, c, p, q: right_weight(s, m, c, p, p),
     ),
@@ -166,6 +171,11 @@ _CELLS: tuple[tuple[str, Cell], ...] = (
     ),
 )
 TAPS: tuple[tuple[str, Taps], ...] = (
+    (
+        "Rows and columns are exchanged, of the filter or of the cells under it: weight "
+        "p * K + q belongs to the cell p rows below and q columns right.",
+        lambda p, q: (q, p),
+    ),
     (
         "The cell under weight (p, q) lies p rows below and q columns right of that under weight "
         "(0, 0). Yours lies as many columns right as rows below: p stands for both.",

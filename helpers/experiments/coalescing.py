@@ -83,6 +83,8 @@ class Shapes:
         self.times = times
         timed = {str(dict(one.kernel.settings)["block"]): one for one in times}
         self.ms = {shape: one.ms for shape, one in timed.items() if one.ms is not None}
+        if not self.ms:
+            raise KeyError(f"record {times.record.name} has no time of the blocks {list(timed)}")
         counts = times.problem.count(*(timed[shape].kernel for shape in self.ms))
         seen = dict(zip(self.ms, counts, strict=True))
         self.requests = {k: one.profile.global_load_requests for k, one in seen.items()}
@@ -129,11 +131,8 @@ def ratio_figure(
         ax.bar_label(bars, fmt="%.2f", padding=8)
         bars = ax.barh(labels[3:], measured, color=styles.COLOURS[5], **look)
         ax.bar_label(bars, fmt="%.2f", padding=8)
-        spread = [
-            [ratio.value - ratio.low for ratio in ratios],
-            [ratio.high - ratio.value for ratio in ratios],
-        ]
-        ax.errorbar(measured, labels[3:], xerr=spread, fmt="none", color=styles.INK, capsize=4)
+        for y, ratio in enumerate(ratios, 3):
+            styles.whisker(ax, y, ratio.low, ratio.value, ratio.high)
         ax.axvline(1, color=styles.INK, linestyle=":")
         ax.invert_yaxis()
         over = f"{swapped} over {good.kernel.title}"
@@ -156,9 +155,9 @@ def shapes_figure(shapes: Shapes) -> Figure:
         ("time (measured)", shapes.ms),
     )
     for number, (label, values) in enumerate(drawn):
-        look: styles.Look = {"color": styles.COLOURS[number], "marker": styles.MARKERS[number]}
+        look = {**styles.series(number), "linestyle": styles.LINES[number]}
         over = [values[shape] / values[SQUARE] for shape in shapes.ms]
-        ax.plot(list(shapes.ms), over, linestyle=styles.LINES[number], label=label, **look)
+        ax.plot(list(shapes.ms), over, label=label, **look)
     where = f"{shapes.times.problem.title}, {shapes.times.problem.where['batch']:,} images"
     ax.set_xlabel(f"threads of a block, columns x rows ({where})")
     ax.set_ylabel("times that of 16 x 16")

@@ -192,7 +192,7 @@ def one_image_table(record: Record) -> str:
 def launches_figure(record: Record) -> Figure:
     """Draw the time of an image over the images that a pair of launches handles."""
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, LogLocator
+    from matplotlib.ticker import LogLocator
 
     lines = []
     for layer in OTHERS:
@@ -209,12 +209,10 @@ def launches_figure(record: Record) -> Figure:
         f"one among {CUT:,}"
     )
     plotting.scaling(ax, lines, x="images", by="line", title=title)
-    ax.set(xticks=PER_LAUNCH, xticklabels=[f"{images:,}" for images in PER_LAUNCH])
     ax.set(xlabel="images of a pair of launches", ylabel="time of an image (µs)")
-    ax.xaxis.set_minor_locator(plt.NullLocator())
+    styles.plain_ticks(ax.xaxis, PER_LAUNCH)
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.yaxis.set_major_formatter(FuncFormatter(styles.tick_text))
-    ax.yaxis.set_minor_locator(plt.NullLocator())
+    styles.plain_ticks(ax.yaxis)
     plotting.caption(ax, record)
     return figure
 
@@ -226,11 +224,10 @@ def steps_figure(record: Record) -> Figure:
     figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
     for number, layer in enumerate(LAYERS):
         row = record.one(series=GPU_ALONE, layer=layer, images=1)
-        middle, low, high = (1e3 * row[key] for key in ("median_ms", "low_ms", "high_ms"))
-        look: styles.Look = {"marker": styles.MARKERS[number], "color": styles.COLOURS[number]}
+        middle, around = styles.spread([styles.interval(row)])
         ax.errorbar(
-            steps(layer), middle, [[middle - low], [high - middle]], markersize=8, capsize=4,
-            linestyle="none", label=f"{layer}: {blocks(layer)} blocks", **look,
+            steps(layer), 1e3 * middle, 1e3 * around, markersize=8, capsize=4,
+            linestyle="none", label=f"{layer}: {blocks(layer)} blocks", **styles.series(number),
         )
     slope = step_us(record)
     first, second = OTHERS

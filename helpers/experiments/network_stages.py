@@ -96,9 +96,12 @@ def wholes(data: Record, batch: int = LARGE) -> dict[str, float]:
 
 
 def stages(data: Record, form: str, batch: int = LARGE) -> dict[str, float]:
-    """Return the times (ms) of a form's stages from floats on, by their names."""
-    rows = data.by("stage", series="stage", form=form, batch=batch)
-    return {stage: row["median_ms"] for stage, row in rows.items() if stage != "resize"}
+    """Return the times (ms) of a form's stages from floats on, by their names.
+
+    Raises KeyError for a form whose stages were not timed.
+    """
+    rows = data.some(series="stage", form=form, batch=batch)
+    return {row["stage"]: row["median_ms"] for row in rows if row["stage"] != "resize"}
 
 
 def host_form(data: Record) -> str:
@@ -205,8 +208,7 @@ def _stage_bars(
             ax.barh(place, value, BAR, color=BAR_COLOUR, edgecolor=styles.INK, linewidth=0.8)
             if (form, stage) in ends:
                 low, high = ends[form, stage]
-                whisker = [[value - low], [high - value]]
-                ax.errorbar(value, place, xerr=whisker, color=styles.INK, capsize=3, linewidth=1)
+                styles.whisker(ax, place, low, value, high, capsize=3)
             styles.beside(ax, value, place, styles.ratio_text(value))
         ax.set_yticks(range(len(of_form)), list(of_form))
         ax.tick_params(axis="y", length=0)

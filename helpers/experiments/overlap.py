@@ -300,8 +300,11 @@ def clock(record: Record, how: str, layer: str = LAYERS[0]) -> Row:
 def end_to_end(
     record: Record, series: str, memory: str = "pinned", layer: str = LAYERS[0]
 ) -> list[Row]:
-    """Return the rows of an issue order, host memory to host memory, the fastest first."""
-    return sorted(record.select(series=series, layer=layer, memory=memory), key=_median)
+    """Return the rows of an issue order, host memory to host memory, the fastest first.
+
+    Raises KeyError where there is none.
+    """
+    return sorted(record.some(series=series, layer=layer, memory=memory), key=_median)
 
 
 def fewest_streams(record: Record, layer: str = LAYERS[0]) -> float:
@@ -321,9 +324,10 @@ def _median(row: Row) -> float:
 def spans(record: Record, run: str, layer: str = LAYERS[0]) -> list[Row]:
     """Return the spans of the timeline of an issue order, in the order in which they were issued.
 
-    Every span is a dict as `streams.Span.to_dict` returns it, and more.
+    Every span is a dict as `streams.Span.to_dict` returns it, and more. Raises KeyError where there
+    is none.
     """
-    return list(record.select(series="span", layer=layer, run=run))
+    return list(record.some(series="span", layer=layer, run=run))
 
 
 def order_of(record: Record, run: str, row: str, layer: str = LAYERS[0]) -> list[int]:
@@ -485,19 +489,11 @@ def _draw_sweep(
     values = sorted({row[column] for rows in series.values() for row in rows})
     for number, (name, rows) in enumerate(series.items()):
         ordered = sorted(rows, key=lambda row: row[column])
-        low, middle, high = (
-            np.array([row[key] for row in ordered]) for key in ("low_ms", "median_ms", "high_ms")
-        )
-        look: styles.Look = {
-            "color": styles.COLOURS[number],
-            "marker": styles.MARKERS[number],
-            "markersize": (8, 5)[number],  # The second series lies on the first one.
-            "linestyle": styles.LINES[number],
-            "capsize": 3,
-            "label": name,
-        }
+        middle, around = styles.spread(map(styles.interval, ordered))
+        look = {**styles.series(number), "linestyle": styles.LINES[number], "label": name}
+        look["markersize"] = (8, 5)[number]  # The second series lies on the first one.
         at = [values.index(row[column]) for row in ordered]
-        ax.errorbar(at, middle, [middle - low, high - middle], **look)
+        ax.errorbar(at, middle, around, capsize=3, **look)
     ax.axhline(
         _median(limit), color=styles.INK, linestyle=":", label=f"{limit['way']} alone, pinned"
     )
@@ -550,8 +546,7 @@ def end_to_end_figure(
                 {"color": styles.COLOURS[0]} if chosen else {"color": "white", "hatch": "////"}
             )
             ax.barh(y, _median(row), height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
-            whisker = [[_median(row) - row["low_ms"]], [row["high_ms"] - _median(row)]]
-            ax.errorbar(_median(row), y, xerr=whisker, color=styles.COLOURS[1], capsize=4)
+            styles.whisker(ax, y, *styles.interval(row), color=styles.COLOURS[1])
             text = styles.duration_text(_median(row))
             styles.beside(ax, row["high_ms"], y, text, fontweight="bold" if chosen else "normal")
         plotting.style(ax, title)

@@ -89,10 +89,11 @@ def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
         yield from measured.counts(ANSWERS, network=COURSE)
 
 
-def answers_of(record: Record) -> dict[tuple[str, str, int], int]:
+def answers_of(record: Record) -> Mapping[tuple[str, str, int], int]:
     """Return the right answers of a record by network, convolution and number of images."""
     rows = record.select(series="accuracy")
-    return {(row["network"], row["with"], row["images"]): row["right"] for row in rows}
+    right = {(row["network"], row["with"], row["images"]): row["right"] for row in rows}
+    return results.Found(record, right)
 
 
 def gained(record: Record, name: str) -> int:

@@ -67,9 +67,9 @@ def measure() -> Iterator[Mapping[str, Any]]:
 
 def launch_once(n: int = 1000) -> None:
     """Launch conv1d_basic once on the selected device, for Nsight Compute to look at."""
+    device.select()
     import pycuda.driver as cuda
 
-    device.select()
     P, N = np.zeros(n, np.float32), np.ones(n, np.float32)
     block, grid = (THREADS, 1, 1), kernels.grid_for(n, THREADS)
     conv1d = _function("conv1d_basic")
@@ -188,14 +188,17 @@ def _cpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mappi
 # Figures and tables
 
 
-def medians(record: Record, series: str) -> dict[int, float]:
-    """Return the median times in ms of a series, by n."""
-    return {row["n"]: row["median_ms"] for row in record.rows() if row["series"] == series}
+def medians(record: Record, series: str) -> Mapping[int, float]:
+    """Return the median times in ms of a series, by n. Raises KeyError for no such series."""
+    return {row["n"]: row["median_ms"] for row in record.some(series=series)}
 
 
 def cpu_name(record: Record, program: str) -> str:
-    """Return the name of a CPU program's series; program: a key of baselines.conv1d()."""
-    return next(row["series"] for row in record.rows() if row.get("program") == program)
+    """Return the name of a CPU program's series; program: a key of baselines.conv1d().
+
+    Raises KeyError where the program was not timed.
+    """
+    return str(record.some(program=program)[0]["series"])
 
 
 def with_pinned(record: Record, pinned: Record) -> Record:

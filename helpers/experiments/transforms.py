@@ -19,8 +19,8 @@ from helpers.bench import results, timing
 from helpers.bench.ratios import Ratio
 from helpers.device import Device
 from helpers.experiments import fft_times
-from helpers.plotting import COLOURS
-from helpers.plotting.styles import INK, MARKERS
+from helpers.plotting import boxes, styles
+from helpers.plotting.styles import INK
 from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
 
 if TYPE_CHECKING:
@@ -140,9 +140,10 @@ def record(gpu: Device, lab: str) -> Record:
 def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
     """Return a table of overlap-add's times beside those of the same steps by cuFFT, in ms."""
     rows = [row for row in data.rows() if row.get("n") == n and row.get("stages") == 3]
-    times = {
+    timed = {
         (row["series"], row["filter_width"]): row["median_ms"] for row in rows if "median_ms" in row
     }
+    times = results.Found(data, timed)
     body = []
     for width in WIDTHS:
         ours, theirs = times[fft_conv1d.OVERLAP_ADD, width], times.get((fft_times.CUFFT, width))
@@ -153,9 +154,8 @@ def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
 
 def layer_ratio(data: Record, layer: str, K: int) -> Ratio:
     """Return the tiles' time over the direct kernel's."""
-    rows = [row for row in data.rows() if row["series"] == "ratio" and row.get("layer") == layer]
-    (row,) = (row for row in rows if row["K"] == K)
-    return Ratio.of_row(row, over=DIRECT_2D)
+    rows = {(row.get("layer"), row["K"]): row for row in data.rows() if row["series"] == "ratio"}
+    return Ratio.of_row(results.Found(data, rows)[layer, K], over=DIRECT_2D)
 
 
 def layers_table(data: Record) -> str:
@@ -178,10 +178,8 @@ def segments_figure() -> Figure:
     figure, ax = plt.subplots(figsize=(10, 2.8), layout="constrained")
     for row, start in enumerate(range(0, 16, 4)):
         for cell in range(start, start + 8):
-            own: dict[str, Any] = {"facecolor": "#bcd3ee"}
-            tail: dict[str, Any] = {"facecolor": "white", "hatch": "////"}
-            look = own if cell < start + 4 else tail
-            ax.add_patch(plt.Rectangle((cell, row), 1, 0.8, edgecolor=INK, **look))
+            look = boxes.OWN if cell < start + 4 else {"hatch": "////"}
+            boxes.box(ax, cell, row, height=0.8, **look)
     title = "Segments of 4 cells, 5 weights: each tail (hatched) lies on the next segment's head"
     plotting.style(ax, title)
     ax.set(xlim=(0, 20.1), ylim=(4, -0.1), xlabel="place of the sum", xticks=range(0, 21, 4))
@@ -218,13 +216,9 @@ def layer_figure(data: Record) -> Figure:
     rows = [row for row in data.rows() if row.get("layer") == "layer 2" and "median_ms" in row]
     for number, name in enumerate((DIRECT_2D, fft_conv2d.TILES)):
         points = [row for row in rows if row["series"] == name]
-        middle = [row["median_ms"] for row in points]
-        low = np.subtract(middle, [row["low_ms"] for row in points])
-        high = np.subtract([row["high_ms"] for row in points], middle)
-        ax.errorbar(
-            [row["K"] for row in points], middle, yerr=[low, high], label=name, capsize=3,
-            color=COLOURS[number], marker=MARKERS[number],
-        )
+        middle, around = styles.spread(map(styles.interval, points))
+        widths = [row["K"] for row in points]
+        ax.errorbar(widths, middle, around, label=name, capsize=3, **styles.series(number))
     said = layer_ratio(data, "layer 2", 7).words()
     plotting.style(ax, f"Layer 2, K = 7: {fft_conv2d.TILES} beside {DIRECT_2D}: {said}")
     ax.set(xlabel="filter width K (the outputs stay 34 x 34)", ylabel="time (ms)")

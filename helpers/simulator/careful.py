@@ -12,8 +12,9 @@ import threading
 from concurrent.futures import Future
 
 from . import compiler_cache, front_ends
+from .dwarf import Dwarf
 from .includes import without_comments
-from .ptx import unset
+from .ptx import lifetimes, unset
 from .ptx_places import with_callers
 from .toolchain import CacheError, CompileFailed
 
@@ -61,7 +62,7 @@ class CarefulTranslation:
             future.set_exception(error)
 
     def _translate(self, compiler: str) -> str:
-        key = compiler_cache.key_of([self._key, compiler, "marked 5"])
+        key = compiler_cache.key_of([self._key, compiler, "marked 6"])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:
@@ -73,15 +74,20 @@ class CarefulTranslation:
 
     def _with_marks(self, compiler: str) -> str:
         """Return careful PTX with marks on the variables that a thread may use unset: that for a
-        debugger, if it has more of them.
+        debugger, if it has more of them, or if a pointer may outlive its variable.
         """
         text = self._text
         ptx = unset.with_marks(front_ends.careful(text, compiler, self.needed))
-        if not unset.may_leave_unset(without_comments(text.source)):
+        source = without_comments(text.source)
+        if not unset.may_leave_unset(source) and not lifetimes.may_outlive_a_block(source):
             return ptx
         other = front_ends.careful(text, compiler, self.needed, for_debugger=True)
+        dwarf = Dwarf(other)
         other = with_callers(other[: other.find("\t.section")], text.file)
+        other, outliving = lifetimes.with_lifetimes(other, dwarf.variables_of_blocks)
         other = unset.with_marks(other)
+        if outliving:
+            return other
         # The machine follows what lies in memory without marks.
         has_more = unset.marks(other) > unset.marks(ptx)
         return other if has_more or unset.frame_bytes(other) > unset.frame_bytes(ptx) else ptx

@@ -13,8 +13,9 @@ from .arrays import ArrayName
 from .barrier_words import BarrierWords
 from .ending_words import EndingWords
 from .finding_facts import Kind, Scene, Words
-from .findings import LOCAL_LEFTOVERS, ONE_ADDRESS, Finding, finding_of_launch
+from .findings import ENDED_BLOCK, LOCAL_LEFTOVERS, ONE_ADDRESS, Finding, finding_of_launch
 from .library import RawFinding
+from .ptx import lifetimes
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
@@ -317,6 +318,22 @@ class _Describer(BarrierWords, EndingWords):
         )
         return None, None, message, cause
 
+    def dead_local(self) -> Words:
+        known = lifetimes.variable_of_life(self.kernel.compiled.ptx, self.raw.offset)
+        name, what, it = None, "a local variable", "it"
+        if known is not None:
+            name, line = known
+            what, it = f"{name}, a local variable of line {line}", name
+        message = (
+            f"{self.does()} {self.raw.size} bytes of {what}, through a pointer, after the block "
+            f"that declares {it} has ended"
+        )
+        cause = (
+            f"{ENDED_BLOCK}, and its memory may hold other values then: "
+            f"declare {it} before the block, or copy the value."
+        )
+        return None, name, message, cause
+
     def misaligned(self) -> Words:
         size = self.raw.size
         index, element = self.element() if self.array else (None, f"address {self.address():#x}")
@@ -542,6 +559,7 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.NULL_POINTER: ("out-of-bounds", _Describer.null_pointer),
     Kind.NO_DYNAMIC_SHARED: ("out-of-bounds", _Describer.no_dynamic_shared),
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
+    Kind.DEAD_LOCAL: ("out-of-bounds", _Describer.dead_local),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),
     Kind.HEAP_LEAK: ("leak", _Describer.heap_leak),

@@ -20,10 +20,13 @@ from elftools.dwarf.die import DIE
 from elftools.dwarf.dwarf_expr import DWARFExprParser
 from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
+from .ptx.lifetimes import ScopedVariable
+
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 
 _TYPE = "DW_AT_type"
-_FLOATING, _ADDRESS = 0x04, 0x03
+_FLOATING = 0x04
+_ADDRESS, _PLUS = 0x03, 0x23  # operations of a location
 _MOST_LEVELS = 64  # levels of pointers, arrays and names in one type
 _MOST_NUMBERS = 64  # in the layout of one type
 _POINTERS = {
@@ -34,6 +37,7 @@ _POINTERS = {
 _STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_class_type")
 _QUALIFIERS = ("DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type")
 _MEMBERS = ("DW_TAG_member", "DW_TAG_inheritance")
+_BLOCKS = ("DW_TAG_lexical_block", "DW_TAG_inlined_subroutine")
 _HALF = "__half"  # a structure to the compiler, a number to a source
 # Encodings of base types, as the letters that NumPy has for them.
 _LETTERS = {0x02: "b", 0x04: "f", 0x05: "i", 0x06: "i", 0x07: "u", 0x08: "u", 0x10: "u"}
@@ -182,6 +186,51 @@ class Dwarf:
                     has_place = _location(entry) is not None
                     variables.append((_name(entry), self.type_of(entry), has_place))
         return variables
+
+    def variables_of_blocks(self, function: str) -> list[ScopedVariable]:
+        """Return the variables in local memory that a function declares in its blocks, and those of
+        the functions that the compiler has put in place of their calls.
+        """
+        variables = []
+        waiting = self._inside(self.functions.get(function), *_BLOCKS)
+        while waiting:
+            block = waiting.pop()
+            waiting += self._inside(block, *_BLOCKS)
+            begin, end = (self._label(block, name) for name in ("DW_AT_low_pc", "DW_AT_high_pc"))
+            for entry in self._inside(block, "DW_TAG_variable", "DW_TAG_formal_parameter"):
+                place, nbytes = self._local_place(entry), self.type_of(entry).total
+                origin = self._referred(entry, "DW_AT_abstract_origin") or entry
+                if begin and end and place is not None and nbytes:
+                    line = _number(origin, "DW_AT_decl_line")
+                    variables.append(
+                        ScopedVariable(_name(origin), begin, end, place, nbytes, line)
+                    )
+        return variables
+
+    def _label(self, block: DIE, attribute: str) -> str:
+        number = _number(block, attribute)
+        return self._names[number - 1] if 0 < number <= len(self._names) else ""
+
+    def _local_place(self, variable: DIE) -> int | None:
+        """Return the offset of a variable in the local memory of its function, None if it has no
+        place there.
+        """
+        location = _location(variable)
+        if location is None or len(location) < 9 or location[0] != _ADDRESS:
+            return None
+        number = int.from_bytes(bytes(location[1:9]), "little")
+        name = self._names[number - 1] if 0 < number <= len(self._names) else ""
+        symbol, _, offset = name.partition("+")
+        if not symbol.startswith("__local_depot"):
+            return None
+        if len(location) == 9:
+            return int(offset or 0)
+        if location[9] != _PLUS:
+            return None
+        more, shift = 0, 0
+        for byte in location[10:]:
+            more, shift = more | (byte & 0x7F) << shift, shift + 7
+        return int(offset or 0) + more
 
     def type_of(self, entry: DIE) -> Type:
         """Return the type of a variable or parameter."""

@@ -80,6 +80,7 @@ class Kind(IntEnum):
     HEAP_LEAK = 27
     OVERLAP = 28
     STACK_LIMIT = 29
+    DEAD_LOCAL = 30
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+# How the cause begins of a pointer that outlives a variable.
+ENDED_BLOCK = "A variable ends with its block { }"
 # How the cause of a fault between two `extern __shared__` arrays begins.
 ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
@@ -360,10 +362,13 @@ def _absent_thread(message: str) -> str | None:
 
 
 def _joined_variables(findings: list[Finding]) -> list[Finding]:
-    """Join the findings about one local variable: the first says where its value is missing."""
+    """Join the findings about one local variable: the first says where its value is missing, or
+    where it has ended.
+    """
     kept: dict[object, Finding] = {}
     for k, finding in enumerate(findings):
-        is_local = finding.kind == "uninitialised" and finding.cause == LOCAL_LEFTOVERS
+        is_unset = finding.kind == "uninitialised" and finding.cause == LOCAL_LEFTOVERS
+        is_local = is_unset or finding.cause.startswith(ENDED_BLOCK)
         key = (finding.file, finding.array) if is_local and finding.array else k
         kept[key] = (
             replace(kept[key], count=kept[key].count + finding.count) if key in kept else finding

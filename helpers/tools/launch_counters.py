@@ -33,10 +33,13 @@ from helpers.experiments import (
     register_tiles,
 )
 from helpers.launch import Plan
+from helpers.limits import ConvShape
+from helpers.problems import fft_conv2d
 from helpers.programs import Program
 from helpers.tools import ncu
 
 LAYERS = ("layer 1", "layer 2")
+FILTER_WIDTHS = (1, 3, 5, 7, 9, 11, 13, 15)
 FEW, MANY = 1_000, 10_000  # images; the fewer ones are enough blocks to fill the GPU many times
 
 
@@ -85,6 +88,16 @@ def _caches(images: int) -> Iterator[Case]:
             "tile[(threadIdx.y + p) * span + threadIdx.x + q]", "channel[(h + p) * W + w + q]"
         )
         yield _of_layer(layer, unused, maps=1, variant="tile not used")
+
+
+def _widths(images: int) -> Iterator[Case]:
+    """Lab 110, deeper: filters of several widths, in kernels that know the width or do not."""
+    for width in FILTER_WIDTHS:
+        shape = ConvShape(images, C=1, M=4, H=86, W=86, K=width)
+        layer = layers.layer(images=images, shape=shape)
+        for name in ("conv2d_basic", "conv2d_unrolled"):
+            plan = layer.plan(layer.kernel(name))
+            yield Case({"case": f"K = {width}", "batch": images, "K": width}, plan)
 
 
 def _constant(images: int) -> Iterator[Case]:
@@ -144,6 +157,13 @@ def _channels(images: int) -> Iterator[Case]:
         yield Case({"case": "layer 1"}, layer.plan(layer.kernel(name)))
 
 
+def _tiles(images: int) -> Iterator[Case]:
+    """Lab 402, deeper: layer 2 by transforms of tiles, and by the direct kernel."""
+    layer = layers.layer("layer 2", images)
+    for kernel in (fft_conv2d.LAYER, "conv2d_register_tiled"):
+        yield _of_layer(layer, kernel)
+
+
 def _axpy(n: int) -> Iterator[Case]:
     """Lab 100: three ways to assign elements to threads."""
     problem = vectors.axpy(n)
@@ -158,12 +178,14 @@ def _axpy(n: int) -> Iterator[Case]:
 RECORDS: Mapping[str, tuple[Callable[[int], Iterator[Case]], int, str]] = {
     "100_caches": (_axpy, first_launch.TIMED, "100_start_here"),
     "109_counters": (_constant, FEW, "109_conv2d_constant_memory"),
+    "110_counters": (_widths, FEW, "110_conv2d_restrict_and_unrolling"),
     "111_caches": (_caches, FEW, "111_conv2d_tiles"),
     "112_constant_filter": (_constant_filter, MANY, "112_conv2d_register_tiling"),
     "112_counters": (_registers, MANY, "112_conv2d_register_tiling"),
     "300_counters": (_halves, MANY, "300_half_precision"),
     "305_counters": (_fastest, MANY, "305_fastest_layer"),
     "401_counters": (_channels, MANY, "401_conv2d_channel_reduction"),
+    "402_counters": (_tiles, MANY, "402_fft_overlap_add"),
 }
 
 

@@ -318,7 +318,8 @@ def test_a_students_kernel_is_timed_beside_ours_and_not_before_it_has_passed(sma
     assert sum(m.series.startswith("yours") for m in times.record.measurements) == 1
     figure = bench.bars(times)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert NOT_YET in labels and len(figure.axes[0].patches) == len(labels) - 1
+    assert labels[-1] == f"{NOT_YET} (the second)"
+    assert len(figure.axes[0].patches) == len(labels) - 1
     plt.close(figure)
 
 
@@ -427,6 +428,22 @@ def test_ratios_in_words_are_read():
     assert times.ms("axpy_basic") > line.floor_ms(record.device)
 
 
+def test_several_kernels_of_a_student_are_told_apart_before_they_pass():
+    layer = bench.layer("layer 1")
+    one, two = (cell_of(name, ("c < C", "c < C - 1")) for name in ("one", "two"))
+    kernels = [layer.kernel(cell, like=TILED) for cell in (one, two)]
+    names = ["yours: not yet (one)", "yours: not yet (two)"]
+    assert [line.split("  ")[0] for line in str(layer.count(*kernels)).splitlines()[-2:]] == names
+    times = layer.compare("conv2d_constant", *kernels, record="111_tiles")
+    assert [line.split("  ")[0] for line in str(times).splitlines()[-2:]] == names
+    for figure in (bench.bars(times), bench.ladder(times)):
+        labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+        assert labels[-2:] == names
+    (line,) = str(layer.count("conv2d_constant", kernels[0])).splitlines()[-1:]
+    assert line.split("  ")[0] == NOT_YET
+    plt.close("all")
+
+
 def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
     layer = bench.layer("layer 1")
     right, wrong = cell_of(TILED), cell_of(TILED, ("c < C", "c < C - 1"))
@@ -443,12 +460,22 @@ def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
 
 def test_a_recorded_row_is_never_the_time_of_a_students_text():
     layer = bench.layer("layer 1")
-    record = results.load(results.MEASURED / "111_tiles.json")
+    record = dataclasses.replace(results.recorded("111_tiles"), committed=False)
     mine, over = layer.kernel(cell_of(TILED)).named(TILED), layer.kernel("conv2d_constant")
     for recalled, state in ((True, "not timed here"), (False, "measured")):
         record = dataclasses.replace(record, recalled=recalled)
         times = bench.Times.read(record, layer, [mine], over)
         assert [one.state for one in times] == [state]
+
+
+def test_a_committed_row_is_recorded_on_a_gpu_too():
+    layer = bench.layer("layer 1")
+    baseline, mine = layer.kernel("conv2d_constant"), layer.kernel(cell_of(TILED)).named(TILED)
+    ours = layer.kernel(TILED)
+    times = bench.Times.read(results.recorded("111_tiles"), layer, [baseline, ours], baseline)
+    assert [one.state for one in times] == ["recorded"] * 2
+    times = bench.Times.read(results.recorded("111_tiles"), layer, [mine], baseline)
+    assert [one.state for one in times] == ["not timed here"]
 
 
 def test_one_and_by_name_what_is_ambiguous():

@@ -165,6 +165,14 @@ def test_the_last_figure_has_every_kernel_and_both_of_cudnns_times():
     assert "2.00 times" in ax.get_title(loc="left")
 
 
+def test_both_layers_share_the_scale_of_the_longest_bar():
+    times = {name: times_of(units=1.5, pairs=0.75) for name in ("layer 1", "layer 2")}
+    upper, lower = fast.end_figure(times).axes
+    assert upper.get_xlim() == lower.get_xlim()
+    longest = max(bar.get_width() for ax in (upper, lower) for bar in ax.patches)
+    assert longest < upper.get_xlim()[1] < 1.2 * longest
+
+
 def test_the_matrices_by_hand_are_judged_by_what_is_wrong():
     def right(x, weights):
         A = np.array([[*weights, 0], [0, *weights]])

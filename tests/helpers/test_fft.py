@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, device, kernels, reference, simulator
+from helpers import checking, device, kernels, launch, reference, simulator
 from helpers.experiments import fft_times
+from helpers.launch import Array
 from helpers.limits import ConvShape
 from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
 from helpers.problems.fft_conv1d import OverlapAdd
-from helpers.problems.fft_conv2d import Tiles
+from helpers.problems.fft_conv2d import TILES, FftLayer, Tiles
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
 from tests.support import Mutant, mutants, require_rejected
@@ -148,11 +149,20 @@ def tiles(x: np.ndarray, filter: np.ndarray, side: int, dropped: int) -> np.ndar
 # Runners: the same three calls in the simulator and on a GPU
 
 
+def simulate_transform(x: np.ndarray, row: int | None = None, instead=None):
+    """The transforms by fft_radix2 in the simulator, in bit-reversed order, and the findings."""
+    arrays = (Array(name, x.shape, np.complex64) for name in ("X", "x"))
+    plan = launch.replaced((fft.transform(*arrays, x.shape, row),), instead)
+    made = np.full_like(x, np.nan)
+    (findings,) = launch.simulate(plan, {"X": made, "x": x}, simulator.check)
+    return made, findings
+
+
 class InSimulator:
     """Runs a launch in the simulator, and fails on any finding."""
 
     def transform(self, x: np.ndarray, row: int | None = None) -> np.ndarray:
-        made, findings = fft.simulate_transform(x, row, entry=simulator.check)
+        made, findings = simulate_transform(x, row)
         assert not findings, "\n".join(map(str, findings))
         return made
 
@@ -162,7 +172,8 @@ class InSimulator:
         return P
 
     def conv2d(self, spec: Tiles, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        y, launches = fft_conv2d.simulate_conv2d(spec, x, filter, entry=simulator.check)
+        layer = FftLayer(TILES, tiles=spec)
+        y, launches = conv2d.simulate(layer, x, filter, entry=simulator.check)
         assert launches == ((), ()), launches
         return y
 
@@ -319,7 +330,7 @@ def run_mutant(mutant: Mutant):
     more = {"entry": simulator.check, "instead": {mutant.original: (mutant.name, mutant.source)}}
     if mutant.original == fft.TRANSFORM:
         x = signals(64)
-        made, findings = fft.simulate_transform(x, **more)
+        made, findings = simulate_transform(x, instead=more["instead"])
         return findings, lambda: require_transform(made, x)
     # Eight blocks of 112 cells, but two: the last tail is wanted, and cells are missing.
     if mutant.original == fft_conv1d.OVERLAP_ADD:
@@ -327,7 +338,7 @@ def run_mutant(mutant: Mutant):
         made, (_, findings) = fft_conv1d.simulate_conv1d(spec, N, filter, **more)
         return findings, lambda: require_segments(made, spec, N, filter)
     spec, (x, filter) = Tiles(4, 2), image_and_filter(3, 2, 2, 33, 30, 3)
-    made, (_, findings) = fft_conv2d.simulate_conv2d(spec, x, filter, **more)
+    made, (_, findings) = conv2d.simulate(FftLayer(TILES, tiles=spec), x, filter, **more)
     return findings, lambda: require_layer(made, spec, x, filter)
 
 
@@ -427,8 +438,8 @@ def test_passes_and_barriers_are_those_of_the_count():
         (lambda: Tiles(6).require(ConvShape(1, 12, 1, 64, 64, 3)), "bytes of shared memory"),
         (lambda: Tiles(5).require(ConvShape(1, 1, 1, 64, 64, 3, 2)), "only stride 1, got 2"),
         (lambda: Tiles(5).require(ConvShape(131_072, 1, 1, 8, 8, 3)), "images"),
-        (lambda: fft.simulate_transform(signals(12)), "not 12"),
-        (lambda: fft.simulate_transform(signals(64), 16), "in rows of 16"),
+        (lambda: simulate_transform(signals(12)), "not 12"),
+        (lambda: simulate_transform(signals(64), 16), "in rows of 16"),
     ],
 )
 def test_what_cannot_be_is_refused(make, message):

@@ -143,22 +143,15 @@ def _linked(blocks: list[Block]) -> Code:
 
 
 def least(
-    code: Code, warps: float, anchors: Sequence[Anchor], weigh: Callable[[Instruction], float]
-) -> float:
-    """Return the least sum over all executions of blocks of what `weigh` gives for their
-    instructions.
-    """
-    (result,) = least_of_all(code, warps, anchors, [weigh])
-    return result
-
-
-def least_of_all(
     code: Code,
     warps: float,
     anchors: Sequence[Anchor],
     weights: Iterable[Callable[[Instruction], float]],
 ) -> list[float]:
-    """As `least`, for several ways to weigh."""
+    """Return, for each of `weights`, the least sum over all executions of blocks.
+
+    A weight is a function of an instruction, and a sum is over the instructions of the blocks.
+    """
     from scipy import optimize
 
     count = len(code.blocks)

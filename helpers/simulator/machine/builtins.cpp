@@ -1,4 +1,5 @@
 // builtins.cpp -- the functions that every kernel can call: printf, assert, malloc and free
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -222,7 +223,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
 // Runs function k of BUILTINS in ptx/encode.py.
 bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  int builtin) {
-    enum { PRINTF, ASSERT, MALLOC, FREE, GAP_BEHIND_ARRAY, END_OF_GAP };
+    enum { PRINTF, ASSERT, MALLOC, FREE, GAP_BEHIND_ARRAY, END_OF_GAP, LIFE, END_OF_LIFE };
     if (w.one_of_many) {    // printf keeps the order of blocks, and there is one heap
         w.give_up();
         return false;
@@ -249,6 +250,22 @@ bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
                     static_cast<std::size_t>(warp.local_of(lane) - w.local.data()) + gap;
                 std::memset(w.local_written.data() + place, builtin == END_OF_GAP ? 0 : GAP,
                             gap_bytes);
+                w.has_gaps = true;
+                break;
+            }
+            case LIFE:
+            case END_OF_LIFE: {
+                const auto offset = read_local<std::uint64_t>(warp, lane, arguments.offset(0));
+                const auto about = read_local<std::uint64_t>(warp, lane, arguments.offset(1));
+                const std::uint64_t bytes = about >> 8;
+                if (offset + bytes > w.launch.local_bytes) return false;
+                std::uint8_t* const first = w.local_written.data() +
+                                            (warp.local_of(lane) - w.local.data()) + offset;
+                if (builtin == LIFE)
+                    std::replace_if(
+                        first, first + bytes, [](std::uint8_t b) { return b >= DEAD; },
+                        std::uint8_t(0));
+                else std::memset(first, static_cast<int>(DEAD + (about & 0xFF)), bytes);
                 w.has_gaps = true;
                 break;
             }

@@ -98,6 +98,20 @@ bool meets_gap(const Worker& w, const Warp& warp, int lane, std::uint64_t addres
     return shadow[0] == GAP || shadow[size - 1] == GAP;
 }
 
+// Reports a lane's access to a variable that has ended. What follows from it is not reported.
+void report_dead(Worker& w, const Warp& warp, int lane, std::int32_t pc, std::uint8_t* shadow,
+                 std::uint32_t size, Access access) {
+    for (std::uint32_t k = 0; k < size; ++k) {
+        if (shadow[k] < DEAD) continue;
+        Finding finding;
+        finding.kind = DEAD_LOCAL, finding.size = size, finding.offset = shadow[k] - DEAD;
+        finding.here = w.place(warp, lane, pc, access);
+        w.findings.add(finding);
+        std::memset(shadow, 1, size);
+        return;
+    }
+}
+
 bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  const std::uint64_t* addresses, std::uint32_t size, Access access) {
     const bool checked = !(i.flags & PARAMETER);
@@ -130,6 +144,7 @@ bool check_local(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
         }
         std::uint8_t* written =
             w.local_written.data() + (address - reinterpret_cast<std::uint64_t>(w.local.data()));
+        if (w.has_gaps) report_dead(w, warp, lane, pc, written, size, access);
         if (access == LOAD) {
             if ((w.observe & INITIALISATION) && !Initialisation::is_written(written, size))
                 w.unwritten |= 1u << lane;

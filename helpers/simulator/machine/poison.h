@@ -25,6 +25,9 @@
 constexpr std::uint8_t MARKED = 2;
 // The shadow of a byte behind a local array (ptx/gaps.py), which no access may meet.
 constexpr std::uint8_t GAP = 3;
+// The shadow of a byte of a local variable whose block has ended (ptx/lifetimes.py), less the number
+// of the variable.
+constexpr std::uint8_t DEAD = 4;
 
 // How an operation passes marks on.
 enum class Passing : std::uint8_t {

@@ -19,7 +19,10 @@ NONE = -1
 # The functions that tell the machine of a gap, and of its end (gaps.py).
 GAP, END_OF_GAP = "__gap_behind_array", "__end_of_gap"
 GAP_BYTES = 16
-BUILTINS = ("vprintf", "__assertfail", "malloc", "free", GAP, END_OF_GAP)
+# Those that tell it of the life of a variable (lifetimes.py), and the largest number of a variable.
+LIFE, END_OF_LIFE = "__life", "__end_of_life"
+LIVES = 250
+BUILTINS = ("vprintf", "__assertfail", "malloc", "free", GAP, END_OF_GAP, LIFE, END_OF_LIFE)
 FUNCTION_ADDRESS = 1 << 62  # plus the function's index
 BY_ADDRESS = -(2**31)  # Instruction.target of a call through a register
 
