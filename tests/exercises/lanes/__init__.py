@@ -10,6 +10,11 @@ LAST = "    return 32 * warps * tiles"
 RIGHT = (
     right_python("warps of a block"),
     right_python("tile by tile", "right_tiles.py"),
+    right_python(
+        "a whole number as a float",
+        "solution.py",
+        ("return 32 * warps * tiles", "return 32.0 * warps * tiles"),
+    ),
 )
 
 WRONG = (

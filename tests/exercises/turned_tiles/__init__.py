@@ -117,4 +117,18 @@ WRONG = (
         "nothing is written",
         ("o < 256", "o < 0"),
     ),
+    wrong(
+        "the tile beside its own",
+        "cells further on",
+        (
+            "start_copy(tiles[current ^ 1], N, start + stride)",
+            "start_copy(tiles[current ^ 1], N, start + 256)",
+        ),
+    ),
+    wrong(
+        "one cell too far",
+        "does the index stay in the tile",
+        ("cells[255 - o]", "cells[256 - o]"),
+        status="finding",
+    ),
 )
