@@ -13,11 +13,20 @@ from .arrays import ArrayName
 from .barrier_words import BarrierWords
 from .ending_words import EndingWords
 from .finding_facts import Kind, Scene, Words
-from .findings import ENDED_BLOCK, LOCAL_LEFTOVERS, ONE_ADDRESS, Finding, finding_of_launch
+from .findings import (
+    CONTENDED,
+    ENDED_BLOCK,
+    LOCAL_LEFTOVERS,
+    ONE_ADDRESS,
+    UPDATED,
+    Finding,
+    finding_of_launch,
+)
 from .library import RawFinding
 from .ptx import lifetimes
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
+ATOMIC = 2  # Place.access
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 
@@ -421,7 +430,7 @@ class _Describer(BarrierWords, EndingWords):
         if (update := self.update()) is not None:
             element, atomic = update
             return (
-                f"Several threads update {element}: each loads it, computes and stores it, and an "
+                f"{UPDATED} {element}: each loads it, computes and stores it, and an "
                 "update between another thread's load and store is lost. A barrier cannot help: "
                 f"use {atomic}, or give each thread an element of its own."
             )
@@ -441,6 +450,8 @@ class _Describer(BarrierWords, EndingWords):
                 "common: each must start where the one before ends, in bytes of its own type, and "
                 "the launch must give bytes for all of them (shared=)."
             )
+        if (contended := self.contended()) is not None:
+            return self.cause_of_contention(contended)
         if self.is_in_one_warp():
             if self.is_block_of_one_warp():
                 return (
@@ -453,6 +464,18 @@ class _Describer(BarrierWords, EndingWords):
                 "bytes."
             )
         return "On a GPU either may come first: a __syncthreads() is missing between the two lines."
+
+    def cause_of_contention(self, element: str) -> str:
+        cause = f"{CONTENDED} {element} at the same time, and a barrier cannot help: "
+        if ATOMIC in (self.raw.here.access, self.raw.other.access):
+            return cause + (
+                "some of them use an atomic function there and some do not. Take the value that "
+                "the atomic function returns, or access the element by atomic functions alone."
+            )
+        return cause + (
+            "any of them may come last. Let an atomic function decide (atomicCAS for one that is "
+            "first, atomicExch, atomicMax ...), or give each thread an element of its own."
+        )
 
     def cause_of_missing_fence(self, fence: int | None, signal: int | None) -> str:
         if fence is not None:

@@ -18,6 +18,8 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+# How the causes of races for one element begin, where a barrier cannot help.
+CONTENDED, UPDATED = "Several threads access", "Several threads update"
 # How the cause begins of a pointer that outlives a variable.
 ENDED_BLOCK = "A variable ends with its block { }"
 # How the cause of a fault between two `extern __shared__` arrays begins.
@@ -252,7 +254,7 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """
     kept = _behind_barriers(_joined_overlaps(list(findings)))
     kept = _joined_masks(_joined_shares(kept))
-    return tuple(_joined_races(_joined_variables(kept)))
+    return tuple(_joined_races(_joined_contention(_joined_variables(kept))))
 
 
 def _joined_shares(findings: list[Finding]) -> list[Finding]:
@@ -376,39 +378,70 @@ def _joined_variables(findings: list[Finding]) -> list[Finding]:
     return list(kept.values())
 
 
-def _joined_races(findings: list[Finding]) -> list[Finding]:
-    """Join races that share a line, or have a place between the lines of both, if all of them need
-    a barrier, or all a wait for a copy.
-
-    A barrier of the block mends what a barrier of a warp would, so that it is the advice for all.
+def _joined_contention(findings: list[Finding]) -> list[Finding]:
+    """Join the races for one element, and those for elements of other arrays with its index: who
+    must not have the element must not have those either.
     """
-    groups: list[list[Finding]] = []
-    others: list[tuple[int, Finding]] = []
+    kept: dict[object, list[Finding]] = {}
     for k, finding in enumerate(findings):
-        if finding.kind != "race" or (need := _need(finding)) is None:
-            others.append((k, finding))
-            continue
-        meeting = [
-            group
-            for group in groups
-            if any(f.file == finding.file and _need(f) == need and _meet(f, finding) for f in group)
-        ]
-        groups = [group for group in groups if group not in meeting]
-        groups.append([*(f for group in meeting for f in group), finding])
+        is_about_one = finding.kind == "race" and finding.cause.startswith((CONTENDED, UPDATED))
+        index = _index_of(finding) if is_about_one else None
+        kept.setdefault((finding.file, index) if index else k, []).append(finding)
+    return [_one_race(sorted(several, key=_order_of_contention)) for several in kept.values()]
+
+
+def _order_of_contention(finding: Finding) -> tuple[bool, bool, int]:
+    """An update comes first, best one in one line, since its advice names the atomic function."""
+    is_update = finding.cause.startswith(UPDATED)
+    return not is_update, is_update and _is_of_two_lines(finding), min(_lines_of(finding))
+
+
+def _is_of_two_lines(finding: Finding) -> bool:
+    return len(set(_lines_of(finding))) > 1
+
+
+def _index_of(finding: Finding) -> str | None:
+    """Return the text of the index in the lines of a finding, None if there is not exactly one."""
+    if finding.array is None:
+        return None
+    indexed = re.compile(rf"\b{re.escape(finding.array)}\s*\[([^][]*(?:\[[^][]*\][^][]*)*)\]")
+    texts = {text for line in finding.source_lines.values() for text in indexed.findall(line)}
+    return texts.pop() if len(texts) == 1 else None
+
+
+def _joined_races(findings: list[Finding]) -> list[Finding]:
+    """Join races that one barrier mends, or one wait for a copy.
+
+    A barrier mends a race if it stands between the two lines; a line that races with itself, in a
+    loop, needs one, too, and goes to the first race with this line. A barrier of the block mends
+    what a barrier of a warp would, so that it is the advice for all.
+    """
     order = {id(finding): k for k, finding in enumerate(findings)}
+    groups: dict[tuple[str, str | None], list[list[Finding]]] = {}
+    others: list[tuple[int, Finding]] = []
+    # In the order in which their stretches of lines end, each race is mended by the last barrier so
+    # far, which stands right before the first of these ends, or it needs another one.
+    for finding in sorted(findings, key=lambda f: (not _is_of_two_lines(f), max(_lines_of(f)))):
+        need = _need(finding) if finding.kind == "race" else None
+        if need is None:
+            others.append((order[id(finding)], finding))
+            continue
+        known = groups.setdefault((finding.file, need), [])
+        low, high = min(_lines_of(finding)), max(_lines_of(finding))
+        if low < high:
+            fitting = known[-1:] if known and low < max(_lines_of(known[-1][0])) else []
+        else:
+            fitting = [group for group in known if any(low in _lines_of(f) for f in group)][:1]
+        if fitting:
+            fitting[0].append(finding)
+        else:
+            known.append([finding])
     joined = [
         (min(order[id(f)] for f in group), _one_race(sorted(group, key=lambda f: order[id(f)])))
-        for group in groups
+        for several in groups.values()
+        for group in several
     ]
     return [finding for _, finding in sorted([*joined, *others], key=lambda one: one[0])]
-
-
-def _meet(one: Finding, other: Finding) -> bool:
-    """Return whether one barrier may mend two races."""
-    lines = _lines_of(one), _lines_of(other)
-    if set(lines[0]) & set(lines[1]):
-        return True
-    return max(map(min, lines)) < min(map(max, lines))
 
 
 def _need(finding: Finding) -> str | None:
