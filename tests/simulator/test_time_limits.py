@@ -129,7 +129,7 @@ extern "C" __global__ void k(int* y, int arrivals, int last) {
 def test_a_barrier_says_how_many_arrivals_it_waits_for(arrivals, last, words):
     y = np.zeros(64, np.int32)
     one = {"grid": (1,), "block": (64,)}
-    finding = stopped(BARRIERS, y, np.int32(arrivals), np.int32(last), **one)
+    (finding,) = simulator.check(BARRIERS, "k", y, np.int32(arrivals), np.int32(last), **one)
     assert words in finding.message and finding.line == 8
     assert "compare n with the threads" in finding.cause and "loop" not in finding.message
 
