@@ -18,6 +18,7 @@ from .findings import (
     ENDED_BLOCK,
     LOCAL_LEFTOVERS,
     ONE_ADDRESS,
+    OVERFLOWN,
     UPDATED,
     Finding,
     finding_of_launch,
@@ -27,6 +28,7 @@ from .ptx import lifetimes
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
 ATOMIC = 2  # Place.access
+WIDER_PRODUCT = "compute a product such as row * width as size_t."
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 
@@ -121,8 +123,7 @@ class _Describer(BarrierWords, EndingWords):
             )
         elif isinstance(index, int) and -(2**31) <= index < -(2**27):
             cause = (
-                f"{index:,} is {index + 2**32:,} as an int that has overflowed: compute a product "
-                "such as row * width as size_t."
+                f"{index:,} is {index + 2**32:,} as an int that has overflowed: {WIDER_PRODUCT}"
             )
         elif isinstance(index, int) and self.wraps_as_short(index):
             cause = (
@@ -326,6 +327,21 @@ class _Describer(BarrierWords, EndingWords):
             "shuffle."
         )
         return None, None, message, cause
+
+    def index_overflow(self) -> Words:
+        exact = self.raw.offset
+        names = {
+            array.name for array in self.scene.arrays.values()
+            if re.search(rf"\b{re.escape(array.name)}\s*\[[^]]*\*", self.text_of_line())
+        }  # fmt: skip
+        name = names.pop() if len(names) == 1 else None
+        wrapped = (exact + 2**31) % 2**32 - 2**31
+        element = f"the index {exact:,}{f' of {name}' if name else ''}"
+        message = (
+            f"{self.who(self.raw.here)} computes {element} in 32 bits, where it wraps to "
+            f"{wrapped:,}"
+        )
+        return exact, name, message, f"{OVERFLOWN}: {WIDER_PRODUCT}"
 
     def dead_local(self) -> Words:
         known = lifetimes.variable_of_life(self.kernel.compiled.ptx, self.raw.offset)
@@ -582,6 +598,7 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.NULL_POINTER: ("out-of-bounds", _Describer.null_pointer),
     Kind.NO_DYNAMIC_SHARED: ("out-of-bounds", _Describer.no_dynamic_shared),
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
+    Kind.INDEX_OVERFLOW: ("out-of-bounds", _Describer.index_overflow),
     Kind.DEAD_LOCAL: ("out-of-bounds", _Describer.dead_local),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),

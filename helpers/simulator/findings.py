@@ -22,6 +22,8 @@ LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a v
 CONTENDED, UPDATED = "Several threads access", "Several threads update"
 # How the cause begins of a pointer that outlives a variable.
 ENDED_BLOCK = "A variable ends with its block { }"
+# How the cause of an index begins that has wrapped.
+OVERFLOWN = "An int ends at 2,147,483,647, and a larger index leads to another element unseen"
 # How the cause of a fault between two `extern __shared__` arrays begins.
 ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
@@ -215,12 +217,16 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             if finding.kind == "race"
             else (finding.line, finding.other_line)
         )
-        key = (finding.kind, finding.file, lines, finding.array)
+        key = (finding.kind, finding.file, lines, finding.array, _is_overflow(finding))
         earlier = by_fault.get(key)
         by_fault[key] = (
             replace(earlier, count=earlier.count + finding.count) if earlier else finding
         )
     return tuple(_causes_first(list(by_fault.values())))
+
+
+def _is_overflow(finding: Finding) -> bool:
+    return finding.cause.startswith(OVERFLOWN)
 
 
 def _causes_first(findings: list[Finding]) -> list[Finding]:
@@ -413,8 +419,9 @@ def _joined_races(findings: list[Finding]) -> list[Finding]:
     """Join races that one barrier mends, or one wait for a copy.
 
     A barrier mends a race if it stands between the two lines; a line that races with itself, in a
-    loop, needs one, too, and goes to the first race with this line. A barrier of the block mends
-    what a barrier of a warp would, so that it is the advice for all.
+    loop, needs one, too, and goes to the first race with this line. The steps of an exchange within
+    a warp are one cause. A barrier of the block mends what a barrier of a warp would, so that it is
+    the advice for all.
     """
     order = {id(finding): k for k, finding in enumerate(findings)}
     groups: dict[tuple[str, str | None], list[list[Finding]]] = {}
@@ -430,8 +437,9 @@ def _joined_races(findings: list[Finding]) -> list[Finding]:
         low, high = min(_lines_of(finding)), max(_lines_of(finding))
         if low < high:
             fitting = known[-1:] if known and low < max(_lines_of(known[-1][0])) else []
+            fitting = fitting or [group for group in known if _goes_on(group[-1], finding)]
         else:
-            fitting = [group for group in known if any(low in _lines_of(f) for f in group)][:1]
+            fitting = [group for group in known if any(low in _lines_of(f) for f in group)]
         if fitting:
             fitting[0].append(finding)
         else:
@@ -442,6 +450,14 @@ def _joined_races(findings: list[Finding]) -> list[Finding]:
         for group in several
     ]
     return [finding for _, finding in sorted([*joined, *others], key=lambda one: one[0])]
+
+
+def _goes_on(one: Finding, other: Finding) -> bool:
+    """Return whether two races are steps of one exchange within a warp, which needs a barrier of
+    the warp behind each step.
+    """
+    in_warp = all("__syncwarp" in finding.cause for finding in (one, other))
+    return in_warp and one.array == other.array and max(_lines_of(one)) == min(_lines_of(other))
 
 
 def _need(finding: Finding) -> str | None:
@@ -486,9 +502,10 @@ def with_warnings(
 def origin_of(
     fatal: Finding, findings: Iterable[Finding], source: Sequence[str] = ()
 ) -> Finding | None:
-    """Return the finding whose consequence is the access that stopped the launch: about a value of
-    the same line that nothing has set, or that a division by zero gave, or about an array that the
-    line reads, or that the variables of its index come from. source: the lines of the file.
+    """Return the finding whose consequence is the access that stopped the launch: about an index of
+    the same thread that has overflowed, about a value of the same line that nothing has set, or
+    that a division by zero gave, or about an array that the line reads, or that the variables of
+    its index come from. source: the lines of the file.
     """
     if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
         return None
@@ -497,6 +514,9 @@ def origin_of(
     for finding in findings:
         is_value = finding.kind == "uninitialised" or "divides" in finding.message
         if is_value and finding != fatal and (finding.file, finding.line) == place:
+            return finding
+        is_same = (finding.thread, finding.block) == (fatal.thread, fatal.block)
+        if _is_overflow(finding) and is_same and (finding.file, finding.line) == place:
             return finding
         is_behind = finding.array is not None and finding.array in behind
         if is_behind and finding.kind in ("race", "uninitialised") and finding.file == fatal.file:

@@ -147,8 +147,8 @@ def test_an_int_that_overflows_is_named():
         source, "k", np.zeros(64, np.int8), np.int32(50_000), np.int32(50_000),
         grid=(1,), block=(1,),
     )  # fmt: skip
-    assert finding.index == 50_000**2 - 2**32
-    assert f"{50_000**2:,}" in finding.cause and "size_t" in finding.cause
+    assert finding.index == 50_000**2 and f"{50_000**2 - 2**32:,}" in finding.message
+    assert f"{50_000**2:,}" in finding.message and "size_t" in finding.cause
 
 
 @pytest.mark.parametrize(
