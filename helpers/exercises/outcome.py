@@ -291,7 +291,7 @@ def _copies(case: Case) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
 
 
 def _why(findings: Sequence[Finding]) -> str:
-    """Outcome.stopped of a launch with findings."""
+    """Return Outcome.stopped of a launch with findings."""
     return "time" if any(finding.kind == "runaway" for finding in findings) else "finding"
 
 
