@@ -87,6 +87,11 @@ EXERCISE = kit.Exercise(
             lambda case: ROWS * case["terms"],
             "A tile has 4 x 16 numbers of A: 64 threads load it.",
         ),
+        kit.loads_of_a_warp(
+            lambda case: 8 * kit.ceil_div(case["terms"], STEP),
+            "All threads share the loads: in a step each brings four numbers of X, and one or none "
+            "of A.",
+        ),
         kit.ONE_STORE,
         kit.Budget(
             "barriers per warp",

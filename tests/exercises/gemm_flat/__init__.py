@@ -65,4 +65,10 @@ WRONG = (
         "nothing is written",
         ("    if (row < rows && col < cols) Y", "    if (rows < 0) Y"),
     ),
+    wrong(
+        "one row of threads loads X",
+        "all threads share the loads",
+        ("for (int i = ty; i < STEP; i += ROWS)", "for (int i = 0; ty == 0 && i < STEP; ++i)"),
+        status="budget",
+    ),
 )
