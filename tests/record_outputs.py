@@ -267,6 +267,11 @@ def widths(record: Record) -> dict[str, Times]:
     return found
 
 
+def of_blocks(record: Record) -> Times:
+    layer, shapes = layers()["layer 2"], ((16, 16), (8, 8), (8, 32), (32, 8), (64, 4))
+    return times_of(record, layer, *(layer.kernel("conv2d_basic", block=one) for one in shapes))
+
+
 def room(record: Record) -> Times:
     layer = layers()["layer 2"]
     form = conv2d.register_2d(**conv2d.REGISTER_2D["layer 2"])
@@ -363,12 +368,15 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda record: layer_times.copies_table(layer_times.LayerTimes(record))),
     of(layer_times.cpu_table, "107_layer",
        call=lambda record: layer_times.cpu_table(layer_times.LayerTimes(record))),
+    of(bench.bars, "107_blocks", label="107_blocks",
+       call=lambda record: bench.bars(of_blocks(record))),
     of(coalescing.ratio_table, "108_coalescing",
        call=lambda record: coalescing.ratio_table(coalesced(record), counts_of_three())),
     of(coalescing.ratio_figure, "108_coalescing",
        call=lambda record: coalescing.ratio_figure(coalesced(record), counts_of_three(), BAD)),
     of(coalescing.shapes_figure, "108_coalescing",
-       call=lambda record: coalescing.shapes_figure(shapes(record))),
+       call=lambda record: coalescing.shapes_figure(shapes(record)),
+       change=lambda record: slower(record, 10.0, block="16 x 16")),
     of(coalescing.price_figure, "108_deeper",
        call=lambda record: coalescing.price_figure(shapes(record))),
     layer_bars("109_constant", "conv2d_basic", "conv2d_constant"),
@@ -376,6 +384,7 @@ OF_RECORDS: tuple[Output, ...] = (
     of(row_too_many.answers_table, "110_answers", whole=("right",)),
     of(row_too_many.reported_table, "110_answers", whole=("right",)),
     layer_bars("110_deeper", "conv2d_basic", "conv2d_unrolled"),
+    counters("110_counters", "executed", "busy", "l1 busy", "waits"),
     layer_bars("110_unrolling", "conv2d_basic", "conv2d_restrict", "conv2d_unrolled"),
     counters("111_caches", "l1", "instructions", "busy", "cycles", "waits", variant=""),
     of(bench.curve, "111_tiles", label="111_tiles",
@@ -483,6 +492,7 @@ OF_RECORDS: tuple[Output, ...] = (
     of(cpu_programs.report_figure, "400_mlp"),
     of(bench.across, "401_channels", call=channels, label="401_channels"),
     counters("401_counters", "executed", "busy", "barrier", "units", "global", "shared", "fixed"),
+    counters("402_counters", "executed", "busy", "l1 busy"),
     of(bench.across, "402_crossover", call=crossover, label="402_crossover"),
     of(transforms.yardstick_table, "402_fft"),
     of(transforms.layers_table, "402_fft"),

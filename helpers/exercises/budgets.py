@@ -184,6 +184,14 @@ NO_ACTIVEMASK = unused(
     "activemask",
 )
 
+NO_ATOMICS = none_of(
+    "global",
+    "atomic",
+    what="atomics",
+    hint="Each output belongs to one thread, which stores it: no other thread disturbs it, so no "
+    "atomic is needed.",
+)
+
 # What most answers need, and how few of them go another way.
 ONE_STORE = Budget("stores per output", per_output("global", "store"), 1, quiet=True)
 NO_DETOURS = (
@@ -194,7 +202,7 @@ NO_DETOURS = (
         "unroll above each loop over it. Otherwise it lies in local memory, which is as far as "
         "global memory.",
     ),
-    none_of("global", "atomic", what="atomics"),
-    shuffles(),
+    NO_ATOMICS,
+    shuffles(hint="Each thread has all that it needs: lanes need not hand each other registers."),
     NO_ACTIVEMASK,
 )

@@ -42,7 +42,8 @@ class Case:
     of, such as {"size": 257, "filter": "drawn"}, which a verdict counts; facts: more for the
     reference and the budgets; budgeted: whether the budgets hold for it; within: the text of a
     kernel that calls the answer's, by the name KERNEL, and is launched in its place; "" for none;
-    options: -D in place of those of the cell, where sizes are constants of the source.
+    options: -D in place of those of the cell, where sizes are constants of the source; mistaken:
+    what comes out if a mistake is made, by the function that says so, of those that were asked.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Case:
     budgeted: bool = True
     within: str = ""
     options: tuple[str, ...] = ()
+    mistaken: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def count(self) -> int:

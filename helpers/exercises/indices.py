@@ -117,6 +117,11 @@ _CELLS: tuple[tuple[str, Cell], ...] = (
         lambda s, b, c, h, w, p, q: right_cell(s, 0, c, h, w, p, q),
     ),
     (
+        "Every channel of every image has the cells of channel 0 of image 0: channel c of image b "
+        "is number b * C + c.",
+        lambda s, b, c, h, w, p, q: right_cell(s, 0, 0, h, w, p, q),
+    ),
+    (
         "Only the first image is right: image b begins with channel b * C, not with channel b.",
         lambda s, b, c, h, w, p, q: ((b + c) * s.H + h + p) * s.W + w + q,
     ),
@@ -140,6 +145,10 @@ _CELLS: tuple[tuple[str, Cell], ...] = (
         "The next row of the image begins W cells further on. Yours are 1 cell apart: row h + p "
         "is multiplied by W as a whole.",
         lambda s, b, c, h, w, p, q: right_cell(s, b, c, h, w, 0, q) + p,
+    ),
+    (
+        "The next row of the image begins W cells further on, and not out_w.",
+        lambda s, b, c, h, w, p, q: right_cell(s, b, c, h, w, 0, q) + p * s.out_w,
     ),
     (
         "Square images are right, others are not: a row has W cells, and a channel H rows. Yours "

@@ -2,6 +2,7 @@
 
 from helpers.exercises.budgets import (
     NO_ACTIVEMASK,
+    NO_ATOMICS,
     NO_DETOURS,
     ONE_STORE,
     Budget,
@@ -39,6 +40,7 @@ __all__ = [
     "MANY",
     "MANY_ROWS",
     "NO_ACTIVEMASK",
+    "NO_ATOMICS",
     "NO_DETOURS",
     "ONE_STORE",
     "Budget",

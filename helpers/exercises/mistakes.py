@@ -24,6 +24,15 @@ class Mistake:
     gives: Callable[[Case], Any] | None = None
     when: Callable[[Case, np.ndarray, np.ndarray], Any] | None = None
 
+    def given(self, case: Case) -> Any:
+        """Return what `gives` returns, computed once for a case: a class makes the same mistakes
+        on the same cases.
+        """
+        assert self.gives is not None
+        if self.gives not in case.mistaken:
+            case.mistaken[self.gives] = self.gives(case)
+        return case.mistaken[self.gives]
+
 
 @dataclass(frozen=True)
 class FindingHint:

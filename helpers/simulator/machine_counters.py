@@ -66,6 +66,7 @@ def profile_of(
         report.blocks, lines,
         _requests(report.watched, reader), report.seconds, control,
         operations, runtime_calls=_runtime_calls(report, reader),
+        parted_recursion=_parted_recursion(report.sites, reader),
     )  # fmt: skip
     if not len(report.executed) or not report.completed:
         return profile
@@ -127,6 +128,16 @@ def _runtime_calls(report: LaunchReport, reader: _Reader) -> dict[str, tuple[int
         if report.executed[pc]:
             lines.setdefault(name, set()).add(reader.line(pc))
     return {name: tuple(sorted(found)) for name, found in lines.items()}
+
+
+def _parted_recursion(sites: Iterable[Site], reader: _Reader) -> tuple[int, ...]:
+    """Return the lines in which lanes have parted in a function that calls itself."""
+    branches = [site.pc for site in sites if site.access == _BRANCH]
+    if not branches:
+        return ()
+    inside = encoded.recursive_functions(reader.kernel.counted)
+    lines = {reader.line(pc) for pc in branches if any(pc in one for one in inside)}
+    return tuple(sorted(lines))
 
 
 def _requests(watched: np.ndarray, reader: _Reader) -> Requests:

@@ -197,7 +197,7 @@ EXERCISE = kit.Exercise(
             "out what lies in row out_h or column out_w or beyond.",
         ),
         kit.ONE_STORE,
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,

@@ -89,7 +89,7 @@ EXERCISE = kit.Exercise(
             quiet=True,
         ),
         kit.ONE_STORE,
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
     ),
     mistakes=(
         kit.Mistake(

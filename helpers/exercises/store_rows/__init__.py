@@ -96,7 +96,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.ONE_STORE,
         kit.none_of("local", what="accesses to local memory"),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.NO_ACTIVEMASK,
         kit.shuffles(
             0,

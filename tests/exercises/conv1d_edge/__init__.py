@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
+    right("a tile", "right_tile.cu"),
     right("clamp by min and max"),
     right("clamp by conditional expressions", "right_conditional.cu"),
     right("the middle first, then both neighbours", "right_unrolled.cu"),
@@ -12,6 +13,8 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("clamped to 1", "only the ends are wrong", ("i - 1 + j, 0)", "i - 1 + j, 1)")),
+    wrong("blocks of 256, whatever they are", "is blockDim.x", ("blockDim.x", "256")),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong("cells outside count as 0", "cell -1 must count as N[0]", file="wrong_zeros.cu"),
     wrong(

@@ -170,7 +170,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.Budget("stores per value", kit.per_output("global", "store"), 1, quiet=True),
         kit.none_of("local", what="accesses to local memory"),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.shuffles(10 * STAGES, per="warp"),
     ),
     most_of_a_block=lambda case: POINTS,
