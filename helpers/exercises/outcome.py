@@ -12,17 +12,16 @@ import dataclasses
 import io
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from helpers import launch, simulator
-from helpers.exercises.cases import LIMIT_S, Case, ceil_div
+from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array, Launch
-from helpers.simulator import Finding, Profile
+from helpers.simulator import Finding, Profile, Requests
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
 from helpers.simulator.profile import WATCHED_REQUESTS
@@ -268,7 +267,7 @@ def _run(
                 (seen_turns,) = launch.simulate((one,), arrays, simulator.turns, time_limit=limit_s)
         names = _names(one)
         if not counts:
-            all_blocks, first_warp = _changed(case, arrays), _share(case, seen, names)
+            all_blocks, first_warp = _changed(case, arrays), _share(case, seen.requests, names)
         own = Counts.of(seen, seen_turns, names)
         more = {**_special(one), **_beside_copies(seen), **_global_loads(seen)}
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
@@ -357,31 +356,28 @@ class _Share:
 
 def _other_warps(first: Launch, case: Case, limit_s: float) -> list[_Share]:
     """Return what each warp of block 0 does, from warp 1 on."""
-    only_block_0 = math.prod(first.grid)
-    how = {"sample_every": only_block_0, "time_limit": limit_s, "checks": False}
+    only_block_0, names = math.prod(first.grid), _names(first)
+    how = {"sample_every": only_block_0, "time_limit": limit_s}
     found = []
     for warp in range(1, -(-math.prod(first.block) // 32)):
         arrays, _ = _copies(case)
         watch = (0, 0, 0), warp
-        (seen,) = launch.simulate((first,), arrays, simulator.profile, watch=watch, **how)
-        found.append(_share(case, seen, _names(first)))
+        (made,) = launch.simulate((first,), arrays, simulator.requests, watch=watch, **how)
+        found.append(_share(case, made, names))
     return found
 
 
-def _share(case: Case, seen: Profile, names: Mapping[str, str]) -> _Share:
-    """Return what the watched warp does. names: as `_names` returns them."""
-    if len(seen.requests) >= WATCHED_REQUESTS:
+def _share(case: Case, made: Requests, names: Mapping[str, str]) -> _Share:
+    """Return what a warp does by its requests. names: as `_names` returns them."""
+    if len(made) >= WATCHED_REQUESTS:
         return _Share()
     stored = sum(
         len(one.lanes) * one.size // case.arrays[names[one.array]].itemsize
-        for one in seen.requests.of(kind="store", space="global")
+        for one in made.of(kind="store", space="global")
         if names.get(one.array) in case.outputs
     )
-    words: Counter[int] = Counter()  # by lane
-    for one in seen.requests.of(kind="load", space="shared"):
-        words.update(dict.fromkeys(one.lanes, ceil_div(one.size, 4)))
-    loads = len(seen.requests.of(kind="load", space="global"))
-    return _Share(stored, loads, max(words.values(), default=0))
+    words = made.of(kind="load", space="shared").words_by_lane()
+    return _Share(stored, len(made.of(kind="load", space="global")), int(words.max()))
 
 
 def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:
