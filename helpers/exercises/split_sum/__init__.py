@@ -58,7 +58,8 @@ EXERCISE = kit.Exercise(
             "products by tensor cores (mma) per step",
             kit.executed("mma.", "wmma.mma", per=lambda case: case["steps"]),
             3,
-            "a_lo b_lo is below what float32 rounds away: three products are enough.",
+            "Each step needs three products: a_lo b_hi, a_hi b_lo and a_hi b_hi. (a_lo b_lo is "
+            "below what float32 rounds away.)",
             least=3,
         ),
         kit.Budget(
