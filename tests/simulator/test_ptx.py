@@ -314,7 +314,7 @@ def test_constants_are_typed_by_the_instruction():
         add.s32 %r1, %r1, -1; add.s64 %rd1, %rd1, -1; add.s16 %rs1, %rs1, 0x7f;
         add.f32 %f1, %f1, 0f3F800000;
         add.f64 %fd1, %fd1, 0d3FF0000000000000; add.f64 %fd1, %fd1, 0f3F800000;
-        add.f32 %f1, %f1, 1.5;
+        add.f32 %f1, %f1, 1.5; add.f32 %f1, %f1, 3;
         shl.b64 %rd1, %rd1, 3; mul.wide.s32 %rd1, %r1, -4; mad.wide.u32 %rd1, %r1, 2, 3;
         add.u32 %r1, %r1, WARP_SZ;
         setp.eq.s16 %p1, %rs1, -1; selp.b32 %r1, 0b101, 010, %p1; add.u32 %r1, %r1, 0xFFFFFFFFU;
@@ -327,8 +327,8 @@ def test_constants_are_typed_by_the_instruction():
     ]
     assert values == [
         "#ffffffff", "#ffffffffffffffff", "#7f", "#3f800000", "#3ff0000000000000",
-        "#3ff0000000000000", "#3fc00000", "#3", "#fffffffc", "#2", "#3", "#20", "#ffff", "#5", "#8",
-        "#ffffffff", "#1", "#3e00", "#ff", "#ffff",
+        "#3ff0000000000000", "#3fc00000", "#40400000", "#3", "#fffffffc", "#2", "#3", "#20",
+        "#ffff", "#5", "#8", "#ffffffff", "#1", "#3e00", "#ff", "#ffff",
     ]  # fmt: skip
     widths = {
         found.statics[int(one["slot"]) + 1]: int(one["bytes"]) for one in found.program.statics
