@@ -164,6 +164,11 @@ def counters(record: str, *columns: str, **where: Any) -> Output:
     return of(hardware.table, record, call=call, label=record)
 
 
+def of_halves() -> bench.Counts:
+    """Return the counts of a kernel that stands below ours, as a student's does."""
+    return layers()["layer 1"].count("conv2d_half")
+
+
 GOOD, BAD = "conv2d_basic", "conv2d_uncoalesced"
 WIDE = "conv2d_basic, 32 x 8"
 
@@ -554,7 +559,7 @@ DRAWINGS: tuple[Output, ...] = (
     of(gemm_ladder.column_figure),
     of(gemm_ladder.patch_figure),
     of(half_errors.error_figure, call=lambda: half_errors.error_figure(half_errors.errors())),
-    of(half_instructions.rows_figure),
+    of(half_instructions.rows_figure, call=lambda: half_instructions.rows_figure(of_halves())),
     of(im2col_gemm.unroll_figure),
     of(im2col_gemm.tiles_figure),
     of(issue_orders.schedule_figure, call=lambda: issue_orders.schedule_figure([2, 1, 3], 4)),
@@ -583,7 +588,7 @@ DRAWINGS: tuple[Output, ...] = (
     of(channel_sums.places_table),
     of(constant_memory.reported_table),
     of(fastest_layer.range_table),
-    of(half_instructions.row_table),
+    of(half_instructions.row_table, call=lambda: half_instructions.row_table(of_halves())),
     of(im2col_gemm.padding_table),
     of(tile_widths.lanes_table, call=lambda: tile_widths.lanes_table(lanes)),
 )
@@ -594,6 +599,7 @@ _A_CELL = "a notebook's own cell makes a table of it"
 # Records that no figure and no table of the labs is made from, with the reason.
 WITHOUT_OUTPUT: Mapping[str, str] = {
     "401_deeper": _A_CELL,
+    "402_sizes": _A_CELL,
     "benchmark_conv1d": _A_TOOL,
     "benchmark_conv2d": _A_TOOL,
     "benchmark_gemm": _A_TOOL,
