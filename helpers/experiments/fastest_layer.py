@@ -68,7 +68,7 @@ class TakenBack:
 
 
 def _products_in_turn() -> str:
-    """windows.cuh, in which the products of one sum follow each other."""
+    """Return windows.cuh, in which the products of one sum follow each other."""
     header = (kernels.FOLDER / "windows.cuh").read_text(encoding="utf-8")
     products = "int product = 0; product < PRODUCTS; ++product"
     shifts = "int shift = 0; shift < 2; ++shift"

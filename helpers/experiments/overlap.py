@@ -452,6 +452,7 @@ def timeline_figure(record: Record) -> Figure:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(2, 1, figsize=(12, 6), sharex=True, layout="constrained")
+    longest = 0.0
     for ax, run in zip(axes, ("depth_first", "by_engine"), strict=True):
         drawn = spans(record, run)
         end = max(span["end"] for span in drawn)
@@ -462,6 +463,8 @@ def timeline_figure(record: Record) -> Figure:
         )
         plotting.timeline(ax, drawn, title=title)
         ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
+        longest = max(longest, end)
+    axes[1].set_xlim(-0.01 * longest, 1.01 * longest)  # of both
     plotting.caption(axes[1], record)
     return figure
 

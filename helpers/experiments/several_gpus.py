@@ -250,7 +250,7 @@ def _gain(way: str, job: Job, count: int, found: timing.Comparison) -> Row:
 
 
 def _first(count: int, of: int) -> list[float]:
-    """Weights by which the first cards share everything."""
+    """Return weights by which the first cards share everything."""
     return [float(k < count) for k in range(of)]
 
 

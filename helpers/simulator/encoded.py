@@ -338,7 +338,7 @@ def sees_the_order_of_blocks(program: Program) -> bool:
 
 
 def calls_of_the_runtime(program: Program) -> dict[int, str]:
-    """Returns the calls of functions that move data of their own, such as printf: the index of the
+    """Return the calls of functions that move data of their own, such as printf: the index of the
     instruction, and the name of the function.
     """
     is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)

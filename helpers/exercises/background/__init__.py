@@ -25,7 +25,9 @@ SIZES = (
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Convolutions of some tiles by some blocks, and one of more cells than 16 bits can count."""
+    """Yield convolutions of some tiles by some blocks, and one of more cells than 16 bits can
+    count.
+    """
     for sizes in (*SIZES, (1024, 128, 3, 70_004, 2)):
         tile, threads, width, n, blocks = sizes
         outputs = n // 4 * 4 - width + 1
@@ -84,7 +86,7 @@ def convolved(case: kit.Case) -> np.ndarray:
 
 
 def idle_tiles(case: kit.Case, one: kit.Outcome) -> float:
-    """Tiles of block 0 that a warp reads while no copy is under way."""
+    """Return tiles of block 0 that a warp reads while no copy is under way."""
     loads, beside = one.executed(outcome.LOADS), one.executed(outcome.BESIDE_COPIES)
     return (loads - beside) / max(loads, 1) * case["tiles of a block"]
 

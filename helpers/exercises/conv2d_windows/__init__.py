@@ -153,7 +153,7 @@ def _first_for_low(s: ConvShape, n: int) -> tuple[int, int]:
 
 
 def _maps_exchanged(case: kit.Case) -> np.ndarray | None:
-    """Registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
+    """Return the values with registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
     if case["shape"].M != 16:
         return None
     y = layers.convolved(case)

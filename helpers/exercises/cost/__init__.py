@@ -66,7 +66,7 @@ def scaled(seed: int) -> list[tuple[ConvShape, int, Seen, int]]:
 
 @cache
 def pairs() -> tuple[tuple[str, int, int], ...]:
-    """Untimed layers with two widths, of which the first has more of everything."""
+    """Return untimed layers with two widths, of which the first has more of everything."""
     seen = counted()
     return tuple(
         (layer, more, less)

@@ -54,6 +54,13 @@ def one_row_of_four(case: kit.Case) -> np.ndarray:
     return case["A"][:, terms].astype(float) @ case["X"][:, terms].astype(float)
 
 
+def last_step(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if the sum begins anew in each step."""
+    terms = case["terms"]
+    first = (terms - 1) // STEP * STEP
+    return product(case) - product(case, first) if first else None
+
+
 EXERCISE = kit.Exercise(
     name="gemm_flat",
     lab="200_conv2d_im2col_gemm",
@@ -112,6 +119,11 @@ EXERCISE = kit.Exercise(
             "Only 4 of each 16 terms are multiplied: a tile of X has 16 rows, and the block only "
             "4 rows of threads.",
             gives=one_row_of_four,
+        ),
+        kit.Mistake(
+            "Only the last step counts: the sum goes on from step to step, and begins with 0 once, "
+            "before the loop.",
+            gives=last_step,
         ),
         kit.Mistake(
             "Every image has the matrix of image 0: that of image b begins at b * inner * cols.",

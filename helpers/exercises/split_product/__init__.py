@@ -15,7 +15,7 @@ RTOL = 4e-6
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Factors between 1 and 2: the sums are large, and every missing residual shows."""
+    """Yield factors between 1 and 2: the sums are large, and every missing residual shows."""
     for batch, steps in SIZES:
         A = rng.uniform(1, 2, (ROWS, TERMS * steps)).astype(np.float32)
         B = rng.uniform(1, 2, (batch, TERMS * steps, COLUMNS)).astype(np.float32)

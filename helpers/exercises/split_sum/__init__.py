@@ -17,7 +17,8 @@ SPARE = 12  # additions beside the short sums': the last one, and totals put tog
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Factors between 0 and 1, so that all cuts go the same way; whole short sums and others."""
+    """Yield factors between 0 and 1, so that all cuts go the same way; whole short sums and others.
+    """
     for steps in STEPS:
         a = rng.uniform(0, 1, (ROWS, TERMS * steps)).astype(np.float32)
         b = rng.uniform(0, 1, (TERMS * steps, COLUMNS)).astype(np.float32)

@@ -13,8 +13,6 @@ RIGHT = (
 
 
 WRONG = (
-    wrong("clamped to 1", "only the ends are wrong", ("i - 1 + j, 0)", "i - 1 + j, 1)")),
-    wrong("blocks of 256, whatever they are", "is blockDim.x", ("blockDim.x", "256")),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong("cells outside count as 0", "cell -1 must count as N[0]", file="wrong_zeros.cu"),
     wrong(
@@ -92,4 +90,6 @@ WRONG = (
         ("P[i] = sum;", "P[i] = sum"),
         status="compile",
     ),
+    wrong("clamped to 1", "only the ends are wrong", ("i - 1 + j, 0)", "i - 1 + j, 1)")),
+    wrong("blocks of 256, whatever they are", "is blockDim.x", ("blockDim.x", "256")),
 )

@@ -56,7 +56,7 @@ WRONG = (
     ),
     wrong_python(
         "a number with a fraction",
-        "whole number",
+        "round the threads of a block up",
         ("    return blocks * warps_of_block", "    return blocks * threads / 32"),
     ),
     wrong_python(

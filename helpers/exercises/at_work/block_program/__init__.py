@@ -19,7 +19,7 @@ def wanted(x: np.ndarray) -> np.ndarray:
 
 
 def cases(seed: int) -> list[tuple[int, list[float], int]]:
-    """Every program of small arrays, and the ends of a large one: (pid, x, BLOCK)."""
+    """Return every program of small arrays, and the ends of a large one: (pid, x, BLOCK)."""
     rng = np.random.default_rng(seed)
     found = []
     for n, block in (*SIZES, (int(rng.integers(20, 60)), int(rng.integers(5, 17)))):

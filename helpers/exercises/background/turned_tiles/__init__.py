@@ -16,7 +16,7 @@ SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4), (280, 4))
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Tiles of random cells, shared out among some blocks."""
+    """Yield tiles of random cells, shared out among some blocks."""
     for tiles, blocks in SIZES:
         n = TILE * tiles
         yield kit.Case(
@@ -31,7 +31,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def turned(case: kit.Case) -> np.ndarray:
-    """N, each tile turned around."""
+    """Return N, with each tile turned around."""
     return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
 
 

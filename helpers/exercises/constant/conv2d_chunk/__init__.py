@@ -16,7 +16,7 @@ WORDS = 16_384
 
 
 def chunks(case: kit.Case) -> list[tuple[int, int, int, int]]:
-    """(first map, maps, first channel, channels) of each launch."""
+    """Return (first map, maps, first channel, channels) of each launch."""
     shape, (maps, channels) = case["shape"], case["most"]
     return [
         (m, min(maps, shape.M - m), c, min(channels, shape.C - c))

@@ -43,7 +43,7 @@ def layer(
 
 
 def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Odd numbers from 33 to 63, two of three above zero, so that sums become large."""
+    """Return odd numbers from 33 to 63, two of three above zero, so that sums become large."""
     return (rng.choice((-1, 1, 1), shape) * (2 * rng.integers(16, 32, shape) + 1)).astype(
         np.float16
     )

@@ -27,7 +27,9 @@ def case(N: np.ndarray, block: int, warp: int = WARP) -> kit.Case:
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Different numbers from 100 on: one that is left out changes a minimum, and so does a 0."""
+    """Return different numbers from 100 on: one that is left out changes a minimum, and so does a
+    0.
+    """
     return (100 + rng.permutation(np.arange(n))).astype(np.float32)
 
 

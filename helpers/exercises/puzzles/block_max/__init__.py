@@ -27,7 +27,7 @@ def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Different numbers below 0: a block that counts a 0 has another maximum.
+    """Return different numbers below 0: a block that counts a 0 has another maximum.
 
     The largest of block 0 stands in its last thread, those of the other blocks in threads that are
     drawn, so that a kernel which leaves threads out does not find them.

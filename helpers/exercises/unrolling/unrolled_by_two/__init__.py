@@ -56,8 +56,8 @@ def with_last_column_twice(case: kit.Case) -> np.ndarray | None:
 
 
 def most_turns(case: kit.Case) -> float:
-    """Turns of all loops per warp: channels, rows, and half of the columns, the ends of the loops
-    included.
+    """Return the turns of all loops per warp: channels, rows, and half of the columns, the ends of
+    the loops included.
     """
     shape = case["shape"]
     return (shape.C * (shape.K * (shape.K // 2 + 2) + 2) + 2) * kit.warps(case)
