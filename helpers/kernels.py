@@ -19,17 +19,6 @@ from helpers.limits import MAX_BLOCK, MAX_GRID, MAX_THREADS
 
 FOLDER = Path(__file__).resolve().parents[1] / "kernels"
 
-HEADER_FIELDS = (
-    "Computes",
-    "Idea",
-    "Arrays",
-    "Launch",
-    "Sizes",
-    "Memory",
-    "Constants",
-    "Reference",
-)
-
 
 class UnknownKernelError(KeyError):
     """No .cu file of that name."""
@@ -114,7 +103,7 @@ def changed(name: str, *changes: tuple[str, str]) -> str:
 
 
 def header(name: str) -> dict[str, str]:
-    """Return the header of kernel ``name``: "Summary" and an entry for each of its HEADER_FIELDS.
+    """Return the header of kernel ``name``: "Summary", and an entry for each field, such as "Idea".
 
     A space joins continued lines. Raises HeaderError if the first line is not ``// <name>.cu --
     summary``.

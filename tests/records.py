@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 from helpers.bench.results import Measurement, Record
@@ -51,3 +52,37 @@ def slower(record: Record, factor: float | Callable[[str, float], float], **wher
         )
 
     return edited(record, change, **where)
+
+
+def other_numbers(record: Record, *whole: str, draw: int = 0) -> Record:
+    """Return the record with other times and other parameters, each row by another factor.
+
+    whole: the whole numbers that were measured, such as "right"; the others name what was measured,
+    and stay. draw: which of many such records.
+    """
+    random = Random(f"{record.name} {draw}")
+
+    def change(one: Measurement) -> Measurement:
+        factor = random.uniform(1.5, 6)
+        values = {
+            key: factor * value
+            if isinstance(value, float)
+            else round(factor * value) + 1
+            if key in whole and value is not None
+            else value
+            for key, value in one.parameters.items()
+        }
+        one = dataclasses.replace(one, parameters=values)
+        if one.timing is None:
+            return one
+        alone = dataclasses.replace(record, measurements=(one,))
+        return slower(alone, factor).measurements[0]
+
+    return edited(record, change)
+
+
+def without(record: Record, series: str) -> Record:
+    """Return the record without the measurements of a series. It is an error if there is none."""
+    kept = tuple(one for one in record.measurements if one.series != series)
+    assert len(kept) < len(record.measurements), f"no measurement has the series {series!r}"
+    return dataclasses.replace(record, measurements=kept)

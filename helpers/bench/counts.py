@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +97,16 @@ class Count:
         return "\n\n".join(map(str, self.profiles))
 
 
+def not_yet(kernel: Kernel, kernels: Iterable[Kernel]) -> str:
+    """Return NOT_YET, the name of a student's kernel that has not passed.
+
+    kernels: those of the table or figure, this one included. Where several of them are a
+    student's, the name says which one it is: "yours: not yet (gemm_patch)".
+    """
+    names = {one.label for one in kernels if one.yours}
+    return NOT_YET if len(names) == 1 else f"{NOT_YET} ({kernel.label.removeprefix('yours: ')})"
+
+
 def counted(one: Count, counter: str) -> float:
     """Return a counter of a kernel: one of Profile.counters(), or "instructions"."""
     if counter == "instructions":
@@ -175,6 +185,10 @@ class Counts(Sequence[Count]):
             return [one.kernel.title for one in self]
         return [f"{one.kernel.title}, {one.problem}" for one in self]
 
+    def not_yet(self, one: Count) -> str:
+        """Return the name of a student's kernel among these that has not passed."""
+        return not_yet(one.kernel, (each.kernel for each in self))
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found in all launches."""
@@ -198,7 +212,7 @@ class Counts(Sequence[Count]):
         rows = []
         for name, one in zip(names, self, strict=True):
             if one.kernel.yours and not one.passed:
-                rows.append((NOT_YET, *["-"] * len(chosen)))
+                rows.append((self.not_yet(one), *["-"] * len(chosen)))
             else:
                 rows.append((name, *(cell(one, outputs) for _, cell in chosen)))
         head = head or f"per {outputs} outputs"
@@ -249,7 +263,7 @@ class Counts(Sequence[Count]):
                 asked, different = one.sectors(array, kind, first)
                 title += f": asks for {asked} sectors of {array}, {different} different ones"
                 if first == 1:
-                    title = f"{label}: a {kind} of {array} moves {asked} sectors"
+                    title = f"{label}: a {kind} of {array} moves {asked} sector{'s' * (asked > 1)}"
             if space == "constant":
                 title += f": a {kind} of {array} asks for {_words(one, array, kind)}"
             plotting.access_map(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers.bench.counts import NOT_YET
 from helpers.bench.times import Time, Times
 
 if TYPE_CHECKING:
@@ -23,22 +22,23 @@ def bars(
 ) -> Figure:
     """Draw the time of each kernel over the baseline's, with its interval; times alone, in ms.
 
-    times: of one problem, or of several by name, which get a picture each. Ratios of several share
-    one scale. title: by default, what the fastest kernel gains. labels: in place of the kernels'.
+    times: of one problem, or of several by name, which get a picture each and share one scale.
+    title: by default, what the fastest kernel gains. labels: in place of the kernels'.
     A kernel without a time has a name and no bar, such as "yours: not yet". floor: whether to draw
     the least time that the record's device needs. Where a ratio is below LEAST_LINEAR the axis is
     logarithmic, and dots take the place of bars.
     """
     named = _named(times)
     first = next(iter(named.values()))
-    share = "x" if first.over is not None else ""
-    figure, pictures = _pictures(named, 0.45 * len(first) + 2.2, share=share)
+    figure, pictures = _pictures(named, 0.45 * len(first) + 2.2, share="x")
     logarithmic = any(_is_small(one) for one in named.values())
     for ax, (_, one) in pictures:
         _draw_bars(ax, one, labels, logarithmic=logarithmic)
         if floor and (least := _floor(one)) is not None:
             _draw_floor(ax, least)
         _finish(ax, title or _claim(one), one)
+    if not logarithmic:
+        pictures[0][0].set_xlim(left=0)  # of all pictures, behind the longest bar of all
     return figure
 
 
@@ -67,17 +67,11 @@ def curve(
             states = ", ".join(dict.fromkeys(kernel.state for kernel in one))
             ax.text(0.5, 0.5, states, transform=ax.transAxes, ha="center", color=styles.INK)
         for number, (label, points) in enumerate(lines.items()):
-            middle, low, high = (np.array(column) for column in zip(*points.values(), strict=True))
-            ax.errorbar(
-                [_place(size, over) for size in points],
-                middle,
-                [middle - low, high - middle],
-                color=styles.COLOURS[number],
-                marker=styles.MARKERS[number],
-                linestyle="none",  # there is nothing to read off between the sizes
-                capsize=4,
-                label=label,
-            )
+            middle, around = styles.spread(points.values())
+            # There is nothing to read off between the sizes.
+            look: styles.Look = {**styles.series(number), "linestyle": "none", "label": label}
+            places = [_place(size, over) for size in points]
+            ax.errorbar(places, middle, around, capsize=4, **look)
         if over is not None:
             ax.axhline(1, color=styles.INK, linestyle=":")
         if all(isinstance(_place(size, over), int) for points in lines.values() for size in points):
@@ -119,21 +113,15 @@ def across(
     titles = [one.kernel.title for one in times[0] if one.kernel != over]
     for number, label in enumerate(titles):
         found = [(size, one[label]) for size, one in zip(sizes, times, strict=True)]
-        points = [
-            (size, one.ratio.value, one.ratio.low, one.ratio.high)
-            for size, one in found
-            if one.ratio is not None
-        ]
+        points = {size: point for size, one in found if (point := _points(one, ratio=True))}
+        look = styles.series(number)
         if not points:
             first = found[0][1]
-            label = NOT_YET if first.state == NOT_YET else f"{label}: {first.missing}"
-            ax.plot([], [], styles.MARKERS[number], color=styles.COLOURS[number], label=label)
+            label = times[0].without_bar(first)
+            ax.plot([], [], linestyle="none", label=label, **look)
             continue
-        places, middle, low, high = (np.array(column) for column in zip(*points, strict=True))
-        ax.errorbar(
-            places, middle, [middle - low, high - middle], capsize=3, markersize=4, label=label,
-            color=styles.COLOURS[number], marker=styles.MARKERS[number],
-        )
+        middle, around = styles.spread(points.values())
+        ax.errorbar(list(points), middle, around, capsize=3, markersize=4, label=label, **look)
     if floor:
         least = [_floor(one) for one in times]
         ax.plot(sizes, [np.nan if n is None else n for n in least], "--", color=styles.INK,
@@ -159,7 +147,8 @@ def across(
 def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
     """Draw the kernels from the slowest to the fastest, with the floor of the record's device.
 
-    yardstick: the title of a kernel that is no step.
+    yardstick: the title of a kernel that is no step. A kernel without a time has a name and no
+    bar.
     """
     import matplotlib.pyplot as plt
 
@@ -171,6 +160,7 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
         times.rows(),
         floor_ms=_floor_ms(times),
         yardstick=yardstick,
+        missing=[times.without_bar(one) for one in times if one.ms is None],
         title=title or _claim(times),
     )
     plotting.caption(ax, times.record)
@@ -236,18 +226,18 @@ def _draw_bars(
     for y, one in enumerate(shown):
         points = _points(one, ratio=times.over is not None)
         if points is None:
-            names[y] = NOT_YET if one.state == NOT_YET else f"{names[y]}: {one.missing}"
+            names[y] = times.without_bar(one, names[y])
             continue
-        value, low, high = points
+        _, value, high = points
         if logarithmic:
             styles.dot(ax, y, value, hollow=one.kernel.yours)
         else:
             yours: dict[str, Any] = {"color": "white", "hatch": "////"} if one.kernel.yours else {}
             look = {"color": styles.COLOURS[5], **yours}
             ax.barh(y, value, height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
-        ax.errorbar(value, y, xerr=[[value - low], [high - value]], color=styles.INK, capsize=4)
+        styles.whisker(ax, y, *points)
         text = f"{value:.2f}" if times.over is not None and not logarithmic else f"{value:.3g}"
-        styles.beside(ax, high, y, text)
+        styles.beside(ax, high, y, text, points=9 if logarithmic else 6)
     if times.over is not None:
         ax.axvline(1, color=styles.INK, linestyle=":")
     ax.set_yticks(range(len(shown)), names)
@@ -259,7 +249,6 @@ def _draw_bars(
         ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
         ax.set_xlabel(f"{times.problem.title}:\n{unit} (logarithmic); left is faster")
     else:
-        ax.set_xlim(left=0)
         ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
 
 
@@ -293,7 +282,7 @@ def _draw_floor(ax: Axes, least: float) -> None:
     ax.set_ylim(last, first - 0.4)  # room for the words above the first bar
     ax.annotate(
         f"floor: {least:.2g}", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
-        textcoords="offset points", va="top", fontsize="small",
+        textcoords="offset points", va="top", fontsize="small", bbox=styles.WHITE,
     )
 
 
@@ -323,11 +312,14 @@ def _place(size: Any, over: Any) -> Any:
 
 
 def _points(one: Time, *, ratio: bool) -> tuple[float, float, float] | None:
+    """Return the low end, the middle and the high end of a ratio or a time, if there is one."""
+    from helpers.plotting import styles
+
     if ratio:
-        return None if one.ratio is None else (one.ratio.value, one.ratio.low, one.ratio.high)
+        return None if one.ratio is None else (one.ratio.low, one.ratio.value, one.ratio.high)
     if one.row is None or one.ms is None:
         return None
-    return one.row["median_ms"], one.row["low_ms"], one.row["high_ms"]
+    return styles.interval(one.row)
 
 
 def _claim(times: Times) -> str:

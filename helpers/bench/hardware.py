@@ -58,7 +58,7 @@ METRICS = {
     "dram_throughput": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "dram_read_bytes": "dram__bytes_read.sum",
     "dram_write_bytes": "dram__bytes_write.sum",
-    # The average number of warps that wait for this reason whenever an instruction is issued.
+    # The cycles that a warp waits for this reason, on average, for each of its instructions.
     **{
         f"stalled_{stall}": f"smsp__average_warps_issue_stalled_{stall}_per_issue_active.ratio"
         for stall in STALLS
@@ -91,7 +91,7 @@ def constant_miss_share(row: Row) -> float:
 
 
 def stalls(row: Row, count: int = 2) -> list[tuple[str, float]]:
-    """Return the most frequent stalls of a row: (reason, warps per issued instruction)."""
+    """Return the most frequent stalls of a row: (reason, cycles for an instruction)."""
     known = [
         (stall.replace("_", " "), row[f"stalled_{stall}"])
         for stall in STALLS
@@ -101,7 +101,7 @@ def stalls(row: Row, count: int = 2) -> list[tuple[str, float]]:
 
 
 def _waits(row: Row) -> str:
-    return ", ".join(f"{reason} {warps:.1f}" for reason, warps in stalls(row))
+    return ", ".join(f"{reason} {cycles:.1f}" for reason, cycles in stalls(row))
 
 
 # Columns of a table: the head, and the cell of a row. The last ones are cycles that a warp waits,
@@ -139,7 +139,7 @@ COLUMNS: Mapping[str, tuple[str, str | Callable[[Row], str]]] = {
         lambda row: f"{cycles_over_floor(row):.1f}",
     ),
     "weights": ("weights that miss\nthe cache", lambda row: f"{constant_miss_share(row):.1%}"),
-    "waits": ("longest waits, in cycles of warps for an instruction", _waits),
+    "waits": ("longest waits of a warp, in cycles for an instruction", _waits),
     "barrier": ("cycles,\nbarrier", "{stalled_barrier:.2f}"),
     "units": ("cycles,\nunits", "{stalled_math_pipe_throttle:.2f}"),
     "global": ("cycles,\nglobal", "{stalled_long_scoreboard:.2f}"),

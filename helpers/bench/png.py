@@ -19,11 +19,6 @@ def chunks(data: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
         at = end
 
 
-def is_whole(data: bytes) -> bool:
-    """Return whether a PNG is there from its signature to its end."""
-    return any(kind == b"IEND" and len(whole) == 12 for kind, _, whole in chunks(data))
-
-
 def text(data: bytes, key: str) -> str | None:
     """Return the text that a PNG has under a key, None without one."""
     for kind, body, _ in chunks(data):

@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import html
 import io
+import itertools
 import json
 import math
 import os
@@ -44,6 +45,7 @@ _FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
 # What a measurement finds, beside the entries that name it.
 FOUND = ("ratio", "low", "high", "registers", "relative_error", "code_sha256")
 _NUMBERS = {*FOUND, *_FROM_TIMING}
+_NAMED = 8  # keys that an error lists
 
 
 class RecordError(RuntimeError):
@@ -141,10 +143,10 @@ class Record:
             if all(fits(row, key, value) for key, value in where.items())
         ]
 
-    def one(self, **where: Any) -> dict[str, Any]:
-        """Return the only comparable row with these entries.
+    def some(self, **where: Any) -> list[dict[str, Any]]:
+        """Return the comparable rows with these entries, as `select` does, at least one.
 
-        Raises KeyError for no such row, and for several.
+        Raises KeyError for no such row.
         """
         rows = self.select(**where)
         if not rows:
@@ -154,6 +156,14 @@ class Record:
             }
             there = "; ".join(f"{key}: {', '.join(values)}" for key, values in known.items())
             raise KeyError(f"record {self.name} has no row with {where}; there is {there}")
+        return rows
+
+    def one(self, **where: Any) -> dict[str, Any]:
+        """Return the only comparable row with these entries.
+
+        Raises KeyError for no such row, and for several.
+        """
+        rows = self.some(**where)
         if len(rows) > 1:
             keys = dict.fromkeys(key for row in rows for key in row if key not in _NUMBERS)
             apart = [key for key in keys if len({str(row.get(key)) for row in rows}) > 1]
@@ -242,6 +252,21 @@ class Record:
         return columns, [[_cell(row.get(column)) for column in columns] for row in rows]
 
 
+class Found(dict[Any, Any]):
+    """Numbers or rows of a record, by what names them. Another key raises KeyError, which names the
+    record.
+    """
+
+    def __init__(self, record: Record, found: Mapping[Any, Any]):
+        super().__init__(found)
+        self._record = record.name
+
+    def __missing__(self, key: Any) -> Any:
+        there = ", ".join(map(repr, itertools.islice(self, _NAMED)))
+        more = ", ..." if len(self) > _NAMED else ""
+        raise KeyError(f"record {self._record} has no row of {key!r}; it has: {there}{more}")
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
@@ -308,6 +333,16 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Recor
     if not begun:
         raise ValueError(f"record {name}: nothing was measured")
     return _written(name, lab or _lab_of(name), select(), tuple(begun.values()))
+
+
+def extended(name: str, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> Record:
+    """Return a record with rows that are measured now; without a GPU, the repository's record.
+
+    rows, errors: as for `extend`, and as for `recall`.
+    """
+    from helpers.device import select
+
+    return extend(name, rows()) if select().kind == "gpu" else recall(name)
 
 
 def _lab_of(record: str) -> str:
@@ -596,21 +631,3 @@ def _show_as_saved(fig: Any, picture: bytes) -> None:
 
     fig.canvas.print_figure = print_figure
     fig.stale = False  # savefig sets it when it gives the page its size back.
-
-
-def from_png(path: Path | str) -> Record:
-    """Return the record inside a figure of :func:`save_figure`. Raises RecordError without one."""
-    try:
-        data = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise RecordError(f"there is no figure {path}") from None
-    except OSError as error:
-        raise RecordError(f"{path} cannot be read ({error})") from error
-    if not png.is_whole(data):
-        raise RecordError(f"{path} cannot be read as a picture: it is no whole PNG")
-    text = png.text(data, PNG_KEY)
-    if text is None:
-        raise RecordError(
-            f"{path} holds no record; save figures with results.save_figure(fig, name, record)"
-        )
-    return _parse(text, f"the record in {path}")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from helpers import kernels, tables
-from helpers.bench.counts import NOT_YET
+from helpers.bench.counts import not_yet
 from helpers.simulator.listing import Instruction, sections
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ KINDS = {
     "barriers": ("BAR",),
     "branches": ("BRA", "BRX", "BRXU", "JMP", "CALL"),
 }
-READ_ONLY = "CONSTANT"  # the suffix of LDG.E.CONSTANT, a global load by the read-only path
 
 
 class NotAvailableError(RuntimeError):
@@ -108,14 +107,6 @@ class Code:
         adds = KINDS["multiply-adds"]
         turn = max(self.loops, key=lambda one: sum(i.root in adds for i in one))
         return dataclasses.replace(self, instructions=turn)
-
-    @property
-    def read_only_loads(self) -> int:
-        """The number of global loads by the read-only path, LDG.E.CONSTANT."""
-        return sum(
-            i.opcode.startswith("LDG.") and READ_ONLY in i.opcode.split(".")
-            for i in self.instructions
-        )
 
     @property
     def opcodes(self) -> dict[str, int]:
@@ -217,7 +208,7 @@ def compared(problem: Problem, *kernels: Any, opcodes: Sequence[str] = ()) -> st
     """
     codes = _codes(problem, kernels)
     there = {title: code for title, code in codes.items() if code is not None}
-    missing = [NOT_YET for code in codes.values() if code is None]
+    missing = [title for title, code in codes.items() if code is None]
     return "\n".join([table(there, opcodes), *missing])
 
 
@@ -227,19 +218,24 @@ def orders(problem: Problem, *kernels: Any, **letters: str) -> str:
     letters: as for `Code.order`. A student's kernel that has not passed is "yours: not yet".
     """
     body = [
-        (NOT_YET, "") if code is None else (title, code.order(**letters))
+        (title, "" if code is None else code.order(**letters))
         for title, code in _codes(problem, kernels).items()
     ]
     return tables.text(("", "in the machine code"), body, left=(0, 1))
 
 
 def _codes(problem: Problem, kernels: Sequence[Any]) -> dict[str, Code | None]:
-    """Return the machine code of kernels by their titles; None for one that has not passed yet."""
+    """Return the machine code of kernels by their titles.
+
+    One that has not passed yet has none, and its title is "yours: not yet".
+    """
     codes: dict[str, Code | None] = {}
-    for kernel in map(problem.kernel, kernels):
-        codes[kernel.title] = None
+    every = [problem.kernel(one) for one in kernels]
+    for kernel in every:
         if not kernel.yours or problem.check(kernel):
             codes[kernel.title] = code(problem, kernel)
+        else:
+            codes[not_yet(kernel, every)] = None
     return codes
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from helpers import tables
 from helpers.bench import results
-from helpers.bench.counts import NOT_YET
+from helpers.bench.counts import NOT_YET, not_yet
 from helpers.bench.ratios import Ratio
 from helpers.bench.results import Record
 from helpers.bench.sources import Kernel
@@ -155,6 +155,21 @@ class Times(Sequence[Time]):
 
         return min(self, key=key)
 
+    def name(self, one: Time) -> str:
+        """Return the title of a kernel; of a student's that has not passed, "yours: not yet"."""
+        if one.state != NOT_YET:
+            return one.kernel.title
+        return not_yet(one.kernel, (each.kernel for each in self))
+
+    def without_bar(self, one: Time, label: str = "") -> str:
+        """Return the name of a kernel without a time, and why it has none.
+
+        label: in place of the title.
+        """
+        if one.state == NOT_YET:
+            return self.name(one)
+        return f"{label or one.kernel.title}: {one.missing}"
+
     def rows(self) -> list[Mapping[str, Any]]:
         """Return the rows of the record, those that have a time: for the functions of plotting."""
         return [
@@ -171,7 +186,7 @@ class Times(Sequence[Time]):
             if self.over is not None and one.kernel == self.over and one.ratio is None:
                 continue
             if one.state == NOT_YET:
-                body.append((NOT_YET, "-", "", "-"))
+                body.append((self.name(one), "-", "", "-"))
                 continue
             if self.over is not None:
                 cells = one.ratio.row()[1:] if one.ratio else ("-", one.missing)
@@ -224,7 +239,7 @@ def _time(
 ) -> Time:
     if kernel.yours and not problem.check(kernel):
         return Time(kernel, NOT_YET)  # also where an earlier text of the cell was timed
-    if kernel.yours and record.recalled:
+    if kernel.yours and (record.recalled or record.committed):
         return Time(kernel, NOT_HERE)  # a row of that name is of somebody else's text
     facts = {**problem.facts(kernel.spec), **dict(kernel.settings)}
     mine = [row for row in rows if _is_of(row, problem, kernel, facts)]
@@ -241,7 +256,7 @@ def _time(
         low, value, high = (ratio_row[key] for key in ("low", "ratio", "high"))
         ratio = Ratio(kernel.title, over.title, value, low, high, dict(problem.where))
     row = timed if ratio_row is None else {**ratio_row, **(timed or {})}
-    return Time(kernel, RECORDED if record.recalled else MEASURED, row, ratio)
+    return Time(kernel, RECORDED if record.committed else MEASURED, row, ratio)
 
 
 def _is_of(

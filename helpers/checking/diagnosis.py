@@ -176,7 +176,7 @@ def _place(got: np.ndarray, wrong: np.ndarray) -> Diagnosis | None:
 
 def _hold(values: np.ndarray) -> str:
     if np.isnan(values).all():
-        return " They hold NaN: never written, or computed from memory that was not."
+        return _NAN
     return " They hold 0." if not values.any() else ""
 
 
@@ -217,9 +217,7 @@ def _frame(wrong: np.ndarray, hold: str) -> Diagnosis | None:
     edges = (wrong[:r, r:-r], wrong[-r:, r:-r], wrong[r:-r, :r], wrong[r:-r, -r:])
     if 2 * rows.size < wrong.size - inside or not all(edge.any() for edge in edges):
         return None
-    return Diagnosis(
-        "halo", _HALO.format(where=f"Only cells within {r} of the border are wrong", hold=hold)
-    )
+    return _halo(f"Only cells within {r} of the border are wrong", hold)
 
 
 def _tiles_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
@@ -230,10 +228,16 @@ def _tiles_2d(wrong: np.ndarray, hold: str) -> Diagnosis | None:
     return Diagnosis("tiles", _TILES.format(tile=f"{width} x {height} cells (x, y)", hold=hold))
 
 
+_NAN = " They hold NaN: never written, or computed from memory that was not."
 _HALO = (
     "{where}: the edge. The outputs at the ends must be written, too: is there a guard that "
     "leaves them out? If they need cells outside the input (ghost cells), these must count as 0: "
     "are they tested for, or filled in at the edge of a tile?{hold}"
+)
+_UNWRITTEN_EDGE = (
+    "{where}: NaN stands there. No thread has written these outputs, or they were computed from "
+    "memory that nothing has set. Does a guard leave out the ends, or are there too few threads? "
+    "If they need cells outside the input (ghost cells), these must count as 0."
 )
 _LAST = (
     "Only the {unit} from {start:,} on are wrong: the last, partial block. "
@@ -280,6 +284,8 @@ def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) 
     head, tail = wrong[:first], wrong[last:]
     if not (_wrong_end(head) and _wrong_end(tail[::-1])):
         return None
+    if 10 * (last - first) < n and last % SMALLEST_TILE:  # Few values are right by chance.
+        return None
     if not tail.size:
         if head.size % (2 * SMALLEST_TILE) == 0:  # It is a tile, not a halo.
             return None
@@ -325,7 +331,8 @@ def _these(which: str, count: int, unit: str) -> str:
 
 
 def _halo(where: str, hold: str) -> Diagnosis:
-    return Diagnosis("halo", _HALO.format(where=where, hold=hold))
+    text = _UNWRITTEN_EDGE if hold == _NAN else _HALO
+    return Diagnosis("halo", text.format(where=where, hold=hold))
 
 
 def _last_block(start: int, count: int, unit: str, hold: str) -> Diagnosis:

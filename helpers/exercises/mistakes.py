@@ -24,6 +24,15 @@ class Mistake:
     gives: Callable[[Case], Any] | None = None
     when: Callable[[Case, np.ndarray, np.ndarray], Any] | None = None
 
+    def given(self, case: Case) -> Any:
+        """Return what `gives` returns, computed once for a case: a class makes the same mistakes
+        on the same cases.
+        """
+        assert self.gives is not None
+        if self.gives not in case.mistaken:
+            case.mistaken[self.gives] = self.gives(case)
+        return case.mistaken[self.gives]
+
 
 @dataclass(frozen=True)
 class FindingHint:
@@ -68,5 +77,5 @@ def untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str
 
 
 def real_pairs(a: np.ndarray) -> np.ndarray:
-    """Complex numbers as pairs."""
+    """Return complex numbers as pairs."""
     return np.ascontiguousarray(a).view(a.real.dtype) if a.dtype.kind == "c" else a

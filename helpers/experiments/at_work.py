@@ -593,7 +593,6 @@ def choices(found: Record | None, choose: Callable[..., str], within: Sequence[f
 def figure(found: Record | None) -> Figure:
     """Draw, for each job, every tool's time over the best one's."""
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     from helpers import plotting
     from helpers.plotting import styles
@@ -605,11 +604,10 @@ def figure(found: Record | None) -> Figure:
             for y, job in enumerate(JOBS)
             if (ratio := over_best(found, job, tool)) is not None
         ]
-        look: styles.Look = {"color": styles.COLOURS[number], "marker": styles.MARKERS[number]}
         shift = 0.15 * (number - 1.5)  # equal times would hide each other
         ax.plot(
             [ratio for ratio, _ in points], [y + shift for _, y in points],
-            linestyle="none", markersize=8, label=tool, **look,
+            linestyle="none", markersize=8, label=tool, **styles.series(number),
         )
     for y in range(len(JOBS)):
         ax.axhline(y, color="#dddddd", linewidth=0.7, zorder=0)
@@ -617,9 +615,7 @@ def figure(found: Record | None) -> Figure:
     ax.set_yticks(range(len(JOBS)), list(JOBS))
     ax.set_ylim(len(JOBS) - 0.5, -0.5)
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(FixedLocator([1, 1.5, 2, 3, 5, 10, 20]))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
+    styles.plain_ticks(ax.xaxis, (1, 1.5, 2, 3, 5, 10, 20))
     ax.set_xlabel("time over that of the fastest tool (logarithmic; left is faster)")
     styles.legend_beside(ax)
     plotting.style(ax, _claim(list(fastest(found).values())))

@@ -83,6 +83,8 @@ class Shapes:
         self.times = times
         timed = {str(dict(one.kernel.settings)["block"]): one for one in times}
         self.ms = {shape: one.ms for shape, one in timed.items() if one.ms is not None}
+        if not self.ms:
+            raise KeyError(f"record {times.record.name} has no time of the blocks {list(timed)}")
         counts = times.problem.count(*(timed[shape].kernel for shape in self.ms))
         seen = dict(zip(self.ms, counts, strict=True))
         self.requests = {k: one.profile.global_load_requests for k, one in seen.items()}
@@ -114,7 +116,9 @@ def ratio_figure(
     batches = sorted({batch for _, batch in times})
     counted_names = "load requests", "sectors of x", "sectors of all loads"
     labels = [*counted_names, *(f"time, {batch:,} images" for batch in batches)]
-    figure, axes = plt.subplots(len(seen), 1, figsize=(9, 3.1 * len(seen)), layout="constrained")
+    size = (9, 3.1 * len(seen))
+    figure, axes = plt.subplots(len(seen), 1, figsize=size, sharex=True, layout="constrained")
+    longest = 0.0
     for ax, (layer, counts) in zip(axes, seen.items(), strict=True):
         bad, good = counts[swapped], counts[0]
         counted = [
@@ -129,18 +133,17 @@ def ratio_figure(
         ax.bar_label(bars, fmt="%.2f", padding=8)
         bars = ax.barh(labels[3:], measured, color=styles.COLOURS[5], **look)
         ax.bar_label(bars, fmt="%.2f", padding=8)
-        spread = [
-            [ratio.value - ratio.low for ratio in ratios],
-            [ratio.high - ratio.value for ratio in ratios],
-        ]
-        ax.errorbar(measured, labels[3:], xerr=spread, fmt="none", color=styles.INK, capsize=4)
+        for y, ratio in enumerate(ratios, 3):
+            styles.whisker(ax, y, ratio.low, ratio.value, ratio.high)
         ax.axvline(1, color=styles.INK, linestyle=":")
         ax.invert_yaxis()
         over = f"{swapped} over {good.kernel.title}"
         ax.set(xlabel=f"{over} (hatched: counted, solid: measured)")
-        ax.set_xlim(0, 1.12 * max(*counted, *measured))
+        longest = max(longest, *counted, *measured)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         title = f"{layer}: {counted[2]:.1f} times the sectors, {measured[-1]:.2f} times the time"
         plotting.style(ax, title)
+    axes[-1].set_xlim(0, 1.12 * longest)  # of both
     plotting.caption(axes[-1], next(iter(times.values())).record)
     return figure
 
@@ -156,9 +159,9 @@ def shapes_figure(shapes: Shapes) -> Figure:
         ("time (measured)", shapes.ms),
     )
     for number, (label, values) in enumerate(drawn):
-        look: styles.Look = {"color": styles.COLOURS[number], "marker": styles.MARKERS[number]}
+        look = {**styles.series(number), "linestyle": styles.LINES[number]}
         over = [values[shape] / values[SQUARE] for shape in shapes.ms]
-        ax.plot(list(shapes.ms), over, linestyle=styles.LINES[number], label=label, **look)
+        ax.plot(list(shapes.ms), over, label=label, **look)
     where = f"{shapes.times.problem.title}, {shapes.times.problem.where['batch']:,} images"
     ax.set_xlabel(f"threads of a block, columns x rows ({where})")
     ax.set_ylabel("times that of 16 x 16")

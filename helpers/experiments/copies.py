@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from helpers import limits
 from helpers.bench import results
 from helpers.experiments import waiting
-from helpers.plotting import COLOURS, caption, style, styles
+from helpers.plotting import COLOURS, boxes, caption, style, styles
+from helpers.plotting.boxes import Phase
 from helpers.problems.copies import NAMES
 
 # Of copy_plain: a thread asks for all its vectors of a tile before it stores the first one. nvcc
@@ -40,7 +39,7 @@ def flights(data: results.Record, name: str, width: int) -> list[tuple[int, floa
     Up to twice as many bytes are on their way: a block asks for its next tile before it waits for
     this one.
     """
-    rows = [row for row in data.select(series=name, filter_width=width) if row.get("median_ms")]
+    rows = [row for row in data.some(series=name, filter_width=width) if row.get("median_ms")]
     return sorted(
         (4 * row["tile"] * row["blocks"], 4 * row["n"] / (1e-3 * row["median_ms"])) for row in rows
     )
@@ -53,8 +52,7 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = 3) -
     """
     import matplotlib.pyplot as plt
 
-    rows = waits.rows()
-    clone = next(row for row in rows if row["series"] == "device-to-device copy")
+    clone = waits.some(series=waiting.DRIVER)[0]
     full = waiting.COPY_CELLS * waiting.CELL_BYTES / (1e-3 * clone["median_ms"])
     drawing, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     share = waiting.shares(waits)
@@ -105,24 +103,17 @@ def turns_figure() -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    drawing, panels = plt.subplots(2, 1, figsize=(9, 3.6), layout="constrained", sharex=True)
+    drawing, panels = plt.subplots(2, 1, figsize=(9, 3.6), layout="constrained")
     turn, count = 2, 4
+    looks = {"copy": {"facecolor": COLOURS[5]}, "compute": {"facecolor": styles.LIGHT[1]}}
     for ax, overlapped in zip(panels, (False, True), strict=True):
+        drawn = []
         for tile in range(count):
             copied = tile * turn if overlapped else tile * 2 * turn
-            _box(ax, copied, turn, 0, COLOURS[5], f"tile {tile}")
-            _box(ax, copied + turn, turn, 1, styles.LIGHT[1], f"tile {tile}")
-        ax.set_yticks([0, 1], ["copy", "compute"])
-        ax.set_ylim(1.5, -0.5)
-        ax.set_xlim(0, 2 * turn * count)
-        ax.set_xticks([])
-        ax.tick_params(axis="y", length=0)
+            drawn.append(Phase(0, copied, turn, "copy", f"tile {tile}"))
+            drawn.append(Phase(1, copied + turn, turn, "compute", f"tile {tile}"))
+        boxes.phases(ax, list(looks), drawn, looks, 2 * turn * count)
+    panels[0].set_xlabel("")
     style(panels[0], "In turns: while a block copies, it does not compute")
     style(panels[1], "Two buffers: while a block computes, the next tile arrives")
-    panels[1].set_xlabel("time (a drawing, not a measurement)")
     return drawing
-
-
-def _box(ax: Any, first: int, width: int, row: int, colour: str, text: str) -> None:
-    ax.barh(row, width, left=first, height=0.7, color=colour, edgecolor=styles.INK)
-    ax.text(first + width / 2, row, text, ha="center", va="center", fontsize="small")

@@ -1,11 +1,11 @@
 """CPU programs of lab 400: convolutions and a small network, timed, and pictures of the times.
 
-    record = cpu_programs.convolutions(gpu, lab)     # on a GPU host, or the recorded run
     here = cpu_programs.here()                       # the same programs on this machine, now
     print(cpu_programs.here_table(here, record))
 
-The records are "400_conv1d_baselines", "400_filter_width" and "400_mlp". Functions with `here`
-in their names always measure this machine.
+The records are "400_conv1d_baselines" (of `measure_convolutions`), "400_filter_width" (of
+`measure_widths`) and "400_mlp" (of `measure_network`). Functions with `here` in their names always
+measure this machine.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ import numpy as np
 from helpers import checking, kernels, plotting, reference, tables
 from helpers.bench import reports, results, timing
 from helpers.bench.counts import NOT_YET
-from helpers.device import Device
-from helpers.plotting import COLOURS
-from helpers.plotting.styles import INK, LINES, MARKERS, Look
+from helpers.plotting import COLOURS, styles
+from helpers.plotting.styles import INK, LINES, Look
 from helpers.problems import baselines, mlp, two_classes
 from helpers.simulator import toolchain
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from helpers.bench.results import Record
 
-CONVOLUTIONS, WIDTHS_SWEPT, NETWORK = "400_conv1d_baselines", "400_filter_width", "400_mlp"
 PLAIN = "one_core"
 N_CELLS, WIDTH = 1_000_000, 31
 SWEEP_CELLS = 100_000
@@ -86,19 +84,9 @@ def measure_widths() -> Iterator[dict[str, Any]]:
             yield {"series": programs[key].name, **common, "timing": timed}
 
 
-def convolutions(gpu: Device, lab: str) -> Record:
-    """Measure all programs, or return the recorded run where there is no GPU."""
-    return results.record(CONVOLUTIONS, measure_convolutions, device=gpu, lab=lab)
-
-
-def widths(gpu: Device, lab: str) -> Record:
-    """Measure the one-core programs by width, or return the recorded run."""
-    return results.record(WIDTHS_SWEPT, measure_widths, device=gpu, lab=lab)
-
-
-def by_key(data: Record) -> dict[str, float]:
-    """Return the median times in ms of the record of `convolutions`, by the program's key."""
-    return {row["key"]: row["median_ms"] for row in data.rows()}
+def by_key(data: Record) -> Mapping[str, float]:
+    """Return the median times in ms of "400_conv1d_baselines", by the program's key."""
+    return results.Found(data, {row["key"]: row["median_ms"] for row in data.rows()})
 
 
 def yours(text: str, flags: tuple[str, ...] = ()) -> baselines.Baseline | None:
@@ -318,14 +306,9 @@ def measure_network() -> Iterator[dict[str, Any]]:
         yield {"series": IDLE, "threads": t, **made_by, "timing": idle}
 
 
-def network(gpu: Device, lab: str) -> Record:
-    """Measure the network's training, or return the recorded run."""
-    return results.record(NETWORK, measure_network, device=gpu, lab=lab)
-
-
-def network_rows(data: Record) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the rows of the record of `network`, by series and threads (0: none started)."""
-    return {(row["series"], row["threads"]): row for row in data.rows()}
+def network_rows(data: Record) -> Mapping[tuple[str, int], dict[str, Any]]:
+    """Return the rows of "400_mlp", by series and threads (0: none started)."""
+    return results.Found(data, {(row["series"], row["threads"]): row for row in data.rows()})
 
 
 def network_table(data: Record) -> str:
@@ -414,7 +397,7 @@ def _draw_here(ax: Axes, timed: Mapping[str, Here], data: Record) -> float:
     ax.plot([], [], marker="o", linestyle="none", color=COLOURS[0], label="the record")
     ax.set_yticks(range(len(rows)), list(rows.values()))
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small")
+    styles.legend_beside(ax)
     return found["swapped"]
 
 
@@ -422,17 +405,15 @@ def widths_figure(data: Record) -> Figure:
     """Draw the nanoseconds for each weight of each output over the width."""
     import matplotlib.pyplot as plt
 
-    ns: dict[tuple[str, int], float] = {}
+    ns: dict[tuple[str, int], float] = results.Found(data, {})
     for row in data.rows():
         width = row["filter_width"]
         ns[row["key"], width] = 1e6 * row["median_ms"] / SWEEP_CELLS / width
     names = {row["key"]: row["series"] for row in data.rows()}
     figure, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
     for number, key in enumerate(SWEPT):
-        ax.plot(
-            WIDTHS, [ns[key, width] for width in WIDTHS], label=names[key], color=COLOURS[number],
-            marker=MARKERS[number], linestyle=LINES[number],
-        )
+        look = {**styles.series(number), "linestyle": LINES[number]}
+        ax.plot(WIDTHS, [ns[key, width] for width in WIDTHS], label=names[key], **look)
     gain = {width: ns[PLAIN, width] / ns["unrolled_8", width] for width in (31, 511)}
     plotting.style(
         ax,
@@ -440,11 +421,10 @@ def widths_figure(data: Record) -> Figure:
         f"{gain[511]:.2f} times at 511",
     )
     ax.set_xscale("log", base=2)
-    ax.set_xticks(WIDTHS, [str(width) for width in WIDTHS])
-    ax.xaxis.set_minor_locator(plt.NullLocator())
+    styles.plain_ticks(ax.xaxis, WIDTHS)
     ax.set_ylim(bottom=0)
     ax.set(xlabel=f"weights (100,000 cells)\nCPU: {cpu_of(data)}", ylabel="time for a weight (ns)")
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small")
+    styles.legend_beside(ax)
     return figure
 
 
@@ -479,13 +459,9 @@ def threads_figure(data: Record) -> Figure:
     figure, ax = plt.subplots(figsize=(8.5, 4), layout="constrained")
     for number, series in enumerate((*EVERY, IDLE)):
         points = [rows[series, t] for t in THREADS]
-        middle = [row["median_ms"] for row in points]
-        low = np.subtract(middle, [row["low_ms"] for row in points])
-        high = np.subtract([row["high_ms"] for row in points], middle)
-        ax.errorbar(
-            THREADS, middle, yerr=[low, high], label=series, capsize=3, color=COLOURS[number],
-            marker=MARKERS[number], linestyle=LINES[number],
-        )
+        middle, around = styles.spread(map(styles.interval, points))
+        look = {**styles.series(number), "linestyle": LINES[number]}
+        ax.errorbar(THREADS, middle, around, label=series, capsize=3, **look)
     plain = rows["unrolled by 1", 0]["median_ms"]
     ax.axhline(plain, color=INK, linestyle=":", label="the plain program, no thread started")
     share = idle_share(data, 16)
@@ -497,7 +473,7 @@ def threads_figure(data: Record) -> Figure:
     label = f"threads; {EPOCHS} passes over 1,096 samples\nCPU: {cpu_of(data)}"
     ax.set(xticks=THREADS, xlabel=label, ylabel="time (ms)")
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1), fontsize="small")
+    styles.legend_beside(ax)
     return figure
 
 
@@ -527,11 +503,11 @@ def report_figure(data: Record) -> Figure:
     ax.bar_label(bars, fmt="%.2f", padding=2, fontsize="small")
     for number, (label, chosen, look) in enumerate(columns):
         shift = 0.27 if number == 2 else 0.0
-        middle = [row["speedup"] for row in chosen.values()]
-        low = np.subtract(middle, [row["speedup_low"] for row in chosen.values()])
-        high = np.subtract([row["speedup_high"] for row in chosen.values()], middle)
+        middle, around = styles.spread(
+            (row["speedup_low"], row["speedup"], row["speedup_high"]) for row in chosen.values()
+        )
         bars = ax.bar(
-            [places[name] + shift for name in chosen], middle, 0.26, yerr=[low, high], label=label,
+            [places[name] + shift for name in chosen], middle, 0.26, yerr=around, label=label,
             edgecolor=INK, capsize=3, **look,
         )
         ax.bar_label(bars, fmt="%.2f", padding=3, fontsize="small")
@@ -543,5 +519,5 @@ def report_figure(data: Record) -> Figure:
     ax.axhline(1, color=INK, linestyle=":", linewidth=0.8)
     ax.set_xticks(list(places.values()), [name.replace(" by", "\nby") for name in places])
     ax.set(ylabel="speedup over the plain\nprogram (times)", xlabel=f"ours: {cpu_of(data)}")
-    ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1))
+    styles.legend_beside(ax)
     return figure

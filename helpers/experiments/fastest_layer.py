@@ -23,11 +23,10 @@ import numpy as np
 from helpers import kernels, limits, plotting, reference, tables
 from helpers.bench import contenders, cudnn, loop_code, plan_bounds, results
 from helpers.bench.counts import NOT_YET
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 from helpers.problems import conv2d, tensor_product
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from helpers.bench.counts import Count
@@ -69,7 +68,7 @@ class TakenBack:
 
 
 def _products_in_turn() -> str:
-    """windows.cuh, in which the products of one sum follow each other."""
+    """Return windows.cuh, in which the products of one sum follow each other."""
     header = (kernels.FOLDER / "windows.cuh").read_text(encoding="utf-8")
     products = "int product = 0; product < PRODUCTS; ++product"
     shifts = "int shift = 0; shift < 2; ++shift"
@@ -223,24 +222,25 @@ def row_of_a(spec: conv2d.TensorLayer, step: int, row: int, shift: int = 0) -> l
 
 def benchmark() -> Record:
     """Return the recorded benchmark of all layers and batches on tensor cores."""
-    return results.load(results.MEASURED / f"{contenders.RECORD}.json")
+    return results.recorded(contenders.RECORD)
 
 
-def fastest(layer: str, batch: int = LARGE) -> dict[tuple[str, str], float]:
+def fastest(layer: str, batch: int = LARGE) -> Mapping[tuple[str, str], float]:
     """Return the shortest time (ms) of each (series, way) of the benchmark; cuDNN has way ""."""
-    found: dict[tuple[str, str], float] = {}
-    for row in benchmark().rows():
+    record = benchmark()
+    found: dict[tuple[str, str], float] = results.Found(record, {})
+    for row in record.rows():
         if (row["layer"], row["batch"]) == (layer, batch) and row.get("median_ms") is not None:
             key = row["series"], row.get("way", "")
             found[key] = min(found.get(key, np.inf), row["median_ms"])
     return found
 
 
-def vendor(layer: str, batch: int = LARGE) -> dict[str, float]:
+def vendor(layer: str, batch: int = LARGE) -> Mapping[str, float]:
     """Return the shortest time (ms) of each mode of cuDNN, the fastest first, by the benchmark."""
     found = fastest(layer, batch)
     modes = {mode: found[name, ""] for mode, name in cudnn.NAMES.items() if (name, "") in found}
-    return dict(sorted(modes.items(), key=lambda one: one[1]))
+    return results.Found(benchmark(), dict(sorted(modes.items(), key=lambda one: one[1])))
 
 
 def factors(record: Record) -> dict[tuple[str, int, str], float]:
@@ -373,7 +373,7 @@ def window_figure(lane: int = 13) -> Figure:
             inside = row in (0, 1) and left <= cell < left + 8
             holder = 4 * g + (cell - left) // 2
             fill = "white" if not inside else styles.LIGHT[1] if holder == lane else styles.PALE
-            _box(image, row, cell, str(holder) if inside else "", fill)
+            boxes.box(image, cell, row, str(holder) if inside else "", facecolor=fill)
     image.set_xticks([0.5 + one for one in range(0, 12, 2)], [str(one) for one in range(0, 12, 2)])
     image.set_yticks([0.5 + row for row in range(5)], [str(top + row) for row in range(5)])
     image.set(xlim=(0, 12), ylim=(5, 0), aspect="equal", xlabel="column of x", ylabel="row of x")
@@ -383,7 +383,7 @@ def window_figure(lane: int = 13) -> Figure:
             holder = 4 * other + row % 8 // 2
             mine = holder == lane
             fill = styles.LIGHT[1] if mine else styles.PALE if other == g else "white"
-            _box(matrix, row, other, str(holder), fill)
+            boxes.box(matrix, other, row, str(holder), facecolor=fill)
     matrix.set(xlim=(0, 8), ylim=(16, 0), aspect="equal", xlabel="column of B, from 32 on")
     matrix.set_xticks([0.5 + one for one in range(8)], [str(one) for one in range(8)])
     matrix.set_yticks([4, 12], ["filter row 0", "filter row 1"])
@@ -398,15 +398,6 @@ def window_figure(lane: int = 13) -> Figure:
     return figure
 
 
-def _box(ax: Axes, row: int, column: int, text: str, fill: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    ax.add_patch(
-        Rectangle((column, row), 1, 1, facecolor=fill, edgecolor=styles.INK, linewidth=0.4)
-    )
-    ax.text(column + 0.5, row + 0.53, text, ha="center", va="center", fontsize="x-small")
-
-
 def resources_figure(times: Mapping[str, Times]) -> Figure:
     """Draw the resources that split halves keep busy in both layers, and the recorded times.
 
@@ -415,7 +406,8 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, 1, figsize=(9.5, 6.4), layout="constrained")
+    figure, axes = plt.subplots(2, 1, figsize=(9.5, 6.4), sharex=True, layout="constrained")
+    longest = max(measured.ms(WAYS[SPLIT][name].name) for name, measured in times.items())
     for ax, (name, measured) in zip(axes, times.items(), strict=True):
         found, ms = bounds(name, SPLIT), measured.ms(WAYS[SPLIT][name].name)
         title = (
@@ -428,7 +420,8 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
             f"measured: {1e3 * ms:.0f} µs", (1e3 * ms, 5), (-6, 0), textcoords="offset points",
             ha="right", va="center", fontsize="small",
         )
-        ax.set_xlim(0, 1.15e3 * ms)
+        ax.set_xlim(0, 1.15e3 * longest)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         plotting.caption(ax, measured.record)
     return figure
 
@@ -437,12 +430,17 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
     """Draw the times of kernels by layer, cuDNN's from the benchmark, and both floors."""
     import matplotlib.pyplot as plt
 
-    longest = max(map(len, times.values())) + 2
+    longest, counts = 0.0, [len(one) + 2 for one in times.values()]
     figure, axes = plt.subplots(
-        len(times), 1, figsize=(10, len(times) * (0.42 * longest + 1.5)), layout="constrained"
+        len(times),
+        1,
+        figsize=(10, 0.42 * sum(counts) + 1.5 * len(times)),
+        height_ratios=counts,
+        sharex=True,
+        layout="constrained",
     )
     for ax, (name, measured) in zip(np.ravel(axes), times.items(), strict=True):
-        bars = [(one.kernel.label, one.ms, one.state) for one in measured]
+        bars = [(measured.name(one), one.ms, one.state) for one in measured]
         modes = vendor(name)
         mode = next(iter(modes))
         bars.append(("cuDNN, FP32", modes["FP32"], ""))
@@ -454,13 +452,8 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
                 ax.text(0, place, words, va="center", fontsize="small")
                 continue
             ax.barh(place, ms, height=0.6, color=colour)
-            white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            ax.annotate(
-                f"{ms:.2f}", (ms, place), (5, 0), textcoords="offset points", va="center",
-                fontsize="small", bbox=white,
-            )
-        labels = [NOT_YET if state == NOT_YET else label for label, _, state in bars]
-        ax.set_yticks(range(len(bars)), labels)
+            styles.beside(ax, ms, place, f"{ms:.2f}")
+        ax.set_yticks(range(len(bars)), [label for label, _, _ in bars])
         ax.invert_yaxis()
         floor = limits.floor(limits.conv2d(conv2d.shape_of(name, LARGE)), measured.record.device)
         for seconds, line, words in (
@@ -473,7 +466,9 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
         factor = gain(measured)
         plotting.style(ax, f"{name}: {ours} is {factor:.2f} times as fast as the best FP32 kernel")
         ax.set_xlabel("time of 10,000 images (ms)")
-        ax.set_xlim(0, 1.12 * max(ms for _, ms, _ in bars if ms is not None))
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
+        longest = max([longest, *(ms for _, ms, _ in bars if ms is not None)])
         styles.legend_beside(ax)
         plotting.caption(ax, measured.record)
+    ax.set_xlim(0, 1.12 * longest)  # of all pictures
     return figure

@@ -227,19 +227,10 @@ def floor_s(n: int, gpu: Device) -> float:
 # Figures and tables of the times
 
 
-def record(gpu: Device) -> Record:
-    """Return the times of all ways, measured now; without a GPU, the recorded ones.
-
-    Measured rows join those that the lab's comparisons have put into "100_timing_traps".
-    """
-    name = "100_timing_traps"
-    return results.extend(name, measure()) if gpu.kind == "gpu" else results.recall(name)
-
-
-def medians(record: Record) -> dict[tuple[str, int], float]:
+def medians(record: Record) -> Mapping[tuple[str, int], float]:
     """Return the median times in ms, by series and n."""
     timed = (row for row in record.rows() if row.get("median_ms") is not None)
-    return {(row["series"], row["n"]): row["median_ms"] for row in timed}
+    return results.Found(record, {(row["series"], row["n"]): row["median_ms"] for row in timed})
 
 
 def figure_of_ways(record: Record, ways: tuple[str, ...] = ALL_WAYS) -> Figure:
@@ -260,7 +251,7 @@ def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     """Draw how many times faster than a Python loop the other programs are."""
     import matplotlib.pyplot as plt
 
-    ms = medians(record) | medians(pinned)
+    ms, with_pinned = medians(record), medians(pinned)[PINNED, TIMED]
     names = {
         PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
         COPIES: "GPU, with copies", PINNED: "GPU, with copies, pinned", EVENTS: "GPU, kernel only",
@@ -274,7 +265,7 @@ def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     title = (
         f"Against one core in C++ the kernel alone is {_times(ms[CPP, TIMED], ms[EVENTS, TIMED])}, "
         f"with its copies {_times(ms[CPP, TIMED], ms[COPIES, TIMED])}, "
-        f"with pinned memory {_times(ms[CPP, TIMED], ms[PINNED, TIMED])}"
+        f"with pinned memory {_times(ms[CPP, TIMED], with_pinned)}"
     )
     figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
     timings.speedup(ax, rows, baseline=PYTHON, title=title)
@@ -318,7 +309,7 @@ def table_of_streams(record: Record) -> str:
     """Return a table: how three reports' times of streams grow with the work, and ours."""
     rows = []
     for name in "ABC":
-        plain = "baseline (uncoalesced)" if name == "C" else "baseline"
+        plain = "coalesced" if name == "C" else "baseline"  # both sizes
         few, many, base_few, base_many = (
             reports.kernel(name, one, batch)["op1_ms"]
             for one in ("streams", plain)

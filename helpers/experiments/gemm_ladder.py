@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helpers import tables
-from helpers.bench.counts import LANES, NOT_YET, Counts
+from helpers.bench.counts import LANES, Counts
 from helpers.bench.gemms import Gemm
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COUNTED = "shared_load_requests", "shared_load_wavefronts"
@@ -25,7 +24,7 @@ def words_table(problem: Gemm, seen: Counts) -> str:
     rows: list[tuple[str, ...]] = []
     for one in seen:
         if one.kernel.yours and not one.passed:
-            rows.append((NOT_YET, "-", "-", "-"))
+            rows.append((seen.not_yet(one), "-", "-", "-"))
             continue
         products = one.outputs * problem.one.inner
         words = one.total("bytes_used", "shared", "load") / 4 / products
@@ -52,13 +51,14 @@ def _figure(outputs: list[tuple[int, int]], size: int, title: str) -> Figure:
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(6, 5.4), layout="constrained")
+    fills = ("white", styles.COLOURS[0])
     for row in range(size):
         for column in range(size):
-            _cell(ax, column, -row, (row, column) in outputs)
+            boxes.box(ax, column, -row, facecolor=fills[(row, column) in outputs])
     for row in range(size):
-        _cell(ax, -3, -row, row in {one for one, _ in outputs})
+        boxes.box(ax, -3, -row, facecolor=fills[row in {one for one, _ in outputs}])
     for column in range(size):
-        _cell(ax, column, 3, column in {one for _, one in outputs})
+        boxes.box(ax, column, 3, facecolor=fills[column in {one for _, one in outputs}])
     ax.text(size / 2, -size - 0.1, "tile of Y", ha="center", va="top")
     ax.text(-2.5, -size - 0.1, "A: one\nstep", ha="center", va="top")
     ax.text(-0.6, 3.5, "X: one step", ha="right", va="center")
@@ -69,10 +69,3 @@ def _figure(outputs: list[tuple[int, int]], size: int, title: str) -> Figure:
     ax.set_aspect("equal")
     ax.axis("off")
     return figure
-
-
-def _cell(ax: Axes, x: float, y: float, is_own: bool) -> None:
-    from matplotlib.patches import Rectangle
-
-    colour = styles.COLOURS[0] if is_own else "white"
-    ax.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor=styles.INK, linewidth=0.5))

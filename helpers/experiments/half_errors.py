@@ -71,7 +71,7 @@ def error_figure(found: Errors) -> Figure:
 
     figure, ax = plt.subplots(figsize=(10, 5), layout="constrained")
     for number, (name, values) in enumerate(found.largest.items()):
-        look: styles.Look = {"marker": styles.MARKERS[number], "color": styles.COLOURS[number]}
+        look = styles.series(number)
         ax.plot(found.lengths, values, label=name, **look)
         ax.plot(found.lengths, found.bounds[name], linestyle=":", markerfacecolor="white", **look)
     everything, half = (found.largest[title(spec)][-1] for spec in (ALL_IN_HALF, ERROR_SPECS[0]))
@@ -85,8 +85,5 @@ def error_figure(found: Errors) -> Figure:
     ax.set_xticks(found.lengths, [f"{n:,}" for n in found.lengths])
     ax.yaxis.set_major_formatter(styles.PlainLogFormatter())
     ax.minorticks_off()
-    ax.legend(
-        title="filled: measured; open, dotted: bound", frameon=False, loc="upper left",
-        bbox_to_anchor=(1.01, 1),
-    )
+    styles.legend_beside(ax, title="filled: measured; open, dotted: bound")
     return figure

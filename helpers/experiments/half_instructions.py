@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from helpers import plotting, tables
 from helpers.bench import loop_code, results
+from helpers.bench.counts import Count, Counts
 from helpers.experiments.half_precision import (
     BASIC,
     HALF,
@@ -23,6 +24,7 @@ from helpers.experiments.half_precision import (
 )
 from helpers.plotting import styles
 from helpers.problems import conv2d
+from helpers.simulator import Profile
 from helpers.simulator.listing import Instruction
 
 if TYPE_CHECKING:
@@ -76,22 +78,54 @@ def row_of_filter(kernel: str) -> FilterRow:
     spec = conv2d.conv2d_named(kernel)
     outputs = 1 if kernel in (BASIC, INSIDE, HALF) else spec.tile[0] // 16 * spec.tile[2]
     terms = FILTER_WIDTH * outputs
-    code = loop_code.code_of(profile(kernel, LAYERS[0]))
     most = terms // 2 if kernel == PAIRS else terms
-    instructions = loop_code.turn(code, _multiplies, most)
+    return _row(kernel, profile(kernel, LAYERS[0]), most)
+
+
+def _row(label: str, counted: Profile, most: int) -> FilterRow:
+    """Return the instructions for one row. most: multiply-adds that a warp executes for it."""
+    turn = loop_code.turn(loop_code.code_of(counted), _multiplies, most)
+    terms = sum(2 if one.root == "HFMA2" else 1 for one in turn if _multiplies(one))
     kinds = {PRODUCTS: _multiplies, LOADS: lambda one: one.root == "LDG", CONVERSIONS: _converts}
-    return FilterRow(kernel, terms, loop_code.by_kind(instructions, kinds, OTHERS))
+    return FilterRow(label, terms, loop_code.by_kind(turn, kinds, OTHERS))
 
 
-def row_table() -> str:
-    """Return what a warp executes for one row of the filter, by kind of instruction."""
+def _own_row(one: Count) -> FilterRow | None:
+    """Return the row of a kernel with 7 multiply-adds for each row of the filter.
+
+    None for code without a loop over such rows.
+    """
+    try:
+        return _row(one.kernel.title, one.profile, FILTER_WIDTH)
+    except ValueError:
+        return None
+
+
+def row_table(own: Counts) -> str:
+    """Return what a warp executes for one row of the filter, by kind of instruction.
+
+    own: counts of kernels with 7 multiply-adds for each row of the filter, such as a student's,
+    which stand below ours.
+    """
     head = ("for one row of the filter", "products\nof a lane", *KINDS, "all", "all,\na product")
-    rows = []
-    for kernel in KERNELS:
-        row = row_of_filter(kernel)
+    rows: list[tuple[str, ...]] = []
+    for name, row in _every_row(own):
+        if row is None:
+            rows.append((name, *["-"] * (len(head) - 1)))
+            continue
         numbers = (row.terms, *row.counts.values(), row.total)
-        rows.append((kernel, *map(str, numbers), f"{row.total / row.terms:.2f}"))
+        rows.append((name, *map(str, numbers), f"{row.total / row.terms:.2f}"))
     return tables.text(head, rows)
+
+
+def _every_row(own: Counts) -> list[tuple[str, FilterRow | None]]:
+    """Return the rows of ours and of `own` by name; None for one without a row."""
+    rows: list[tuple[str, FilterRow | None]] = [(name, row_of_filter(name)) for name in KERNELS]
+    for one in own:
+        is_missing = one.kernel.yours and not one.passed
+        name = own.not_yet(one) if is_missing else one.kernel.title
+        rows.append((name, None if is_missing else _own_row(one)))
+    return rows
 
 
 def over(kernel: str, other: str) -> float:
@@ -109,19 +143,22 @@ def counted_by_hardware(layer: str = "layer 1") -> tuple[int, int]:
     return round(row["instructions"] / warps), shape.C * shape.K * row_of_filter(BASIC).total
 
 
-def rows_figure() -> Figure:
-    """Draw the instructions for one product of each lane, by kind."""
+def rows_figure(own: Counts) -> Figure:
+    """Draw the instructions for one product of each lane, by kind. own: as for `row_table`."""
     import matplotlib.pyplot as plt
 
-    figure, ax = plt.subplots(figsize=(10, 3.8), layout="constrained")
+    figure, ax = plt.subplots(figsize=(10, 3.4 + 0.4 * len(own)), layout="constrained")
     looks: Sequence[styles.Look] = (
         {"facecolor": styles.COLOURS[0]},
         {"facecolor": styles.LIGHT[0], "hatch": "////"},
         {"facecolor": styles.COLOURS[1], "hatch": "...."},
         {"facecolor": "white"},
     )
-    for place, kernel in enumerate(KERNELS):
-        row, left = row_of_filter(kernel), 0.0
+    every = _every_row(own)
+    for place, (_, row) in enumerate(every):
+        if row is None:
+            continue
+        left = 0.0
         for kind, look in zip(KINDS, looks, strict=True):
             label = kind if place == 0 else None
             ax.barh(
@@ -129,7 +166,7 @@ def rows_figure() -> Figure:
             )
             left += row.each(kind)
         styles.beside(ax, left, place, f"{left:.1f}")
-    styles.name_bars(ax, KERNELS)
+    styles.name_bars(ax, [name for name, _ in every])
     ax.set_xlabel("instructions of a warp for one product of each lane")
     plotting.style(
         ax,

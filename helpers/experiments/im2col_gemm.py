@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from helpers import kernels, plotting, tables
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.im2col import Im2colGemm
 from helpers.simulator.includes import without_comments
@@ -175,14 +175,11 @@ def unroll_figure(rows: int = 3, columns: int = 4, K: int = 2, output: int = 4) 
 
 
 def _draw_numbers(ax: Axes, numbers: np.ndarray, marked: set[tuple[int, int]]) -> None:
-    from matplotlib.patches import Rectangle
-
     for (row, column), number in np.ndenumerate(numbers):
         dark = (row, column) in marked
-        face = styles.COLOURS[0] if dark else "white"
-        ax.add_patch(Rectangle((column, row), 1, 1, facecolor=face, edgecolor=styles.INK))
-        ink = "white" if dark else styles.INK
-        ax.text(column + 0.5, row + 0.5, str(number), ha="center", va="center", color=ink)
+        words: styles.Look = {"fontsize": "medium", "color": "white" if dark else styles.INK}
+        fill = styles.COLOURS[0] if dark else "white"
+        boxes.box(ax, column, row, str(number), words=words, facecolor=fill)
     ax.set(xlim=(0, numbers.shape[1]), ylim=(numbers.shape[0], 0), aspect="equal")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

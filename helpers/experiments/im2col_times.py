@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, plotting, tables
+from helpers import plotting, tables
 from helpers.bench import plan_bounds, timing
 from helpers.experiments.im2col_gemm import (
     GEMM,
@@ -30,7 +30,6 @@ from helpers.plotting import styles
 from helpers.problems import conv2d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
 
     from matplotlib.figure import Figure
 
@@ -54,27 +53,6 @@ def measure() -> Iterator[Row]:
         with conv2d.Problem(conv2d.shape_of(layer, CUT), x, filter) as problem:
             for images in PER_LAUNCH if layer in OTHERS else (1, CUT):
                 yield from _time_launches(problem, layer, images)
-
-
-def _checked(
-    problem: conv2d.Problem, series: str, launch: Callable[[Any], Any]
-) -> checking.Verdict:
-    problem.poison()
-    launch(None)
-    return problem.check(series)
-
-
-def _time_one(
-    problem: conv2d.Problem,
-    series: str,
-    launch: Callable[[Any], Any],
-    where: Mapping[str, Any],
-    verdict: checking.Verdict | None = None,
-    cache: str = "cold",
-) -> dict[str, Any]:
-    right = verdict or _checked(problem, series, launch)
-    timed = timing.time_gpu(launch, verdict=right, name=series, cache=cache, budget_s=0.1)
-    return {"series": series, **where, "timing": timed}
 
 
 class PairsOfLaunches:
@@ -119,13 +97,16 @@ class PairsOfLaunches:
 def _time_launches(problem: conv2d.Problem, layer: str, images: int) -> Iterator[dict[str, Any]]:
     pairs, batch = PairsOfLaunches(problem, images), problem.shape.B
     where = {"layer": layer, "images": images}
-    right = _checked(problem, "launches", lambda stream: pairs.launch(stream, batch))
+    problem.poison()
+    pairs.launch(None, batch)
+    right = problem.check("launches")
     by_host = timing.time_end_to_end(
         lambda: pairs.launch(None, batch), verdict=right, name="all launches", budget_s=0.2
     )
     yield {"series": WITH_LAUNCHES, **where, "timing": by_host}
     one = partial(pairs.launch, batch=images)
-    yield _time_one(problem, GPU_ALONE, one, where, right, cache="hot")
+    alone = timing.time_gpu(one, verdict=right, name=GPU_ALONE, cache="hot", budget_s=0.1)
+    yield {"series": GPU_ALONE, **where, "timing": alone}
     pairs.free()
 
 
@@ -192,7 +173,7 @@ def one_image_table(record: Record) -> str:
 def launches_figure(record: Record) -> Figure:
     """Draw the time of an image over the images that a pair of launches handles."""
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, LogLocator
+    from matplotlib.ticker import LogLocator
 
     lines = []
     for layer in OTHERS:
@@ -209,12 +190,10 @@ def launches_figure(record: Record) -> Figure:
         f"one among {CUT:,}"
     )
     plotting.scaling(ax, lines, x="images", by="line", title=title)
-    ax.set(xticks=PER_LAUNCH, xticklabels=[f"{images:,}" for images in PER_LAUNCH])
     ax.set(xlabel="images of a pair of launches", ylabel="time of an image (µs)")
-    ax.xaxis.set_minor_locator(plt.NullLocator())
+    styles.plain_ticks(ax.xaxis, PER_LAUNCH)
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.yaxis.set_major_formatter(FuncFormatter(styles.tick_text))
-    ax.yaxis.set_minor_locator(plt.NullLocator())
+    styles.plain_ticks(ax.yaxis)
     plotting.caption(ax, record)
     return figure
 
@@ -226,11 +205,10 @@ def steps_figure(record: Record) -> Figure:
     figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
     for number, layer in enumerate(LAYERS):
         row = record.one(series=GPU_ALONE, layer=layer, images=1)
-        middle, low, high = (1e3 * row[key] for key in ("median_ms", "low_ms", "high_ms"))
-        look: styles.Look = {"marker": styles.MARKERS[number], "color": styles.COLOURS[number]}
+        middle, around = styles.spread([styles.interval(row)])
         ax.errorbar(
-            steps(layer), middle, [[middle - low], [high - middle]], markersize=8, capsize=4,
-            linestyle="none", label=f"{layer}: {blocks(layer)} blocks", **look,
+            steps(layer), 1e3 * middle, 1e3 * around, markersize=8, capsize=4,
+            linestyle="none", label=f"{layer}: {blocks(layer)} blocks", **styles.series(number),
         )
     slope = step_us(record)
     first, second = OTHERS

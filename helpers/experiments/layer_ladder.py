@@ -89,6 +89,7 @@ EARLIER = (
 def rungs(layer: Layer) -> list[Kernel]:
     """Return all kernels that take the shape of a layer, each in its forms."""
     forms = {name: _spec(name) for name in BUILDS_ON}
+    forms["conv2d_register_2d"] = conv2d.register_2d(**conv2d.REGISTER_2D.get(layer.name, {}))
     tiled = conv2d.conv2d_named("conv2d_register_tiled")
     forms[BEST_FORM] = dataclasses.replace(tiled, **conv2d.OCCUPANCY.get(layer.name, {}))
     forms[f"conv2d_mma_quads{HALF_FORM}"] = conv2d.mma_quads(1)
@@ -203,9 +204,9 @@ def share(times: Times, one: Time) -> float:
 
 
 def floors_beside(products_ms: float | None, bytes_ms: float | None, layer: Layer) -> str:
-    """Return a reader's two floors of an H200 beside ours."""
+    """Return a reader's two floors of an H100 beside ours."""
     peaks = {"products": (products_ms, layer.work.flops / 67e12)}
-    peaks["bytes"] = (bytes_ms, layer.work.bytes / 4.8e12)
+    peaks["bytes"] = (bytes_ms, layer.work.bytes / 3.35e12)
     rows = []
     for what, (guess, seconds) in peaks.items():
         ms = 1e3 * seconds
@@ -252,6 +253,7 @@ def figure(times: Mapping[str, Times]) -> Figure:
     import matplotlib.pyplot as plt
 
     from helpers import plotting
+    from helpers.plotting import styles
 
     most = max(len([one for one in each if one.ms]) for each in times.values())
     fig, axes = plt.subplots(
@@ -264,21 +266,18 @@ def figure(times: Mapping[str, Times]) -> Figure:
     for ax, (name, one) in zip(axes, times.items(), strict=True):
         _draw(ax, one)
         plotting.style(ax, _claim(name, one))
-    handles, labels = _legend(axes)
-    fig.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    styles.legend_below(fig, *axes, columns=4)
     plotting.caption(axes[0], next(iter(times.values())).record)
     return fig
 
 
 def _draw(ax: Axes, times: Times) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
     from helpers.plotting import styles
 
     timed = sorted((one for one in times if one.ms is not None), key=lambda one: -(one.ms or 0))
     for y, one in enumerate(timed):
         number = (UNITS, SPLIT, HALVES, YOURS).index(kind(one.kernel))
-        look: styles.Look = {"color": styles.COLOURS[number], "marker": styles.MARKERS[number]}
+        look = styles.series(number)
         ms = one.ms or 0.0
         if number == 3:
             look |= {"markerfacecolor": "white", "color": styles.INK}
@@ -294,22 +293,12 @@ def _draw(ax: Axes, times: Times) -> None:
     ax.set_yticks(range(len(names)), [name.removeprefix("conv2d_") for name in names])
     ax.set_ylim(len(names) - 0.4, -0.9)
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(FixedLocator([0.1, 0.3, 1, 3, 10, 30, 100]))
-    ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
-    ax.xaxis.set_minor_locator(NullLocator())
+    styles.plain_ticks(ax.xaxis, (0.1, 0.3, 1, 3, 10, 30, 100))
     ax.set_xlabel(f"{times.problem.title}: time (ms; logarithmic, left is faster)")
     ax.margins(x=0.15)
     if floors := floors_ms(times):
         for ms, words, style in ((floors[0], "bytes", ":"), (floors[1], "FP32 products", "--")):
             ax.axvline(ms, color=styles.INK, linestyle=style, linewidth=1, label=f"floor: {words}")
-
-
-def _legend(axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
-    entries: dict[str, Any] = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    return list(entries.values()), list(entries)
 
 
 def _claim(name: str, times: Times) -> str:

@@ -13,14 +13,12 @@ from helpers.bench import layers, sass
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel
 from helpers.bench.times import Times
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-
-BATCH = 10_000
 
 
 def warps_table(times: Times) -> str:
@@ -72,28 +70,24 @@ def tile_figure(tile: int = 16, filter_width: int = 7, thread: tuple[int, int] =
     tile: outputs along each side, as many as threads. thread: its threadIdx.x and threadIdx.y.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patches import Rectangle
 
     span, (x, y) = tile + filter_width - 1, thread
     looks: Mapping[str, styles.Look] = {
-        f"under the block's {tile} x {tile} outputs": {"facecolor": "#bcd3ee"},
+        f"under the block's {tile} x {tile} outputs": boxes.OWN,
         "halo": {"facecolor": "#f3d9c8"},
         f"loaded by thread ({x}, {y})": {"facecolor": "#f3d9c8", "hatch": "/////"},
     }
     own, halo, loaded = looks
-    edge: styles.Look = {"edgecolor": styles.INK, "linewidth": 0.5}
     loads = [(row, column) for row in range(y, span, tile) for column in range(x, span, tile)]
     figure, ax = plt.subplots(figsize=(7, 7.4), layout="constrained")
     for row in range(span):
         for column in range(span):
-            colour = looks[own if max(row, column) < tile else halo]["facecolor"]
-            hatch = looks[loaded]["hatch"] if (row, column) in loads else ""
-            look: styles.Look = {"facecolor": colour, "hatch": hatch, **edge}
-            if hatch:
-                label = f"{1 + loads.index((row, column))}"
-                box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-                ax.text(column + 0.5, row + 0.5, label, ha="center", va="center", bbox=box)
-            ax.add_patch(Rectangle((column, row), 1, 1, **look))
+            look, text = {**looks[own if max(row, column) < tile else halo], "linewidth": 0.5}, ""
+            if (row, column) in loads:
+                look["hatch"] = looks[loaded]["hatch"]
+                text = f"{1 + loads.index((row, column))}"
+            boxes.box(ax, column, row, text, words={"fontsize": "medium"}, **look)
     frame = Rectangle((x, y), filter_width, filter_width, fill=False, ec=styles.INK, lw=2.5)
     ax.add_patch(frame)
     title = (
@@ -104,6 +98,5 @@ def tile_figure(tile: int = 16, filter_width: int = 7, thread: tuple[int, int] =
     ax.set(xlim=(-0.1, span + 0.1), ylim=(span + 0.1, -0.1), aspect="equal")
     ax.set(xlabel="column of the tile", ylabel="row of the tile")
     ax.set(xticks=range(0, span + 1, 4), yticks=range(0, span + 1, 4))
-    handles = [Patch(edgecolor=styles.INK, label=name, **look) for name, look in looks.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    boxes.legend_of(figure, looks)
     return figure

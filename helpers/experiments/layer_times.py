@@ -1,6 +1,6 @@
 """The plainest kernel of the convolution layer beside CPU programs, and with the copies.
 
-`record` measures them; the functions below it read and draw what was measured.
+`measure` yields the times; the functions below it read and draw what was measured.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from helpers import limits, plotting, tables
 from helpers.bench import results, timing
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 from helpers.problems import baselines, conv2d
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.device import Device
 
 KERNEL = "conv2d_basic"
 LAYERS = ("layer 1", "layer 2")
@@ -29,16 +28,6 @@ BATCHES = (FEW, MANY)
 OP_TIME, LAYER_TIME = "op time", "layer time"
 
 Row = Mapping[str, Any]
-
-
-def record(gpu: Device) -> Record:
-    """Return the times, measured now; without a GPU, the recorded ones.
-
-    Measured rows join those that the lab's other comparisons have put into "107_layer".
-    """
-    if gpu.kind != "gpu":
-        return results.recall("107_layer")
-    return results.extend("107_layer", measure())
 
 
 def measure() -> Iterator[Row]:
@@ -100,16 +89,18 @@ class LayerTimes:
 
     def __init__(self, record: Record):
         self.record = record
-        self._rows: dict[tuple[str, int], dict[str, Row]] = {}
+        self._rows: dict[tuple[str, int], dict[str, Row]] = results.Found(record, {})
         for row in record.rows():
             if "median_ms" in row:
-                here = self._rows.setdefault((row["layer"], row["batch"]), {})
-                here[row["series"]] = row
+                where = row["layer"], row["batch"]
+                self._rows.setdefault(where, results.Found(record, {}))[row["series"]] = row
 
     @property
     def all_cores(self) -> str:
         """The name of the CPU program on all cores, which says how many they are."""
         names = [name for name in self.rows(LAYERS[0], MANY) if name.startswith("C++")]
+        if not names:
+            raise KeyError(f"record {self.record.name} has no program of all CPU cores")
         return names[0]
 
     def rows(self, layer: str, batch: int) -> Mapping[str, Row]:
@@ -165,8 +156,7 @@ def cpu_table(times: LayerTimes) -> str:
 
 def _speedup_text(times: LayerTimes, layer: str, series: str) -> str:
     row, op = times.rows(layer, FEW)[series], times.ms(layer, FEW, OP_TIME)
-    keys = "low_ms", "median_ms", "high_ms"
-    low, middle, high = (styles.ratio_text(row[key] / op) for key in keys)
+    low, middle, high = (styles.ratio_text(ms / op) for ms in styles.interval(row))
     return f"{middle} ({low} to {high})"
 
 
@@ -177,30 +167,16 @@ def _speedup_text(times: LayerTimes, layer: str, series: str) -> str:
 def tiles_figure(tile: int) -> Figure:
     """Draw how square tiles cover an output map of each layer; threads without output hatched."""
     import matplotlib.pyplot as plt
-    from matplotlib.patches import Rectangle
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
     for ax, layer in zip(axes, LAYERS, strict=True):
-        side = conv2d.shape_of(layer, 1).out_w
-        tiles = conv2d.ceil_div(side, tile)
-        covered = tiles * tile
-        idle: styles.Look = {"facecolor": "white", "hatch": "////", "edgecolor": "#999999"}
-        used: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": styles.INK, "linewidth": 1.6}
-        ax.add_patch(Rectangle((0, 0), covered, covered, **idle))
-        ax.add_patch(Rectangle((0, 0), side, side, **used))
-        for number in range(tiles * tiles):
-            left, top = number % tiles * tile, number // tiles * tile
-            ax.add_patch(Rectangle((left, top), tile, tile, fill=False, edgecolor=styles.INK))
-            middle = left + tile / 2, top + tile / 2
-            behind: styles.Look = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-            ax.text(*middle, str(number), ha="center", va="center", bbox=behind)
-        edges = [*range(0, covered + 1, tile)]
-        ax.set(xlim=(-1, covered + 1), ylim=(covered + 1, -1), aspect="equal")
-        ax.set(xticks=edges, yticks=edges, xlabel="column w", ylabel="row h")
-        without = 1 - side**2 / covered**2
-        plotting.style(
-            ax, f"{layer}: {tiles * tiles} tiles, {without:.0%} of the threads have no output"
-        )
+        shape = conv2d.shape_of(layer, 1)
+        tiles, idle = boxes.cover(ax, shape.out_h, shape.out_w, tile, numbered=True)
+        covered = conv2d.ceil_div(shape.out_w, tile) * tile
+        edges = range(0, covered + 1, tile)
+        ax.set(xlim=(-1, covered + 1), ylim=(covered + 1, -1), xticks=edges, yticks=edges)
+        ax.set(xlabel="column w", ylabel="row h")
+        plotting.style(ax, f"{layer}: {tiles} tiles, {idle:.0%} of the threads have no output")
     return figure
 
 
@@ -232,10 +208,7 @@ def copies_figure(times: LayerTimes) -> Figure:
     styles.name_bars(ax, names)
     ax.set_xlim(left=0)
     ax.set_xlabel("time (ms)")
-    handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    figure.legend(
-        handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False
-    )
+    styles.legend_below(figure, ax)
     shares = [times.copies_ms(one, batch) / times.ms(one, batch, LAYER_TIME) for one in LAYERS]
     words = [f"{share:.0%} in {layer}" for share, layer in zip(shares, LAYERS, strict=True)]
     title = f"{batch:,} images: the copies are most of the layer time, {' and '.join(words)}"
@@ -256,6 +229,5 @@ def _inside(ax: Axes, y: int, middle: float, ms: float) -> None:
 
 
 def _interval(ax: Axes, y: int, row: Row) -> None:
-    around = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
-    ax.errorbar(row["median_ms"], y, xerr=around, color=styles.INK, capsize=4, linewidth=1.2)
+    styles.whisker(ax, y, *styles.interval(row))
     styles.beside(ax, row["high_ms"], y, styles.duration_text(row["median_ms"]), weight="bold")

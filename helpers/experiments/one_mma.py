@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.bench.counts import NOT_YET, Count, Counts
+from helpers.bench.counts import Count, Counts
 from helpers.plotting import fragments, style
 from helpers.plotting.styles import COLOURS, INK, LIGHT
 from helpers.problems import tensor_product as product
@@ -120,7 +120,7 @@ def cost_figure(seen: Counts) -> Figure:
     figure, axes = plt.subplots(1, 2, figsize=(11, 3), layout="constrained", sharey=True)
     missing = [one.kernel.yours and not one.passed for one in seen]
     names = [
-        f"{one.kernel.title}\n({NOT_YET})" if gone else one.kernel.title
+        seen.not_yet(one) if gone else one.kernel.title
         for one, gone in zip(seen, missing, strict=True)
     ]
     for ax, (counter, unit, least) in zip(axes, panels, strict=True):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 BATCH = 10_000
+WIDE = 20  # times the smallest of some sizes is the largest: their axis is logarithmic
 PIECE = 250  # images of a piece where the number of streams is swept
 PIECES = (100, 250, 500, 1_000, 2_500, 5_000)  # images of a piece, swept
 TIMELINE_PIECE = 1_000  # images of a piece in the timelines
@@ -300,8 +301,11 @@ def clock(record: Record, how: str, layer: str = LAYERS[0]) -> Row:
 def end_to_end(
     record: Record, series: str, memory: str = "pinned", layer: str = LAYERS[0]
 ) -> list[Row]:
-    """Return the rows of an issue order, host memory to host memory, the fastest first."""
-    return sorted(record.select(series=series, layer=layer, memory=memory), key=_median)
+    """Return the rows of an issue order, host memory to host memory, the fastest first.
+
+    Raises KeyError where there is none.
+    """
+    return sorted(record.some(series=series, layer=layer, memory=memory), key=_median)
 
 
 def fewest_streams(record: Record, layer: str = LAYERS[0]) -> float:
@@ -321,9 +325,10 @@ def _median(row: Row) -> float:
 def spans(record: Record, run: str, layer: str = LAYERS[0]) -> list[Row]:
     """Return the spans of the timeline of an issue order, in the order in which they were issued.
 
-    Every span is a dict as `streams.Span.to_dict` returns it, and more.
+    Every span is a dict as `streams.Span.to_dict` returns it, and more. Raises KeyError where there
+    is none.
     """
-    return list(record.select(series="span", layer=layer, run=run))
+    return list(record.some(series="span", layer=layer, run=run))
 
 
 def order_of(record: Record, run: str, row: str, layer: str = LAYERS[0]) -> list[int]:
@@ -446,7 +451,8 @@ def timeline_figure(record: Record) -> Figure:
     """Draw the measured timelines of layer 1, with the order in which the copies back ended."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, 1, figsize=(12, 6), layout="constrained")
+    figure, axes = plt.subplots(2, 1, figsize=(12, 6), sharex=True, layout="constrained")
+    longest = 0.0
     for ax, run in zip(axes, ("depth_first", "by_engine"), strict=True):
         drawn = spans(record, run)
         end = max(span["end"] for span in drawn)
@@ -456,6 +462,9 @@ def timeline_figure(record: Record) -> Figure:
             f"{run}: copies back in the order {order}, busy for {busy / end:.0%} of {end:.1f} ms"
         )
         plotting.timeline(ax, drawn, title=title)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
+        longest = max(longest, end)
+    axes[1].set_xlim(-0.01 * longest, 1.01 * longest)  # of both
     plotting.caption(axes[1], record)
     return figure
 
@@ -480,32 +489,29 @@ def sweep_figure(record: Record) -> Figure:
 def _draw_sweep(
     ax: Axes, record: Record, series: Mapping[str, Sequence[Row]], column: str, xlabel: str
 ) -> None:
-    """Draw the times over the values of a column, which stand at equal distances."""
+    """Draw the times over the values of a column; a wide range gets a logarithmic axis."""
+    from matplotlib.ticker import NullLocator
+
     limit = bound(record)
     values = sorted({row[column] for rows in series.values() for row in rows})
     for number, (name, rows) in enumerate(series.items()):
         ordered = sorted(rows, key=lambda row: row[column])
-        low, middle, high = (
-            np.array([row[key] for row in ordered]) for key in ("low_ms", "median_ms", "high_ms")
-        )
-        look: styles.Look = {
-            "color": styles.COLOURS[number],
-            "marker": styles.MARKERS[number],
-            "markersize": (8, 5)[number],  # The second series lies on the first one.
-            "linestyle": styles.LINES[number],
-            "capsize": 3,
-            "label": name,
-        }
-        at = [values.index(row[column]) for row in ordered]
-        ax.errorbar(at, middle, [middle - low, high - middle], **look)
+        middle, around = styles.spread(map(styles.interval, ordered))
+        look = {**styles.series(number), "linestyle": styles.LINES[number], "label": name}
+        look["markersize"] = (8, 5)[number]  # The second series lies on the first one.
+        at = [row[column] for row in ordered]
+        ax.errorbar(at, middle, around, capsize=3, **look)
     ax.axhline(
         _median(limit), color=styles.INK, linestyle=":", label=f"{limit['way']} alone, pinned"
     )
     best = min((row for rows in series.values() for row in rows), key=_median)
     ratio = _median(best) / _median(limit)
     plotting.style(ax, f"Shortest with {best[column]:,} {xlabel}: {ratio:.2f} times the copy alone")
-    ax.set_xticks(range(len(values)), [f"{value:,}" for value in values])
-    ax.set_xlabel(xlabel)
+    is_wide = values[-1] > WIDE * values[0]
+    ax.set_xscale("log" if is_wide else "linear")
+    ax.set_xticks(values, [f"{value:,}" for value in values])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel(f"{xlabel} (a logarithmic axis)" if is_wide else xlabel)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
 
 
@@ -519,7 +525,12 @@ def end_to_end_figure(
     import matplotlib.pyplot as plt
 
     figure, column = plt.subplots(
-        len(layers), 1, figsize=(10, 2.8 * len(layers)), layout="constrained", squeeze=False
+        len(layers),
+        1,
+        figsize=(10, 2.8 * len(layers)),
+        sharex=True,
+        layout="constrained",
+        squeeze=False,
     )
     axes = column[:, 0]
     for ax, layer in zip(axes, layers, strict=True):
@@ -550,14 +561,13 @@ def end_to_end_figure(
                 {"color": styles.COLOURS[0]} if chosen else {"color": "white", "hatch": "////"}
             )
             ax.barh(y, _median(row), height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
-            whisker = [[_median(row) - row["low_ms"]], [row["high_ms"] - _median(row)]]
-            ax.errorbar(_median(row), y, xerr=whisker, color=styles.COLOURS[1], capsize=4)
+            styles.whisker(ax, y, *styles.interval(row), color=styles.COLOURS[1])
             text = styles.duration_text(_median(row))
             styles.beside(ax, row["high_ms"], y, text, fontweight="bold" if chosen else "normal")
         plotting.style(ax, title)
         styles.name_bars(ax, list(ways))
-        ax.set_ylim(len(ways) - 0.5, -0.5)
-        ax.set_xlim(left=0)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         ax.set_xlabel("time (ms)")
+    axes[-1].set_xlim(left=0)  # of all pictures
     plotting.caption(axes[-1], record)
     return figure

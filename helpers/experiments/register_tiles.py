@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from helpers import limits, plotting, tables
 from helpers.bench import results, sass
-from helpers.bench.counts import NOT_YET, Counts
+from helpers.bench.counts import Counts
 from helpers.bench.layers import Layer
 from helpers.bench.sources import Changes, Kernel
 from helpers.experiments import sweep
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d import RegisterTiled
 
@@ -58,7 +58,7 @@ def loads_table(counts: Counts) -> str:
     rows = []
     for label, one in zip(counts.labels, counts, strict=True):
         if one.kernel.yours and not one.passed:
-            rows.append((NOT_YET, *["-"] * (len(MEMORIES) + 1)))
+            rows.append((counts.not_yet(one), *["-"] * (len(MEMORIES) + 1)))
             continue
         products = FLOAT_BYTES * one.outputs * conv2d.shape_of(one.problem, 1).terms
         words = [one.total("bytes_used", memory, "load") / products for memory in MEMORIES]
@@ -71,7 +71,7 @@ def rates_table() -> str:
 
     They are the largest rates of the record "rates_h200".
     """
-    record = results.load(results.MEASURED / "rates_h200.json")
+    record = results.recorded("rates_h200")
     found = {}
     for series in ("fp32", "lsu"):
         rows = [row for row in record.rows() if row["series"] == series]
@@ -193,25 +193,26 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
     thread: its threadIdx.x and threadIdx.y. The cells are those for the first row of the filter.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.patches import Patch, Rectangle
-
     columns, rows, (x, y) = 4, 2, thread
     across, down, cells = 5, 3, columns + filter_width - 1
     figure, ax = plt.subplots(figsize=(10, 4), layout="constrained")
-    own: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": styles.INK}
-    needed: styles.Look = {"facecolor": "none", "edgecolor": styles.INK, "hatch": "////"}
+    looks: dict[str, styles.Look] = {
+        f"outputs of thread ({x}, {y})": boxes.OWN,
+        "cells that it needs for the first row of the filter": {
+            "facecolor": "none", "hatch": "////",
+        },
+    }
+    own, needed = looks.values()
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    words: styles.Look = {"fontsize": "medium", "bbox": behind, "zorder": 4}
+    size: styles.Look = {"width": columns, "height": rows, "linewidth": 2}
     for h in range(down):
         for w in range(across):
-            look = own if (w, h) == thread else {"facecolor": "white", "edgecolor": styles.INK}
-            place = columns * w, rows * h
-            ax.add_patch(Rectangle(place, columns, rows, linewidth=2, **look))
-            box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            ax.text(place[0] + 2, place[1] + 1, f"thread ({w}, {h})", ha="center", va="center",
-                    bbox=box, zorder=4)
+            look = {**size, **(own if (w, h) == thread else {})}
+            boxes.box(ax, columns * w, rows * h, f"thread ({w}, {h})", words=words, **look)
     for h in range(rows):
         for i in range(cells):
-            place = columns * x + i, rows * y + h
-            ax.add_patch(Rectangle(place, 1, 1, linewidth=0.5, zorder=3, **needed))
+            boxes.box(ax, columns * x + i, rows * y + h, linewidth=0.5, zorder=3, **needed)
     title = (
         f"Thread ({x}, {y}) computes {columns} x {rows} outputs of each map: for a row of the "
         f"filter\nit needs {rows} x {cells} cells, and neighbouring threads need some of them, too"
@@ -220,11 +221,7 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
     ax.set(xlim=(-0.1, columns * across + 0.1), ylim=(rows * down + 0.1, -0.1), aspect="equal")
     ax.set(xlabel="column of the block's outputs, and of its tile", ylabel="row")
     ax.set(xticks=range(0, columns * across + 1, 2), yticks=range(rows * down + 1))
-    handles = [
-        Patch(label=f"outputs of thread ({x}, {y})", **own),
-        Patch(label="cells that it needs for the first row of the filter", **needed),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    boxes.legend_of(figure, looks)
     return figure
 
 
@@ -238,12 +235,9 @@ def warps_figure(layer: str = LAYERS[1]) -> Figure:
     for number, (name, sums) in enumerate(groups.items()):
         points = [(one.warps, one.ms) for one in found if one.sums in sums]
         if points:
-            look: styles.Look = {"color": styles.COLOURS[number], "linestyle": "none"}
+            look = {**styles.series(number), "linestyle": "none"}
             look |= {"markerfacecolor": "white"} if number % 2 else {}
-            marker = styles.MARKERS[number]
-            ax.plot(
-                *zip(*points, strict=True), marker=marker, label=f"{name} sums a thread", **look
-            )
+            ax.plot(*zip(*points, strict=True), label=f"{name} sums a thread", **look)
     most = max(one.warps for one in found)
     crowded = min(one.ms for one in found if one.warps == most)
     title = (

@@ -9,7 +9,6 @@ computes with NumPy what the kernel with a row too many computes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -53,14 +52,6 @@ def _with_next_row(planes: np.ndarray) -> np.ndarray:
     return longer.reshape(first, second, rows + 1, columns)
 
 
-def networks_at_hand() -> list[trained_weights.Weights]:
-    """Return the labs' network, and the course's where COURSE_WEIGHTS names its file."""
-    networks = [trained_weights.lenet_weights()]
-    if os.environ.get(trained_weights.WEIGHTS_VARIABLE, "").strip():
-        networks.append(trained_weights.course_weights())
-    return networks
-
-
 def right_answers(
     weights: trained_weights.Weights, count: int, convolutions: Mapping[str, network.Convolution]
 ) -> dict[str, np.ndarray]:
@@ -79,7 +70,7 @@ def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
     where its file is not at hand, come from data/measured/110_answers.json.
     """
     convolutions = {SEVEN: network.conv2d, EIGHT: eight_rows}
-    at_hand = networks_at_hand()
+    at_hand = trained_weights.at_hand()
     for weights in at_hand:
         good = right_answers(weights, count, convolutions)
         for name, answers in good.items():
@@ -89,10 +80,11 @@ def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
         yield from measured.counts(ANSWERS, network=COURSE)
 
 
-def answers_of(record: Record) -> dict[tuple[str, str, int], int]:
+def answers_of(record: Record) -> Mapping[tuple[str, str, int], int]:
     """Return the right answers of a record by network, convolution and number of images."""
     rows = record.select(series="accuracy")
-    return {(row["network"], row["with"], row["images"]): row["right"] for row in rows}
+    right = {(row["network"], row["with"], row["images"]): row["right"] for row in rows}
+    return results.Found(record, right)
 
 
 def gained(record: Record, name: str) -> int:

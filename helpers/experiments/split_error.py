@@ -1,7 +1,7 @@
 """How far sums of products stray: halves, split numbers, split numbers with short sums, FP32 units.
 
     rows = split_error.simulated()                        # in the simulator, on any machine
-    record = split_error.record(gpu, lab)                 # on the GPU, or the recorded run
+    record = results.record("split_error", split_error.measure, device=gpu, lab=lab)
     split_error.figure(record, split_error.of_kernel(cell))
 
 The error of a sum is its distance from the sum in float64, divided by the sum of the absolute
@@ -17,18 +17,15 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from helpers import bench, simulator, tables
 from helpers.bench import results
 from helpers.bench.counts import NOT_YET
-from helpers.device import Device
 from helpers.launch import simulate
-from helpers.plotting import COLOURS, caption, style, styles
+from helpers.plotting import COLOURS, boxes, caption, style, styles
 from helpers.problems import tensor_product
 from helpers.problems.tensor_product import Product, Split, Units
 
-NAME = "split_error"
 BATCH = 8  # matrices B: 1,024 sums a row
 LENGTHS = tuple(2**k for k in range(4, 17))  # terms of a sum
 # The factors are uniform between these. With one sign, every cut goes the same way.
@@ -63,7 +60,9 @@ def errors(D: np.ndarray, A: np.ndarray, B: np.ndarray) -> dict[str, float]:
 
 
 def measure(
-    product: Callable[[Product, np.ndarray, np.ndarray], np.ndarray],
+    product: Callable[
+        [Product, np.ndarray, np.ndarray], np.ndarray
+    ] = tensor_product.product_on_device,
     lengths: Iterable[int] = LENGTHS,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each series, length and kind of signs. product: makes D of a spec, A, B."""
@@ -140,13 +139,6 @@ def split_table(split: Callable[[np.ndarray], tuple[Any, Any]]) -> str:
     return tables.text(("100,000 numbers", "largest error"), lines, left=(0,))
 
 
-def record(gpu: Device, lab: str) -> results.Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(
-        NAME, lambda: measure(tensor_product.product_on_device), device=gpu, lab=lab
-    )
-
-
 def picture(axes: Sequence[Any], data: results.Record, title: str = "") -> None:
     """Draw the error over the length, one of two axes for each kind of signs."""
     rows = data.rows()
@@ -160,26 +152,28 @@ def picture(axes: Sequence[Any], data: results.Record, title: str = "") -> None:
         ax.set_xscale("log", base=2)
         ax.set_yscale("log")
         ax.set(xlabel="terms of a sum", ylabel="error / sum of absolute products")
-    axes[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    styles.legend_beside(axes[-1])
     caption(axes[0], data)
 
 
 def said(rows: Iterable[Mapping[str, Any]], length: int, signs: str = "one sign") -> str:
     """Return the errors of all series at one length, one a line."""
-    found = {r["series"]: r for r in rows if r["length"] == length and r["signs"] == signs}
-    lines = [f"{name:20}{found[name]['error']:10.1e}" for name in SERIES]
+    rows = list(rows)
+    lines = [f"{name:20}{lookup(rows, name, length, signs):10.1e}" for name in SERIES]
     return "\n".join([f"{length:,} terms, {signs}", *lines])
 
 
 def lookup(
     rows: Iterable[Mapping[str, Any]], series: str, length: int, signs: str, key: str = "error"
 ) -> float:
-    """Return the error of a series at one length and for one kind of signs. key: or the mean."""
-    return next(
-        row[key]
-        for row in rows
-        if (row["series"], row["length"], row["signs"]) == (series, length, signs)
-    )
+    """Return the error of a series at one length and for one kind of signs. key: or the mean.
+
+    Raises KeyError where there is none.
+    """
+    for row in rows:
+        if (row["series"], row["length"], row["signs"]) == (series, length, signs):
+            return float(row[key])
+    raise KeyError(f"there is no row of {series!r} with {length:,} terms of {signs}")
 
 
 def crossing(rows: Sequence[Mapping[str, Any]], signs: str = "one sign") -> int | None:
@@ -213,13 +207,12 @@ def figure(data: results.Record, mine: Sequence[Mapping[str, Any]] = ()) -> Figu
             markersize=13,
             label=own[0]["series"] if own else NOT_YET,
         )
-    axes[-1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
+    styles.legend_beside(axes[-1])
     rows = data.rows()
     lengths = sorted({row["length"] for row in rows})
     for ax, signs in zip(axes, SIGNS, strict=True):
         ax.set_title(f"Factors of {signs}", loc="left", fontsize="medium")
-        ax.set_xticks(lengths[::3], [f"{length:,}" for length in lengths[::3]])
-        ax.xaxis.set_minor_locator(plt.NullLocator())
+        styles.plain_ticks(ax.xaxis, lengths[::3])
     axes[1].set_ylabel("")
     long, short = (
         lookup(rows, name, lengths[-1], "one sign") for name in ("split", "split, short sums")
@@ -262,9 +255,7 @@ def bits_figure(x: float) -> Figure:
     looks = ((high, COLOURS[5], "x_hi"), (low, styles.LIGHT[1], "x_lo"), (lost, "white", "lost"))
     for places, colour, name in looks:
         for place in places:
-            ax.add_patch(Rectangle((place, 0), 1, 1, facecolor=colour, edgecolor=styles.INK))
-            bit = mantissa >> (23 - place) & 1
-            ax.text(place + 0.5, 0.5, str(bit), ha="center", va="center", fontsize="small")
+            boxes.box(ax, place, 0, str(mantissa >> (23 - place) & 1), facecolor=colour)
         if places:
             middle = sum(places) / len(places) + 0.5
             ax.text(middle, 1.25, name, ha="center", va="bottom", fontsize="small")

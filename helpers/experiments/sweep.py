@@ -1,18 +1,8 @@
-"""The search for the fastest sizes of conv2d_register_tiled by Kernel Tuner.
-
-    # On a GPU. It writes results/203_sweep_layer_1.json and so on; copy them to data/measured/.
-    python -m helpers.experiments.sweep            # all layers
-    python -m helpers.experiments.sweep "layer 2"  # one layer
+"""The search for the fastest sizes of conv2d_register_tiled: its space, and Kernel Tuner's records.
 
 `space` lists the configurations of a layer: a product of a few sizes, without those that
-`conv2d.RegisterTiled.require` refuses. `tune` compiles them and checks every output of each against
-conv2d_basic and the float64 reference. Kernel Tuner then runs and times the right ones through
-PyCUDA; a wrong one is recorded as rejected and never timed. `sweep_replay` runs the search
-strategies of Kernel Tuner on a record.
-
-Kernel Tuner times with events of its own: the average of 7 launches in a row, with warm caches. The
-order of nearly equal configurations means nothing before `timing.compare` compares them; lab 203
-times the best ones again.
+`conv2d.RegisterTiled.require` refuses. `python -m helpers.tools.tune` lets Kernel Tuner time them,
+and `sweep_replay` runs its search strategies on a record.
 
 Functions import Kernel Tuner only when they run: it imports PyCUDA, and `device.select` decides
 first which PyCUDA that is.
@@ -23,26 +13,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-import math
-import re
-import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 import helpers.labs.jsonschema_import  # noqa: F401
-from helpers import checking, device, kernels, programs
+from helpers import device
 from helpers.bench import results
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.problems.conv2d import Conv2d, RegisterTiled
+from helpers.problems.conv2d import RegisterTiled
 
 KERNEL = "conv2d_register_tiled"
 BATCH = 10_000
-LAB = "203_conv2d_sweep"
 # The parameters of a configuration: columns, rows and maps of a thread; columns, rows and images of
 # a block; channels staged at a time; unrolled filter rows. The threads of a block follow from
 # these, but Kernel Tuner needs them among the parameters.
@@ -156,45 +139,6 @@ def tune_params(configurations: Iterable[Sequence[int]]) -> dict[str, list[int]]
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# Compiling and checking
-
-
-def build(layers: Iterable[tuple[Conv2d, ConvShape]]) -> None:
-    """Compile kernels for shapes into PyCUDA's cache, several at a time.
-
-    It does nothing in the simulator. Raises pycuda.driver.CompileError if nvcc refuses a kernel.
-    """
-    programs.compile_ahead(spec.plan(shape) for spec, shape in layers)
-
-
-def checked(
-    problem: conv2d.Problem, spec: Conv2d, name: str
-) -> tuple[conv2d.Compiled, checking.Verdict]:
-    """Compile a kernel, launch it once over poisoned outputs, and return it with its Verdict.
-
-    Raises checking.CheckError for a wrong result and conv2d.LayerError if the launch is refused.
-    """
-    compiled = conv2d.compile(spec, problem.shape)
-    problem.poison()
-    compiled.launch(problem.y, problem.x, problem.filter)
-    return compiled, problem.check(name)
-
-
-def _check_all(
-    problem: conv2d.Problem, configurations: Sequence[Configuration]
-) -> tuple[dict[Configuration, conv2d.Compiled], dict[Configuration, str]]:
-    """Return the right kernels, compiled, and the reason of each rejected one."""
-    build((spec_of(one), problem.shape) for one in configurations)
-    right, rejected = {}, {}
-    for one in configurations:
-        try:
-            right[one], _ = checked(problem, spec_of(one), label(one))
-        except (checking.CheckError, conv2d.LayerError) as error:
-            rejected[one] = str(error).splitlines()[0]
-    return right, rejected
-
-
 def label(configuration: Sequence[int]) -> str:
     """Return a configuration in short: "patch 4x2x4, tile 80x16, 160 threads, unroll 7".
 
@@ -206,82 +150,6 @@ def label(configuration: Sequence[int]) -> str:
         f"patch {columns}x{rows}x{maps}, tile {across}x{down}{more}, {threads} threads, "
         f"unroll {unroll}"
     )
-
-
-# --------------------------------------------------------------------------------------------------
-# Tuning
-
-
-def tune(
-    name: str, batch: int = BATCH, configurations: Sequence[Configuration] | None = None
-) -> list[dict[str, Any]]:
-    """Return a row for each configuration of a layer, for `results.record`.
-
-    A row has the parameters, registers, tuner_ms and rejected. tuner_ms: Kernel Tuner's average of
-    7 launches in ms; None for a rejected configuration, and in the simulator, which has no clock.
-    rejected: None, or the first line of the reason. Raises SweepError if no configuration is right,
-    and what conv2d.inputs raises.
-    """
-    shape, candidates = conv2d.shape_of(name, batch), tuple(configurations or space(name))
-    x, filter = conv2d.inputs(name, batch)
-    with conv2d.Problem(shape, x, filter) as problem:
-        right, rejected = _check_all(problem, candidates)
-    if not right:
-        first = next(iter(rejected.values()))
-        raise SweepError(
-            f"{name}: all {len(candidates)} configurations were rejected, "
-            f"the first one for: {first}"
-        )
-    times = _tune_kernel(shape, x, right)
-    return [
-        {
-            "series": KERNEL,
-            "layer": name,
-            "batch": batch,
-            **dict(zip(PARAMETERS, one, strict=True)),
-            "registers": right[one].function.num_regs if one in right else None,
-            "tuner_ms": times.get(one),
-            "rejected": rejected.get(one),
-        }
-        for one in candidates
-    ]
-
-
-def _tune_kernel(
-    shape: ConvShape, x: np.ndarray, right: Mapping[Configuration, conv2d.Compiled]
-) -> dict[Configuration, float | None]:
-    """Return Kernel Tuner's time for each of the compiled kernels."""
-    kernel_tuner = import_kernel_tuner()
-
-    def spec(sizes: Mapping[str, int]) -> RegisterTiled:
-        return spec_of([sizes[name] for name in PARAMETERS])
-
-    def value(constant: str) -> Any:
-        return lambda sizes: spec(sizes).constant_values(shape)[constant]
-
-    arguments = [np.empty(shape.y_shape, np.float32), x, np.int32(shape.B)]
-    with _already_compiled(shape, right):
-        rows, _ = kernel_tuner.tune_kernel(
-            KERNEL,
-            kernels.source(KERNEL),
-            lambda sizes: spec(sizes).grid(shape),
-            arguments,
-            tune_params(right),
-            grid_div_x=[],
-            grid_div_y=[],
-            grid_div_z=[],
-            block_size_names=["threads"],
-            lang="PYCUDA",
-            quiet=True,
-            restrictions=restriction(right),
-            defines={constant: value(constant) for constant in spec_constants(shape)},
-        )
-    return {key(row): row["time"] if math.isfinite(row["time"]) else None for row in rows}
-
-
-def spec_constants(shape: ConvShape) -> tuple[str, ...]:
-    """Return the names of the kernel's -D constants, in the order of its options."""
-    return tuple(open_record().constant_values(shape))
 
 
 def key(row: Mapping[str, Any]) -> Configuration:
@@ -301,37 +169,6 @@ def restriction(configurations: Iterable[Configuration]) -> Any:
         return (*thread, *block, staged, unroll, threads) in known
 
     return is_one_of_them
-
-
-@contextlib.contextmanager
-def _already_compiled(
-    shape: ConvShape, right: Mapping[Configuration, conv2d.Compiled]
-) -> Iterator[None]:
-    """Let Kernel Tuner use the checked modules, with the filter in their constant memory.
-
-    Otherwise it would compile them one by one, as relocatable code, and upload the same weights to
-    each, although their order depends on the patch. The constants that it writes above the source
-    say which module it needs.
-    """
-    from kernel_tuner.backends import pycuda as backend
-
-    stock = {
-        frozenset(spec_of(one).constant_values(shape).items()): compiled.module
-        for one, compiled in right.items()
-    }
-
-    def module(source: str, *_: Any, **__: Any) -> Any:
-        # The kernel's own defaults stand below its first line.
-        constants = source.partition(f"// {KERNEL}.cu")[0]
-        pairs = re.findall(r"^#define (\w+) (\S+)$", constants, re.MULTILINE)
-        return stock[frozenset((name, int(value)) for name, value in pairs)]
-
-    kept = backend.DynamicSourceModule
-    backend.DynamicSourceModule = module
-    try:
-        yield
-    finally:
-        backend.DynamicSourceModule = kept
 
 
 def import_kernel_tuner() -> Any:
@@ -359,7 +196,7 @@ def record_name(name: str) -> str:
 
 def recorded(name: str) -> results.Record:
     """Return the repository's record of a layer's sweep. Raises results.RecordError."""
-    return results.load(results.MEASURED / f"{record_name(name)}.json")
+    return results.recorded(record_name(name))
 
 
 def ranking(record: results.Record) -> list[tuple[Configuration, float]]:
@@ -371,37 +208,6 @@ def ranking(record: results.Record) -> list[tuple[Configuration, float]]:
     if not timed:
         raise SweepError(
             f"the record {record.name} holds no time: make it on a GPU, by "
-            "python -m helpers.experiments.sweep"
+            "python -m helpers.tools.tune"
         )
     return sorted(timed, key=lambda pair: pair[1])
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Tune the named layers, by default all, and print the best; return the exit status."""
-    names = list(sys.argv[1:] if argv is None else argv) or list(SIZES)
-    if unknown := [name for name in names if name not in SIZES]:
-        print(
-            f"no layer {unknown[0]!r} to sweep; there are: {', '.join(map(repr, SIZES))}",
-            file=sys.stderr,
-        )
-        return 2
-    gpu = device.select()
-    if gpu.kind != "gpu":
-        print(
-            "a sweep is timed, and the simulator has no clock: "
-            "run it on a machine with an NVIDIA GPU",
-            file=sys.stderr,
-        )
-        return 2
-    for name in names:
-        record = results.record(record_name(name), partial(tune, name), device=gpu, lab=LAB)
-        rows = record.rows()
-        rejected = sum(row["rejected"] is not None for row in rows)
-        print(f"{name}: {len(rows)} configurations, {rejected} rejected; {record.caption()}")
-        for one, ms in ranking(record)[:3]:
-            print(f"  {ms:.4f} ms  {label(one)}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

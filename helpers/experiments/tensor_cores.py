@@ -11,9 +11,9 @@ import numpy as np
 
 from helpers import plotting, tables
 from helpers.bench import layers, loop_code, plan_bounds
-from helpers.bench.counts import NOT_YET, Count
+from helpers.bench.counts import NOT_YET, Count, Counts
 from helpers.launch import Plan
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,22 +67,15 @@ def gather_figure(lane: int = 5) -> Figure:
 
 
 def _grid(ax: Axes, rows: int, columns: int) -> None:
-    ax.set_xlim(0, columns)
-    ax.set_ylim(rows, 0)
-    ax.set_aspect("equal")
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xlim=(0, columns), ylim=(rows, 0), aspect="equal", xticks=[], yticks=[])
     ax.hlines(range(rows + 1), 0, columns, color="#cccccc", linewidth=0.5)
     ax.vlines(range(columns + 1), 0, rows, color="#cccccc", linewidth=0.5)
 
 
 def _cell(ax: Axes, row: int, column: int, text: str, lit: bool, empty: bool = False) -> None:
-    from matplotlib.patches import Rectangle
-
-    if lit or empty:
-        colour = styles.LIGHT[1] if lit and not empty else "#e4e4e4"
-        ax.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="#999999", lw=0.5))
-    ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7)
+    fill = "#e4e4e4" if empty else styles.LIGHT[1] if lit else "none"
+    look: styles.Look = {"facecolor": fill, "edgecolor": "#999999", "linewidth": 0.5}
+    boxes.box(ax, column, row, text, words={"fontsize": 7}, **look)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -135,13 +128,13 @@ def _wavefronts(begins: Sequence[int]) -> int:
 # Products
 
 
-def product_table(counts: Sequence[Count], layer: layers.Layer) -> str:
+def product_table(counts: Counts, layer: layers.Layer) -> str:
     """Return how many multiply-adds the tensor cores make, and which part the formula needs."""
     needed = layer.shape.terms * layer.one.outputs
     rows = []
     for one in counts:
         if one.kernel.yours and not one.passed:
-            rows.append((NOT_YET, "-", ""))
+            rows.append((counts.not_yet(one), "-", ""))
             continue
         made = STEP**3 * products(one)
         rows.append((one.kernel.title, f"{made:,}", f"{needed / made:.0%}"))
@@ -198,7 +191,7 @@ def floor_table(times: Times) -> str:
     lines = []
     for one in times:
         if one.state == NOT_YET:
-            lines.append((NOT_YET, *["-"] * (len(MARKS) + 2), ""))
+            lines.append((times.name(one), *["-"] * (len(MARKS) + 2), ""))
             continue
         least = floors(times.problem, one.kernel)
         top = max(least, key=lambda name: least[name])
@@ -222,15 +215,11 @@ def floor_figure(times: Sequence[Times], title: str) -> Figure:
     )
     for ax, one in zip(np.ravel(axes), times, strict=True):
         _draw_floors(ax, one)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
     first, last = np.ravel(axes)[0], np.ravel(axes)[-1]
     plotting.style(first, title)
-    figure.legend(
-        *first.get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=len(MARKS),
-        frameon=False,
-        title="the kernel cannot be faster than its mark, because of",
-    )
+    why = "the kernel cannot be faster than its mark, because of"
+    styles.legend_below(figure, first, columns=len(MARKS), title=why)
     plotting.caption(last, times[-1].record)
     return figure
 
@@ -239,7 +228,7 @@ def _draw_floors(ax: Axes, times: Times) -> None:
     plotting.style(ax)
     names = []
     for place, one in enumerate(times):
-        names.append(NOT_YET if one.state == NOT_YET else one.kernel.title)
+        names.append(times.name(one))
         if one.ms is not None:
             ax.barh(place, one.ms, 0.7, color=styles.LIGHT[5], edgecolor=styles.INK)
             styles.beside(ax, one.ms, place, f"{one.ms:.2f}")

@@ -16,7 +16,7 @@ import numpy as np
 from helpers import plotting, tables
 from helpers.bench import results
 from helpers.experiments import sweep, sweep_replay
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.tile_counters import WIDTHS, counted
 
@@ -86,8 +86,14 @@ def chosen_width(cost: Callable[..., float], layer: str) -> int:
 
 
 def by_width(times: Times) -> dict[int, float]:
-    """Return the ms of conv2d_tiled by the width of its tiles."""
-    return {dict(one.kernel.settings)["tile_width"]: one.ms for one in times if one.ms}
+    """Return the ms of conv2d_tiled by the width of its tiles.
+
+    Raises KeyError where no width was timed.
+    """
+    found = {dict(one.kernel.settings)["tile_width"]: one.ms for one in times if one.ms}
+    if not found:
+        raise KeyError(f"record {times.record.name} has no time of {TILED} by its width")
+    return found
 
 
 # --------------------------------------------------------------------------------------------------
@@ -187,7 +193,7 @@ def searches_table() -> str:
 
 def _small_images() -> tuple[Record, dict[tuple[str, str, int], float]]:
     """Return the record of the layers of small images, and its ms by kernel, layer and images."""
-    record = results.load(results.MEASURED / "benchmark_tensor.json")
+    record = results.recorded("benchmark_tensor")
     return record, {
         (row["series"], row["layer"], row["batch"]): row["median_ms"]
         for row in record.rows()
@@ -228,32 +234,21 @@ def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -
     """Draw how square tiles cover an output map, with the threads that have no output."""
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patches import Patch
 
     shape = conv2d.shape_of(layer, 1)
-    idle: styles.Look = {"facecolor": "#f3d2b3", "hatch": "////", "edgecolor": "#9a6b45"}
-    busy: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": styles.INK}
     last: styles.Look = {"color": styles.INK, "marker": "o", "markersize": 6, "linestyle": "none"}
     figure, axes = plt.subplots(1, len(widths), figsize=(12, 4.6), layout="constrained")
     for ax, width in zip(axes, widths, strict=True):
-        down, across = math.ceil(shape.out_h / width), math.ceil(shape.out_w / width)
-        ax.add_patch(Rectangle((0, 0), across * width, down * width, linewidth=0, **idle))
-        ax.add_patch(Rectangle((0, 0), shape.out_w, shape.out_h, linewidth=1, **busy))
-        for row in range(down):
-            for column in range(across):
-                corner = column * width, row * width
-                ax.add_patch(Rectangle(corner, width, width, fill=False, edgecolor=styles.INK))
-        ax.plot(across * width - 0.5, down * width - 0.5, **last)
-        threads = down * across * width**2
-        share = 1 - shape.out_h * shape.out_w / threads
-        plotting.style(
-            ax, f"{down * across} tiles of {width} x {width}: {share:.0%} of the threads idle"
-        )
-        ax.set(xlim=(-1, 50), ylim=(50, -1), aspect="equal", xlabel="column of the output map")
+        tiles, idle = boxes.cover(ax, shape.out_h, shape.out_w, width)
+        end = (conv2d.ceil_div(size, width) * width - 0.5 for size in (shape.out_w, shape.out_h))
+        ax.plot(*end, **last)
+        plotting.style(ax, f"{tiles} tiles of {width} x {width}: {idle:.0%} of the threads idle")
+        ax.set(xlim=(-1, 50), ylim=(50, -1), xlabel="column of the output map")
     axes[0].set_ylabel("row")
     handles = [
-        Patch(label="threads with an output", **busy),
-        Patch(label="without", **idle),
+        Patch(label="threads with an output", **boxes.OWN),
+        Patch(label="without", **boxes.IDLE),
         Line2D([], [], label="the last thread of the last block", **last),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
@@ -270,15 +265,13 @@ def widths_figure(times: Mapping[str, Times], lanes: Lanes) -> Figure:
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
     for ax, layer in zip(axes, LAYERS, strict=True):
         rows, ms = times[layer].rows(), by_width(times[layer])
-        middle = np.array([row["median_ms"] for row in rows])
-        low, high = (np.array([row[key] for row in rows]) for key in ("low_ms", "high_ms"))
+        middle, around = styles.spread(map(styles.interval, rows))
         # There is nothing to read off between two widths, so no lines join them.
-        look: styles.Look = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "none"}
-        spread = [middle - low, high - middle]
-        ax.errorbar(WIDTHS, middle, spread, capsize=3, label="measured", **look)
+        look = {**styles.series(0), "linestyle": "none"}
+        ax.errorbar(WIDTHS, middle, around, capsize=3, label="measured", **look)
         waste = np.array([lanes_per_output(lanes, layer, width) for width in WIDTHS])
         at = WIDTHS.index(16)
-        look |= {"color": styles.COLOURS[1], "marker": "s", "markerfacecolor": "none"}
+        look |= {**styles.series(1), "markerfacecolor": "none"}
         label = "if only your lanes counted (equal at 16)"
         ax.plot(WIDTHS, waste * middle[at] / waste[at], label=label, **look)
         first, ratio = min(ms, key=ms.__getitem__), ms[20] / ms[16]
@@ -302,8 +295,7 @@ def sums_figure() -> Figure:
             points = [
                 (math.prod(one[:3]) + 1.2 * number, ms) for one, ms in best(layer) if one[2] == some
             ]
-            look: styles.Look = {"color": styles.COLOURS[number], "linestyle": "none"}
-            look |= {"marker": styles.MARKERS[number], "markerfacecolor": "white"}
+            look = {**styles.series(number), "linestyle": "none", "markerfacecolor": "white"}
             ax.plot(*zip(*points, strict=True), label=f"{some} maps a thread", **look)
         spread = best(layer)[-1][1] / best(layer)[0][1]
         plotting.style(ax, f"{layer}: the slowest takes {spread:.1f} times as long as the fastest")

@@ -9,7 +9,8 @@ import numpy as np
 
 from helpers import plotting
 from helpers.plotting import COLOURS
-from helpers.plotting.styles import INK, Look
+from helpers.plotting.boxes import OWN, box
+from helpers.plotting.styles import INK, Look, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,36 +43,28 @@ def tile_figure(tile: int = 8, filter_width: int = 5, block: int = 1, thread: in
     tile: outputs, and threads, of a block. thread: whose window is framed.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patches import Patch
 
     radius = filter_width // 2
     span = tile + 2 * radius
     first = block * tile - radius
-    own: Look = {"facecolor": "#bcd3ee", "edgecolor": INK}
     halo: Look = {"facecolor": "#f3d9c8", "edgecolor": INK, "hatch": "////"}
-    plain: Look = {"facecolor": "white", "edgecolor": INK}
 
     figure, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
 
-    def row(y: float, texts: Mapping[int, str], look: Look | None = None) -> None:
+    def row(y: float, texts: Mapping[int, str], shaded: bool = False) -> None:
         for place, text in texts.items():
-            inside = radius <= place < radius + tile
-            ax.add_patch(Rectangle((place, y), 1, 1, **(look or (own if inside else halo))))
-            behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-            ax.text(
-                place + 0.5, y + 0.5, text, ha="center", va="center",
-                fontsize="small", bbox=None if look or inside else behind,
-            )
+            of_cell = OWN if radius <= place < radius + tile else halo
+            look = of_cell if shaded else {}
+            box(ax, place, y, text, words={"fontsize": "small"}, **look)
 
-    row(5.4, {s: str(first + s) for s in range(span)})
-    row(3.6, {s: f"t{s % tile}" for s in range(span)}, plain)
-    row(1.9, {s: str(s) for s in range(span)})
-    row(0.0, {t + radius: f"t{t}" for t in range(tile)}, plain)
+    row(5.4, {s: str(first + s) for s in range(span)}, shaded=True)
+    row(3.6, {s: f"t{s % tile}" for s in range(span)})
+    row(1.9, {s: str(s) for s in range(span)}, shaded=True)
+    row(0.0, {t + radius: f"t{t}" for t in range(tile)})
     for s in range(span):
         ax.annotate("", (s + 0.5, 4.6), (s + 0.5, 5.4), arrowprops={"arrowstyle": "->"})
-    ax.add_patch(
-        Rectangle((thread, 1.9), filter_width, 1, fill=False, edgecolor=INK, linewidth=3.2)
-    )
+    box(ax, thread, 1.9, width=filter_width, fill=False, linewidth=3.2)
     centre = thread + radius + 0.5
     for edge in (thread, thread + filter_width):
         ax.plot([edge, centre], [1.9, 1.0], color=INK, linewidth=1)
@@ -84,7 +77,7 @@ def tile_figure(tile: int = 8, filter_width: int = 5, block: int = 1, thread: in
     ax.set_xlim(-3.2, span + 0.2)
     ax.set_ylim(-0.1, 6.6)
     ax.axis("off")
-    looks = {"the block's own cells": own, "halo: cells of a neighbour": halo}
+    looks = {"the block's own cells": OWN, "halo: cells of a neighbour": halo}
     handles = [Patch(label=text, **look) for text, look in looks.items()]
     ax.legend(
         handles=handles, loc="upper right", bbox_to_anchor=(1, 0), ncols=2, frameon=False,
@@ -109,13 +102,7 @@ def ways_figure() -> Figure:
     )
     plotting.halo(axes[1], 12, 5, 0, block=1)
     for cell, x, align in ((4, 3.9, "right"), (10, 11.1, "left")):
-        axes[1].add_patch(
-            plt.Rectangle((cell, 2), 1, 1, facecolor="#fff4c2", edgecolor=INK, hatch="...")
-        )
-        behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        axes[1].text(
-            cell + 0.5, 2.5, str(cell), ha="center", va="center", fontsize="x-small", bbox=behind
-        )
+        box(axes[1], cell, 2, str(cell), facecolor="#fff4c2", hatch="...")
         axes[1].annotate(
             "read from\nglobal memory", (cell + 0.5, 2), (x, 0.5), ha=align, va="center",
             fontsize="small", arrowprops={"arrowstyle": "<-", "color": INK},
@@ -141,6 +128,12 @@ def share(times: Times, name: str, copy: Time, of: str = "median_ms") -> float:
     return 100 * rows[1]["median_ms"] / rows[0][of]
 
 
+def _shares(times: Times, name: str, copy: Time) -> tuple[float, float, float]:
+    """Return the low end, the median and the high end of `share`."""
+    slow, median, fast = (share(times, name, copy, of) for of in ("high_ms", "median_ms", "low_ms"))
+    return slow, median, fast
+
+
 def shares_figure(times: Mapping[int, Times], copy: Time) -> Figure:
     """Draw the kernels' speeds in percent of the copy's, for two filters by their width.
 
@@ -155,13 +148,10 @@ def shares_figure(times: Mapping[int, Times], copy: Time) -> Figure:
         names = [_name(one) for one in each]
         there = [y for y, one in enumerate(each) if one.ms is not None]
         titles = [each[y].kernel.title for y in there]
-        speeds, slow, fast = (
-            np.array([share(each, title, copy, of) for title in titles])
-            for of in ("median_ms", "high_ms", "low_ms")
-        )
+        speeds, around = spread(_shares(each, title, copy) for title in titles)
         ax.barh(
-            np.array(there) + 0.4 * k, speeds, 0.38, xerr=[speeds - slow, fast - speeds],
-            capsize=3, edgecolor=INK, label=f"filter of {width}", **look,
+            np.array(there) + 0.4 * k, speeds, 0.38, xerr=around, capsize=3, edgecolor=INK,
+            label=f"filter of {width}", **look,
         )
     _finish(ax, names)
     best = [one for one in next(iter(times.values())) if not one.kernel.yours][-1].kernel.title

@@ -6,28 +6,28 @@ copies that hide it are timed by the bench (`bench.memcpy`), and their figures a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import checking, kernels, tables
-from helpers.bench import results, timing
+from helpers.bench import timing
 from helpers.bench.counts import NOT_YET
 from helpers.bench.memory import DRIVER
 from helpers.launch import Array, Launch, Plan
 from helpers.limits import WARP
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
+from helpers.plotting.boxes import Phase
 from helpers.problems import in_flight
 from helpers.programs import Program
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
     from helpers.bench.times import Times
-    from helpers.device import Device
 
 LINE_BYTES = 128  # a line of the L1 and L2 caches: each step of a chain goes to another line
 CELL_BYTES = 4
@@ -39,7 +39,6 @@ STEPS = 20_000  # the fewest; a chain in a cache is walked through once at least
 CHAIN, SHARED_CHAIN, COPY = "pointer_chase", "pointer_chase_shared", in_flight.NAME
 YOURS = f"yours: {COPY}"
 COPY_CELLS = 2**25  # 128 MiB: each copy reads it and writes as much
-RECORD = "106_waiting"
 SHARED_CELLS = 1024
 
 
@@ -154,23 +153,15 @@ def _walk_timing(
         )
 
 
-def recorded(gpu: Device) -> Record:
-    """Return the record of `latencies`: measured on a GPU, else the repository's."""
-    if gpu.kind == "gpu":
-        return results.extend(RECORD, latencies())
-    return results.recall(RECORD)
-
-
 def shares(record: Record, series: str = COPY) -> dict[tuple[int, int], float]:
     """Return a kernel's speed in percent of the driver's copy, by (warps, loads).
 
     Rows that do not name both numbers are left out.
     """
-    rows = record.rows()
-    clone = next(row for row in rows if row["series"] == DRIVER)
+    clone = record.some(series=DRIVER)[0]
     return {
         (row["warps"], row["loads"]): 100 * clone["median_ms"] / row["median_ms"]
-        for row in rows
+        for row in record.rows()
         if row["series"] == series and row.get("warps") and row.get("loads")
     }
 
@@ -185,7 +176,7 @@ def speeds(times: Times, driver: Times) -> str:
     lines: dict[str, dict[int, str]] = {}
     for one in times:
         state = f"{100 * full / one.ms:.0f}" if full and one.ms else "-"
-        label = NOT_YET if one.state == NOT_YET else one.kernel.label
+        label = times.name(one) if one.state == NOT_YET else one.kernel.label
         lines.setdefault(label, {})[dict(one.kernel.settings)["warps"]] = state
     body = [(label, *(cells[count] for count in warps)) for label, cells in lines.items()]
     head = ("% of the driver's copy", *(f"{count} warps" for count in warps))
@@ -196,31 +187,41 @@ def speeds(times: Times, driver: Times) -> str:
 # Figures
 
 
+_LOADING: tuple[styles.Look, ...] = (  # a load starts, is waited for, and is used
+    {"facecolor": styles.COLOURS[0]},
+    {"facecolor": styles.PALE},
+    {"facecolor": styles.LIGHT[1], "hatch": "////"},
+)
+
+
+def _steps(row: int, start: float, widths: Sequence[float], kinds: Sequence[str]) -> list[Phase]:
+    """Return boxes of a row, one behind the other."""
+    ends = itertools.accumulate(widths, initial=start)
+    return [Phase(row, *one) for one in zip(ends, widths, kinds, strict=False)]
+
+
 def schema_figure() -> Figure:
     """Draw a quarter of a multiprocessor with one warp and with four: which warps wait or work."""
     import matplotlib.pyplot as plt
 
     start, wait, work = 1, 9, 2  # widths of the boxes, in steps of the drawing
     figure, panels = plt.subplots(
-        2, 1, figsize=(9, 4), layout="constrained", sharex=True, height_ratios=(1.3, 4)
+        2, 1, figsize=(9, 4), layout="constrained", height_ratios=(1.3, 4)
     )
+    kinds = ("a load starts", "the warp waits for the value", "arithmetic with the value")
+    looks = dict(zip(kinds, _LOADING, strict=True))
     for ax, warps in zip(panels, (1, 4), strict=True):
-        for warp in range(warps):
-            for first in range(warp * work, 36, start + wait + work):
-                _box(ax, first, start, warp, styles.COLOURS[0], "")
-                _box(ax, first + start, wait, warp, styles.PALE, "")
-                _box(ax, first + start + wait, work, warp, styles.LIGHT[1], "////")
-        ax.set_yticks(range(warps), [f"warp {warp}" for warp in range(warps)])
-        ax.set_ylim(warps - 0.5, -0.5)
-        ax.set_xlim(0, 36)
-        ax.tick_params(axis="y", length=0)
-        ax.set_xticks([])
+        drawn = [
+            one
+            for warp in range(warps)
+            for first in range(warp * work, 36, start + wait + work)
+            for one in _steps(warp, first, (start, wait, work), kinds)
+        ]
+        boxes.phases(ax, [f"warp {warp}" for warp in range(warps)], drawn, looks, 36)
+    panels[0].set_xlabel("")
     styles.style(panels[0], "One warp: the arithmetic units wait with it")
     styles.style(panels[1], "Four warps: while one waits, another works")
-    panels[1].set_xlabel("time (a drawing, not a measurement)")
-    names = ("a load starts", "the warp waits for the value", "arithmetic with the value")
-    boxes = panels[0].patches[: len(names)]
-    figure.legend(boxes, names, loc="outside lower center", ncols=len(names), frameon=False)
+    boxes.legend_of(figure, looks)
     return figure
 
 
@@ -229,38 +230,27 @@ def thread_figure() -> Figure:
     import matplotlib.pyplot as plt
 
     start, wait, loads = 1, 9, 4  # widths of the boxes, and their number
-    figure, panels = plt.subplots(2, 1, figsize=(9, 4), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(2, 1, figsize=(9, 4), layout="constrained")
+    kinds = ("a load starts", "its value is on the way", "its value is stored")
+    looks = dict(zip(kinds, _LOADING, strict=True))
     for ax, apart in zip(panels, (start + wait + 1, start), strict=True):
-        for k in range(loads):
-            first = k * apart
-            store = first + start + wait
-            _box(ax, first, start, k, styles.COLOURS[0], "")
-            _box(ax, first + start, store - first - start, k, styles.PALE, "")
-            _box(ax, store, 1, k, styles.LIGHT[1], "////")
-        ax.set_yticks(range(loads), [f"k = {k}" for k in range(loads)])
-        ax.set_ylim(loads - 0.5, -0.5)
-        ax.set_xlim(0, loads * (start + wait + 1))
-        ax.tick_params(axis="y", length=0)
-        ax.set_xticks([])
+        drawn = [
+            one for k in range(loads) for one in _steps(k, k * apart, (start, wait, 1), kinds)
+        ]
+        names = [f"k = {k}" for k in range(loads)]
+        boxes.phases(ax, names, drawn, looks, loads * (start + wait + 1))
+    panels[0].set_xlabel("")
     styles.style(panels[0], "One loop: a thread waits for each of its loads")
     styles.style(panels[1], "Loads first: it waits for all of them at the same time")
-    panels[1].set_xlabel("time (a drawing, not a measurement)")
-    names = ("a load starts", "its value is on the way", "its value is stored")
-    boxes = panels[0].patches[: len(names)]
-    figure.legend(boxes, names, loc="outside lower center", ncols=len(names), frameon=False)
+    boxes.legend_of(figure, looks)
     return figure
-
-
-def _box(ax: Axes, first: int, width: int, row: int, colour: str, hatch: str) -> None:
-    ax.barh(row, width, left=first, height=0.6, color=colour, hatch=hatch, edgecolor=styles.INK)
 
 
 def latency_figure(record: Record) -> Figure:
     """Draw the latency of one load over the bytes of the chain."""
     import matplotlib.pyplot as plt
 
-    rows = [row for row in record.rows() if row["series"] == CHAIN]
-    shared = next(row for row in record.rows() if row["series"] == SHARED_CHAIN)
+    rows, shared = record.some(series=CHAIN), record.some(series=SHARED_CHAIN)[0]
     first, last = rows[0], rows[-1]
     figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
     look: dict[str, Any] = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "-"}
@@ -319,6 +309,8 @@ def copy_figure(record: Record) -> Figure:
     ax.set_ylabel("percent of the driver's copy")
     rings = "\n(rings: yours)" if yours else ""
     ax.legend(title=f"in flight, each thread{rings}", frameon=False)
+    if not share:
+        raise KeyError(f"record {record.name} has no row of {COPY} with its warps and loads")
     most, fewest = max(share), min(share)
     title = (
         f"With one load in flight, {most[0]} warps reach {share[most[0], 1]:.0f} % of the copy's "

@@ -19,12 +19,12 @@ from helpers.bench import contenders, cudnn
 from helpers.bench.counts import NOT_YET
 from helpers.experiments import fastest_layer
 from helpers.limits import ConvShape
-from helpers.plotting import styles
+from helpers.plotting import boxes, styles
+from helpers.plotting.boxes import Phase
 from helpers.problems import conv2d
 from helpers.simulator.bounds import resources
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BATCHES = (100, 1_000, 10_000)
@@ -50,7 +50,7 @@ def descriptor_figure(tap: int = 1) -> Figure:
             inside = tap <= cell < tap + COLUMNS
             piece = (cell - tap) // 8 % 2
             fill = "white" if not inside else (styles.PALE, styles.LIGHT[1])[piece]
-            _box(ax, 2.2 * half, cell, f"{cell}", fill)
+            boxes.box(ax, cell, 2.2 * half, f"{cell}", facecolor=fill)
         ax.text(-0.4, 2.2 * half + 0.5, f"channels {8 * half} to {8 * half + 7}", ha="right",
                 va="center", fontsize="small")
     arrow: dict[str, Any] = {"arrowstyle": "->", "color": styles.INK, "linewidth": 1.4}
@@ -66,13 +66,6 @@ def descriptor_figure(tap: int = 1) -> Figure:
     ax.axis("off")
     plotting.style(ax, f"Tap {tap}: column w of B is cell w + {tap}, and nothing is moved for it")
     return figure
-
-
-def _box(ax: Axes, y: float, x: float, text: str, fill: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    ax.add_patch(Rectangle((x, y), 1, 1, facecolor=fill, edgecolor=styles.INK, linewidth=0.4))
-    ax.text(x + 0.5, y + 0.53, text, ha="center", va="center", fontsize="x-small")
 
 
 PIECES = 8  # of 16 bytes in a row of 128 bytes
@@ -120,7 +113,7 @@ def swizzle_figure() -> Figure:
         for row in range(8):
             for piece in range(PIECES):
                 fill = styles.LIGHT[1] if piece == 2 else "white"
-                _box(ax, row, where(row, piece), f"{piece}", fill)
+                boxes.box(ax, where(row, piece), row, f"{piece}", facecolor=fill)
         ax.set(xlim=(0, 8), ylim=(8, 0), aspect="equal", ylabel="row")
         ax.set_xticks([0.5 + k for k in range(8)], [f"{4 * k}" for k in range(8)])
         ax.set_yticks([0.5 + row for row in range(8)], [str(row) for row in range(8)])
@@ -276,25 +269,17 @@ def roles_figure() -> Figure:
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(9.5, 2.9), layout="constrained")
-    kinds = {
-        "fills a slot": (styles.PALE, ""),
-        "its products on the tensor cores": (styles.COLOURS[0], ""),
-        "stores its outputs": (styles.LIGHT[1], "////"),
+    looks: dict[str, styles.Look] = {
+        "fills a slot": {"facecolor": styles.PALE},
+        "its products on the tensor cores": {"facecolor": styles.COLOURS[0]},
+        "stores its outputs": {"facecolor": styles.LIGHT[1], "hatch": "////"},
     }
-    fill, multiply, store = kinds
-    boxes = [(0, first, 4, fill) for first in range(0, 36, 5)]
+    fill, multiply, store = looks
+    drawn = [Phase(0, first, 4, fill) for first in range(0, 36, 5)]
     for row, first in ((1, 4), (2, 10)):
         for start in range(first, 36, 12):
-            boxes += [(row, start, 6, multiply), (row, start + 6, 4, store)]
-    for row, first, width, kind in boxes:
-        colour, hatch = kinds[kind]
-        ax.barh(row, width, left=first, height=0.6, color=colour, hatch=hatch, edgecolor=styles.INK)
-    handles = [plt.Rectangle((0, 0), 1, 1, facecolor=colour, hatch=hatch, edgecolor=styles.INK)
-               for colour, hatch in kinds.values()]
-    below: styles.Look = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16)}
-    ax.legend(handles, list(kinds), frameon=False, ncols=3, **below)
-    ax.set_yticks(range(3), ["producer", "consumer 0", "consumer 1"])
-    ax.set(ylim=(2.5, -0.5), xlim=(0, 38), xticks=[], xlabel="time (a drawing, not a measurement)")
-    ax.tick_params(axis="y", length=0)
+            drawn += [Phase(row, start, 6, multiply), Phase(row, start + 6, 4, store)]
+    boxes.phases(ax, ("producer", "consumer 0", "consumer 1"), drawn, looks, 38)
+    boxes.legend_of(figure, looks)
     plotting.style(ax, "While one consumer stores, the other one's products use the tensor cores")
     return figure

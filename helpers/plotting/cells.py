@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
+from helpers.plotting.boxes import box
 from helpers.plotting.styles import INK, Look, style
 
 MOST_CELLS = 64  # of all arrays together: a larger picture has no room for values
-_OWN, _MARKED, _RESULT = "white", "#f3d2b3", "#bcd3ee"
+_MARKED, _RESULT = "#f3d2b3", "#bcd3ee"
 
 
 @dataclass(frozen=True)
@@ -95,28 +95,12 @@ def _draw(ax: Axes, array: Cells, x: float, y: float, *, result: bool, arrows: b
     for row in range(height):
         for column in range(width):
             own = (row, column) in marked
-            ax.add_patch(
-                Rectangle(
-                    (x + column, y + row),
-                    1,
-                    1,
-                    facecolor=(_RESULT if result else _MARKED) if own else _OWN,
-                    edgecolor=INK,
-                    linewidth=1.6 if own else 0.8,
-                    zorder=2 if own else 1,
-                )
-            )
-            ax.text(
-                x + column + 0.5,
-                y + row + 0.5,
-                f"{array.rows[row, column]:g}",
-                ha="center",
-                va="center",
-                fontsize="small",
-                fontweight="bold" if own else "normal",
-                color=INK,
-                zorder=4,
-            )
+            look: Look = {"linewidth": 1.6, "zorder": 2} if own else {"linewidth": 0.8, "zorder": 1}
+            if own:
+                look["facecolor"] = _RESULT if result else _MARKED
+            weight = "bold" if own else "normal"
+            words: Look = {"fontsize": "small", "fontweight": weight, "zorder": 4}
+            box(ax, x + column, y + row, f"{array.rows[row, column]:g}", words=words, **look)
     _number(ax, array, x, y, result=result, arrows=arrows)
     ax.text(
         x - 0.55 if array.values.ndim == 1 and not array.upright else x - 0.1,

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from helpers.plotting.boxes import box
 from helpers.plotting.styles import COLOURS, INK, LIGHT, PALE, Look, style
 
 Holder = Callable[[int, int], tuple[int, int]]  # (row, column) -> (lane, register)
@@ -26,24 +27,12 @@ def fragment(
     for row, column in np.ndindex(rows, columns):
         owner, register = holder(row, column)
         chosen = owner == lane
-        look: Look = {
-            "edgecolor": COLOURS[4] if chosen else INK,
-            "linewidth": 2.6 if chosen else 0.4,
-        }
-        ax.add_patch(
-            Rectangle((column, row), 1, 1, facecolor=FILLS[register], zorder=2 + chosen, **look)
-        )
-        ax.text(
-            column + 0.5,
-            row + 0.53,
-            str(owner) if owner >= 0 else "?",
-            ha="center",
-            va="center",
-            fontsize=7,
-            color=INK,
-            weight="bold" if chosen else "normal",
-            zorder=4,
-        )
+        look: Look = {"facecolor": FILLS[register], "linewidth": 0.4, "zorder": 2}
+        words: Look = {"fontsize": 7, "zorder": 4}
+        if chosen:
+            look |= {"edgecolor": COLOURS[4], "linewidth": 2.6, "zorder": 3}
+            words["weight"] = "bold"
+        box(ax, column, row, str(owner) if owner >= 0 else "?", words=words, **look)
     style(ax, title)
     ax.set(xlim=(-0.1, columns + 0.1), ylim=(rows + 0.1, -0.1), aspect="equal")
     ax.set_xticks([k + 0.5 for k in range(columns)], [str(k) for k in range(columns)])

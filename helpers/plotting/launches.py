@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from helpers.plotting.boxes import OWN, box
 from helpers.plotting.styles import INK, LIGHT, PALE, Look, style
 
 WARP = 32
@@ -76,33 +77,15 @@ def _draw_span(ax: Axes, span: Mapping[str, Any], first: float, named: float) ->
             linewidth=1.0,
             zorder=1,
         )
-    box = Rectangle(
-        (start, y - 0.36),
-        width,
-        0.72,
-        edgecolor=INK,
-        linewidth=0.8,
-        zorder=2,
-        **_stream_look(span["stream"]),
-    )
-    ax.add_patch(box)
-    if width >= named:
-        behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        middle = start + width / 2
-        ax.text(
-            middle,
-            y,
-            str(span["piece"]),
-            ha="center",
-            va="center",
-            fontsize="x-small",
-            bbox=behind,
-            zorder=3,
-        )
+    look: Look = {"width": width, "height": 0.72, "linewidth": 0.8, "zorder": 2}
+    look |= _stream_look(span["stream"])
+    behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    text = str(span["piece"]) if width >= named else ""
+    box(ax, start, y - 0.36, text, words={"bbox": behind, "zorder": 3}, **look)
 
 
 def _stream_look(stream: int) -> Look:
-    """Light colours under dark hatches: ten streams differ in grey, too."""
+    """Return a light colour under a dark hatch: ten streams differ in grey, too."""
     return {
         "facecolor": LIGHT[(stream - 1) % len(LIGHT)],
         "hatch": HATCHES[(stream - 1) % len(HATCHES)],
@@ -168,19 +151,19 @@ def halo(
         return "own" if first <= cell < first + tile_width else "halo"
 
     for cell in range(-radius, n + radius):
-        _draw_cell(ax, cell, 2.0, str(cell) if 0 <= cell < n else "", look(cell))
+        box(ax, cell, 2.0, str(cell) if 0 <= cell < n else "", **_CELLS[look(cell)])
     for tile in range(tiles):
         start, end = tile * tile_width, min((tile + 1) * tile_width, n)
         name = f"tile {tile}" if staged else f"block {tile}"
         _draw_bracket(ax, start, end, 3.15, name, strong=tile == block)
     if staged:
         for index, cell in enumerate(read):
-            _draw_cell(ax, cell, 0.0, str(index), look(cell))
+            box(ax, cell, 0.0, str(index), **_CELLS[look(cell)])
         edges = {edge: edge for edge in (read.start, read.stop)}
         below, own = f"shared tile of\nblock {block} (index)", "own cells of the tile"
     else:
         for cell in range(first, end_of_block):
-            _draw_cell(ax, cell, 0.0, str(cell), "own")
+            box(ax, cell, 0.0, str(cell), **OWN)
         edges = {first: read.start, end_of_block: read.stop}
         below, own = f"outputs of\nblock {block}", "cells of the block's own outputs"
     for lower, upper in edges.items():
@@ -217,22 +200,10 @@ def _require_halo(n: int, tile_width: int, radius: int, block: int) -> int:
 # The looks of a cell or a block: properties of a patch.
 _CELLS: dict[str, Look] = {
     "plain": {"facecolor": "white", "edgecolor": INK},
-    "own": {"facecolor": "#bcd3ee", "edgecolor": INK},
+    "own": OWN,
     "halo": {"facecolor": "#f3d9c8", "edgecolor": INK, "hatch": "////"},
     "ghost": {"facecolor": "white", "edgecolor": "#666666", "linestyle": "--"},
 }
-
-
-def _draw_cell(ax: Axes, x: float, y: float, text: str, look: str, linewidth: float = 0.9) -> None:
-    ax.add_patch(Rectangle((x, y), 1, 1, linewidth=linewidth, **_CELLS[look]))
-    if not text:
-        return
-    behind: Look | None = (
-        {"facecolor": "white", "edgecolor": "none", "pad": 0.8} if look == "halo" else None
-    )
-    ax.text(
-        x + 0.5, y + 0.5, text, ha="center", va="center", fontsize="x-small", color=INK, bbox=behind
-    )
 
 
 def _draw_bracket(ax: Axes, start: float, end: float, y: float, text: str, *, strong: bool) -> None:
@@ -336,9 +307,8 @@ def _draw_grid(ax: Axes, columns: int, rows: int, chosen: Sequence[int]) -> tupl
     for j in range(down):
         for i in range(across):
             look = "halo" if (i, j) == tuple(chosen[:2]) else "plain"
-            _draw_box(
-                ax, (i * width, j * height, width * 0.92, height * 0.88), f"{i},{j}", **_CELLS[look]
-            )
+            size: Look = {"width": width * 0.92, "height": height * 0.88}
+            box(ax, i * width, j * height, f"{i},{j}", **size, **_CELLS[look])
     if across < columns:
         ax.text(across * width + 0.01, 0.46 * height, "...", va="center", fontsize="large")
     if down < rows:
@@ -371,11 +341,11 @@ def _draw_threads(
         for column in range(min(shown, threads - row * across)):
             thread = row * across + column
             text = str(thread) if w > 0.06 and h > 0.07 else ""
-            box = (_THREADS_LEFT + column * w, row * h, w * 0.9, h * 0.88)
             look: Look = {"facecolor": _WARP_SHADES[thread // WARP % 4]}
             if thread >= busy:
                 look = {"facecolor": "white", "hatch": "//////"}
-            _draw_box(ax, box, text, edgecolor=INK, linewidth=0.5, **look)
+            look |= {"width": w * 0.9, "height": h * 0.88, "linewidth": 0.5}
+            box(ax, _THREADS_LEFT + column * w, row * h, text, **look)
         warp, rest = divmod(row * across, WARP)
         if rest == 0 and warp % every == 0:
             ax.text(
@@ -407,21 +377,3 @@ def _draw_threads(
 
 
 _WARP_SHADES = ("#bcd3ee", "#ffffff", "#8fb0d8", PALE)
-
-
-def _draw_box(ax: Axes, box: tuple[float, float, float, float], text: str, **look: Any) -> None:
-    x, y, width, height = box
-    ax.add_patch(Rectangle((x, y), width, height, **look))
-    behind: Look | None = (
-        {"facecolor": "white", "edgecolor": "none", "pad": 0.6} if "hatch" in look else None
-    )
-    ax.text(
-        x + width / 2,
-        y + height / 2,
-        text,
-        ha="center",
-        va="center",
-        fontsize="x-small",
-        color=INK,
-        bbox=behind,
-    )

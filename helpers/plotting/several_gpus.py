@@ -7,22 +7,33 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from helpers.plotting.styles import COLOURS, INK, beside, ratio_text, style
+from helpers.plotting.styles import (
+    COLOURS,
+    INK,
+    Look,
+    beside,
+    interval,
+    ratio_text,
+    series,
+    spread,
+    style,
+    whisker,
+)
 
 Row = Mapping[str, Any]
 WAYS = {"H2D": "to the cards", "D2H": "back", "both": "both ways at once"}
-HATCHES = ("", "////", "....", "xxxx")
 
 
 def rate(row: Row) -> tuple[float, float, float]:
-    """Return GB/s of a row with bytes and times: median, low, high."""
-    gigabytes = row["bytes"] / 1e6
-    return gigabytes / row["median_ms"], gigabytes / row["high_ms"], gigabytes / row["low_ms"]
+    """Return GB/s of a row with bytes and times: low end, median, high end."""
+    fast, median, slow = (row["bytes"] / 1e6 / ms for ms in interval(row))
+    return slow, median, fast
 
 
 def buses(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
-    """Bars of GB/s: the copies of each card alone, their sum, and of all cards at once. Where buses
-    are shared, the last is less.
+    """Draw bars of GB/s: the copies of each card alone, their sum, and those of all cards at once.
+
+    Where buses are shared, the last is less.
 
     rows: of the series "bus", for the ways "H2D", "D2H" and "both". Raises ValueError where there
     are none.
@@ -37,45 +48,18 @@ def buses(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
     for place, (way, told) in enumerate(WAYS.items()):
         left = 0.0
         for number, name in enumerate(alone):
-            middle, *_ = rate(by[way, name])
-            ax.barh(
-                place,
-                middle,
-                left=left,
-                height=0.38,
-                color=COLOURS[5 if number % 2 == 0 else 3],
-                edgecolor=INK,
-                linewidth=0.8,
-            )
-            ax.text(
-                left + middle / 2,
-                place,
-                f"card {name}: {ratio_text(middle)}",
-                ha="center",
-                va="center",
-                fontsize="small",
-            )
+            _, middle, _ = rate(by[way, name])
+            look: Look = {"color": COLOURS[5 if number % 2 == 0 else 3], "edgecolor": INK}
+            ax.barh(place, middle, left=left, height=0.38, linewidth=0.8, **look)
+            words: Look = {"ha": "center", "va": "center", "fontsize": "small"}
+            ax.text(left + middle / 2, place, f"card {name}: {ratio_text(middle)}", **words)
             left += middle
         ticks.append((place, f"{told}, one after the other, added"))
         if ("all" in names) and len(alone) > 1:
-            middle, low, high = rate(by[way, "all"])
-            ax.barh(
-                place + 0.42,
-                middle,
-                height=0.38,
-                color="white",
-                edgecolor=INK,
-                linewidth=0.8,
-                hatch="////",
-            )
-            ax.errorbar(
-                middle,
-                place + 0.42,
-                xerr=[[middle - low], [high - middle]],
-                color=INK,
-                capsize=3,
-                linewidth=1.2,
-            )
+            _, middle, _ = rate(by[way, "all"])
+            look = {"color": "white", "edgecolor": INK, "linewidth": 0.8, "hatch": "////"}
+            ax.barh(place + 0.42, middle, height=0.38, **look)
+            whisker(ax, place + 0.42, *rate(by[way, "all"]), capsize=3)
             ax.text(
                 middle + 0.01 * left,
                 place + 0.42,
@@ -92,8 +76,9 @@ def buses(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
 
 
 def counts(ax: Axes, rows: Sequence[Row], floors: Mapping[int, float], title: str = "") -> Axes:
-    """Points: the time of a batch on 1, 2, N cards, with a line for one card's time over their
-    number, and marks for floors.
+    """Draw the time of a batch on 1, 2, N cards as points.
+
+    A line is one card's time over their number, and marks are floors.
 
     rows: with "cards" and times, one for each number; floors: ms by number of cards, such as the
     copies of all cards at once.
@@ -103,11 +88,7 @@ def counts(ax: Axes, rows: Sequence[Row], floors: Mapping[int, float], title: st
     style(ax, title)
     rows = sorted(rows, key=lambda row: row["cards"])
     numbers = [row["cards"] for row in rows]
-    middle = [row["median_ms"] for row in rows]
-    spread = [
-        [row["median_ms"] - row["low_ms"] for row in rows],
-        [row["high_ms"] - row["median_ms"] for row in rows],
-    ]
+    middle, around = spread(map(interval, rows))
     ax.plot(
         numbers,
         [middle[0] * numbers[0] / n for n in numbers],
@@ -127,16 +108,7 @@ def counts(ax: Axes, rows: Sequence[Row], floors: Mapping[int, float], title: st
             markeredgewidth=2.5,
             label="the copies alone, all cards at once",
         )
-    ax.errorbar(
-        numbers,
-        middle,
-        spread,
-        marker="o",
-        color=COLOURS[0],
-        capsize=4,
-        linestyle="-",
-        label="measured",
-    )
+    ax.errorbar(numbers, middle, around, capsize=4, linestyle="-", label="measured", **series(0))
     for n, ms in zip(numbers, middle, strict=True):
         ax.annotate(
             f"{ratio_text(ms)} ms", (n, ms), (8, 6), textcoords="offset points", fontsize="small"
@@ -153,7 +125,7 @@ def counts(ax: Axes, rows: Sequence[Row], floors: Mapping[int, float], title: st
 
 
 def between(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
-    """Bars of GB/s of copies from one card to another, by way.
+    """Draw bars of GB/s of copies from one card to another, by way.
 
     rows: of the series "peer". Raises ValueError where there are none.
     """
@@ -161,29 +133,16 @@ def between(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
         raise ValueError("there is nothing to draw: no row of the series 'peer'")
     style(ax, title)
     for place, row in enumerate(rows):
-        middle, low, high = rate(row)
-        ax.barh(
-            place,
-            middle,
-            height=0.6,
-            color="white" if "host" in row["way"] else COLOURS[5],
-            edgecolor=INK,
-            linewidth=0.8,
-            hatch="////" if "host" in row["way"] else "",
-        )
-        ax.errorbar(
-            middle,
-            place,
-            xerr=[[middle - low], [high - middle]],
-            color=INK,
-            capsize=3,
-            linewidth=1.2,
-        )
+        _, middle, high = rate(row)
+        by_host: Look = {"color": "white", "hatch": "////"} if "host" in row["way"] else {}
+        look: Look = {"color": COLOURS[5], "edgecolor": INK, "linewidth": 0.8, **by_host}
+        ax.barh(place, middle, height=0.6, **look)
+        whisker(ax, place, *rate(row), capsize=3)
         beside(ax, high, place, f"{ratio_text(middle)} GB/s", points=5)
     ax.set_yticks(
         range(len(rows)), [f"{row['way']}, {row['source']} to {row['target']}" for row in rows]
     )
     ax.invert_yaxis()
-    ax.set_xlim(0, 1.25 * max(rate(row)[0] for row in rows))
+    ax.set_xlim(0, 1.25 * max(rate(row)[1] for row in rows))
     ax.set_xlabel("GB/s (longer is faster)")
     return ax

@@ -6,12 +6,14 @@ in print and in a dark theme. The background is opaque white.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, NullLocator
 
 # Dark and light colours alternate, for print in grey; markers and line styles differ as well.
 COLOURS = ("#1b3a5c", "#e08a3c", "#1f7a5c", "#b39ddb", "#7a1f4b", "#5b8fd1", "#4a4a4a", "#c9a227")
@@ -103,7 +105,7 @@ def duration_text(ms: float) -> str:
     return f"{ratio_text(ms * 1e6)} ns"
 
 
-_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
+WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
 
 
 def dot(ax: Axes, y: float, value: float, *, hollow: bool, colour: str = COLOURS[0]) -> None:
@@ -124,18 +126,70 @@ def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look
         (points, 0),
         textcoords="offset points",
         va="center",
-        **{"fontsize": "small", "bbox": _WHITE, **look},
+        **{"fontsize": "small", "bbox": WHITE, **look},
     )
 
 
+def interval(row: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Return the low end, the median and the high end of a row's time, in ms."""
+    return row["low_ms"], row["median_ms"], row["high_ms"]
+
+
+def spread(intervals: Iterable[tuple[float, float, float]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the middles of intervals, and how far these reach below and above them.
+
+    intervals: (low, middle, high) each. The second result is what `Axes.errorbar` and `Axes.barh`
+    take as xerr or yerr, shape (2, intervals).
+    """
+    low, middle, high = np.array(list(intervals), float).reshape(-1, 3).T
+    return middle, np.array([middle - low, high - middle])
+
+
+def whisker(ax: Axes, y: float, low: float, middle: float, high: float, **look: Any) -> None:
+    """Draw the interval of a bar or a dot at the height y."""
+    at, around = spread([(low, middle, high)])
+    ax.errorbar(at, [y], xerr=around, **{"color": INK, "capsize": 4, "linewidth": 1.2, **look})
+
+
+def series(number: int) -> Look:
+    """Return the colour and the marker of a figure's series, which is the first one for 0."""
+    return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+
+
+def plain_ticks(axis: Axis, places: Sequence[float] = ()) -> None:
+    """Write an axis' ticks as plain numbers, without ticks between them.
+
+    places: where the ticks stand; Matplotlib chooses if there are none.
+    """
+    if places:
+        axis.set_major_locator(FixedLocator(places))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(tick_text))
+
+
 def name_bars(ax: Axes, names: Sequence[str]) -> None:
+    """Write the names of horizontal bars, the first one above.
+
+    The last bar may be missing, and has its room all the same.
+    """
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
     ax.margins(x=0.18)
+    ax.set_ylim(len(names) - 0.5, -0.5)
 
 
-def legend_beside(ax: Axes) -> None:
+def legend_below(figure: Figure, *axes: Axes, columns: int = 3, **more: Any) -> None:
+    """Draw one legend below a figure's axes, with each label once. columns: of the legend."""
+    handles = {
+        label: handle
+        for ax in axes
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    below: Look = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+    figure.legend(handles.values(), handles.keys(), **below, **more)
+
+
+def legend_beside(ax: Axes, title: str = "") -> None:
     """Draw the legend to the right of the axes, where it hides no data, in the order of drawing."""
     handles, labels = ax.get_legend_handles_labels()
     # The roofline comes after the series that it limits.
@@ -148,6 +202,7 @@ def legend_beside(ax: Axes) -> None:
         frameon=False,
         fontsize="small",
         handlelength=3.2,
+        title=title or None,
     )
 
 

@@ -13,7 +13,6 @@ from helpers.plotting.styles import (
     COLOURS,
     INK,
     LINES,
-    MARKERS,
     ROOFLINE,
     Look,
     Measured,
@@ -21,11 +20,15 @@ from helpers.plotting.styles import (
     beside,
     dot,
     duration_text,
+    interval,
     legend_beside,
     name_bars,
     ratio_text,
+    series,
+    spread,
     style,
     tick_text,
+    whisker,
 )
 
 Data = Measured | Sequence[Mapping[str, Any]]
@@ -92,9 +95,7 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
             look: Look = {"color": "white", "hatch": "////"} if hollow else {"color": COLOURS[5]}
             ax.barh(y, ratio, height=0.6, edgecolor=INK, linewidth=0.8, **look)
         if not hollow:
-            ax.errorbar(
-                ratio, y, xerr=[[ratio - low], [high - ratio]], color=INK, capsize=4, linewidth=1.2
-            )
+            whisker(ax, y, low, ratio, high)
         text = "1× (baseline)" if hollow else f"{ratio_text(ratio)}×"
         ax.annotate(text, (high, y), (8, 0), textcoords="offset points", va="center")
     ax.axvline(1, color=INK, linewidth=0.8, linestyle=":")
@@ -132,8 +133,7 @@ def times(
     ax.set_xscale("log")
     for y, (name, row) in enumerate(rows.items()):
         dot(ax, y, row["median_ms"], hollow=name not in chosen)
-        whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
-        ax.errorbar(row["median_ms"], y, xerr=whisker, color=COLOURS[1], capsize=4, linewidth=1.6)
+        whisker(ax, y, *interval(row), color=COLOURS[1], linewidth=1.6)
         weight = "bold" if name in chosen else "normal"
         behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         text = duration_text(row["median_ms"])
@@ -157,6 +157,7 @@ def ladder(
     *,
     floor_ms: float | None = None,
     yardstick: str = "",
+    missing: Sequence[str] = (),
     logarithmic: bool | None = None,
     where: Mapping[str, Any] | None = None,
     by: str | Sequence[str] = "series",
@@ -170,7 +171,8 @@ def ladder(
     parameters). where, by: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted
     line, for instance 1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that
     is no step, such as a library's. It stands hatched below the others; its text says what percent
-    of its speed the last step reaches. logarithmic: whether the time axis is logarithmic; by
+    of its speed the last step reaches. missing: names without a time, which stand below all bars
+    and have none. logarithmic: whether the time axis is logarithmic; by
     default it is if the slowest step takes more than 30 times as long as the shortest one or the
     floor.
 
@@ -205,7 +207,7 @@ def ladder(
         _draw_step(ax, y, rows[name], text, as_dot=logarithmic, hatched=name == yardstick)
     if floor_ms:
         _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
-    name_bars(ax, [*names, *([yardstick] if yardstick else [])])
+    name_bars(ax, [*names, *([yardstick] if yardstick else []), *missing])
     longest = max(row["high_ms"] for row in rows.values())
     # The text beside the bars needs room.
     ax.set_xlim(start, start * (longest / start) ** 1.4 if logarithmic else 1.45 * longest)
@@ -240,8 +242,7 @@ def _draw_step(
     else:
         look: Look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
         ax.barh(y, row["median_ms"], height=0.6, edgecolor=INK, linewidth=0.8, **look)
-    whisker = [[row["median_ms"] - row["low_ms"]], [row["high_ms"] - row["median_ms"]]]
-    ax.errorbar(row["median_ms"], y, xerr=whisker, color=INK, capsize=4, linewidth=1.2)
+    whisker(ax, y, *interval(row))
     # A white background interrupts the line of the floor behind the text.
     behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     beside(ax, row["high_ms"], y, text, points=10 if as_dot else 6, bbox=behind, zorder=3)
@@ -315,35 +316,19 @@ def _draw_line(
     ax: Axes, name: str, number: int, points: Mapping, bytes_of: Callable[[Any], float] | None
 ) -> None:
     values = [_in_unit(size, row, bytes_of) for size, row in points.items()]
-    middle, low, high = ([value[i] for value in values] for i in range(3))
-    ax.errorbar(
-        list(points),
-        middle,
-        yerr=[
-            [m - a for m, a in zip(middle, low, strict=True)],
-            [b - m for m, b in zip(middle, high, strict=True)],
-        ],
-        label=name,
-        color=COLOURS[number % len(COLOURS)],
-        marker=MARKERS[number % len(MARKERS)],
-        linestyle=LINES[number % len(LINES)],
-        markersize=5,
-        capsize=3,
-        linewidth=1.4,
-    )
+    middle, around = spread(values)
+    look: Look = {**series(number), "linestyle": LINES[number % len(LINES)], "markersize": 5}
+    ax.errorbar(list(points), middle, around, label=name, capsize=3, linewidth=1.4, **look)
 
 
 def _in_unit(
     size, row: Mapping[str, Any], bytes_of: Callable[[Any], float] | None
 ) -> tuple[float, float, float]:
-    """Return median, low and high in ms or, with `bytes_of`, in GB/s."""
-    times = row["median_ms"], row["low_ms"], row["high_ms"]
+    """Return low end, median and high end in ms or, with `bytes_of`, in GB/s."""
     if bytes_of is None:
-        return times
-    median, slow, fast = (
-        bytes_of(size) / (ms * 1e-3) / 1e9 for ms in (times[0], times[2], times[1])
-    )
-    return median, slow, fast
+        return interval(row)
+    fast, median, slow = (bytes_of(size) / (ms * 1e-3) / 1e9 for ms in interval(row))
+    return slow, median, fast
 
 
 def _draw_floor(ax: Axes, sizes: Sequence, floor: Callable, bytes_of: Callable | None) -> None:

@@ -1,7 +1,6 @@
 """1D convolution by tiles: the plain copy, cp.async and bulk copies to shared memory, side by side.
 
     spec = copies.Copies("copy_async", tile=2048)
-    launch = copies.launch_on(spec, n, blocks, N, P, filter)   # N, P: device addresses
     P, findings = copies.simulate(spec, N, filter, blocks=3)
 
 All three kernels compute the outputs that need no cell outside N: n - width + 1 of n cells.
@@ -15,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from helpers import kernels, launch, limits, programs, simulator
+from helpers import kernels, launch, limits, simulator
 from helpers import reference as oracles
 from helpers.launch import Array, Launch, Plan
-from helpers.programs import Program
 
 NAMES = ("copy_plain", "copy_async", "copy_bulk")
 LARGEST_N = 1_000_000_000
@@ -92,27 +90,12 @@ class Copies:
 
 
 def reference(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
-    """P of the three kernels, float64, shape (n - width + 1,): P[i] = sum_j N[i + j] filter[j]."""
+    """Return P of the three kernels, float64, shape (n - width + 1,): P[i] = sum_j N[i + j]
+    filter[j].
+    """
     radius = filter.size // 2
     whole = oracles.conv1d(N, filter)
     return whole[radius : radius + N.size - filter.size + 1]
-
-
-def launch_on(
-    spec: Copies,
-    n: int,
-    blocks: int,
-    source: int,
-    output: int,
-    filter: np.ndarray,
-    instead: Mapping[str, tuple[str, str]] | None = None,
-) -> Callable[..., None]:
-    """Compile for ``filter`` (float32) and return ``launch(stream)``, on device addresses.
-
-    instead: another (name, source) for the kernel.
-    """
-    program = Program(launch.replaced(spec.plan(n, filter.size, blocks), instead))
-    return programs.launcher(program, {"P": output, "N": source, "filter": filter})
 
 
 def simulate(

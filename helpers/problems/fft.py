@@ -7,12 +7,11 @@ their kernels read beside a table of twiddle factors.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from helpers import checking, kernels, launch, simulator
+from helpers import checking, kernels
 from helpers.launch import Argument, Array, Launch, Plan
 from helpers.limits import MAX_THREADS
 from helpers.programs import Program
@@ -139,26 +138,11 @@ def _transform_of(signals: np.ndarray, row: int | None) -> Plan:
     return (transform(spectrum, cells, signals.shape, row),)
 
 
-def simulate_transform(
-    signals: np.ndarray,
-    row: int | None = None,
-    entry: Callable[..., Any] = simulator.profile,
-    instead: Mapping[str, tuple[str, str]] | None = None,
-) -> tuple[np.ndarray, Any]:
-    """Run fft_radix2 in the simulator: return the transforms and the result of ``entry``.
-
-    signals: complex64, shape (signals, size); row as for `reference`. The transforms have the same
-    type and shape, in bit-reversed order.
-    """
-    plan = launch.replaced(_transform_of(signals, row), instead)
-    transforms = np.full_like(signals, np.nan)
-    return transforms, *launch.simulate(plan, {"X": transforms, "x": signals}, entry)
-
-
 def spectrum(signals: np.ndarray, row: int | None = None) -> Any:
     """Run fft_radix2 on the selected device; return the device allocation of its transforms.
 
-    signals, row: as for `simulate_transform`.
+    signals: complex64, shape (signals, size); row: as for `reference`. The transforms have the same
+    type and shape, in bit-reversed order.
     """
     program = Program(_transform_of(signals, row))
     cuda = program.modules.cuda

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from helpers import kernels, launch, programs, simulator
+from helpers import kernels, programs
 from helpers.device import Device
 from helpers.launch import Array, Launch, Plan, Prepared, Scratch
 from helpers.limits import INDICES, MAX_GRID, MAX_THREADS, MOST_SHARED_BYTES, ConvShape
@@ -216,21 +215,3 @@ def conv2d_launch(
     arrays = {"y": y, "x": x, "filter": filter}
     program.launch(arrays, only=(TRANSFORM,))
     return programs.launcher(program, arrays, (spec.name,))
-
-
-def simulate_conv2d(
-    spec: Tiles,
-    x: np.ndarray,
-    filter: np.ndarray,
-    entry: Callable[..., Any] = simulator.profile,
-    instead: Mapping[str, tuple[str, str]] | None = None,
-) -> tuple[np.ndarray, tuple]:
-    """Run the layer in the simulator: return y and the results of ``entry`` for both launches.
-
-    entry, instead: as for `simulate_conv1d`.
-    """
-    shape = conv2d.shape_for(x, filter, 1)
-    spec.require(shape)
-    y = np.full(shape.y_shape, np.nan, np.float32)
-    plan = launch.replaced(spec.plan(shape), instead)
-    return y, launch.simulate(plan, {"y": y, "x": x, "filter": filter}, entry)

@@ -45,7 +45,7 @@ def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
 def describe_unwritten(
     kernel, array: ArrayName | None, first: int, missing: int, nbytes: int, pc: int
 ) -> Finding:
-    """Describes an array with `missing` unwritten bytes, the first at `first`; pc: 1 + the index of
+    """Describe an array with `missing` unwritten bytes, the first at `first`; pc: 1 + the index of
     a store to it, 0 if there was none.
     """
     width, name, before = (
@@ -99,7 +99,7 @@ class _Describer(BarrierWords, EndingWords):
             name, index,
             "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
             self.raw.count, texts,
-        )  # fmt: skip
+        )
 
     # ---- accesses ----
 

@@ -31,7 +31,7 @@ _UPDATE = re.compile(
 _ATOMICS = {
     "++": "atomicAdd", "+=": "atomicAdd", "--": "atomicSub", "-=": "atomicSub", "|=": "atomicOr",
     "&=": "atomicAnd", "^=": "atomicXor",
-}  # fmt: skip
+}
 # Variables that are declared without a value: `float low, high;`
 _UNSET = re.compile(
     r"\s*(?!return\b|delete\b|goto\b|typedef\b|using\b)(?:const |unsigned )*"

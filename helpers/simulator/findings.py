@@ -122,7 +122,7 @@ def _number(value: Any) -> int | None:
 
 
 def fold(text: str, indent: int) -> str:
-    """Breaks the text between words into lines of at most LINE characters.
+    """Break the text between words into lines of at most LINE characters.
 
     "(0, 0, 0)" counts as one word. Lines after the first begin with `indent` spaces.
     """
@@ -164,7 +164,7 @@ def finding_of_launch(
     return Finding(
         kind, message, compiled.file, line, (0, 0, 0), (0, 0, 0), severity=severity, cause=cause,
         source_lines=texts, **more
-    )  # fmt: skip
+    )
 
 
 def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:

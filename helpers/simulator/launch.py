@@ -153,7 +153,7 @@ def launch(
             report = one.run(
                 observe, deadline, outputs, sample_every=sample_every, workers=workers,
                 undo=_ON_REQUEST if may_ask else _NEVER, **more,
-            )  # fmt: skip
+            )
             if rehearsed is not None:
                 findings = _confirmed(one, report, rehearsed, observe, sample_every, deadline)
                 report = replace(report, findings=findings)
@@ -423,7 +423,7 @@ class _Launch:
             self.blocks, run, seconds, fatal, printed,
             engine.halo_workers_used(), executed,
             engine.halo_sectors_read(), engine.halo_sectors_written(),
-        )  # fmt: skip
+        )
 
 
 def _tell_layout(address: int, used: str) -> None:
@@ -440,13 +440,13 @@ def _raw_program(program: encoded.Program, kernel: Kernel) -> RawProgram:
     columns = (
         program.instructions, program.operands, program.functions, program.statics,
         kernel.place_groups, program.origins,
-    )  # fmt: skip
+    )
     return RawProgram(
         *(column.ctypes.data for column in columns),
         program.shared_name_of.ctypes.data if program.shared_names else None,
         len(program.instructions), len(program.functions), len(program.statics),
         program.statics_bytes,
-    )  # fmt: skip
+    )
 
 
 def _wait(deadline: float) -> None:

@@ -67,7 +67,7 @@ def profile_of(
         _requests(report.watched, reader), report.seconds, control,
         operations, runtime_calls=_runtime_calls(report, reader),
         parted_recursion=_parted_recursion(report.sites, reader),
-    )  # fmt: skip
+    )
     if not len(report.executed) or not report.completed:
         return profile
     return replace(profile, counts=_counts(report, kernel, profile, shared))
@@ -101,7 +101,7 @@ def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
             **dict(zip(COUNTERS, row, strict=True)),
         )
         for (line, access, space, array), row in sorted(rows.items())
-    )  # fmt: skip
+    )
 
 
 def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
@@ -120,7 +120,7 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
 
 
 def _runtime_calls(report: LaunchReport, reader: _Reader) -> dict[str, tuple[int, ...]]:
-    """Returns the lines of the calls that the launch has executed, by the function's name."""
+    """Return the lines of the calls that the launch has executed, by the function's name."""
     lines: dict[str, set[int]] = {}
     if not len(report.executed):  # the rehearsal stopped the launch
         return {}
@@ -178,7 +178,7 @@ def _counts(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int)
             "global_load_sectors", "global_load_requests", "global_store_requests",
             "global_store_sectors", "global_atomic_requests", "global_atomic_sectors",
         )
-    }  # fmt: skip
+    }
     totals["shared_wavefronts"] = float(
         profile.shared_load_wavefronts
         + profile.shared_store_wavefronts

@@ -96,7 +96,7 @@ class Profile:
         return bounds.bounds(self.counts, device, cache)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """Sums a LineTraffic counter over all lines, as in total("sectors", "global", "load")."""
+        """Sum a LineTraffic counter over all lines, as in total("sectors", "global", "load")."""
         return sum(
             getattr(row, counter)
             for row in self.lines
@@ -187,7 +187,7 @@ class Profile:
             "arrays": [{**asdict(row), "lines": list(row.lines)} for row in self.arrays],
             "control": [asdict(row) for row in self.control],
             "findings": [finding.to_dict() for finding in self.findings],
-        }  # fmt: skip
+        }
 
     def title(self) -> str:
         """Return kernel, grid and block, and why the counters may be partial: a sample of the
@@ -241,7 +241,7 @@ def _traffic_row(row: LineTraffic) -> tuple[str, ...]:
         f"{row.efficiency:.0%}" if moves_sectors else "",
         f"{row.wavefronts:,}" if is_shared else "",
         f"{conflicts}{', ' if conflicts and extra else ''}{extra}", _short(row.source),
-    )  # fmt: skip
+    )
 
 
 def _short(source: str) -> str:

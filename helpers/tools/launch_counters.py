@@ -33,10 +33,13 @@ from helpers.experiments import (
     register_tiles,
 )
 from helpers.launch import Plan
+from helpers.limits import ConvShape
+from helpers.problems import fft_conv2d
 from helpers.programs import Program
 from helpers.tools import ncu
 
 LAYERS = ("layer 1", "layer 2")
+FILTER_WIDTHS = (1, 3, 5, 7, 9, 11, 13, 15)
 FEW, MANY = 1_000, 10_000  # images; the fewer ones are enough blocks to fill the GPU many times
 
 
@@ -70,7 +73,9 @@ def _of_layer(layer: layers.Layer, kernel: Any, /, **columns: Any) -> Case:
 
 
 def _caches(images: int) -> Iterator[Case]:
-    """Lab 111: kernels without and with tiles, on both layers, and changes of these."""
+    """Yield the launches of lab 111: kernels without and with tiles, on both layers, and changes of
+    these.
+    """
     for layer in (layers.layer(name, images) for name in LAYERS):
         for name in ("conv2d_basic", "conv2d_uncoalesced", "conv2d_constant", "conv2d_tiled"):
             yield _of_layer(layer, name, maps=1, variant="")
@@ -87,8 +92,22 @@ def _caches(images: int) -> Iterator[Case]:
         yield _of_layer(layer, unused, maps=1, variant="tile not used")
 
 
+def _widths(images: int) -> Iterator[Case]:
+    """Yield the launches of lab 110, deeper: filters of several widths, in kernels that know the
+    width or do not.
+    """
+    for width in FILTER_WIDTHS:
+        shape = ConvShape(images, C=1, M=4, H=86, W=86, K=width)
+        layer = layers.layer(images=images, shape=shape)
+        for name in ("conv2d_basic", "conv2d_unrolled"):
+            plan = layer.plan(layer.kernel(name))
+            yield Case({"case": f"K = {width}", "batch": images, "K": width}, plan)
+
+
 def _constant(images: int) -> Iterator[Case]:
-    """Lab 109: the filter in global and in constant memory, and with blocks that are held down."""
+    """Yield the launches of lab 109: the filter in global and in constant memory, and with blocks
+    that are held down.
+    """
     kernels = layer_constant.BASIC, layer_constant.CONSTANT
     for name in layer_constant.LAYERS:
         for kernel in kernels:
@@ -102,27 +121,31 @@ def _constant(images: int) -> Iterator[Case]:
 
 
 def _registers(images: int) -> Iterator[Case]:
-    """Lab 112: kernels whose threads compute one output, and patches of them."""
+    """Yield the launches of lab 112: kernels whose threads compute one output, and patches of them.
+    """
     kernels = "conv2d_basic", "conv2d_tiled_maps", "conv2d_register", "conv2d_register_tiled"
     for layer in (layers.layer(name, images) for name in LAYERS):
         yield from (_of_layer(layer, kernel) for kernel in kernels)
 
 
 def _constant_filter(images: int) -> Iterator[Case]:
-    """Lab 112, deeper: conv2d_register with its filter in either memory."""
+    """Yield the launches of lab 112, deeper: conv2d_register with its filter in either memory."""
     for layer in (layers.layer(name, images) for name in LAYERS):
         yield _of_layer(layer, register_tiles.PATCH, filter="global")
         yield _of_layer(layer, register_tiles.constant_filter(layer), filter="constant")
 
 
 def _halves(images: int) -> Iterator[Case]:
-    """Lab 300: a patch of outputs in floats, and in pairs of halves; `to_half` rounds x first."""
+    """Yield the launches of lab 300: a patch of outputs in floats, and in pairs of halves;
+    `to_half` rounds x first.
+    """
     for layer in (layers.layer(name, images) for name in LAYERS):
         yield from (_of_layer(layer, kernel) for kernel in ("conv2d_register", "conv2d_half2"))
 
 
 def _fastest(images: int) -> Iterator[Case]:
-    """Lab 305: the kernels of tensor cores, and one step of each taken back."""
+    """Yield the launches of lab 305: the kernels of tensor cores, and one step of each taken back.
+    """
     for what, one in fastest_layer.TAKEN_BACK.items():
         layer = layers.layer(one.layer, images)
         plan = layer.plan(layer.kernel(one.spec))
@@ -133,7 +156,9 @@ def _fastest(images: int) -> Iterator[Case]:
 
 
 def _channels(images: int) -> Iterator[Case]:
-    """Lab 401: channels in one thread and split over threads, for a small image and layer 1."""
+    """Yield the launches of lab 401: channels in one thread and split over threads, for a small
+    image and layer 1.
+    """
     for name in (channel_sums.PLAIN, channel_sums.ATOMICS):
         for channels in (16, 64, 256):
             small = channel_sums.small(channels)
@@ -144,8 +169,17 @@ def _channels(images: int) -> Iterator[Case]:
         yield Case({"case": "layer 1"}, layer.plan(layer.kernel(name)))
 
 
+def _tiles(images: int) -> Iterator[Case]:
+    """Yield the launches of lab 402, deeper: layer 2 by transforms of tiles, and by the direct
+    kernel.
+    """
+    layer = layers.layer("layer 2", images)
+    for kernel in (fft_conv2d.LAYER, "conv2d_register_tiled"):
+        yield _of_layer(layer, kernel)
+
+
 def _axpy(n: int) -> Iterator[Case]:
-    """Lab 100: three ways to assign elements to threads."""
+    """Yield the launches of lab 100: three ways to assign elements to threads."""
     problem = vectors.axpy(n)
     plain = problem.kernel(first_launch.KERNEL)
     for name, changes in first_launch.VARIANTS.items():
@@ -158,12 +192,14 @@ def _axpy(n: int) -> Iterator[Case]:
 RECORDS: Mapping[str, tuple[Callable[[int], Iterator[Case]], int, str]] = {
     "100_caches": (_axpy, first_launch.TIMED, "100_start_here"),
     "109_counters": (_constant, FEW, "109_conv2d_constant_memory"),
+    "110_counters": (_widths, FEW, "110_conv2d_restrict_and_unrolling"),
     "111_caches": (_caches, FEW, "111_conv2d_tiles"),
     "112_constant_filter": (_constant_filter, MANY, "112_conv2d_register_tiling"),
     "112_counters": (_registers, MANY, "112_conv2d_register_tiling"),
     "300_counters": (_halves, MANY, "300_half_precision"),
     "305_counters": (_fastest, MANY, "305_fastest_layer"),
     "401_counters": (_channels, MANY, "401_conv2d_channel_reduction"),
+    "402_counters": (_tiles, MANY, "402_fft_overlap_add"),
 }
 
 

@@ -318,7 +318,8 @@ def test_a_students_kernel_is_timed_beside_ours_and_not_before_it_has_passed(sma
     assert sum(m.series.startswith("yours") for m in times.record.measurements) == 1
     figure = bench.bars(times)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert NOT_YET in labels and len(figure.axes[0].patches) == len(labels) - 1
+    assert labels[-1] == f"{NOT_YET} (the second)"
+    assert len(figure.axes[0].patches) == len(labels) - 1
     plt.close(figure)
 
 
@@ -427,6 +428,22 @@ def test_ratios_in_words_are_read():
     assert times.ms("axpy_basic") > line.floor_ms(record.device)
 
 
+def test_several_kernels_of_a_student_are_told_apart_before_they_pass():
+    layer = bench.layer("layer 1")
+    one, two = (cell_of(name, ("c < C", "c < C - 1")) for name in ("one", "two"))
+    kernels = [layer.kernel(cell, like=TILED) for cell in (one, two)]
+    names = ["yours: not yet (one)", "yours: not yet (two)"]
+    assert [line.split("  ")[0] for line in str(layer.count(*kernels)).splitlines()[-2:]] == names
+    times = layer.compare("conv2d_constant", *kernels, record="111_tiles")
+    assert [line.split("  ")[0] for line in str(times).splitlines()[-2:]] == names
+    for figure in (bench.bars(times), bench.ladder(times)):
+        labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+        assert labels[-2:] == names
+    (line,) = str(layer.count("conv2d_constant", kernels[0])).splitlines()[-1:]
+    assert line.split("  ")[0] == NOT_YET
+    plt.close("all")
+
+
 def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
     layer = bench.layer("layer 1")
     right, wrong = cell_of(TILED), cell_of(TILED, ("c < C", "c < C - 1"))
@@ -443,12 +460,22 @@ def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
 
 def test_a_recorded_row_is_never_the_time_of_a_students_text():
     layer = bench.layer("layer 1")
-    record = results.load(results.MEASURED / "111_tiles.json")
+    record = dataclasses.replace(results.recorded("111_tiles"), committed=False)
     mine, over = layer.kernel(cell_of(TILED)).named(TILED), layer.kernel("conv2d_constant")
     for recalled, state in ((True, "not timed here"), (False, "measured")):
         record = dataclasses.replace(record, recalled=recalled)
         times = bench.Times.read(record, layer, [mine], over)
         assert [one.state for one in times] == [state]
+
+
+def test_a_committed_row_is_recorded_on_a_gpu_too():
+    layer = bench.layer("layer 1")
+    baseline, mine = layer.kernel("conv2d_constant"), layer.kernel(cell_of(TILED)).named(TILED)
+    ours = layer.kernel(TILED)
+    times = bench.Times.read(results.recorded("111_tiles"), layer, [baseline, ours], baseline)
+    assert [one.state for one in times] == ["recorded"] * 2
+    times = bench.Times.read(results.recorded("111_tiles"), layer, [mine], baseline)
+    assert [one.state for one in times] == ["not timed here"]
 
 
 def test_one_and_by_name_what_is_ambiguous():
@@ -507,15 +534,17 @@ def test_figures_follow_the_times():
     plt.close("all")
 
 
-def test_ratios_of_several_problems_share_a_scale_and_times_do_not():
+def test_several_problems_share_the_scale_of_the_longest_bar():
     layers = {name: bench.layer(name) for name in ("layer 1", "layer 2")}
     names = ("conv2d_basic", "im2col_gemm")
     ratios = {name: one.compare(*names, record="200_im2col_gemm") for name, one in layers.items()}
     times = {name: one.sweep(*names, record="200_im2col_gemm") for name, one in layers.items()}
-    first, second = (ax.get_xlim() for ax in bench.bars(ratios).axes)
-    assert first == second and second[1] > ratios["layer 1"].ratio("im2col_gemm").value > 3
-    first, second = (ax.get_xlim() for ax in bench.bars(times).axes)
-    assert first != second
+    for each in (ratios, times):
+        for named in (each, dict(reversed(each.items()))):  # the longest bar first, and last
+            axes = bench.bars(named).axes
+            ((left, right),) = {ax.get_xlim() for ax in axes}
+            longest = max(bar.get_width() for ax in axes for bar in ax.patches)
+            assert left == 0 and 1.05 * longest < right < 1.3 * longest
     plt.close("all")
 
 

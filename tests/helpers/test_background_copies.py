@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, simulator
+from helpers import checking, programs, simulator
 from helpers.problems import copies
 from helpers.problems.conv1d import conv1d_atol
 from helpers.problems.copies import Copies, CopiesError
+from helpers.programs import Program
 from tests.support import mutants, require_named
 
 MUTANTS = mutants("copy_")
@@ -55,7 +56,8 @@ def on_gpu(spec: Copies, N: np.ndarray, filter: np.ndarray, blocks: int) -> np.n
 
     guarded = np.full(N.size - filter.size + 1 + 2 * GUARD, np.nan, np.float32)
     cells, outputs = cuda.to_device(N), cuda.to_device(guarded)
-    copies.launch_on(spec, N.size, blocks, int(cells), int(outputs) + 4 * GUARD, filter)(None)
+    arrays = {"P": int(outputs) + 4 * GUARD, "N": int(cells), "filter": filter}
+    programs.launcher(Program(spec.plan(N.size, filter.size, blocks)), arrays)(None)
     cuda.memcpy_dtoh(guarded, outputs)
     assert np.isnan(guarded[:GUARD]).all() and np.isnan(guarded[-GUARD:]).all(), "wrote beside P"
     return guarded[GUARD:-GUARD]

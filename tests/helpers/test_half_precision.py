@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
+from helpers import bench, exercises, kernel_cells
 from helpers.bench import loop_code, results
 from helpers.experiments import half_instructions, half_precision
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PATCH
@@ -94,6 +96,23 @@ def test_only_halves_are_converted_and_pairs_halve_the_products():
     assert conversions[BASIC] == conversions[PATCH] == 0
     assert conversions[INSIDE] > conversions[HALF] == 14  # two factors of seven products
     assert [rows[k].each(half_instructions.PRODUCTS) for k in KERNELS] == [1, 1, 1, 1, 0.5]
+
+
+def test_a_students_kernel_has_a_row_and_a_bar_of_its_own():
+    half, columns = exercises.find("conv2d_half"), exercises.find("conv2d_columns")
+    layer, image = bench.layer("layer 1"), columns.on_bench()
+    own = layer.count(kernel_cells.parse(half.solution))
+    own += image.count(kernel_cells.parse(columns.solution), kernel_cells.parse(columns.stub))
+    lines = half_instructions.row_table(own).splitlines()
+    (ours,) = (line for line in lines if line.startswith(f"{HALF} "))
+    assert lines[-3].split()[2:] == ours.split()[1:]
+    assert lines[-2].split()[2:4] == ["14", "7"]  # two products by one instruction
+    assert lines[-1].split("  ")[0] == "yours: not yet (conv2d_columns)"
+    assert lines[-1].split()[-1] == "-"
+    (ax,) = half_instructions.rows_figure(own).axes
+    assert len(ax.get_yticklabels()) == len(KERNELS) + 3
+    assert len(ax.patches) == 4 * (len(KERNELS) + 2)
+    plt.close("all")
 
 
 def test_each_kernel_passes_its_own_check_and_none_of_a_higher_precision():

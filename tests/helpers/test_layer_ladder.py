@@ -21,9 +21,7 @@ TAKEN = {name: ladder.rungs(layer) for name, layer in LAYERS.items()}
 
 @pytest.fixture(scope="module", name="times")
 def recorded():
-    return {
-        name: layer.sweep(*TAKEN[name], record="500_ladder") for name, layer in LAYERS.items()
-    }
+    return {name: layer.sweep(*TAKEN[name], record="500_ladder") for name, layer in LAYERS.items()}
 
 
 def rows_changed(times, change):
@@ -67,8 +65,17 @@ def test_a_share_follows_from_a_time(times):
     slower = rows_changed(one, lambda series, ms: 2 * ms)
     again = ladder.best_by_kind(slower)[ladder.UNITS]
     assert ladder.share(slower, again) == pytest.approx(ladder.share(one, best) / 2)
-    assert len(ladder.below_floor(slower)) < len(ladder.below_floor(one))
     assert f"{50 * ladder.share(one, best):.0f} %" in ladder.share_table({"layer 1": slower})
+
+
+def test_only_products_on_tensor_cores_are_below_the_floor_of_the_fp32_units(times):
+    one = times["layer 2"]
+    below = ladder.below_floor(one)
+    assert below and all(
+        ladder.kind(each.kernel) != ladder.UNITS for each in one if each.kernel.title in below
+    )
+    slower = rows_changed(one, lambda series, ms: 2 * ms)
+    assert len(ladder.below_floor(slower)) < len(below)
 
 
 def test_tensor_cores_stand_beside_the_floor_of_the_bytes(times):
@@ -80,7 +87,7 @@ def test_tensor_cores_stand_beside_the_floor_of_the_bytes(times):
 
 
 def test_steps_turn_where_a_time_does(times):
-    turned = ["im2col_gemm", "conv2d_register_2d"]
+    turned = ["im2col_gemm"]
     assert ladder.turned(times) == turned
     slow = rows_changed(
         times["layer 2"], lambda series, ms: 30 * ms if series == "im2col_gemm" else ms
@@ -117,7 +124,6 @@ def test_the_figure_names_every_kernel_and_draws_both_floors(times):
         assert len(shown) == len(one) == len(TAKEN[name])
         dots = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
         assert len(dots) == sum(each.ms is not None for each in one)
-        assert ax.get_xscale() == "log"
     plt.close(figure)
 
 
@@ -136,7 +142,7 @@ def test_a_readers_rung_is_launched_as_its_options_say():
 
 def test_floors_of_a_reader_are_right_within_two_percent():
     layer = LAYERS["layer 1"]
-    products, read = 1e3 * layer.work.flops / 67e12, 1e3 * layer.work.bytes / 4.8e12
+    products, read = 1e3 * layer.work.flops / 67e12, 1e3 * layer.work.bytes / 3.35e12
     for first, second in ((1.015, 1.025), (0.985, 0.975)):
         said = ladder.floors_beside(first * products, second * read, layer)
         assert ["compute again" in line for line in said.splitlines()[1:3]] == [False, True]

@@ -19,7 +19,7 @@ from helpers import kernels, limits, plotting, simulator
 from helpers.bench.results import Measurement, Record
 from helpers.bench.timing import Timing
 from helpers.device import Device
-from helpers.plotting import launches, memory, styles
+from helpers.plotting import boxes, launches, memory, styles
 from helpers.simulator import Profile, Request
 from helpers.simulator.bounds import Bounds, Share
 
@@ -955,3 +955,55 @@ def test_caption_says_whether_the_numbers_are_recorded(ax):
     assert "Measured on NVIDIA H200, 2026-11-21" in texts(ax)
     plotting.caption(ax, record(("a", 1, 1, 1, 1), recalled=True))
     assert "Recorded on NVIDIA H200, 2026-11-21 (no GPU here)" in texts(ax)
+
+
+# ---- boxes ----
+
+
+@pytest.mark.parametrize(
+    ("size", "tile", "tiles", "idle"),
+    [((34, 34), 16, 9, 1 - 34 * 34 / 48**2), ((4, 6), 2, 6, 0.0), ((3, 5), 4, 2, 1 - 15 / 32)],
+)
+def test_tiles_that_cover_a_map_are_counted_with_their_idle_threads(ax, size, tile, tiles, idle):
+    assert boxes.cover(ax, *size, tile, numbered=True) == (tiles, pytest.approx(idle))
+    assert {text.get_text() for text in ax.texts} == {str(number) for number in range(tiles)}
+    whole, used, *frames = ax.patches
+    assert whole.get_hatch() and not used.get_hatch()
+    assert (used.get_height(), used.get_width()) == size
+    assert len(frames) == tiles and all(frame.get_width() == tile for frame in frames)
+    assert max(frame.get_x() for frame in frames) + tile == whole.get_width()
+    assert max(frame.get_y() for frame in frames) + tile == whole.get_height()
+
+
+def test_the_text_of_a_hatched_box_is_readable(ax):
+    boxes.box(ax, 2, 3, "a", width=4, height=2)
+    boxes.box(ax, 2, 3, "b", hatch="////")
+    plain, hatched = ax.texts
+    assert plain.get_position() == (4, 4) and hatched.get_position() == (2.5, 3.5)
+    assert plain.get_bbox_patch() is None and hatched.get_bbox_patch() is not None
+
+
+def test_phases_stand_in_their_rows(ax):
+    drawn = [boxes.Phase(0, 0, 2, "wait"), boxes.Phase(1, 2, 3, "work", "x")]
+    looks = {"wait": {"facecolor": "white"}, "work": {"facecolor": "black", "hatch": "//"}}
+    boxes.phases(ax, ("one", "two"), drawn, looks, 6)
+    places = [(box.get_x(), box.get_width(), box.get_y() + 0.3) for box in ax.patches]
+    assert places == [(0, 2, 0), (2, 3, pytest.approx(1))]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
+    assert ax.get_xlim() == (0, 6) and ax.get_ylim() == (1.5, -0.5)
+
+
+def test_a_spread_is_what_an_error_bar_takes():
+    middle, around = styles.spread([(1, 2, 4), (3, 3.5, 3.75)])
+    assert middle.tolist() == [2, 3.5] and around.tolist() == [[1, 0.5], [2, 0.25]]
+
+
+def test_a_legend_below_has_each_label_once(ax):
+    figure = styles.figure_of(ax)
+    other = figure.add_axes((0.1, 0.1, 0.2, 0.2))
+    for axes, labels in ((ax, "ab"), (other, "bc")):
+        for label in labels:
+            axes.plot([0, 1], label=label)
+    styles.legend_below(figure, ax, other)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b", "c"]

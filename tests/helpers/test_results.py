@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers import kernels
-from helpers.bench import reports, results
+from helpers.bench import png, reports, results
 from helpers.bench.results import RecordError
 from helpers.bench.timing import Timing
 from helpers.device import Device
@@ -180,19 +180,14 @@ def test_a_record_round_trips_through_a_picture(made, folder):
     figure = Figure(figsize=(2, 1), facecolor="none")
     figure.subplots().plot([0, 1])
     path = results.save_figure(figure, "conv1d_times", made)
-    assert path == folder / "conv1d_times.png" and results.from_png(path) == made
+    assert path == folder / "conv1d_times.png"
+    assert png.text(path.read_bytes(), results.PNG_KEY) == made.to_json()
     from PIL import Image
 
     with Image.open(path) as image:
         assert image.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
     bare = results.save_figure(figure, "bare")
-    with pytest.raises(RecordError, match="holds no record"):
-        results.from_png(bare)
-    path.write_bytes(path.read_bytes()[:60])
-    with pytest.raises(RecordError, match="cannot be read as a picture"):
-        results.from_png(path)
-    with pytest.raises(RecordError, match="no figure"):
-        results.from_png(folder / "absent.png")
+    assert png.text(bare.read_bytes(), results.PNG_KEY) is None
 
 
 def test_a_saved_figure_keeps_its_layout(folder):
@@ -282,6 +277,21 @@ def test_missing_and_unreadable_files(folder, tmp_path):
 
 def not_called():
     raise AssertionError("measured on a simulator")
+
+
+@pytest.mark.parametrize("here", [CPU, GPU], ids=lambda one: one.kind)
+def test_rows_are_added_to_a_record_where_there_is_a_gpu(here, made, folder, tmp_path, monkeypatch):
+    (folder / "conv1d.json").rename(tmp_path / "measured" / "conv1d.json")
+    monkeypatch.setattr("helpers.device.select", lambda: here)
+    monkeypatch.setattr(results, "_begun", {})
+    row = {"series": "one more", "n": 10, "timing": HOST}
+    found = results.extended("conv1d", (lambda: [row]) if here is GPU else not_called)
+    assert found.recalled == (here is CPU)
+    if here is GPU:
+        assert [one["series"] for one in found.rows()] == ["one more"]
+        assert results.load(folder / "conv1d.json") == found
+    else:
+        assert found == made
 
 
 def test_the_simulator_recalls_the_recorded_measurement(made, folder, tmp_path):

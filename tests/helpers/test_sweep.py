@@ -17,6 +17,7 @@ from helpers import device, kernels
 from helpers.bench import results
 from helpers.experiments import sweep, sweep_replay
 from helpers.problems import conv2d
+from helpers.tools import tune
 
 LAYER = "layer E1"  # the smallest
 # Unroll 1 and 7.
@@ -42,7 +43,7 @@ def simulated(monkeypatch):
 def test_importing_it_imports_neither_kernel_tuner_nor_cuda():
     heavy = ("kernel_tuner", "pycuda", "torch")
     code = (
-        "import sys, helpers.experiments.sweep; print([m for m in sys.modules if "
+        "import sys, helpers.tools.tune; print([m for m in sys.modules if "
         f"m.split('.')[0] in {heavy}])"
     )
     done = subprocess.run(
@@ -96,7 +97,7 @@ def test_kernel_tuner_times_what_is_right_and_rejects_what_is_wrong(simulated, m
     assert wrong_if_unrolled(sweep.KERNEL) != right(sweep.KERNEL)
     monkeypatch.setattr(kernels, "source", wrong_if_unrolled)
     assert len(FEW) == 2
-    tuned = sweep.tune(LAYER, 1, FEW)
+    tuned = tune.tune(LAYER, 1, FEW)
     assert [sweep.key(row) for row in tuned] == list(FEW)
     assert {row["series"] for row in tuned} == {sweep.KERNEL}
     rows = {row["unroll"]: row for row in tuned}
@@ -116,7 +117,7 @@ def test_a_sweep_with_nothing_right_is_an_error(simulated, monkeypatch):
     with pytest.raises(
         sweep.SweepError, match="all 1 configurations were rejected, the first one for: FAIL"
     ):
-        sweep.tune(LAYER, 1, FEW[:1])
+        tune.tune(LAYER, 1, FEW[:1])
 
 
 @pytest.mark.parametrize("name", sweep.SIZES)
@@ -184,13 +185,13 @@ def test_a_missing_kernel_tuner_is_named(record, monkeypatch):
 
 
 def test_the_command_needs_a_known_layer_and_a_gpu(simulated, capsys):
-    assert sweep.main(["layer 9"]) == 2
+    assert tune.main(["layer 9"]) == 2
     assert "no layer 'layer 9' to sweep; there are: 'layer 1'" in capsys.readouterr().err
-    assert sweep.main([LAYER]) == 2
+    assert tune.main([LAYER]) == 2
     assert "the simulator has no clock" in capsys.readouterr().err
 
 
 @pytest.mark.gpu
 def test_kernel_tuner_times_on_the_gpu():
-    rows = sweep.tune(LAYER, 1000, FEW)
+    rows = tune.tune(LAYER, 1000, FEW)
     assert all(0 < row["tuner_ms"] < 10 and row["registers"] > 20 for row in rows)

@@ -394,18 +394,19 @@ def test_a_loop_turns_as_often_as_its_loads_need():
     assert code.following[:3] == ((2, 1), (1, 2), ())
     # 3 warps, 30 executions of line 20: the last block takes 3, 27 are left for two a turn.
     anchors = [Anchor(((1, 1.0), (1, 1.0), (2, 1.0)), times=30.0)]
-    slots = machine_code.least(code, 3, anchors, lambda one: one.root != "NOP")
+    (slots,) = machine_code.least(code, 3, anchors, [lambda one: one.root != "NOP"])
     turns = (30 - 3) / 2
     assert slots == pytest.approx(3 * 2 + 4 * turns + 3 * 2, rel=1e-4)
     # Without a load the loop may be left out.
-    assert machine_code.least(code, 3, [], lambda one: 1.0) == pytest.approx(3 * 4, rel=1e-4)
+    (least,) = machine_code.least(code, 3, [], [lambda one: 1.0])
+    assert least == pytest.approx(3 * 4, rel=1e-4)
     assert machine_code.read(LOOP, "another") is None
 
 
 def test_counts_that_no_way_fits_are_an_error():
     code = machine_code.read(LOOP, "k")
     with pytest.raises(ArithmeticError, match="no way through"):
-        machine_code.least(code, 1, [Anchor((), 5.0)], lambda one: 1.0)
+        machine_code.least(code, 1, [Anchor((), 5.0)], [lambda one: 1.0])
 
 
 # ---- in words ----

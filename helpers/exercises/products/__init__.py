@@ -29,6 +29,49 @@ def last_term(case: kit.Case) -> np.ndarray:
     return case["A"][:, -1:].astype(float) @ case["X"][-1:].astype(float)
 
 
+# Where a thread takes its factors: the place in the tile, by row and column of an output there.
+Place = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def padded_product(case: kit.Case, tile: int) -> np.ndarray:
+    """Return the product, with zeros up to whole tiles."""
+    want = product(case)
+    padded = np.zeros([-(-size // tile) * tile for size in want.shape])
+    padded[: want.shape[0], : want.shape[1]] = want
+    return padded
+
+
+def cut(case: kit.Case, padded: np.ndarray) -> np.ndarray:
+    """Return the part of whole tiles that is the product."""
+    return padded[: len(case["A"]), : case["X"].shape[1]]
+
+
+def from_places(case: kit.Case, tile: int, rows: Place, columns: Place) -> np.ndarray:
+    """Return what comes out if outputs are made of these rows of A and columns of X."""
+    padded = padded_product(case, tile)
+    row, column = np.ogrid[: padded.shape[0], : padded.shape[1]]
+    at = row % tile, column % tile
+    of_a = row // tile * tile + rows(*at)
+    of_x = column // tile * tile + columns(*at)
+    return cut(case, padded[of_a, of_x])
+
+
+def with_step_0(case: kit.Case, a: bool = False, x: bool = False) -> np.ndarray | None:
+    """Return what comes out if all DEPTH steps take the cell of step 0, of A or of X."""
+    steps = np.arange(case["terms"])
+    first = steps // DEPTH * DEPTH
+    of_a, of_x = case["A"][:, first if a else steps], case["X"][first if x else steps]
+    return of_a.astype(float) @ of_x.astype(float) if case["terms"] > 1 else None
+
+
+def without_last_step(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if the last of each DEPTH steps is left out."""
+    kept = np.arange(case["terms"]) % DEPTH != DEPTH - 1
+    if kept.all():
+        return None
+    return case["A"][:, kept].astype(float) @ case["X"][kept].astype(float)
+
+
 def matrices(tile: int, threads: int) -> Callable[..., kit.Case]:
     """Return a function of (rng, rows, cols, inner): a product for blocks that make square tiles.
     """
@@ -76,6 +119,18 @@ def two_blocks(found: Finding) -> bool:
     return places is not None and places[1] == places[2]
 
 
+def one_column(tile: int) -> Callable[[Finding], bool]:
+    """Return a function of a race: whether its threads are of one block, and of one column of its
+    tile.
+    """
+
+    def are(found: Finding) -> bool:
+        other = re.search(r"which thread \((\d+), 0, 0\) wrote", found.message)
+        return other is not None and (found.thread[0] - int(other[1])) % tile == 0
+
+    return are
+
+
 def exercise(
     name: str, place: int, title: str, tile: int, threads: int, words: float, **more: Any
 ) -> kit.Exercise:
@@ -110,6 +165,10 @@ def exercise(
                 "The tiles bring each cell once for a block: multiply what is staged.",
                 quiet=True,
             ),
+            kit.no_doubles(
+                "The sums are floats: a double takes two registers, and many GPUs have far fewer "
+                "units for doubles."
+            ),
             kit.ONE_STORE,
             *kit.NO_DETOURS,
         ),
@@ -127,6 +186,18 @@ def exercise(
                 "Only the last term of each sum is there: add to the sum, do not replace it.",
                 gives=last_term,
             ),
+            kit.Mistake(
+                "Every step takes the cell of X of step 0: step i needs tile_x[i].",
+                gives=lambda case: with_step_0(case, x=True),
+            ),
+            kit.Mistake(
+                "Every step takes the cell of A of step 0: step i needs column i of tile_a.",
+                gives=lambda case: with_step_0(case, a=True),
+            ),
+            kit.Mistake(
+                "The last of the DEPTH steps is missing: i goes from 0 to DEPTH - 1.",
+                gives=without_last_step,
+            ),
             *more.pop("mistakes", ()),
         ),
         findings=(
@@ -134,6 +205,12 @@ def exercise(
                 "race",
                 "Two blocks write one cell of Y: a block's rows begin at top, its columns at left.",
                 when=lambda found: found.array == "Y" and two_blocks(found),
+            ),
+            kit.FindingHint(
+                "race",
+                "Two threads of a block write one cell of Y: each thread has rows of its own in "
+                "the tile.",
+                when=lambda found: found.array == "Y" and one_column(tile)(found),
             ),
             kit.FindingHint(
                 "race",

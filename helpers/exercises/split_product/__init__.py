@@ -15,7 +15,7 @@ RTOL = 4e-6
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Factors between 1 and 2: the sums are large, and every missing residual shows."""
+    """Yield factors between 1 and 2: the sums are large, and every missing residual shows."""
     for batch, steps in SIZES:
         A = rng.uniform(1, 2, (ROWS, TERMS * steps)).astype(np.float32)
         B = rng.uniform(1, 2, (batch, TERMS * steps, COLUMNS)).astype(np.float32)
@@ -70,7 +70,8 @@ EXERCISE = kit.Exercise(
                 / (case["steps"] * case["B"].shape[0])
             ),
             3,
-            "a_lo b_lo is below what float32 rounds away: three products are enough.",
+            "Each step needs three products: a_lo b_hi, a_hi b_lo and a_hi b_hi. (a_lo b_lo is "
+            "below what float32 rounds away.)",
             least=3,
         ),
         kit.Budget(
@@ -95,6 +96,29 @@ EXERCISE = kit.Exercise(
         kit.Mistake("a_hi b_lo is missing.", when=_of(HH, LH)),
         kit.Mistake("The large product, a_hi b_hi, is missing.", when=_of(HL, LH)),
         kit.Mistake("a_hi b_hi is added twice.", when=_of(HH, HH, HL, LH)),
+        kit.Mistake(
+            "a_lo b_hi is added twice, and a_hi b_lo is missing.", when=_of(HH, LH, LH)
+        ),
+        kit.Mistake(
+            "a_hi b_lo is added twice, and a_lo b_hi is missing.", when=_of(HH, HL, HL)
+        ),
+        kit.Mistake(
+            "a_hi b_hi is added twice, and a_lo b_hi is missing.", when=_of(HH, HH, HL)
+        ),
+        kit.Mistake(
+            "a_hi b_hi is added twice, and a_hi b_lo is missing.", when=_of(HH, HH, LH)
+        ),
+        kit.Mistake(
+            "Only a_lo b_hi is there: a_hi b_lo and a_hi b_hi count, too.", when=_of(LH)
+        ),
+        kit.Mistake(
+            "Only a_hi b_lo is there: a_lo b_hi and a_hi b_hi count, too.", when=_of(HL)
+        ),
+        kit.Mistake(
+            "The sums are three times too large: `rest` is the number itself, and must be what "
+            "rounding took off it.",
+            when=lambda case, got, want: np.abs(got / want - 3).max() < 0.01,
+        ),
         kit.Mistake(
             "A residual is wrong: `first - kept.x` belongs to the first number, "
             "`second - kept.y` to the second, with this sign.",

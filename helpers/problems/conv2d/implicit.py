@@ -86,7 +86,6 @@ class Staging(NamedTuple):
     """How implicit.cuh lays a chunk of a layer out in shared memory; the names are the source's."""
 
     octet_channels: int
-    octets_across: int
     chunks: int
     steps: int
     places: int
@@ -114,7 +113,6 @@ class Staging(NamedTuple):
         image_pitch = pitch_for(cell_rows * pitch, 1, tile_h * run)
         return cls(
             channels,
-            across,
             ceil_div(shape.C, channels * octets),
             ceil_div(shape.K * across * octets, 2),
             images * cell_rows * cell_columns,

@@ -143,22 +143,15 @@ def _linked(blocks: list[Block]) -> Code:
 
 
 def least(
-    code: Code, warps: float, anchors: Sequence[Anchor], weigh: Callable[[Instruction], float]
-) -> float:
-    """Return the least sum over all executions of blocks of what `weigh` gives for their
-    instructions.
-    """
-    (result,) = least_of_all(code, warps, anchors, [weigh])
-    return result
-
-
-def least_of_all(
     code: Code,
     warps: float,
     anchors: Sequence[Anchor],
     weights: Iterable[Callable[[Instruction], float]],
 ) -> list[float]:
-    """As `least`, for several ways to weigh."""
+    """Return, for each of `weights`, the least sum over all executions of blocks.
+
+    A weight is a function of an instruction, and a sum is over the instructions of the blocks.
+    """
     from scipy import optimize
 
     count = len(code.blocks)
@@ -225,7 +218,7 @@ def _matrix(rows: Sequence[_Row], unknowns: int) -> tuple[Any, list[float]]:
 
 
 def by_line(code: Code) -> Mapping[int, list[tuple[int, Instruction]]]:
-    """By line of the PTX text: (block, instruction) of what came from it."""
+    """Return (block, instruction) of what came from each line of the PTX text, by line."""
     found: dict[int, list[tuple[int, Instruction]]] = {}
     for k, block in enumerate(code.blocks):
         for one in block.instructions:

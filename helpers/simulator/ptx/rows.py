@@ -42,7 +42,7 @@ STATIC_KINDS = {
             "dynamic_smem_size", "total_smem_size", "gridid",
         )
     )
-}  # fmt: skip
+}
 
 
 LEFT_OUT = 1  # immediate of a trap

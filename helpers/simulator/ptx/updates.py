@@ -22,7 +22,7 @@ _FUNCTIONS = {
     "add": "atomicAdd", "sub": "atomicSub", "and": "atomicAnd", "or": "atomicOr",
     "xor": "atomicXor", "min": "atomicMin", "max": "atomicMax", "fma": "atomicAdd",
     "mad": "atomicAdd",
-}  # fmt: skip
+}
 # What a store behind a comparison does: `if (x > *best) *best = x` keeps the largest value.
 _LARGER, _SMALLER = ("gt", "ge", "gtu", "geu", "hi", "hs"), ("lt", "le", "ltu", "leu", "lo", "ls")
 _NOT_FOR_FLOATS = ("atomicMin", "atomicMax", "atomicSub", "atomicAnd", "atomicOr", "atomicXor")

@@ -102,4 +102,74 @@ WRONG = (
         ),
         status="budget",
     ),
+    wrong(
+        "p and q exchanged",
+        "rows and columns are exchanged",
+        ("sum += image[(c * H + h + p) * W + w + q", "sum += image[(c * H + h + q) * W + w + p"),
+    ),
+    wrong(
+        "m and c exchanged",
+        "m and c exchanged",
+        ("((m * C + c) * K + p) * K + q];", "((c * M + m) * K + p) * K + q];"),
+    ),
+    wrong(
+        "every thread begins at channel 0",
+        "add the same channels",
+        ("int c = z;", "int c = 0;"),
+    ),
+    wrong(
+        "every channel from z on",
+        "adds all from channel z on",
+        ("c += CHANNEL_THREADS", "++c"),
+    ),
+    wrong(
+        "channels in whole parts",
+        "is rounded down",
+        (
+            "int c = z; inside && c < C; c += CHANNEL_THREADS",
+            "int c = z * (C / CHANNEL_THREADS); inside && c < (z + 1) * (C / CHANNEL_THREADS); ++c",
+        ),
+    ),
+    wrong(
+        "sums are replaced",
+        "the largest z",
+        ("+= partial[z + half]", "= partial[z + half]"),
+    ),
+    wrong(
+        "the own sum counts again",
+        "sums count several times",
+        (
+            "partial[z][mine] += partial[z + half]",
+            "partial[z][mine] += partial[z][mine] + partial[z + half]",
+        ),
+    ),
+    wrong(
+        "one thread too many adds",
+        "only threads with z < half",
+        ("if (z < half)", "if (z <= half)"),
+        status="finding",
+    ),
+    wrong(
+        "h and w exchanged",
+        "an index is wrong",
+        ("sum += image[(c * H + h + p) * W + w + q", "sum += image[(c * H + w + p) * W + h + q"),
+        status="finding",
+    ),
+    wrong(
+        "atomics in shared memory",
+        "each to a number of its own",
+        (
+            "    partial[z][mine] = sum;\n"
+            "    __syncthreads();\n"
+            "    for (int half = CHANNEL_THREADS / 2; half > 0; half /= 2) {\n"
+            "        if (z < half) partial[z][mine] += partial[z + half][mine];\n"
+            "        __syncthreads();\n"
+            "    }\n",
+            "    if (z == 0) partial[0][mine] = 0.0f;\n"
+            "    __syncthreads();\n"
+            "    atomicAdd(&partial[0][mine], sum);\n"
+            "    __syncthreads();\n",
+        ),
+        status="budget",
+    ),
 )

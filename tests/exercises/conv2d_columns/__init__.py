@@ -85,4 +85,66 @@ WRONG = (
         ),
         ("if (w + 1 < out_w) y[", "if (H < 0) y["),
     ),
+    wrong(
+        "map 0 for all",
+        "the weights of map 0",
+        ("(m * 7 + p) * 7", "p * 7"),
+    ),
+    wrong(
+        "maps 7 weights apart",
+        "a map has 49 weights",
+        ("(m * 7 + p) * 7", "(m + p) * 7"),
+    ),
+    wrong(
+        "the first row of weights",
+        "the weights of row 0",
+        ("(m * 7 + p) * 7", "m * 7 * 7"),
+    ),
+    wrong(
+        "rows of out_w cells",
+        "not out_w",
+        ("x[(h + p) * W + w + i]", "x[(h + p) * out_w + w + i]"),
+    ),
+    wrong(
+        "one row of cells",
+        "row depends on p",
+        ("x[(h + p) * W + w + i]", "x[h * W + w + i]"),
+    ),
+    wrong(
+        "p and q exchanged",
+        "rows and columns are exchanged",
+        ("tap[q]", "filter[(m * 7 + q) * 7 + p]"),
+    ),
+    wrong(
+        "weights from the right",
+        "the wrong way round",
+        ("tap[q]", "tap[6 - q]"),
+    ),
+    wrong(
+        "six rows",
+        "the last row of the filter",
+        ("p < 7", "p < 6"),
+    ),
+    wrong(
+        "six columns",
+        "the last column of the filter",
+        ("q < 7", "q < 6"),
+    ),
+    wrong(
+        "rows are not added",
+        "only the last row",
+        ("sum.x += ", "sum.x = "),
+        ("sum.y += ", "sum.y = "),
+    ),
+    wrong(
+        "the low half for both",
+        "of the even one before",
+        ("__high2float", "__low2float"),
+    ),
+    wrong(
+        "seven cells",
+        "eight cells of a row",
+        ("i < 8; ++i", "i < 7; ++i"),
+        status="finding",
+    ),
 )

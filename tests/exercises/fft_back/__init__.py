@@ -69,4 +69,77 @@ WRONG = (
             "int span = POINTS / 2; span > 0; span /= 2",
         ),
     ),
+    wrong(
+        "the cell conjugated",
+        "one sign of the product",
+        ("c.y * w.x - c.x * w.y", "c.x * w.y - c.y * w.x"),
+    ),
+    wrong(
+        "the sign of the real part",
+        "one sign of the product",
+        ("c.x * w.x + c.y * w.y", "c.x * w.x - c.y * w.y"),
+    ),
+    wrong(
+        "the sign of the imaginary part",
+        "one sign of the product",
+        ("c.y * w.x - c.x * w.y", "c.y * w.x + c.x * w.y"),
+    ),
+    wrong(
+        "parts one by one",
+        "one by one",
+        ("c.x * w.x + c.y * w.y, c.y * w.x - c.x * w.y", "c.x * w.x, c.y * w.y"),
+    ),
+    wrong(
+        "nothing is turned",
+        "no cell is turned",
+        ("c.x * w.x + c.y * w.y, c.y * w.x - c.x * w.y", "c.x, c.y + 0 * w.x"),
+    ),
+    wrong(
+        "the first cell is turned",
+        "it must be the second one",
+        ("a = cells[first], c = cells[first + span]", "c = cells[first], a = cells[first + span]"),
+    ),
+    wrong(
+        "halved sums",
+        "the sum of a pair is halved",
+        ("make_float2(a.x + b.x, a.y + b.y)", "make_float2((a.x + b.x) / 2, (a.y + b.y) / 2)"),
+    ),
+    wrong(
+        "halved differences",
+        "the difference of a pair is halved",
+        ("make_float2(a.x - b.x, a.y - b.y)", "make_float2((a.x - b.x) / 2, (a.y - b.y) / 2)"),
+    ),
+    wrong(
+        "second minus first",
+        "has the wrong sign",
+        ("make_float2(a.x - b.x, a.y - b.y)", "make_float2(b.x - a.x, b.y - a.y)"),
+    ),
+    wrong(
+        "sum and difference in each other's place",
+        "have changed places",
+        ("make_float2(a.x + b.x, a.y + b.y)", "make_float2(a.x - b.x, a.y - b.y) "),
+        ("= make_float2(a.x - b.x, a.y - b.y);", "= make_float2(a.x + b.x, a.y + b.y);"),
+    ),
+    wrong(
+        "one turn for all stages",
+        "its own turns",
+        ("place * (POINTS / 2 / span)", "place"),
+    ),
+    wrong(
+        "twice the turn",
+        "points / 2 twiddles",
+        ("POINTS / 2 / span", "POINTS / span"),
+        status="finding",
+    ),
+    wrong(
+        "the stage with span 1 is missing",
+        "the stage with span 1",
+        ("span = 1;", "span = 2;"),
+    ),
+    wrong(
+        "64 points written into the kernel",
+        "points / 2 twiddles",
+        ("place * (POINTS / 2 / span)", "place * (32 / span)"),
+        status="finding",
+    ),
 )

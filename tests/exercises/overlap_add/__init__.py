@@ -80,4 +80,76 @@ WRONG = (
         status="budget",
     ),
     wrong("cells of the next segment", "counted twice", ("i < segment && start", "start")),
+    wrong(
+        "the sign of the imaginary part",
+        "sign in the imaginary part",
+        ("a.x * b.y + a.y * b.x", "a.x * b.y - a.y * b.x"),
+    ),
+    wrong(
+        "the other sign of the imaginary part",
+        "sign in the imaginary part",
+        ("a.x * b.y + a.y * b.x", "a.y * b.x - a.x * b.y"),
+    ),
+    wrong(
+        "the real part alone",
+        "the imaginary part is as it was",
+        (
+            "cells[i] = make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);",
+            "cells[i].x = a.x * b.x - a.y * b.y;",
+        ),
+    ),
+    wrong(
+        "the new real part is read",
+        "keep the old one",
+        (
+            "cells[i] = make_float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);",
+            "cells[i].x = a.x * b.x - a.y * b.y; cells[i].y = cells[i].x * b.y + a.y * b.x;",
+        ),
+    ),
+    wrong(
+        "halved sums",
+        "half as large",
+        ("cells[i].x)", "cells[i].x / 2)"),
+    ),
+    wrong(
+        "divided once more",
+        "once more",
+        ("cells[i].x)", "cells[i].x / SIZE)"),
+    ),
+    wrong(
+        "imaginary parts are added",
+        "but for rounding",
+        ("cells[i].x)", "cells[i].y)"),
+    ),
+    wrong(
+        "width / 2 too far",
+        "places too late",
+        ("start + i - width / 2;", "start + i + width / 2;"),
+    ),
+    wrong(
+        "the last weight in the middle",
+        "too early",
+        ("start + i - width / 2;", "start + i - width + 1;"),
+    ),
+    wrong(
+        "half of the sums",
+        "first half of the sums",
+        (
+            "i < SIZE; i += blockDim.x) {\n        const int out",
+            "i < SIZE / 2; i += blockDim.x) {\n        const int out",
+        ),
+    ),
+    wrong(
+        "half of the products",
+        "first half of the cells",
+        (
+            "i < SIZE; i += blockDim.x) {\n        const float2 a",
+            "i < SIZE / 2; i += blockDim.x) {\n        const float2 a",
+        ),
+    ),
+    wrong(
+        "one cell too many",
+        "one cell too many",
+        ("i < segment &&", "i <= segment &&"),
+    ),
 )

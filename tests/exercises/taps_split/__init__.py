@@ -50,4 +50,50 @@ WRONG = (
         "width 7 are right",
         ("t / (K * K), p = t / K % K, q = t % K", "t / 49, p = t / 7 % 7, q = t % 7"),
     ),
+    wrong(
+        "p and q exchanged",
+        "rows and columns are exchanged",
+        ("p = t / K % K, q = t % K", "q = t / K % K, p = t % K"),
+    ),
+    wrong(
+        "rows of W outputs",
+        "in rows of out_w",
+        ("h = i / out_w, w = i % out_w", "h = i / W, w = i % W"),
+    ),
+    wrong(
+        "one weight for a lane",
+        "by one weight",
+        ("filter[m * taps + t]", "filter[m * taps + lane]"),
+    ),
+    wrong(
+        "the first shuffle reaches 32 lanes",
+        "twice what it should be",
+        ("half = 16", "half = 32"),
+    ),
+    wrong(
+        "the sum is replaced",
+        "taps of lane 31",
+        ("sum += __shfl", "sum = __shfl"),
+    ),
+    wrong(
+        "lane 31 stores",
+        "the whole sum is in lane 0",
+        ("lane == 0", "lane == 31"),
+    ),
+    wrong(
+        "16 taps further on",
+        "two lanes add the same tap",
+        ("t += 32", "t += 16"),
+    ),
+    wrong(
+        "the row without its remainder",
+        "how many taps has a channel",
+        ("p = t / K % K", "p = t / K"),
+        status="finding",
+    ),
+    wrong(
+        "at most 512 taps",
+        "right in 6 of 7 cases",
+        ("t < taps; t += 32", "t < taps && t < 512; t += 32"),
+    ),
 )

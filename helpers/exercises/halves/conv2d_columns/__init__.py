@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import kit
+from helpers.exercises import indices, kit
 from helpers.exercises.halves import LAB
+from helpers.limits import ConvShape
 
 MAPS, WIDE = 4, 8
 
@@ -35,12 +37,32 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
     grid = (kit.ceil_div(W - 6, 2 * WIDE), kit.ceil_div(H - 6, WIDE), MAPS)
     step = kit.Step(grid, (WIDE, WIDE), ("y", "x", "filter", np.int32(H), np.int32(W)))
     budgeted = (H, W) == (22, 38)
-    return kit.Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, budgeted=budgeted)
+    facts = {"shape": ConvShape(1, 1, MAPS, H, W, 7)}
+    return kit.Case(
+        f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, facts, budgeted=budgeted
+    )
 
 
 def convolved(case: kit.Case) -> np.ndarray:
     """Return the layer in float64."""
     return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
+
+
+def of_taps(kept: Callable[[np.ndarray, np.ndarray], Any]) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out of the taps that `kept` says, of all p and q."""
+
+    def made(case: kit.Case) -> np.ndarray:
+        p, q = np.mgrid[:7, :7]
+        filter = np.where(kept(p, q), case["filter"], 0).astype(np.float32)
+        return reference.conv2d(case["x"].astype(np.float32), filter)
+
+    return made
+
+
+def even_twice(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the second output of a pair is as the first one."""
+    y = convolved(case)
+    return y[..., np.arange(y.shape[3]) // 2 * 2]
 
 
 def exchanged(case: kit.Case) -> np.ndarray | None:
@@ -115,7 +137,7 @@ EXERCISE = kit.Exercise(
             what="accesses to local memory",
             hint="An array whose index the compiler does not know cannot live in registers.",
         ),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.shuffles(),
     ),
     most_of_a_block=lambda case: 2 * WIDE * WIDE,
@@ -129,6 +151,38 @@ EXERCISE = kit.Exercise(
             "column w + 1.",
             gives=exchanged,
         ),
+        kit.Mistake(
+            "Odd columns have the value of the even one before. Is the second cell of a pair the "
+            "next one, w + q + 1, and does sum.y get the high half?",
+            gives=even_twice,
+        ),
+        kit.Mistake(
+            "Only the last row of the filter is left: add each row's pair to sum.x and sum.y.",
+            gives=of_taps(lambda p, q: p == 6),
+        ),
+        kit.Mistake(
+            "The last row of the filter is missing: it has 7.", gives=of_taps(lambda p, q: p < 6)
+        ),
+        kit.Mistake(
+            "The last column of the filter is missing: it has 7.",
+            gives=of_taps(lambda p, q: q < 6),
+        ),
+        kit.Mistake(
+            "The weights of a row stand the wrong way round: tap q meets the cell in column "
+            "w + q.",
+            gives=indices.indexed(taps=lambda p, q: (p, 6 - q)),
+        ),
+        kit.Mistake(
+            "A row of the image has W cells, and not out_w: row h + p begins at (h + p) * W.",
+            gives=indices.indexed(
+                cell=lambda s, b, c, h, w, p, q: (h + p) * s.out_w + w + q
+            ),
+        ),
+        kit.Mistake(
+            "A map has 49 weights: row p of map m begins at weight (m * 7 + p) * 7.",
+            gives=indices.indexed(weight=lambda s, m, c, p, q: (m + p) * s.K + q),
+        ),
+        *indices.WRONG_INDICES,
         kit.Mistake(
             "The filter is turned by half a turn.",
             gives=lambda c: reference.conv2d(
@@ -147,7 +201,8 @@ EXERCISE = kit.Exercise(
             when=rounded,
         ),
         kit.Mistake(
-            "Odd columns are wrong: the second cell of a pair is the next one, w + q + 1.",
+            "Odd columns are wrong: the second cell of a pair is the next one, w + q + 1, and both "
+            "halves get the same weight.",
             when=lambda case, got, want: bool(
                 (got[..., 0::2] == want[..., 0::2]).all() and np.isfinite(got).all()
             ),
@@ -163,8 +218,13 @@ EXERCISE = kit.Exercise(
         kit.FindingHint(
             "out-of-bounds",
             "An odd width has a last column without a partner: cells from W on count as 0, and "
-            "nothing is stored there.",
+            "nothing is stored there. If yours has a guard, an index is wrong: w is a column "
+            "already, and the cells of row p begin at (h + p) * W + w.",
             when=lambda found: found.array in ("x", "y"),
+        ),
+        kit.FindingHint(
+            "uninitialised",
+            "Two outputs need eight cells of a row, those in the columns w to w + 7.",
         ),
     ),
     hints=(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.products import exercise, product
+from helpers.exercises.products import cut, exercise, from_places, padded_product, product
 
 TILE, PATCH = 128, 8
 ACROSS = TILE // PATCH
@@ -27,34 +28,37 @@ def in_tiles(case: kit.Case, *axes: int) -> np.ndarray:
     """Return the product with its axes (tile, r, ty, tile, s, tx) in another order, and 0 beyond
     it.
     """
-    padded = padded_product(case)
+    padded = padded_product(case, TILE)
     parts = padded.reshape(len(padded) // TILE, PATCH, ACROSS, -1, PATCH, ACROSS)
     return cut(case, parts.transpose(axes).reshape(padded.shape))
 
 
 def cells(case: kit.Case, rows: Cells, columns: Cells) -> np.ndarray:
     """Return what comes out if r of lane t reads these cells of the tile, functions of (t, r)."""
-    padded = padded_product(case)
-
-    def places(size: int, chosen: Cells) -> np.ndarray:
-        tile, at = np.divmod(np.arange(size), TILE)
-        return tile * TILE + chosen(at % ACROSS, at // ACROSS)
-
-    high, wide = padded.shape
-    return cut(case, padded[np.ix_(places(high, rows), places(wide, columns))])
+    return from_places(
+        case,
+        TILE,
+        lambda row, column: rows(row % ACROSS, row // ACROSS),
+        lambda row, column: columns(column % ACROSS, column // ACROSS),
+    )
 
 
-def padded_product(case: kit.Case) -> np.ndarray:
-    """Return the product, with zeros up to whole tiles."""
+def below(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if sum[r][s] is made for s up to r."""
     want = product(case)
-    padded = np.zeros([-(-size // TILE) * TILE for size in want.shape])
-    padded[: want.shape[0], : want.shape[1]] = want
-    return padded
+    rows, columns = np.ogrid[: want.shape[0], : want.shape[1]]
+    made = columns % TILE // ACROSS <= rows % TILE // ACROSS
+    return None if made.all() else np.where(made, want, 0)
 
 
-def cut(case: kit.Case, padded: np.ndarray) -> np.ndarray:
-    """Return the part of whole tiles that is the product."""
-    return padded[: len(case["A"]), : case["X"].shape[1]]
+def without_last(case: kit.Case, axis: int) -> np.ndarray | None:
+    """Return what comes out if the last row (axis 0) or column of each patch stays 0."""
+    want = product(case)
+    last = np.arange(want.shape[axis]) % TILE // ACROSS == PATCH - 1
+    if not last.any():
+        return None
+    want[(last, slice(None)) if axis == 0 else (slice(None), last)] = 0
+    return want
 
 
 Cells = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -67,8 +71,32 @@ def right(t: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def neighbours(t: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """8 neighbouring cells."""
+    """Return 8 neighbouring cells."""
     return t * PATCH + r
+
+
+# What else a thread reads, and what is wrong with it.
+STRIDES: tuple[tuple[str, Cells], ...] = (
+    ("They are PATCH apart in yours, and must be ACROSS apart", lambda t, r: t + r * PATCH),
+    ("They are neighbours in yours, and must be ACROSS apart", lambda t, r: t + r),
+    ("They are the same for all threads in yours", lambda t, r: r * ACROSS),
+    ("They are one and the same cell in yours", lambda t, r: t + 0 * r),
+    ("They begin ACROSS apart in yours, thread by thread", lambda t, r: (t * ACROSS + r) % TILE),
+)
+
+
+def stride_mistakes() -> Iterator[kit.Mistake]:
+    """Yield the mistakes of STRIDES in the cells of A, in those of X, and in both."""
+    rows = "The 8 cells of A are tile_a[ty + p * ACROSS][i]. "
+    columns = "The 8 cells of X are tile_x[i][tx + p * ACROSS]. "
+    for words, chosen in STRIDES:
+        for hint, of_a, of_x in (
+            (rows, chosen, right),
+            (columns, right, chosen),
+            (rows + columns, chosen, chosen),
+        ):
+            gives = partial(cells, rows=of_a, columns=of_x)
+            yield kit.Mistake(f"{hint}{words}.", gives=gives)
 
 
 def first_cells(t: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -120,6 +148,55 @@ EXERCISE = exercise(
         kit.Mistake(
             "tx and ty have changed places: tx counts columns, so it belongs to tile_x.",
             gives=lambda case: in_tiles(case, *TURNED),
+        ),
+        *stride_mistakes(),
+        kit.Mistake(
+            "tx stands in the place of ty: the rows of tile_a are ty + p * ACROSS.",
+            gives=lambda case: from_places(
+                case,
+                TILE,
+                lambda row, column: column % ACROSS + row // ACROSS * ACROSS,
+                lambda row, column: column,
+            ),
+        ),
+        kit.Mistake(
+            "ty stands in the place of tx: the columns of tile_x are tx + p * ACROSS.",
+            gives=lambda case: from_places(
+                case,
+                TILE,
+                lambda row, column: row,
+                lambda row, column: row % ACROSS + column // ACROSS * ACROSS,
+            ),
+        ),
+        kit.Mistake(
+            "sum[r][s] is a[r] times x[r]: it must be a[r] times x[s].",
+            gives=lambda case: from_places(
+                case,
+                TILE,
+                lambda row, column: row,
+                lambda row, column: column % ACROSS + row // ACROSS * ACROSS,
+            ),
+        ),
+        kit.Mistake(
+            "sum[r][s] is a[s] times x[s]: it must be a[r] times x[s].",
+            gives=lambda case: from_places(
+                case,
+                TILE,
+                lambda row, column: row % ACROSS + column // ACROSS * ACROSS,
+                lambda row, column: column,
+            ),
+        ),
+        kit.Mistake(
+            "Only sum[r][s] with s up to r is made: both r and s go from 0 to PATCH - 1.",
+            gives=below,
+        ),
+        kit.Mistake(
+            "The last row of each patch is 0: r goes from 0 to PATCH - 1.",
+            gives=lambda case: without_last(case, 0),
+        ),
+        kit.Mistake(
+            "The last column of each patch is 0: s goes from 0 to PATCH - 1.",
+            gives=lambda case: without_last(case, 1),
         ),
     ),
     hints=(

@@ -68,6 +68,33 @@ def of_threads(is_one: Callable[[np.ndarray, int], np.ndarray]) -> Callable[[kit
     return made
 
 
+def weighted(
+    factor: Callable[[np.ndarray, int], np.ndarray],
+) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if channels count several times, or not at all.
+    factor: how often channels 0, 1, 2 ... count, of so many threads.
+    """
+
+    def made(case: kit.Case) -> np.ndarray:
+        channels = np.arange(case["filter"].shape[1])
+        times = factor(channels, case["threads"]).astype(np.float32)
+        return reference.conv2d(case["x"], case["filter"] * times[:, None, None])
+
+    return made
+
+
+def own_sums(z: np.ndarray, threads: int) -> np.ndarray:
+    """Return how often the sums of threads z count if a step adds the own one once more: twice for
+    each step in which a sum is one to add to.
+    """
+    times = np.ones(z.shape)
+    half = threads // 2
+    while half:
+        times *= np.where(z % (2 * half) < half, 2, 1)
+        half //= 2
+    return times
+
+
 def first_channels(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if a thread adds one channel, even if there are more."""
     filter, threads = case["filter"].copy(), case["threads"]
@@ -118,6 +145,13 @@ EXERCISE = kit.Exercise(
             "four steps, not 15.",
         ),
         kit.ONE_STORE,
+        kit.none_of(
+            "shared",
+            "atomic",
+            what="atomics in shared memory",
+            hint="Atomics on one number take turns. In a tree many threads add at the same time, "
+            "each to a number of its own.",
+        ),
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: (
@@ -160,6 +194,34 @@ EXERCISE = kit.Exercise(
             "that is not always 4.",
             gives=of_threads(lambda z, threads: z < 4),
         ),
+        kit.Mistake(
+            "Only the sum of the thread with the largest z is left: a step adds to "
+            "partial[z][mine], and does not replace it.",
+            gives=of_threads(lambda z, threads: z == threads - 1),
+        ),
+        kit.Mistake(
+            "Sums count several times: a step adds partial[z + half][mine] to partial[z][mine], "
+            "and nothing else.",
+            gives=weighted(lambda channels, threads: own_sums(channels % threads, threads)),
+        ),
+        kit.Mistake(
+            "All threads of an output add the same channels, those of z = 0: begin at c = z.",
+            gives=weighted(
+                lambda channels, threads: np.where(channels % threads, 0, threads)
+            ),
+        ),
+        kit.Mistake(
+            "Channels count several times: a thread adds all from channel z on. Go on in steps of "
+            "CHANNEL_THREADS.",
+            gives=weighted(lambda channels, threads: np.minimum(channels + 1, threads)),
+        ),
+        kit.Mistake(
+            "The last channels are missing: C / CHANNEL_THREADS is rounded down. Let a thread add "
+            "channels z, z + CHANNEL_THREADS, ... below C.",
+            gives=weighted(
+                lambda channels, threads: channels < len(channels) // threads * threads
+            ),
+        ),
         layers.TURNED,
         *indices.WRONG_INDICES,
     ),
@@ -182,8 +244,15 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "out-of-bounds",
-            "A thread that is not `inside` has no output: it must not read cells.",
+            "A thread that is not `inside` has no output: it must not read cells. If yours does "
+            "not, an index is wrong: the cell is (c * H + h + p) * W + w + q of its image.",
             when=lambda found: found.array == "x",
+        ),
+        kit.FindingHint(
+            "out-of-bounds",
+            "z + half is the number of a thread in the first step already: only threads with "
+            "z < half add.",
+            when=lambda found: found.array == "partial",
         ),
     ),
     hints=(

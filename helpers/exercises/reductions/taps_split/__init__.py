@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         ConvShape(1, 1, 1, 3, 3, 1),
         ConvShape(1, 8, 2, 5, 5, 2),
         ConvShape(2, 3, 1, 6, 7, 5),
+        ConvShape(1, 11, 1, 9, 8, 7),
     ):
         yield layer(rng, shape)
     # In floats 188 times 1.0f / 188 is less than 1: a row of 188 outputs rejects an index that is
@@ -48,6 +50,32 @@ def first_lanes(lanes: int):
         return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
 
     return made
+
+
+def repeated_weights(case: kit.Case) -> np.ndarray:
+    """Return what comes out if a lane has one weight for all its taps: that of tap `lane`."""
+    filter = case["filter"].reshape(len(case["filter"]), -1)
+    filter = filter[:, np.arange(filter.shape[1]) % 32]
+    return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
+
+
+def twice_from_tap_16(case: kit.Case) -> np.ndarray:
+    """Return what comes out if two lanes add each tap from the 17th on."""
+    filter = case["filter"].reshape(len(case["filter"]), -1).copy()
+    filter[:, 16:] *= 2
+    return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
+
+
+def last_lane(case: kit.Case) -> np.ndarray:
+    """Return what comes out of the taps of lane 31."""
+    filter = case["filter"].reshape(len(case["filter"]), -1).copy()
+    filter[:, np.arange(filter.shape[1]) % 32 != 31] = 0
+    return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
+
+
+def in_rows_of_image(s: ConvShape, b: Any, c: Any, h: Any, w: Any, p: Any, q: Any) -> Any:
+    """Return the index of a cell if output i stands in row i / W and column i % W."""
+    return ((b * s.C + c) * s.H + p) * s.W + q + h * s.out_w + w
 
 
 def doubled_by_lane_0(case: kit.Case) -> np.ndarray:
@@ -132,9 +160,44 @@ EXERCISE = kit.Exercise(
             "Every second lane is missing: the last shuffle must read the next lane.",
             gives=even_lanes,
         ),
+        kit.Mistake(
+            "Each output is twice what it should be: __shfl_down_sync(.., 32) gives a lane its own "
+            "sum. The first step reaches 16 lanes far.",
+            gives=lambda case: 2 * layers.convolved(case),
+        ),
+        kit.Mistake(
+            "Only the taps of lane 31 are in the sum: add what a shuffle brings, and do not put it "
+            "in the place of `sum`.",
+            gives=last_lane,
+        ),
+        kit.Mistake(
+            "The whole sum is in lane 0: after __shfl_down_sync() lane 31 has its own sum alone, "
+            "many times.",
+            gives=lambda case: 32 * last_lane(case),
+        ),
+        kit.Mistake(
+            "Two lanes add the same tap: a warp has 32 lanes, so a lane's next tap is 32 further "
+            "on.",
+            gives=twice_from_tap_16,
+        ),
+        kit.Mistake(
+            "A lane multiplies all its taps by one weight: tap t has weight t of the map.",
+            gives=repeated_weights,
+        ),
+        kit.Mistake(
+            "Outputs are counted in rows of out_w, and not of W: output i is in row i / out_w and "
+            "column i % out_w.",
+            gives=indices.indexed(cell=in_rows_of_image),
+        ),
         *indices.WRONG_INDICES,
     ),
     findings=(
+        kit.FindingHint(
+            "out-of-bounds",
+            "That cell is not in x. How many taps has a channel, and how many has a row of the "
+            "filter? And how many outputs are in a row?",
+            when=lambda found: found.array == "x",
+        ),
         kit.FindingHint(
             "shuffle",
             "A shuffle needs all lanes of its mask: call it outside of any branch that parts the "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -12,10 +12,13 @@ from helpers.problems import fft
 
 POINTS = 64
 STAGES = 6
+FEWER = 16  # points of one signal: POINTS is an option of the cell
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield one signal, an impulse that stands anywhere, and several drawn ones, whole numbers."""
+    """Yield one signal, an impulse that stands anywhere, and several drawn ones, whole numbers; one
+    of fewer points.
+    """
     impulse = np.zeros((1, POINTS), np.complex64)
     impulse[0, int(rng.integers(1, POINTS))] = 1
     drawn = (rng.integers(-9, 10, (5, POINTS)) + 1j * rng.integers(-9, 10, (5, POINTS))).astype(
@@ -25,14 +28,16 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         ("an impulse", impulse),
         ("one signal", drawn[:1]),
         ("four signals", drawn[1:]),
+        (f"{FEWER} points", drawn[:1, :FEWER]),
     ):
+        points = signals.shape[1]
         X = fft.reference(signals).astype(np.complex64)
         arrays = {
             "x": kit.unwritten(X.shape, np.complex64),
             "X": X,
-            "twiddles": fft.twiddles(POINTS),
+            "twiddles": fft.twiddles(points),
         }
-        step = kit.Step((len(X),), (POINTS // 2,), ("x", "X", "twiddles"))
+        step = kit.Step((len(X),), (points // 2,), ("x", "X", "twiddles"))
         yield kit.Case(
             name,
             arrays,
@@ -40,12 +45,19 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
             (step,),
             {"signal": name},
             {"signals": signals.astype(np.complex128)},
+            budgeted=points == POINTS,
+            options=(f"-DPOINTS={points}",),
         )
 
 
 def scaled(case: kit.Case) -> np.ndarray:
     """Return the signals, times n."""
-    return POINTS * case["signals"]
+    return case["signals"].shape[1] * case["signals"]
+
+
+def reordered(case: kit.Case) -> np.ndarray:
+    """Return the signals, times n, in bit-reversed order."""
+    return scaled(case)[:, fft.bit_reversed(case["signals"].shape[1])]
 
 
 def per_warp(space: str, access: str):
@@ -57,19 +69,60 @@ def half_done(case: kit.Case) -> np.ndarray:
     """Return what comes out if the last stage is left out: the transforms of the even and of the
     odd part of the spectrum.
     """
-    X = case["X"][:, fft.bit_reversed(POINTS)].astype(np.complex128)
-    return np.concatenate([np.fft.ifft(X[:, first::2]) * (POINTS // 2) for first in (0, 1)], axis=1)
+    points = case["X"].shape[1]
+    X = case["X"][:, fft.bit_reversed(points)].astype(np.complex128)
+    return np.concatenate([np.fft.ifft(X[:, first::2]) * (points // 2) for first in (0, 1)], axis=1)
 
 
-def in_order_of_forward(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the stages are undone with the first one first: spans n / 2 to 1."""
-    cells, place = case["X"].astype(np.complex128), np.arange(POINTS)
-    for span in (POINTS >> stage for stage in range(1, STAGES + 1)):
-        first = place[place // span % 2 == 0]
-        turn = np.exp(2j * np.pi * (first % span) / (2 * span))
-        a, b = cells[:, first], cells[:, first + span] * turn
-        cells[:, first], cells[:, first + span] = a + b, a - b
-    return cells
+SPANS = tuple(1 << stage for stage in range(STAGES))
+Cells = np.ndarray
+Stage = Callable[[Cells, Cells, Cells], tuple[Cells, Cells]]  # (first, second, conjugate of w)
+
+
+def right_stage(a: Cells, c: Cells, back: Cells) -> tuple[Cells, Cells]:
+    """Return both cells of the pairs behind a stage."""
+    return a + c * back, a - c * back
+
+
+def undone(
+    stage: Stage = right_stage, spans: tuple[int, ...] = SPANS, scaled_turns: bool = True
+) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out of other stages. scaled_turns: whether the angle
+    of a pair follows from the span, or from its place alone.
+    """
+
+    def made(case: kit.Case) -> np.ndarray:
+        cells = case["X"].astype(np.complex128)
+        points = cells.shape[1]
+        place = np.arange(points)
+        for span in (one for one in spans if one < points):
+            first = place[place // span % 2 == 0]
+            turn = np.exp(2j * np.pi * (first % span) / (2 * span if scaled_turns else points))
+            pair = stage(cells[:, first], cells[:, first + span], turn)
+            cells[:, first], cells[:, first + span] = pair
+        return cells
+
+    return made
+
+
+def with_product(
+    product: Callable[[Cells, Cells], Cells], turned: int = 1
+) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out of another product of a cell and the conjugate
+    of its twiddle. turned: which cell of a pair is multiplied.
+    """
+
+    def stage(a: Cells, c: Cells, back: Cells) -> tuple[Cells, Cells]:
+        a, c = (product(a, back), c) if turned == 0 else (a, product(c, back))
+        return a + c, a - c
+
+    return undone(stage)
+
+
+PRODUCT = (
+    "One sign of the product is wrong. (c.x + i c.y) times the conjugate of w, (w.x - i w.y), has "
+    "the real part c.x * w.x + c.y * w.y and the imaginary part c.y * w.x - c.x * w.y."
+)
 
 
 EXERCISE = kit.Exercise(
@@ -117,7 +170,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.Budget("stores per value", kit.per_output("global", "store"), 1, quiet=True),
         kit.none_of("local", what="accesses to local memory"),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.shuffles(10 * STAGES, per="warp"),
     ),
     most_of_a_block=lambda case: POINTS,
@@ -125,7 +178,7 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "The stages are undone with the first one first. The way back begins with the last "
             "one: spans 1, 2, 4 ... POINTS / 2.",
-            gives=in_order_of_forward,
+            gives=undone(spans=SPANS[::-1]),
         ),
         kit.Mistake(
             "The output is the spectrum as it came: no stage is done.", gives=lambda case: case["X"]
@@ -138,17 +191,75 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "The pairs turn forward: the way back multiplies by the conjugate of the twiddle, "
             "exp(+2 pi i k / n).",
-            gives=lambda case: POINTS * np.roll(case["signals"][:, ::-1], 1, axis=1),
+            gives=lambda case: np.roll(scaled(case)[:, ::-1], 1, axis=1),
         ),
         kit.Mistake(
             "The values are right and stand in bit-reversed order: the way back begins with "
             "neighbours (span 1) and ends with span n / 2.",
-            gives=lambda case: scaled(case)[:, fft.bit_reversed(POINTS)],
+            gives=reordered,
         ),
         kit.Mistake("The last stage is missing: the widest span is n / 2.", gives=half_done),
         kit.Mistake(
             "Real and imaginary part are exchanged.",
             gives=lambda case: scaled(case).imag + 1j * scaled(case).real,
+        ),
+        kit.Mistake(PRODUCT, gives=with_product(lambda c, back: (c * back).conj())),
+        kit.Mistake(
+            PRODUCT, gives=with_product(lambda c, back: c * back + 2 * c.imag * back.imag)
+        ),
+        kit.Mistake(
+            PRODUCT,
+            gives=with_product(lambda c, back: c * back - 2j * c.real * back.imag),
+        ),
+        kit.Mistake(
+            "The parts are multiplied one by one: both parts of a product need both parts of both "
+            "factors.",
+            gives=with_product(lambda c, back: c.real * back.real - 1j * c.imag * back.imag),
+        ),
+        kit.Mistake(
+            "No cell is turned: the second cell of a pair is multiplied by the conjugate of its "
+            "twiddle.",
+            gives=with_product(lambda c, back: c),
+        ),
+        kit.Mistake(
+            "The first cell of a pair is turned: it must be the second one.",
+            gives=with_product(lambda a, back: a * back, turned=0),
+        ),
+        kit.Mistake(
+            "The first cell of a pair is turned: it must be the second one.",
+            gives=undone(lambda a, c, back: (c + a * back, c - a * back)),
+        ),
+        kit.Mistake(
+            "The difference is turned, as on the way there. On the way back the second cell is "
+            "turned first, and then sum and difference are made.",
+            gives=undone(lambda a, c, back: (a + c, (a - c) * back)),
+        ),
+        kit.Mistake(
+            "The sum of a pair is halved: the stages give the signal times n by themselves, and "
+            "that is asked for.",
+            gives=undone(lambda a, c, back: ((a + c * back) / 2, a - c * back)),
+        ),
+        kit.Mistake(
+            "The difference of a pair is halved: the stages give the signal times n by themselves, "
+            "and that is asked for.",
+            gives=undone(lambda a, c, back: (a + c * back, (a - c * back) / 2)),
+        ),
+        kit.Mistake(
+            "The difference has the wrong sign: it is the first cell minus the turned second one.",
+            gives=undone(lambda a, c, back: (a + c * back, c * back - a)),
+        ),
+        kit.Mistake(
+            "Sum and difference have changed places: the sum belongs to the first cell of a pair.",
+            gives=undone(lambda a, c, back: (a - c * back, a + c * back)),
+        ),
+        kit.Mistake(
+            "Each stage has its own turns: the pair at `place` takes number place * (POINTS / 2 / "
+            "span) of the twiddles.",
+            gives=undone(scaled_turns=False),
+        ),
+        kit.Mistake(
+            "The stage with span 1 is missing: it is the first one on the way back.",
+            gives=undone(spans=SPANS[1:]),
         ),
         kit.Mistake(
             "The impulse is right, other signals are not: the difference of a pair, or its "
@@ -167,6 +278,12 @@ EXERCISE = kit.Exercise(
             "A pair is (first, first + span), with span from 1 to n / 2: first = 2 * (t - place) "
             "+ place.",
             when=lambda found: found.array == "cells",
+        ),
+        kit.FindingHint(
+            "out-of-bounds",
+            "There are POINTS / 2 twiddles, and the pair at `place` takes number place * (POINTS / "
+            "2 / span).",
+            when=lambda found: found.array == "twiddles",
         ),
     ),
     hints=(

@@ -67,22 +67,41 @@ def convolved(case: kit.Case) -> np.ndarray:
 def by_segments(
     case: kit.Case,
     product: Callable[[np.ndarray, np.ndarray], np.ndarray] = np.multiply,
-    tails: bool = True,
-    shifted: bool = True,
+    sums: int | None = None,
+    late: int = 0,
     cells: int | None = None,
 ) -> np.ndarray:
-    """Return what comes out of another product of the spectra, without tails, at other places, or
-    if a block loads so many cells of N (None: those of its segment).
+    """Return what comes out of another product of the spectra, if a block adds so many sums (None:
+    all), so many places too late, or loads so many cells of N (None: those of its segment).
     """
     N, width, size = case["N"], case["filter"].size, case["spec"].size
     segment, spectrum = case["spec"].segment(width), np.fft.fft(case["filter"][::-1], size)
-    full = np.zeros(N.size + 2 * size)
+    full = np.zeros(N.size + 3 * size)  # output 0 stands behind `size` places
     for start in range(0, N.size, segment):
         own = np.fft.fft(N[start : start + (cells or segment)], size)
-        sums = np.fft.ifft(product(own, spectrum)).real
-        last = size if tails else segment
-        full[start : start + last] += sums[:last]
-    return full[width // 2 if shifted else 0 :][: N.size]
+        made = np.fft.ifft(product(own, spectrum)).real[:sums]
+        first = size + start - width // 2 + late
+        full[first : first + made.size] += made
+    return full[size:][: N.size]
+
+
+def first_half(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the product of the cells 0 to SIZE / 2 - 1 alone, times SIZE, by which the spectrum in
+    the kernel is divided. In bit-reversed order these are the even frequencies.
+    """
+    return np.where(np.arange(a.size) % 2 == 0, a * b, a.size * a)
+
+
+def real_part_first(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return what comes out if the new real part stands in the imaginary part's product."""
+    real = (a * b).real
+    return real + 1j * (real * b.imag / a.size + a.imag * b.real)
+
+
+def is_rounding(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether a result is 0, but for rounding."""
+    least = conv1d_atol(case["spec"], case["N"], case["filter"])
+    return bool(got.any() and np.abs(got).max() <= least)
 
 
 def in_parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -91,12 +110,12 @@ def in_parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def stages(case: kit.Case) -> int:
-    """Stages of a transform."""
+    """Return stages of a transform."""
     return int(case["spec"].log_size)
 
 
 def size(case: kit.Case) -> int:
-    """Points of a transform."""
+    """Return points of a transform."""
     return int(case["spec"].size)
 
 
@@ -142,17 +161,52 @@ EXERCISE = kit.Exercise(
     ),
     mistakes=(
         kit.Mistake(
+            "All outputs are 0, but for rounding: the sums are the real parts of cells[i], and the "
+            "imaginary parts are 0.",
+            when=is_rounding,
+        ),
+        kit.Mistake(
             "All outputs are 0: nothing is added to P yet, or the cells that are loaded are all 0.",
             gives=lambda case: np.zeros_like(case["P"]),
         ),
         kit.Mistake(
             "The sums stand width / 2 places too late: the middle weight of output 0 lies on "
             "cell 0, so sum i belongs to output start + i - width / 2.",
-            gives=lambda case: by_segments(case, shifted=False),
+            gives=lambda case: by_segments(case, late=case["filter"].size // 2),
+        ),
+        kit.Mistake(
+            "The sums stand width - 1 places too late: the middle weight of output 0 lies on "
+            "cell 0, so sum i belongs to output start + i - width / 2.",
+            gives=lambda case: by_segments(case, late=2 * (case["filter"].size // 2)),
+        ),
+        kit.Mistake(
+            "The sums stand too early: the middle weight of output 0 lies on cell 0, and not the "
+            "last one, so sum i belongs to output start + i - width / 2.",
+            gives=lambda case: by_segments(case, late=-(case["filter"].size // 2)),
+        ),
+        kit.Mistake(
+            "The outputs are half as large as they should be: add the whole real part.",
+            gives=lambda case: convolved(case) / 2,
+        ),
+        kit.Mistake(
+            "The outputs are divided by SIZE once more: the host has divided the spectrum.",
+            gives=lambda case: convolved(case) / size(case),
+        ),
+        kit.Mistake(
+            "Only the first half of the sums is added: a block has SIZE / 2 threads, so each has "
+            "two of them.",
+            gives=lambda case: by_segments(case, sums=size(case) // 2),
+        ),
+        kit.Mistake(
+            "Only the first half of the cells is multiplied: a block has SIZE / 2 threads, so each "
+            "has two of them.",
+            gives=lambda case: by_segments(case, first_half),
         ),
         kit.Mistake(
             "The tails are missing: add all SIZE sums, not only those of the segment's own cells.",
-            gives=lambda case: by_segments(case, tails=False),
+            gives=lambda case: by_segments(
+                case, sums=case["spec"].segment(case["filter"].size)
+            ),
         ),
         kit.Mistake(
             "The result is the signal: the spectra are not multiplied. That is gap 2.",
@@ -168,6 +222,25 @@ EXERCISE = kit.Exercise(
             gives=lambda case: by_segments(case, lambda a, b: a * b + 2 * a.imag * b.imag),
         ),
         kit.Mistake(
+            "The sign in the imaginary part is wrong: it is ad + bc.",
+            gives=lambda case: by_segments(case, lambda a, b: a * b - 2j * a.imag * b.real),
+        ),
+        kit.Mistake(
+            "The sign in the imaginary part is wrong: it is ad + bc.",
+            gives=lambda case: by_segments(case, lambda a, b: a * b - 2j * a.real * b.imag),
+        ),
+        kit.Mistake(
+            "The imaginary part is as it was: it becomes ad + bc.",
+            gives=lambda case: by_segments(
+                case, lambda a, b: (a * b).real + 1j * a.size * a.imag
+            ),
+        ),
+        kit.Mistake(
+            "The new real part is used in the imaginary part: keep the old one in a variable, "
+            "until both parts are made.",
+            gives=lambda case: by_segments(case, real_part_first),
+        ),
+        kit.Mistake(
             "One spectrum is multiplied by the conjugate of the other: the real part is ac - bd, "
             "and the imaginary part ad + bc.",
             gives=lambda case: by_segments(case, lambda a, b: a.conj() * b),
@@ -181,6 +254,13 @@ EXERCISE = kit.Exercise(
             "Cells of the next segment are transformed, too, and counted twice: cells[i] is a cell "
             "of N for i below `segment`, and 0 from there on.",
             gives=lambda case: by_segments(case, cells=case["spec"].size),
+        ),
+        kit.Mistake(
+            "A segment has one cell too many, which the next one has, too: cells[i] is a cell of "
+            "N for i below `segment`, and 0 from there on.",
+            gives=lambda case: by_segments(
+                case, cells=case["spec"].segment(case["filter"].size) + 1
+            ),
         ),
         kit.Mistake(
             "One segment is right, several are not: each block begins at its own `start`.",

@@ -1,0 +1,643 @@
+"""The figures and tables of the labs, and the committed records that each of them is made from.
+
+`OUTPUTS` is the registry that tests/helpers/test_record_outputs.py holds to one contract. A new
+record, and a new function that returns a figure or a table, needs an entry here, or a reason in
+`WITHOUT_OUTPUT` or `NO_OUTPUT`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from helpers import bench, plotting
+from helpers.bench import hardware, results
+from helpers.bench.times import Times
+from helpers.exercises.at_work import choose_tool
+from helpers.experiments import (
+    at_work,
+    broken,
+    card_mistakes,
+    channel_sums,
+    coalescing,
+    constant_memory,
+    copies,
+    cpu_programs,
+    fastest_layer,
+    first_launch,
+    gemm_ladder,
+    half_errors,
+    half_instructions,
+    half_precision,
+    im2col_gemm,
+    im2col_times,
+    issue_orders,
+    layer_constant,
+    layer_ladder,
+    layer_tiles,
+    layer_times,
+    leaderboard,
+    network_stages,
+    one_mma,
+    overlap,
+    register_tiles,
+    row_too_many,
+    several_gpus,
+    sizes,
+    split_error,
+    sweep,
+    tensor_cores,
+    tile_widths,
+    tiles,
+    transforms,
+    waiting,
+    warpgroup_layer,
+    wrong_card,
+)
+from helpers.plotting import fragments, styles
+from helpers.plotting import several_gpus as cards_drawn
+from helpers.problems import baselines, conv2d, streams
+from tests.records import slower, with_values
+
+LAYERS = ("layer 1", "layer 2")
+Record = results.Record
+
+
+@dataclass(frozen=True)
+class Output:
+    """A figure or a table. records: the names of the records that it is made from, in the order of
+    the arguments of `call`, which by default is the function itself. label: where a function has
+    several entries. whole: the entries of a record that are measured and whole numbers, such as
+    "right". change: a record in which the output must be another one, where other numbers alone do
+    not change it.
+    """
+
+    function: Callable[..., Any]
+    records: tuple[str, ...] = ()
+    call: Callable[..., Any] | None = None
+    label: str = ""
+    whole: tuple[str, ...] = ()
+    change: Callable[[Record], Record] | None = None
+
+    @property
+    def name(self) -> str:
+        """The module and the function, and the label."""
+        function = f"{self.function.__module__}.{self.function.__qualname__}"
+        return ", ".join(filter(None, [function.removeprefix("helpers."), self.label]))
+
+    def make(self) -> Any:
+        """Return the figure or the text, from the records as they are now."""
+        call = self.call or self.function
+        return call(*(results.recorded(name) for name in self.records))
+
+
+def of(function: Callable[..., Any], *records: str, **more: Any) -> Output:
+    """Return an entry of the registry. more: fields of Output."""
+    return Output(function, records, **more)
+
+
+def within(
+    function: Callable[..., Axes],
+    record: str,
+    arguments: Callable[[Record], tuple[Any, ...]] = lambda record: (record,),
+    **options: Any,
+) -> Output:
+    """Return an entry for a function that draws into axes what `arguments` makes of a record."""
+
+    def call(read: Record) -> Any:
+        figure, ax = plt.subplots(layout="constrained")
+        function(ax, *arguments(read), title="A title of four words", **options)
+        return figure
+
+    return of(function, record, call=call)
+
+
+# --------------------------------------------------------------------------------------------------
+# What the notebooks build from a record
+
+
+@functools.cache
+def layers(images: int = 10_000) -> Mapping[str, bench.Problem]:
+    return {name: bench.layer(name, images=images) for name in LAYERS}
+
+
+def times_of(record: Record, problem: Any, first: Any, *others: Any) -> Times:
+    """Return the times of kernels over those of the first."""
+    made = [problem.kernel(one) if isinstance(one, str) else one for one in (first, *others)]
+    return Times.read(record, problem, made, made[0])
+
+
+def of_layers(record: Record, *names: str) -> dict[str, Times]:
+    """Return the times of kernels on both layers, over those of the first."""
+    return {name: times_of(record, layer, *names) for name, layer in layers().items()}
+
+
+def bars(record: str, problem: Any, *names: Any, **options: Any) -> Output:
+    """Return an entry for bench.bars of a problem's kernels. problem: a function that makes it."""
+
+    def call(read: Record) -> Any:
+        one = problem()
+        return bench.bars(times_of(read, one, *names), **options)
+
+    return of(bench.bars, record, call=call, label=record)
+
+
+def layer_bars(record: str, *names: str) -> Output:
+    """Return an entry for bench.bars of kernels on both layers."""
+    return of(
+        bench.bars, record, call=lambda read: bench.bars(of_layers(read, *names)), label=record
+    )
+
+
+def counters(record: str, *columns: str, **where: Any) -> Output:
+    """Return an entry for the table of Nsight Compute's counters."""
+
+    def call(read: Record) -> str:
+        return hardware.table(read.select(**where), *columns)
+
+    return of(hardware.table, record, call=call, label=record)
+
+
+def of_halves() -> bench.Counts:
+    """Return the counts of a kernel that stands below ours, as a student's does."""
+    return layers()["layer 1"].count("conv2d_half")
+
+
+GOOD, BAD = "conv2d_basic", "conv2d_uncoalesced"
+WIDE = "conv2d_basic, 32 x 8"
+
+
+def coalesced(record: Record) -> dict[str, Times]:
+    return {
+        name: times_of(record, layer, *three(layer)) for name, layer in layers().items()
+    }
+
+
+def three(layer: Any) -> tuple[Any, ...]:
+    return layer.kernel(GOOD), layer.kernel(GOOD, block=(32, 8), label=WIDE), layer.kernel(BAD)
+
+
+@functools.cache
+def counts_of_three() -> Mapping[str, bench.Counts]:
+    return {name: layer.count(*three(layer)) for name, layer in layers().items()}
+
+
+def shapes(record: Record) -> coalescing.Shapes:
+    layer = layers()["layer 1"]
+    blocks = [(width, 256 // width) for width in (8, 16, 32, 64)]
+    made = [layer.kernel(GOOD, block=block) for block in blocks]
+    return coalescing.Shapes(Times.read(record, layer, made))
+
+
+def constant_times(record: Record) -> constant_memory.ByWidth:
+    lines = {width: bench.conv1d(10**8, width) for width in constant_memory.ROLLED_WIDTHS}
+    return {
+        width: times_of(record, line, *constant_memory.KERNELS) for width, line in lines.items()
+    }
+
+
+@functools.cache
+def look_ups() -> Mapping[int, bench.Counts]:
+    cells = constant_memory.COUNTED_CELLS
+    return {
+        width: bench.conv1d(10**8, width, counted=cells).count(*constant_memory.KERNELS)
+        for width in (3, 31)
+    }
+
+
+def shares_of_copy(tiled: Record, unrolled: Record) -> Any:
+    best = {}
+    for width in (3, 31):
+        line = bench.conv1d(10**8, width)
+        first = line.kernel("conv1d_constant", label="conv1d_constant" + ", unrolled" * (width > 3))
+        others = [line.kernel(name) for name in ("conv1d_tiled_steps", "conv1d_vector")]
+        best[width] = Times.read(unrolled, line, [first]) + Times.read(tiled, line, others)
+    problem = bench.memcpy(10**8)
+    copy = Times.read(tiled, problem, [problem.kernel(tiles.COPY)])[0]
+    return tiles.shares_figure(best, copy)
+
+
+def rungs(record: Record) -> dict[str, Times]:
+    return {
+        name: Times.read(record, layer, layer_ladder.rungs(layer))
+        for name, layer in layers().items()
+    }
+
+
+@functools.cache
+def counts_of_rungs() -> Mapping[str, bench.Counts]:
+    def units(layer: Any) -> list[Any]:
+        return [
+            one
+            for one in layer_ladder.rungs(layer)
+            if layer_ladder.kind(one) == layer_ladder.UNITS
+        ]
+
+    return {name: layer.count(*units(layer)) for name, layer in layers().items()}
+
+
+def fastest_times(record: Record) -> dict[str, Times]:
+    ways = fastest_layer.WAYS["split halves"]
+    return {
+        name: Times.read(record, layer, [layer.kernel(ways[name])])
+        for name, layer in layers().items()
+    }
+
+
+def end_times(record: Record) -> dict[str, Times]:
+    def kinds(name: str) -> list[Any]:
+        layer, way = layers()[name], fastest_layer.WAYS["split halves"][name]
+        return [layer.kernel(fastest_layer.units(name)), layer.kernel(way)]
+
+    return {name: Times.read(record, layers()[name], kinds(name)) for name in LAYERS}
+
+
+def wmma_variants(record: Record) -> Times:
+    layer = layers()["layer 1"]
+    no_skew = layer.kernel("conv2d_wmma", skew=0, label="no skew")
+    return times_of(record, layer, "conv2d_wmma", no_skew)
+
+
+def widths(record: Record) -> dict[str, Times]:
+    found = {}
+    for name, layer in layers().items():
+        made = [layer.kernel("conv2d_tiled", TILE_WIDTH=width) for width in tile_widths.WIDTHS]
+        found[name] = Times.read(record, layer, made)
+    return found
+
+
+def of_blocks(record: Record) -> Times:
+    layer, shapes = layers()["layer 2"], ((16, 16), (8, 8), (8, 32), (32, 8), (64, 4))
+    return times_of(record, layer, *(layer.kernel("conv2d_basic", block=one) for one in shapes))
+
+
+def room(record: Record) -> Times:
+    layer = layers()["layer 2"]
+    form = conv2d.register_2d(**conv2d.REGISTER_2D["layer 2"])
+    held = layer.kernel(form, label="room for four blocks")
+    return times_of(record, layer, register_tiles.BEST, held)
+
+
+def a_copy(record: Record, **settings: Sequence[int]) -> tuple[Times, Times]:
+    """Return the times of lab 106's copies, and of the driver's."""
+    copy = bench.memcpy()
+    return (
+        copy.sweep(waiting.COPY, record=record.name, **settings),
+        copy.sweep(waiting.DRIVER, record=record.name),
+    )
+
+
+def channels(record: Record) -> Any:
+    times = []
+    for number in channel_sums.CHANNELS:
+        image = channel_sums.small(number)
+        names = (channel_sums.PLAIN, *channel_sums.SPLIT)
+        each = [channel_sums.fitted_to(image, one) for one in names]
+        times.append(Times.read(record, image, each, each[0]))
+    return bench.across(times, "channels", title="One small image with more and more channels")
+
+
+def crossover(record: Record) -> Any:
+    lines = [bench.conv1d(10**7, width) for width in range(15, 256, 16)]
+    direct, by_parts = "conv1d_vector", "conv1d_fft_overlap_add"
+    times = [times_of(record, line, direct, by_parts) for line in lines]
+    return bench.across(times, "filter_width", floor=True, title="Overlap-add over a direct sum")
+
+
+def on_cards(record: Record) -> list[dict[str, Any]]:
+    return [
+        row
+        for row in record.rows()
+        if row["series"] == "host to host" and row["work"] == "layer 1" and row["pinned"]
+    ]
+
+
+def ran_on(*series: str) -> Callable[[Record], tuple[list[dict[str, Any]]]]:
+    """Return a function that returns a record's rows of some series."""
+    return lambda record: ([row for row in record.rows() if row["series"] in series],)
+
+
+@functools.cache
+def one_warp() -> bench.Counts:
+    return bench.mma().count("mma_one_warp", "mma_ldmatrix")
+
+
+def lanes(out_h: int, out_w: int, width: int) -> int:
+    return -(-out_h // width) * -(-out_w // width) * 32 * -(-(width**2) // 32)
+
+
+def drawn_board(record: Record) -> Any:
+    figure, ax = plt.subplots(layout="constrained")
+    leaderboard.Board(record).draw(ax, "ms", title="By time: the fastest kernel is first")
+    return figure
+
+
+# --------------------------------------------------------------------------------------------------
+# The registry
+
+OF_RECORDS: tuple[Output, ...] = (
+    of(first_launch.figure_of_ways, "100_timing_traps"),
+    of(first_launch.figure_of_baselines, "100_timing_traps", "100_pinned"),
+    of(first_launch.figure_of_sizes, "100_timing_traps"),
+    of(first_launch.table_of_streams, "100_timing_traps"),
+    counters("100_caches", "sectors", "l1", "l2", "dram"),
+    of(sizes.figure_of_times, "101_sizes", "101_pinned",
+       call=lambda *both: sizes.figure_of_times(sizes.with_pinned(*both))),
+    of(sizes.table_of_wins, "101_sizes", "101_pinned",
+       call=lambda *both: sizes.table_of_wins(sizes.with_pinned(*both))),
+    of(sizes.table_of_reports, "101_sizes", "101_pinned",
+       call=lambda *both: sizes.table_of_reports(sizes.with_pinned(*both))),
+    bars("102_constant", lambda: bench.conv1d(10**8, 3), *constant_memory.KERNELS),
+    of(constant_memory.loops_table, "102_constant", "102_unrolled",
+       call=lambda *both: constant_memory.loops_table(*map(constant_times, both))),
+    of(constant_memory.beside_ncu, "counters",
+       call=lambda _: constant_memory.beside_ncu(look_ups()), whole=("idc__requests.sum",)),
+    of(tiles.shares_figure, "104_tiles", "104_unrolled", call=shares_of_copy),
+    bars("104_unrolled", lambda: bench.conv1d(10**8, 3), "conv1d_constant", "conv1d_tiled_steps",
+         floor=True),
+    of(broken.table, "105_broken", whole=("wrong_launches",)),
+    of(waiting.latency_figure, "106_waiting"),
+    of(waiting.copy_figure, "106_waiting"),
+    of(waiting.flight_figure, "106_waiting"),
+    of(waiting.speeds, "106_orders",
+       call=lambda record: waiting.speeds(*a_copy(record, WARPS=(2, 4, 8, 16, 32, 64)))),
+    of(layer_times.copies_figure, "107_layer",
+       call=lambda record: layer_times.copies_figure(layer_times.LayerTimes(record))),
+    of(layer_times.copies_table, "107_layer",
+       call=lambda record: layer_times.copies_table(layer_times.LayerTimes(record))),
+    of(layer_times.cpu_table, "107_layer",
+       call=lambda record: layer_times.cpu_table(layer_times.LayerTimes(record))),
+    of(bench.bars, "107_blocks", label="107_blocks",
+       call=lambda record: bench.bars(of_blocks(record))),
+    of(coalescing.ratio_table, "108_coalescing",
+       call=lambda record: coalescing.ratio_table(coalesced(record), counts_of_three())),
+    of(coalescing.ratio_figure, "108_coalescing",
+       call=lambda record: coalescing.ratio_figure(coalesced(record), counts_of_three(), BAD)),
+    of(coalescing.shapes_figure, "108_coalescing",
+       call=lambda record: coalescing.shapes_figure(shapes(record)),
+       change=lambda record: slower(record, 10.0, block="16 x 16")),
+    of(coalescing.price_figure, "108_deeper",
+       call=lambda record: coalescing.price_figure(shapes(record))),
+    layer_bars("109_constant", "conv2d_basic", "conv2d_constant"),
+    of(layer_constant.held_table, "109_blocks", "109_counters"),
+    of(row_too_many.answers_table, "110_answers", whole=("right",)),
+    of(row_too_many.reported_table, "110_answers", whole=("right",)),
+    layer_bars("110_deeper", "conv2d_basic", "conv2d_unrolled"),
+    counters("110_counters", "executed", "busy", "l1 busy", "waits"),
+    layer_bars("110_unrolling", "conv2d_basic", "conv2d_restrict", "conv2d_unrolled"),
+    counters("111_caches", "l1", "instructions", "busy", "cycles", "waits", variant=""),
+    of(bench.curve, "111_tiles", label="111_tiles",
+       call=lambda record: bench.curve(
+           {
+               name: times_of(
+                   record, layer, "conv2d_constant",
+                   *(layer.kernel("conv2d_tiled_maps", MAPS=maps) for maps in (2, 4)),
+               )
+               for name, layer in layers().items()
+           },
+           by="maps",
+       )),
+    bars("111_reported", lambda: layers()["layer 1"], "conv2d_constant", "conv2d_tiled"),
+    of(layer_tiles.warps_table, "111_deeper",
+       call=lambda record: layer_tiles.warps_table(
+           layers()["layer 1"].sweep(
+               "conv2d_constant", "conv2d_tiled", TILE_WIDTH=(8, 16, 20, 32), record=record.name
+           )
+       ), whole=("registers",)),
+    counters("112_constant_filter", "executed", "waits"),
+    layer_bars("112_register", "conv2d_tiled_maps", "conv2d_register_tiled"),
+    of(bench.roofline, "112_register", label="112_register",
+       call=lambda record: bench.roofline(
+           times_of(record, layers()["layer 1"], "conv2d_basic", "conv2d_register_tiled")
+       )),
+    of(bench.bars, "112_room", label="112_room", call=lambda record: bench.bars(room(record))),
+    of(register_tiles.issue_table, "112_counters", "112_deeper"),
+    of(register_tiles.rates_table, "rates_h200", call=lambda _: register_tiles.rates_table()),
+    of(register_tiles.warps_figure, "203_sweep_layer_2",
+       call=lambda _: register_tiles.warps_figure()),
+    of(overlap.copy_table, "113_streams"),
+    of(overlap.clock_table, "113_streams"),
+    of(overlap.account, "113_streams"),
+    of(overlap.reported_table, "113_streams"),
+    of(overlap.clock_figure, "113_streams"),
+    of(overlap.timeline_figure, "113_streams"),
+    of(overlap.sweep_figure, "113_streams"),
+    of(overlap.end_to_end_figure, "113_streams"),
+    of(im2col_times.one_image_table, "200_deeper"),
+    of(im2col_times.launches_figure, "200_deeper"),
+    of(im2col_times.steps_figure, "200_deeper"),
+    layer_bars("200_im2col_gemm", "conv2d_basic", "im2col_gemm"),
+    of(bench.ladder, "201_gemm", label="201_gemm",
+       call=lambda record: bench.ladder(
+           times_of(record, bench.gemm(), "gemm_tiled", "gemm_column", "gemm_patch", "cuBLAS"),
+           yardstick="cuBLAS",
+       )),
+    layer_bars("202_fusion", "im2col_gemm", "conv2d_implicit_gemm"),
+    of(tile_widths.space_table, *map(sweep.record_name, sweep.SIZES),
+       call=lambda *_: tile_widths.space_table()),
+    of(tile_widths.sums_figure, *map(sweep.record_name, LAYERS),
+       call=lambda *_: tile_widths.sums_figure()),
+    of(tile_widths.searches_table, *map(sweep.record_name, LAYERS),
+       call=lambda *_: tile_widths.searches_table()),
+    of(tile_widths.searches_figure, *map(sweep.record_name, LAYERS),
+       call=lambda *_: tile_widths.searches_figure()),
+    of(tile_widths.widths_figure, "203_tiles",
+       call=lambda record: tile_widths.widths_figure(widths(record), lanes)),
+    of(tile_widths.choices_table, "203_tiles",
+       call=lambda record: tile_widths.choices_table(lambda *_: 1, lanes, widths(record))),
+    of(tile_widths.images_table, "benchmark_tensor", call=lambda _: tile_widths.images_table()),
+    of(tile_widths.images_win, "benchmark_tensor", call=lambda _: tile_widths.images_win(),
+       change=lambda record: slower(
+           record, 100.0, series=tile_widths.IMAGES, layer="layer E2")),
+    of(half_precision.time_table, "300_deeper"),
+    of(half_precision.accuracy_table, "300_deeper", whole=("right",)),
+    of(half_instructions.ratio_table, "300_deeper"),
+    counters("300_counters", "executed", "loads", "l1 busy", "busy", "global", "dispatch"),
+    layer_bars("300_half", "conv2d_basic", "conv2d_half_inside", "conv2d_half"),
+    of(copies.flight_figure, "302_copies", "106_waiting"),
+    layer_bars("303_deeper", "conv2d_register_tiled", "conv2d_wmma"),
+    of(tensor_cores.floor_table, "303_wmma",
+       call=lambda record: tensor_cores.floor_table(wmma_variants(record))),
+    of(tensor_cores.floor_figure, "303_wmma",
+       call=lambda record: tensor_cores.floor_figure(
+           [wmma_variants(record)], "The layers wait for shared memory"
+       )),
+    counters("305_counters", "executed", "busy", "tensor", "barrier", "shared", "fixed"),
+    of(bench.bars, "305_deeper", label="305_deeper", call=lambda record: bench.bars(
+        layers()["layer 2"].sweep("conv2d_mma_pairs", record=record.name))),
+    of(fastest_layer.resources_figure, "305_fastest",
+       call=lambda record: fastest_layer.resources_figure(fastest_times(record))),
+    of(fastest_layer.end_figure, "305_fastest", "benchmark_tensor",
+       call=lambda record, _: fastest_layer.end_figure(end_times(record))),
+    of(fastest_layer.factors_table, "benchmark_tensor"),
+    of(warpgroup_layer.rates_table, "benchmark_tensor",
+       call=lambda _: warpgroup_layer.rates_table()),
+    of(warpgroup_layer.batches_figure, "benchmark_tensor",
+       call=lambda _: warpgroup_layer.batches_figure()),
+    of(warpgroup_layer.winners_table, "benchmark_tensor",
+       call=lambda _: warpgroup_layer.winners_table()),
+    of(cpu_programs.convolutions_figure, "400_conv1d_baselines"),
+    of(cpu_programs.here_table, "400_conv1d_baselines",
+       call=lambda record: cpu_programs.here_table(
+           {
+               key: cpu_programs.Here(program.name, 1.0)
+               for key, program in baselines.conv1d().items()
+           },
+           record,
+       )),
+    of(cpu_programs.widths_figure, "400_filter_width"),
+    of(cpu_programs.network_table, "400_mlp"),
+    of(cpu_programs.threads_figure, "400_mlp"),
+    of(cpu_programs.report_figure, "400_mlp"),
+    of(bench.across, "401_channels", call=channels, label="401_channels"),
+    counters("401_counters", "executed", "busy", "barrier", "units", "global", "shared", "fixed"),
+    counters("402_counters", "executed", "busy", "l1 busy"),
+    of(bench.across, "402_crossover", call=crossover, label="402_crossover"),
+    of(transforms.yardstick_table, "402_fft"),
+    of(transforms.layers_table, "402_fft"),
+    of(transforms.layer_figure, "402_fft"),
+    of(layer_ladder.figure, "500_ladder", call=lambda record: layer_ladder.figure(rungs(record))),
+    of(layer_ladder.best_table, "500_ladder",
+       call=lambda record: layer_ladder.best_table(rungs(record))),
+    of(layer_ladder.share_table, "500_ladder",
+       call=lambda record: layer_ladder.share_table(rungs(record))),
+    of(layer_ladder.steps_table, "500_ladder",
+       call=lambda record: layer_ladder.steps_table(rungs(record))),
+    of(layer_ladder.order_table, "500_ladder",
+       call=lambda record: layer_ladder.order_table(rungs(record), counts_of_rungs())),
+    of(layer_ladder.best_counter, "500_ladder",
+       call=lambda record: layer_ladder.best_counter(rungs(record), counts_of_rungs())),
+    bars("501_fused", lambda: bench.pooled("layer 1", images=1_000), "apart", "lenet_conv_pool"),
+    of(leaderboard.Board.table, "501_leaderboard",
+       call=lambda record: leaderboard.Board(record).table()),
+    of(leaderboard.Board.draw, "501_leaderboard", call=drawn_board),
+    of(network_stages.host_bounds, "501_lenet"),
+    of(network_stages.stages_figure, "501_lenet"),
+    of(network_stages.host_figure, "501_lenet"),
+    of(network_stages.pytorch_table, "benchmark_lenet"),
+    of(network_stages.batches_figure, "benchmark_lenet"),
+    within(cards_drawn.buses, "502_several_gpus", ran_on("bus")),
+    within(cards_drawn.between, "502_several_gpus", ran_on("peer")),
+    within(cards_drawn.counts, "502_several_gpus", lambda record: (on_cards(record), {})),
+    of(several_gpus.beyond, "502_several_gpus",
+       call=lambda record: several_gpus.beyond(record.rows(), 0.4)),
+    of(card_mistakes.misuse_table, "502_several_gpus",
+       call=lambda record: card_mistakes.misuse_table(
+           dict.fromkeys(wrong_card.CASES, "refused"), card_mistakes.answers(record.rows())
+       ),
+       change=lambda record: with_values(record, {"series": "misuse"}, answer="another answer")),
+    of(at_work.table, "503_at_work"),
+    of(at_work.details, "503_at_work",
+       change=lambda record: with_values(record, {"series": "CUDA"}, ran="another way")),
+    of(at_work.result, "503_at_work"),
+    of(at_work.figure, "503_at_work"),
+    of(at_work.choices, "503_at_work",
+       call=lambda record: at_work.choices(record, choose_tool.reference, (1.0, 1.1, 5.0))),
+    of(split_error.figure, "split_error"),
+    of(split_error.said, "split_error",
+       call=lambda record: split_error.said(record.rows(), 65_536)),
+    within(plotting.speedup, "201_gemm", baseline="gemm_tiled", where={"rows": 4096}),
+    within(plotting.times, "201_gemm", where={"rows": 4096}),
+    within(plotting.ladder, "201_gemm", where={"rows": 4096}),
+    within(plotting.scaling, "101_sizes"),
+)
+
+# Pictures of an idea, and numbers that the simulator counts: no record has a part in them.
+DRAWINGS: tuple[Output, ...] = (
+    of(broken.figure_of_blur, call=lambda: broken.figure_of_blur(np.eye(8), np.ones((8, 8)))),
+    of(broken.figure_of_smooth, call=lambda: broken.figure_of_smooth(np.zeros(600), np.ones(600))),
+    of(channel_sums.access_figure),
+    of(copies.turns_figure),
+    of(cpu_programs.phases_figure_here, call=lambda: cpu_programs.phases_figure_here(1)),
+    of(fastest_layer.window_figure),
+    of(gemm_ladder.column_figure),
+    of(gemm_ladder.patch_figure),
+    of(half_errors.error_figure, call=lambda: half_errors.error_figure(half_errors.errors())),
+    of(half_instructions.rows_figure, call=lambda: half_instructions.rows_figure(of_halves())),
+    of(im2col_gemm.unroll_figure),
+    of(im2col_gemm.tiles_figure),
+    of(issue_orders.schedule_figure, call=lambda: issue_orders.schedule_figure([2, 1, 3], 4)),
+    of(issue_orders.order_figure, call=lambda: issue_orders.order_figure(
+        {"ours": issue_orders.simulated_order(streams.depth_first)})),
+    of(layer_tiles.tile_figure),
+    of(layer_times.tiles_figure, call=lambda: layer_times.tiles_figure(16)),
+    of(one_mma.layout_figure),
+    of(one_mma.kernel_figure, call=lambda: one_mma.kernel_figure(one_warp()[0])),
+    of(one_mma.naming_figure),
+    of(one_mma.cost_figure, call=lambda: one_mma.cost_figure(one_warp())),
+    of(register_tiles.patch_figure),
+    of(split_error.bits_figure, call=lambda: split_error.bits_figure(3.1415927)),
+    of(tensor_cores.gather_figure),
+    of(tile_widths.cover_figure),
+    of(tiles.tile_figure),
+    of(tiles.ways_figure),
+    of(transforms.segments_figure),
+    of(transforms.stages_figure),
+    of(waiting.schema_figure),
+    of(waiting.thread_figure),
+    of(warpgroup_layer.descriptor_figure),
+    of(warpgroup_layer.swizzle_figure),
+    of(warpgroup_layer.roles_figure),
+    of(at_work.effort_table),
+    of(channel_sums.places_table),
+    of(constant_memory.reported_table),
+    of(fastest_layer.range_table),
+    of(half_instructions.row_table, call=lambda: half_instructions.row_table(of_halves())),
+    of(im2col_gemm.padding_table),
+    of(tile_widths.lanes_table, call=lambda: tile_widths.lanes_table(lanes)),
+)
+
+_A_TOOL = "a table of helpers.tools.benchmarks, see tests/helpers/test_benchmarks.py"
+_A_CELL = "a notebook's own cell makes a table of it"
+
+# Records that no figure and no table of the labs is made from, with the reason.
+WITHOUT_OUTPUT: Mapping[str, str] = {
+    "401_deeper": _A_CELL,
+    "402_sizes": _A_CELL,
+    "benchmark_conv1d": _A_TOOL,
+    "benchmark_conv2d": _A_TOOL,
+    "benchmark_gemm": _A_TOOL,
+    "benchmark_known_layers": _A_CELL,
+    "benchmark_simulator": _A_TOOL,
+    "benchmark_timing": _A_TOOL,
+    "bounds": "bounds beside times, see tests/helpers/test_bound_ratios.py",
+    "counters_strangers": "counters beside the simulator's, see tests/simulator",
+    "sanitizer": "answers beside the simulator's, see tests/simulator",
+}
+
+_COUNTED = "a table of what the simulator counts or a reader's function answers"
+_READ = "a name that a record has"
+_PART = "a part of a figure: its figures are in the registry"
+_TESTED = "a picture of a launch, see tests/helpers/test_plotting.py"
+
+# Functions with the look of an output that are none, or that no record has a part in.
+NO_OUTPUT: Mapping[Callable[..., Any], str] = {
+    **dict.fromkeys(
+        (
+            constant_memory.code_table, cpu_programs.chain_table_here,
+            fastest_layer.distances_table, fastest_layer.pairs_table, fastest_layer.reports_table,
+            gemm_ladder.words_table, half_errors.error_table, half_precision.load_table,
+            half_precision.promise_table, layer_ladder.count_table, layer_tiles.uniform_code_table,
+            register_tiles.constant_code_table, register_tiles.loads_table,
+            register_tiles.registers_table, split_error.split_table, tensor_cores.bank_table,
+            tensor_cores.product_table, tensor_cores.step_table, warpgroup_layer.swizzle_table,
+        ),
+        _COUNTED,
+    ),
+    **dict.fromkeys((cpu_programs.cpu_of, network_stages.host_form, sizes.cpu_name), _READ),
+    **dict.fromkeys((styles.caption, styles.figure_of, styles.style), _PART),
+    **dict.fromkeys(
+        (
+            plotting.access_map, plotting.bank_conflicts, plotting.cells, plotting.compare,
+            plotting.grid_picture, plotting.halo, plotting.resource_bars, plotting.roofline,
+            plotting.timeline, fragments.fragment, fragments.registers,
+        ),
+        _TESTED,
+    ),
+}
