@@ -12,17 +12,16 @@ import dataclasses
 import io
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from helpers import launch, simulator
-from helpers.exercises.cases import LIMIT_S, Case, ceil_div
+from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array, Launch
-from helpers.simulator import Finding, Profile
+from helpers.simulator import Finding, Profile, Requests
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
 from helpers.simulator.profile import WATCHED_REQUESTS
@@ -268,7 +267,7 @@ def _run(
                 (seen_turns,) = launch.simulate((one,), arrays, simulator.turns, time_limit=limit_s)
         names = _names(one)
         if not counts:
-            all_blocks, first_warp = _changed(case, arrays), _share(case, seen, names)
+            all_blocks, first_warp = _changed(case, arrays), _share(case, seen.requests, names)
         own = Counts.of(seen, seen_turns, names)
         more = {**_special(one), **_beside_copies(one, case, seen, limit_s), **_global_loads(seen)}
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
@@ -319,13 +318,13 @@ def _beside_copies(one: Launch, case: Case, seen: Profile, limit_s: float) -> di
     """
     if not any(name.startswith("cp.async") for name in seen.instructions):
         return {}
-    watched = [seen]
+    watched = [seen.requests]
     if last := -(-math.prod(one.block) // 32) - 1:
         with contextlib.redirect_stdout(None):
             watched.append(_watched(one, case, last, limit_s))
     in_flight = [
-        [bool(request.in_flight) for request in profile.requests.of(kind="load", space="shared")]
-        for profile in watched
+        [bool(request.in_flight) for request in made.of(kind="load", space="shared")]
+        for made in watched
     ]
     loads = max(in_flight, key=lambda flags: sum(flags) / max(len(flags), 1))
     return {LOADS: len(loads), BESIDE_COPIES: sum(loads)}
@@ -374,29 +373,26 @@ def _other_warps(first: Launch, case: Case, limit_s: float) -> list[_Share]:
     return [_share(case, _watched(first, case, warp, limit_s), names) for warp in warps]
 
 
-def _watched(one: Launch, case: Case, warp: int, limit_s: float) -> Profile:
-    """Return the profile of block 0 alone, in which one of its warps is watched."""
+def _watched(one: Launch, case: Case, warp: int, limit_s: float) -> Requests:
+    """Return the requests of a warp of block 0, which runs alone."""
     arrays, _ = _copies(case)
-    how = {"sample_every": math.prod(one.grid), "time_limit": limit_s, "checks": False}
+    how = {"sample_every": math.prod(one.grid), "time_limit": limit_s}
     watch = (0, 0, 0), warp
-    (seen,) = launch.simulate((one,), arrays, simulator.profile, watch=watch, **how)
-    return seen
+    (made,) = launch.simulate((one,), arrays, simulator.requests, watch=watch, **how)
+    return made
 
 
-def _share(case: Case, seen: Profile, names: Mapping[str, str]) -> _Share:
-    """Return what the watched warp does. names: as `_names` returns them."""
-    if len(seen.requests) >= WATCHED_REQUESTS:
+def _share(case: Case, made: Requests, names: Mapping[str, str]) -> _Share:
+    """Return what a warp does by its requests. names: as `_names` returns them."""
+    if len(made) >= WATCHED_REQUESTS:
         return _Share()
     stored = sum(
         len(one.lanes) * one.size // case.arrays[names[one.array]].itemsize
-        for one in seen.requests.of(kind="store", space="global")
+        for one in made.of(kind="store", space="global")
         if names.get(one.array) in case.outputs
     )
-    words: Counter[int] = Counter()  # by lane
-    for one in seen.requests.of(kind="load", space="shared"):
-        words.update(dict.fromkeys(one.lanes, ceil_div(one.size, 4)))
-    loads = len(seen.requests.of(kind="load", space="global"))
-    return _Share(stored, loads, max(words.values(), default=0))
+    words = made.of(kind="load", space="shared").words_by_lane()
+    return _Share(stored, len(made.of(kind="load", space="global")), int(words.max()))
 
 
 def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:

@@ -33,17 +33,17 @@ from .faults import LaunchFault, LaunchRefused
 from .findings import Finding, leaked
 from .launch import CHECKS, Extents, LaunchReport, extents
 from .launch import launch as run_launch
-from .machine_counters import profile_of
+from .machine_counters import profile_of, requests_of
 from .module import Kernel, UnknownKernel, load
 from .numpy_arguments import Arguments, set_constants
 from .profile import Profile
 from .toolchain import CompileFailed
-from .traffic import LineTraffic, Request
+from .traffic import LineTraffic, Request, Requests
 
 __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request",
-    "activate", "check", "compare", "execute", "leaks",
-    "profile", "turns",
+    "Requests", "activate", "check", "compare", "execute", "leaks",
+    "profile", "requests", "turns",
 ]
 
 
@@ -114,6 +114,31 @@ def profile(
         outputs=outputs if checks else (), time_limit=time_limit,
     )
     return dataclasses.replace(profile_of(*launched, shared), checked=checks)
+
+
+def requests(
+    source: str,
+    name: str,
+    *args,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int = 0,
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0),
+    sample_every: int = 1,
+    time_limit: float | None = None,
+) -> Requests:
+    """Run one launch without looking for faults, and return the requests of the watched warp.
+
+    They are those of `profile`, without its sums, which take most of its time. Arguments and
+    errors: as for `profile`.
+    """
+    report, kernel, *_ = _launch(
+        source, name, args, ("traffic",), options, constants, grid=grid, block=block,
+        shared=shared, watch=watch, sample_every=sample_every, outputs=(), time_limit=time_limit,
+    )
+    return requests_of(report, kernel)
 
 
 def turns(

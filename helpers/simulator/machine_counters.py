@@ -64,7 +64,7 @@ def profile_of(
     profile = Profile(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
         report.blocks, lines,
-        _requests(report.watched, reader), report.seconds, control,
+        requests_of(report, kernel), report.seconds, control,
         operations, runtime_calls=_runtime_calls(report, reader),
         parted_recursion=_parted_recursion(report.sites, reader),
     )
@@ -140,10 +140,10 @@ def _parted_recursion(sites: Iterable[Site], reader: _Reader) -> tuple[int, ...]
     return tuple(sorted(lines))
 
 
-def _requests(watched: np.ndarray, reader: _Reader) -> Requests:
-    """Return the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
-    lanes of each request one after another.
-    """
+def requests_of(report: LaunchReport, kernel: Kernel) -> Requests:
+    """Return the requests of the watched warp, of a launch that ran with the traffic observer."""
+    # An array of WatchedLane, shape (lanes,), with the lanes of each request one after another.
+    watched, reader = report.watched, _Reader(report, kernel)
     offsets = watched["offset"]
     if not len(watched):
         return Requests([], watched["lane"], offsets)
