@@ -11,6 +11,7 @@ import numpy as np
 
 from helpers.exercises.cases import Case
 from helpers.simulator import Finding
+from helpers.simulator.findings import OVERFLOWN
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def wrapped_index(finding: Finding) -> bool:
     the cause says more than an exercise's hint about guards.
     """
     return finding.kind == "out-of-bounds" and bool(
-        re.search(r" as (a short|an unsigned number|an int that has overflowed)", finding.cause)
+        finding.cause.startswith(OVERFLOWN)
+        or re.search(r" as (a short|an unsigned number|an int that has overflowed)", finding.cause)
     )
 
 
