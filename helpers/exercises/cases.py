@@ -135,7 +135,8 @@ def whole_numbers(
 
 
 def cells(rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9) -> np.ndarray:
-    """As `whole_numbers`, but every eighth cell or so is a large quarter number, 512.25 to 1023.75.
+    """Return `whole_numbers`, of which every eighth cell or so is a large quarter number, 512.25 to
+    1023.75.
 
     Sums of products with small whole numbers are exact in float32 all the same, and neither half
     precision nor an integer can hold such a cell.

@@ -83,5 +83,5 @@ def untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str
 
 
 def real_pairs(a: np.ndarray) -> np.ndarray:
-    """Complex numbers as pairs."""
+    """Return complex numbers as pairs."""
     return np.ascontiguousarray(a).view(a.real.dtype) if a.dtype.kind == "c" else a

@@ -44,7 +44,7 @@ __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request",
     "Requests", "activate", "check", "compare", "execute", "leaks",
     "profile", "requests", "turns",
-]  # fmt: skip
+]
 
 
 def activate(report_leaks: bool = False) -> None:
@@ -112,7 +112,7 @@ def profile(
         source, name, args, (*(CHECKS if checks else ()), "traffic", "instructions"), options,
         constants, grid=grid, block=block, shared=shared, watch=watch, sample_every=sample_every,
         outputs=outputs if checks else (), time_limit=time_limit,
-    )  # fmt: skip
+    )
     return dataclasses.replace(profile_of(*launched, shared), checked=checks)
 
 
@@ -137,7 +137,7 @@ def requests(
     report, kernel, *_ = _launch(
         source, name, args, ("traffic",), options, constants, grid=grid, block=block,
         shared=shared, watch=watch, sample_every=sample_every, outputs=(), time_limit=time_limit,
-    )  # fmt: skip
+    )
     return requests_of(report, kernel)
 
 
@@ -162,7 +162,7 @@ def turns(
     report, kernel, *_ = _launch(
         source, name, args, ("instructions",), options, constants,
         grid=grid, block=block, shared=shared, time_limit=time_limit, outputs=(), as_written=True,
-    )  # fmt: skip
+    )
     return instructions.backward_branches(kernel.counted, report.executed)
 
 
@@ -187,7 +187,7 @@ def execute(
         source, name, args, ("bounds", "barriers"), options, constants,
         grid=grid, block=block, shared=shared, sample_every=sample_every,
         time_limit=time_limit, outputs=(),
-    )  # fmt: skip
+    )
 
 
 def check(
@@ -217,7 +217,7 @@ def check(
         report, *_ = _launch(
             source, name, args, CHECKS, options, constants,
             grid=grid, block=block, shared=shared, outputs=outputs, time_limit=time_limit,
-        )  # fmt: skip
+        )
     except LaunchRefused as refusal:
         return (refusal.finding,)
     return report.findings
@@ -272,7 +272,7 @@ def _launch(
                 report = run_launch(
                     kernel, packed.buffer, blocks, threads, observe=observe,
                     outputs=packed.outputs, time_limit=time_limit, **more,
-                )  # fmt: skip
+                )
                 packed.copy_back()
             except LaunchFault as fault:
                 report = fault.report

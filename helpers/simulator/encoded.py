@@ -338,7 +338,7 @@ def sees_the_order_of_blocks(program: Program) -> bool:
 
 
 def calls_of_the_runtime(program: Program) -> dict[int, str]:
-    """Returns the calls of functions that move data of their own, such as printf: the index of the
+    """Return the calls of functions that move data of their own, such as printf: the index of the
     instruction, and the name of the function.
     """
     is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)
@@ -346,3 +346,23 @@ def calls_of_the_runtime(program: Program) -> dict[int, str]:
     return {
         int(pc): _RUNTIME[targets[pc]] for pc in np.flatnonzero(is_call) if targets[pc] in _RUNTIME
     }
+
+
+def recursive_functions(program: Program) -> list[range]:
+    """Return the instructions of each function that calls itself, directly or through others."""
+    if not program.recursive:
+        return []
+    bodies = [range(int(one["first"]), int(one["end"])) for one in program.functions]
+    is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)
+    calls = [(int(pc), int(program.instructions["target"][pc])) for pc in np.flatnonzero(is_call)]
+    callees = [{to for pc, to in calls if pc in body and to >= 0} for body in bodies]
+
+    def reached(function: int) -> set[int]:
+        found, waiting = set(), set(callees[function])
+        while waiting:
+            one = waiting.pop()
+            found.add(one)
+            waiting |= callees[one] - found
+        return found
+
+    return [body for function, body in enumerate(bodies) if function in reached(function)]

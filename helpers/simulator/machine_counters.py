@@ -66,7 +66,8 @@ def profile_of(
         report.blocks, lines,
         requests_of(report, kernel), report.seconds, control,
         operations, runtime_calls=_runtime_calls(report, reader),
-    )  # fmt: skip
+        parted_recursion=_parted_recursion(report.sites, reader),
+    )
     if not len(report.executed) or not report.completed:
         return profile
     return replace(profile, counts=_counts(report, kernel, profile, shared))
@@ -100,7 +101,7 @@ def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
             **dict(zip(COUNTERS, row, strict=True)),
         )
         for (line, access, space, array), row in sorted(rows.items())
-    )  # fmt: skip
+    )
 
 
 def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
@@ -119,7 +120,7 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
 
 
 def _runtime_calls(report: LaunchReport, reader: _Reader) -> dict[str, tuple[int, ...]]:
-    """Returns the lines of the calls that the launch has executed, by the function's name."""
+    """Return the lines of the calls that the launch has executed, by the function's name."""
     lines: dict[str, set[int]] = {}
     if not len(report.executed):  # the rehearsal stopped the launch
         return {}
@@ -127,6 +128,16 @@ def _runtime_calls(report: LaunchReport, reader: _Reader) -> dict[str, tuple[int
         if report.executed[pc]:
             lines.setdefault(name, set()).add(reader.line(pc))
     return {name: tuple(sorted(found)) for name, found in lines.items()}
+
+
+def _parted_recursion(sites: Iterable[Site], reader: _Reader) -> tuple[int, ...]:
+    """Return the lines in which lanes have parted in a function that calls itself."""
+    branches = [site.pc for site in sites if site.access == _BRANCH]
+    if not branches:
+        return ()
+    inside = encoded.recursive_functions(reader.kernel.counted)
+    lines = {reader.line(pc) for pc in branches if any(pc in one for one in inside)}
+    return tuple(sorted(lines))
 
 
 def requests_of(report: LaunchReport, kernel: Kernel) -> Requests:
@@ -167,7 +178,7 @@ def _counts(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int)
             "global_load_sectors", "global_load_requests", "global_store_requests",
             "global_store_sectors", "global_atomic_requests", "global_atomic_sectors",
         )
-    }  # fmt: skip
+    }
     totals["shared_wavefronts"] = float(
         profile.shared_load_wavefronts
         + profile.shared_store_wavefronts

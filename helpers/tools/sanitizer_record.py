@@ -1,4 +1,8 @@
-"""The record of compute-sanitizer's answers, data/measured/sanitizer.json."""
+"""The record of compute-sanitizer's answers, data/measured/sanitizer.json.
+
+It names one GPU. A kernel that was measured on another one names that GPU in its own entry, with
+the time and the versions of its measurement.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +55,26 @@ def load(path: Path = RECORD) -> dict:
 
 
 def merged(old: Mapping, new: Mapping) -> dict[str, Any]:
-    """Return the new record with those kernels of the old one that were not measured again."""
-    return {**new, "kernels": {**old["kernels"], **new["kernels"]}}
+    """Return the new record with those kernels of the old one that were not measured again.
+
+    If the new one is of another GPU, return the old record instead; each new kernel's entry then
+    names its GPU.
+    """
+    if new["device"] == old["device"]:
+        return {**new, "kernels": {**old["kernels"], **new["kernels"]}}
+    about = {name: new[name] for name in ("device", "created", "software")}
+    kernels = {name: {**about, **entry} for name, entry in new["kernels"].items()}
+    return {**old, "kernels": {**old["kernels"], **kernels}}
+
+
+def device(record: Mapping, entry: Mapping) -> str:
+    """Return the name of the GPU that an entry of the record was measured on."""
+    return entry.get("device", record["device"])
+
+
+def software(record: Mapping, entry: Mapping) -> Mapping[str, str]:
+    """Return the versions of the programs that an entry of the record was measured with."""
+    return entry.get("software", record["software"])
 
 
 def as_text(record: Mapping) -> str:

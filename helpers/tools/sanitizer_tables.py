@@ -8,13 +8,14 @@ printed counts. The best answer of the four tools counts.
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from helpers import tables
 from helpers.tools.corpus import Case, Said
-from helpers.tools.sanitizer_record import answers, pack, recorded
+from helpers.tools.sanitizer_record import answers, device, pack, recorded, software
 
 
 def verdict(case: Case, said: Sequence[Said]) -> str:
@@ -63,7 +64,10 @@ def findings_table(record: Mapping, simulated: Mapping[Case, Sequence[Said]]) ->
         for side, answer in (("simulator", ours), ("compute-sanitizer", theirs)):
             sums.setdefault((which, side), {}).setdefault(answer, 0)
             sums[which, side][answer] += 1
-    sanitizer = f"compute-sanitizer {record['software'].get('compute-sanitizer', '')}".rstrip()
+    versions = {
+        software(record, entry).get("compute-sanitizer", "") for entry in record["kernels"].values()
+    }
+    sanitizer = f"compute-sanitizer {', '.join(sorted(versions - {''}))}".rstrip()
     totals = [
         [
             which,
@@ -112,18 +116,23 @@ def _compare_values(case: Case, values: np.ndarray, theirs: Mapping) -> tuple[bo
 
 
 def results_table(record: Mapping, simulated: Mapping[Case, Mapping[str, np.ndarray]]) -> str:
-    """Return a table of the correct kernels' outputs, GPU against simulator, a line for each."""
+    """Return a table of the correct kernels' outputs, GPU against simulator, a line for each, and
+    a sum for each GPU of the record.
+    """
     rows: list[list[str]] = []
-    good = total = 0
+    good: Counter[str] = Counter()
+    total: Counter[str] = Counter()
     for case, outputs in simulated.items():
         if (entry := recorded(record, case)) is None:
             rows.append([case.name, "", "changed", "since the record"])
             continue
         for name, (agrees, text) in compare_results(case, outputs, entry).items():
-            good, total = good + agrees, total + 1
+            good[device(record, entry)] += agrees
+            total[device(record, entry)] += 1
             rows.append([case.name, name, "same" if agrees else "DIFFERENT", text])
     table = tables.text(["kernel", "output", "verdict", "how far"], rows, left=range(4))
-    return (
-        f"{table}\n{good} of {total} outputs are the same on "
-        f"{record['device']} and in the simulator"
-    )
+    sums = [
+        f"{good[gpu]} of {count} outputs are the same on {gpu} and in the simulator"
+        for gpu, count in total.items()
+    ]
+    return "\n".join([table, *sums])

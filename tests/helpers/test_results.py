@@ -279,6 +279,21 @@ def not_called():
     raise AssertionError("measured on a simulator")
 
 
+@pytest.mark.parametrize("here", [CPU, GPU], ids=lambda one: one.kind)
+def test_rows_are_added_to_a_record_where_there_is_a_gpu(here, made, folder, tmp_path, monkeypatch):
+    (folder / "conv1d.json").rename(tmp_path / "measured" / "conv1d.json")
+    monkeypatch.setattr("helpers.device.select", lambda: here)
+    monkeypatch.setattr(results, "_begun", {})
+    row = {"series": "one more", "n": 10, "timing": HOST}
+    found = results.extended("conv1d", (lambda: [row]) if here is GPU else not_called)
+    assert found.recalled == (here is CPU)
+    if here is GPU:
+        assert [one["series"] for one in found.rows()] == ["one more"]
+        assert results.load(folder / "conv1d.json") == found
+    else:
+        assert found == made
+
+
 def test_the_simulator_recalls_the_recorded_measurement(made, folder, tmp_path):
     (folder / "conv1d.json").rename(tmp_path / "measured" / "conv1d.json")
     recalled = results.record("conv1d", not_called, device=CPU, lab="101_blocks")

@@ -482,16 +482,24 @@ def test_kernels_that_are_measured_alone_replace_theirs_and_no_others(tmp_path, 
     }
 
 
-def test_a_record_of_another_gpu_is_not_added_to(tmp_path, monkeypatch, capsys):
+def test_kernels_of_another_gpu_name_it_in_the_record(tmp_path, monkeypatch):
     path = tmp_path / "record.json"
-    path.write_text(text := sanitizer_record.as_text(made_up_record(example("softmax_rows"), {})))
+    case, other = example("softmax_rows"), example("guard")
+    path.write_text(sanitizer_record.as_text(made_up_record(case, run(case)[1])))
     monkeypatch.setattr(sanitizer.shutil, "which", lambda name: name)
-    monkeypatch.setattr(sanitizer, "_device", lambda: "another GPU")
-    monkeypatch.setattr(sanitizer, "measure", lambda *_, **__: pytest.fail("it measured"))
-    assert sanitizer.main(["run", str(CORPUS), "--only", "guard", "--record", str(path)]) == 2
-    said = capsys.readouterr().err
-    assert "is from a GPU, and this is another GPU" in said and "--record" in said
-    assert path.read_text() == text
+    monkeypatch.setattr(sanitizer, "_show", lambda *_: 0)
+    about = {"device": "another GPU", "created": "today", "software": {"compute-sanitizer": "9"}}
+    new = made_up_record(other, run(other)[1]) | about
+    monkeypatch.setattr(sanitizer, "measure", lambda *_, **__: new)
+    assert sanitizer.main(["run", str(CORPUS), "--only", "guard", "--record", str(path)]) == 0
+    after = sanitizer_record.load(path)
+    assert after["device"] == "a GPU"
+    assert after["kernels"]["correct/guard"] == about | new["kernels"]["correct/guard"]
+    table = sanitizer_tables.results_table(after, {one: run(one)[1] for one in (case, other)})
+    assert "1 of 1 outputs are the same on a GPU and" in table
+    assert "1 of 1 outputs are the same on another GPU and" in table
+    table = sanitizer_tables.findings_table(after, {other: run(other)[0]})
+    assert "compute-sanitizer 9" in table
 
 
 @pytest.mark.parametrize("name", ["guard", "softmax_rows", "warp_aggregated_atomic"])

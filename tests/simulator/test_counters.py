@@ -802,6 +802,27 @@ def test_nothing_is_said_of_a_runtime_that_the_launch_does_not_call(body):
     assert not any("runtime" in one for one in profile(body).sentences())
 
 
+FIBONACCI = """
+__device__ int fib(int n) {
+    if (n < 2) return n;
+    return fib(n - 1) + fib(n - 2);
+}
+__global__ void k(int* y, const int* x) {
+    int n = x[threadIdx.x];
+    if (n > 100) n = 100;
+    y[threadIdx.x] = fib(n);
+}"""
+
+
+@pytest.mark.parametrize("parts", [True, False])
+def test_counters_of_lanes_that_part_in_a_recursion_are_estimates(parts):
+    x = np.arange(32, dtype=np.int32) % 7 if parts else np.full(32, 5, np.int32)
+    y = np.zeros(32, np.int32)
+    counted = simulator.profile(FIBONACCI, "k", y, x, grid=(1,), block=(32,))
+    assert counted.parted_recursion == ((3,) if parts else ())
+    assert any("estimates" in one for one in counted.sentences()) == parts
+
+
 RACE = "__shared__ float cells[32];\ncells[threadIdx.x] = x[threadIdx.x + AT];\n"
 RACE += "y[threadIdx.x] = cells[threadIdx.x ^ 1];"
 

@@ -17,6 +17,7 @@ from helpers.tools import counter_readings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
 
+import stranger_cases
 import strangers
 
 LAUNCHES = {launch.label: launch for launch in strangers.LAUNCHES}
@@ -54,7 +55,7 @@ def counted(label: str) -> tuple[dict[str, int], dict[str, str]]:
     expected = {"race"} if label in CHECKED and launch.kernel in RACING else set()
     assert kinds == expected | ({"resources"} if launch.kernel in DEEP else set())
     outputs = launch.outputs(arguments)
-    return profile.counters(), {f"sha256 {k}": strangers.digest(a) for k, a in outputs.items()}
+    return profile.counters(), {f"sha256 {k}": stranger_cases.digest(a) for k, a in outputs.items()}
 
 
 def test_the_record_has_every_launch(recorded):

@@ -1,199 +1,71 @@
 """Launches of kernels as strangers write them, in the manner of `helpers.tools.counters.LAUNCHES`.
 
-`LAUNCHES` is data: source strangers/NAME.cu, arguments, grid, block. Inputs come from the bits of
-PCG64 (`_bits`), which are the same in every version of NumPy. Two shapes or more of each kernel,
-ragged ones too. Arrays that a kernel writes start as given here at each launch: a kernel that
-changes its inputs is given them anew.
+`LAUNCHES` is data: source strangers/NAME.cu, arguments, grid, block. Two shapes or more of each
+kernel, ragged ones too.
 """
 
 from __future__ import annotations
 
-import hashlib
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
-
-ROOT = Path(__file__).resolve().parents[3]
-if str(ROOT) not in sys.path:  # run as a program
-    sys.path.append(str(ROOT))
-
-from helpers.tools import counters  # noqa: E402
-
-SOURCES = Path(__file__).resolve().parent / "strangers"
-
-
-@dataclass(frozen=True)
-class Stranger(counters.Case):
-    """A launch of strangers/KERNEL.cu. varies: what the order of threads decides (outputs,
-    counters), "" where nothing.
-
-    unordered: the arguments whose cells come in any order.
-    """
-
-    varies: str = ""
-    unordered: tuple[int, ...] = ()
-
-    @property
-    def path(self) -> Path:
-        return SOURCES / f"{self.kernel}.cu"
-
-    def outputs(self, arguments: Sequence[Any]) -> dict[int, np.ndarray]:
-        """The arrays among ``arguments`` after a launch that differ from those before it: position
-        -> array.
-        """
-        pairs = enumerate(zip(self.arguments(), arguments, strict=True))
-        changed = {
-            k: new
-            for k, (old, new) in pairs
-            if isinstance(new, np.ndarray) and old.tobytes() != new.tobytes()
-        }
-        return {
-            k: np.sort(new, axis=None) if k in self.unordered else new for k, new in changed.items()
-        }
-
-
-def digest(array: np.ndarray) -> str:
-    """The sha256 of an array's bytes."""
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
-
-
-# --------------------------------------------------------------------------------------------------
-# Inputs
-
-
-def _bits(count: int, seed: int) -> np.ndarray:
-    return np.random.PCG64(seed).random_raw(count)
-
-
-def floats(
-    count: int, low: float = -1, high: float = 1, seed: int = 1, dtype: Any = np.float32
-) -> np.ndarray:
-    """Multiples of 2^-24 of the interval."""
-    return (low + (high - low) * ((_bits(count, seed) >> np.uint64(40)) * 2.0**-24)).astype(dtype)
-
-
-def ints(count: int, low: int, high: int, seed: int = 1, dtype: Any = np.int32) -> np.ndarray:
-    """From low to high - 1."""
-    return (
-        low + ((_bits(count, seed) >> np.uint64(11)) % np.uint64(high - low)).astype(np.int64)
-    ).astype(dtype)
-
-
-def zeros(count: int, dtype: Any = np.float32) -> np.ndarray:
-    return np.zeros(count, dtype)
-
-
-def filled(count: int, value: Any, dtype: Any = np.float32) -> np.ndarray:
-    return np.full(count, value, dtype)
-
-
-def permutation(count: int, seed: int = 1) -> np.ndarray:
-    return np.argsort(_bits(count, seed), kind="stable").astype(np.int32)
-
-
-def csr(
-    rows: int, columns: int, most: int, seed: int = 5
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row starts, columns and values of a sparse matrix of 0 to ``most`` cells a row."""
-    starts = np.concatenate([[0], np.cumsum(ints(rows, 0, most + 1, seed))]).astype(np.int32)
-    return (
-        starts,
-        ints(int(starts[-1]), 0, columns, seed + 1),
-        floats(int(starts[-1]), -1, 1, seed + 2),
-    )
-
-
-def table_of(keys: np.ndarray, capacity: int) -> np.ndarray:
-    """An open table with linear probing: key << 32 | value, 0 where empty."""
-    cells = np.zeros(capacity, np.uint64)
-    for value, key in enumerate(keys.tolist()):
-        slot = key % capacity
-        while cells[slot]:
-            slot = (slot + 1) % capacity
-        cells[slot] = (key << 32) | (value + 1)
-    return cells
-
-
-def sprinkled(values: np.ndarray, every: int, value: float) -> np.ndarray:
-    values = values.copy()
-    values[::every] = value
-    return values
-
-
-def i32(*values: int) -> list[np.int32]:
-    return [np.int32(value) for value in values]
-
-
-f32, f64, i64, u32 = np.float32, np.float64, np.int64, np.uint32
-u8, u16, i16, i8, f16 = np.uint8, np.uint16, np.int16, np.int8, np.float16
-Extent = int | tuple[int, ...]
-
-
-def _three(extent: Extent) -> tuple[int, int, int]:
-    given = (extent,) if isinstance(extent, int) else extent
-    return (*given, 1, 1, 1)[:3]
-
-
-def _launch(
-    kernel: str, what: str, arguments: Sequence[Any], grid: Extent, block: Extent, *,
-    options: Sequence[str] = (), constants: Mapping[str, np.ndarray] | None = None, shared: int = 0,
-    varies: str = "", unordered: tuple[int, ...] = (),
-) -> Stranger:  # fmt: skip
-    def fresh() -> list[Any]:
-        return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-
-    return Stranger(
-        kernel, what, fresh, _three(grid), _three(block), tuple(options), constants or {}, shared,
-        varies=varies, unordered=unordered,
-    )  # fmt: skip
-
-
-def _blocks(cells: int, threads: int) -> int:
-    return -(-cells // threads)
-
-
-_ORDER = "which thread comes first"
-
-
-# --------------------------------------------------------------------------------------------------
-# The launches
+from stranger_cases import (
+    ORDER,
+    Stranger,
+    blocks,
+    csr,
+    f16,
+    f32,
+    f64,
+    filled,
+    floats,
+    i8,
+    i16,
+    i32,
+    i64,
+    ints,
+    launch,
+    permutation,
+    sprinkled,
+    table_of,
+    u8,
+    u16,
+    u32,
+    zeros,
+)
 
 
 def _structures() -> Iterable[Stranger]:
     for n, block in ((1000, 128), (77, 64)):
-        yield _launch(
+        yield launch(
             "particles_step",
             f"n = {n}",
             [floats(7 * n), *i32(n), f32(0.01)],
-            _blocks(n, block),
+            blocks(n, block),
             block,
         )
     for n, block in ((500, 128), (33, 32)):
         arguments = [zeros(32 * n, u8), ints(32 * n, 0, 256, dtype=u8), *i32(n)]
-        yield _launch("records_swap", f"n = {n}", arguments, _blocks(n, block), block)
+        yield launch("records_swap", f"n = {n}", arguments, blocks(n, block), block)
     for w, h, block in ((100, 37, (32, 4)), (64, 64, (16, 16))):
-        grid = (_blocks(w, block[0]), _blocks(h, block[1]))
-        yield _launch(
+        grid = (blocks(w, block[0]), blocks(h, block[1]))
+        yield launch(
             "pixels_packed", f"{w} x {h}",
             [zeros(w * h, u8), ints(3 * w * h, 0, 256, dtype=u8), *i32(w, h)], grid, block
         )  # fmt: skip
         picture = ints(w * h, 0, 256, seed=3, dtype=u8)
-        yield _launch("sobel", f"{w} x {h}", [zeros(w * h, u8), picture, *i32(w, h)], grid, block)
+        yield launch("sobel", f"{w} x {h}", [zeros(w * h, u8), picture, *i32(w, h)], grid, block)
     for n, count, block in ((300, 7, 96), (1024, 1, 256)):
         arguments = [zeros(3 * n), floats(3 * n), floats(9 * count, -2, 2, 2), *i32(n, count)]
-        yield _launch(
-            "matrix3_apply", f"n = {n}, {count} matrices", arguments, _blocks(n, block), block
+        yield launch(
+            "matrix3_apply", f"n = {n}, {count} matrices", arguments, blocks(n, block), block
         )
     for n, block in ((512, 128), (126, 64)):
         arguments = [
             zeros(4 * n), floats(2 * n), floats(4 * n, seed=2), ints(2 * n, -99, 99, 3, i16),
             ints(4 * n, 0, 256, 4, u8), floats(2 * n, seed=5, dtype=f64), *i32(n),
         ]  # fmt: skip
-        yield _launch("vector_mix", f"n = {n}", arguments, _blocks(n, block), block)
+        yield launch("vector_mix", f"n = {n}", arguments, blocks(n, block), block)
     for rows, columns, ld, grid, block in (
         (20, 30, 33, (3, 8, 1), (8, 4, 2)),
         (19, 29, 29, (7, 6, 2), (3, 5, 2)),
@@ -206,25 +78,25 @@ def _structures() -> Iterable[Stranger]:
             i64(columns),
             i64(ld),
         ]
-        yield _launch("strided_cube", f"{rows} x {columns}, block {block}", arguments, grid, block)
+        yield launch("strided_cube", f"{rows} x {columns}, block {block}", arguments, grid, block)
 
 
 def _branches() -> Iterable[Stranger]:
     for n, most, block in ((1000, 100_000, 256), (50, 30, 32)):
         arguments = [zeros(n, np.int32), zeros(n, u32), ints(n, 1, most, dtype=u32), *i32(n)]
-        yield _launch("collatz", f"n = {n}", arguments, _blocks(n, block), block)
+        yield launch("collatz", f"n = {n}", arguments, blocks(n, block), block)
     for n, block in ((1000, 128), (33, 32)):
         arguments = [zeros(n), floats(n, -3, 3), floats(n, -3, 3, 2), zeros(1, np.int32), *i32(n)]
-        yield _launch("clamp_branches", f"n = {n}", arguments, _blocks(n, block), block)
+        yield launch("clamp_branches", f"n = {n}", arguments, blocks(n, block), block)
     for n, block in ((500, 128), (45, 32)):
         x = sprinkled(floats(16 * n, -1, 2), 37, np.nan)
         arguments = [zeros(n, np.int32), zeros(n), x, *i32(n), f32(1.5)]
-        yield _launch("early_returns", f"n = {n}", arguments, _blocks(n, block), block)
+        yield launch("early_returns", f"n = {n}", arguments, blocks(n, block), block)
     for n, length, block in ((256, 40, 64), (33, 90, 64)):
         code = ints(length, 0, 11, dtype=u8)
         arguments = [zeros(2 * n, np.int32), code, ints(n, -1000, 1000, 2), *i32(n, length)]
-        yield _launch(
-            "switch_machine", f"n = {n}, {length} bytes", arguments, _blocks(n, block), block
+        yield launch(
+            "switch_machine", f"n = {n}, {length} bytes", arguments, blocks(n, block), block
         )
     for w, h, block in ((64, 48, (16, 8)), (33, 17, (32, 2))):
         arguments = [
@@ -235,19 +107,19 @@ def _branches() -> Iterable[Stranger]:
             f64(2.5 / h),
             np.int32(60),
         ]
-        yield _launch(
+        yield launch(
             "mandelbrot",
             f"{w} x {h}",
             arguments,
-            (_blocks(w, block[0]), _blocks(h, block[1])),
+            (blocks(w, block[0]), blocks(h, block[1])),
             block,
         )
     for dim, block in ((48, 48), (20, 32)):
-        yield _launch(
+        yield launch(
             "complex_julia", f"dim = {dim}", [zeros(4 * dim * dim, u8), *i32(dim)], (dim, 1), block
         )
     for grid, block, steps in ((3, 128, 100), (1, 50, 1000)):
-        yield _launch(
+        yield launch(
             "lcg_walk",
             f"{grid} x {block}, {steps} steps",
             [zeros(64, u32), *i32(steps), u32(12345)],
@@ -259,16 +131,16 @@ def _branches() -> Iterable[Stranger]:
         asked = ints(n, 1, 5000, 2, u32)
         asked[::2] = keys[ints(len(asked[::2]), 0, len(keys), 3)]
         arguments = [zeros(n, np.int32), table_of(keys, capacity), asked, *i32(n, capacity)]
-        yield _launch("hash_lookup", f"n = {n}", arguments, _blocks(n, 128), 128)
+        yield launch("hash_lookup", f"n = {n}", arguments, blocks(n, 128), 128)
     for n, length in ((2000, 5), (100, 3)):
         text = ints(n, 97, 99, dtype=i8)
         pattern = np.frombuffer(b"abbab" + bytes(11), i8)
         arguments = [filled(1, 2**31 - 1, np.int32), zeros(1, np.int32), text, *i32(n, length)]
-        yield _launch(
+        yield launch(
             "find_bytes",
             f"n = {n}, {length} bytes",
             arguments,
-            _blocks(n, 128),
+            blocks(n, 128),
             128,
             constants={"pattern": pattern},
         )
@@ -279,18 +151,18 @@ def _branches() -> Iterable[Stranger]:
             ints(lb * n, 0, 4, 2, u8),
             *i32(la, lb, n),
         ]
-        yield _launch("lcs_bits", f"{la} and {lb}", arguments, _blocks(n, 64), 64)
+        yield launch("lcs_bits", f"{la} and {lb}", arguments, blocks(n, 64), 64)
     for n, count, block in ((63, 40, 32), (15, 70, 64)):
         trees = ints(n * count, -1, 9)
-        yield _launch("recursive_walk", f"{count} trees of {n}",
+        yield launch("recursive_walk", f"{count} trees of {n}",
             [zeros(2 * count, np.int32), trees, *i32(n, count)],
-                      _blocks(count, block), block)  # fmt: skip
+                      blocks(count, block), block)  # fmt: skip
 
 
 def _atomics() -> Iterable[Stranger]:
     groups = {"own": permutation(32), "pairs": ints(32, 0, 16, 3) // 1, "one": zeros(32, np.int32)}
     for what, group in groups.items():
-        yield _launch(
+        yield launch(
             "atomic_max_float",
             f"a warp, {what}",
             [filled(32, -9), floats(32, -5, 5), group, *i32(32)],
@@ -298,14 +170,14 @@ def _atomics() -> Iterable[Stranger]:
             32,
         )
     arguments = [filled(7, -9), floats(1000, -5, 5), ints(1000, 0, 7, 2), *i32(1000)]
-    yield _launch("atomic_max_float", "n = 1000", arguments, 4, 256, varies=_ORDER)
+    yield launch("atomic_max_float", "n = 1000", arguments, 4, 256, varies=ORDER)
     # Whole numbers: any order gives the same sums.
-    for n, block, varies in ((32, 32, ""), (1000, 128, _ORDER)):
+    for n, block, varies in ((32, 32, ""), (1000, 128, ORDER)):
         arguments = [zeros(16, f64), ints(n, -99, 99).astype(f64), ints(n, 0, 16, 2), *i32(n)]
-        yield _launch("shared_double_sum", f"n = {n}", arguments, 1, block, varies=varies)
+        yield launch("shared_double_sum", f"n = {n}", arguments, 1, block, varies=varies)
     text = permutation(64).astype(u8)
-    yield _launch("count16", "64 different bytes", [zeros(256, u16), text, *i32(64, 30)], 2, 32)
-    yield _launch(
+    yield launch("count16", "64 different bytes", [zeros(256, u16), text, *i32(64, 30)], 2, 32)
+    yield launch(
         "count16",
         "pairs of neighbours",
         [zeros(256, u16), (text // 2).astype(u8), *i32(32, 30)],
@@ -313,7 +185,7 @@ def _atomics() -> Iterable[Stranger]:
         32,
     )
     arguments = [zeros(256, u16), ints(500, 0, 20, dtype=u8), *i32(500, 20)]
-    yield _launch("count16", "n = 500", arguments, 4, 128, varies=_ORDER)
+    yield launch("count16", "n = 500", arguments, 4, 128, varies=ORDER)
     for n, groups_, varies in ((32, 32, ""), (1000, 7, "sums of floats by order")):
         group = permutation(32) if n == 32 else ints(n, 0, groups_)
         arguments = [
@@ -324,20 +196,20 @@ def _atomics() -> Iterable[Stranger]:
             group,
             *i32(n),
         ]
-        yield _launch("float_sums", f"n = {n}", arguments, _blocks(n, 128), 128, varies=varies)
+        yield launch("float_sums", f"n = {n}", arguments, blocks(n, 128), 128, varies=varies)
     for n, block in ((32, 32), (300, 128)):
         arguments = [
             zeros(16 + 2 * n, np.int32), filled(9, 2**32 - 1, u32), zeros(4, np.uint64),
             zeros(n, np.int32), ints(n, -500, 500), *i32(n),
         ]  # fmt: skip
-        yield _launch("atomic_kinds", f"n = {n}", arguments, _blocks(n, block), block)
-    for n, capacity, varies in ((32, 4096, ""), (200, 512, _ORDER)):
+        yield launch("atomic_kinds", f"n = {n}", arguments, blocks(n, block), block)
+    for n, capacity, varies in ((32, 4096, ""), (200, 512, ORDER)):
         items = np.stack([permutation(n, 4) * 7919 + 5, ints(n, 0, 999)], axis=1).astype(u32)
         arguments = [filled(2 * capacity, 2**32 - 1, u32), items, *i32(n), u32(capacity)]
-        yield _launch(
-            "hash_insert", f"n = {n}", arguments, _blocks(n, 128), min(n, 128), varies=varies
+        yield launch(
+            "hash_insert", f"n = {n}", arguments, blocks(n, 128), min(n, 128), varies=varies
         )
-    yield _launch(
+    yield launch(
         "append_aggregated",
         "a warp",
         [zeros(32, np.int32), zeros(1, np.int32), ints(32, 0, 100), *i32(32, 40)],
@@ -345,25 +217,23 @@ def _atomics() -> Iterable[Stranger]:
         32,
     )
     arguments = [zeros(1000, np.int32), zeros(1, np.int32), ints(1000, 0, 100), *i32(1000, 40)]
-    yield _launch(
-        "append_aggregated", "n = 1000", arguments, 8, 128, varies=_ORDER, unordered=(0,)
-    )
+    yield launch("append_aggregated", "n = 1000", arguments, 8, 128, varies=ORDER, unordered=(0,))
     for n, most, block in ((500, 10, 128), (40, 100, 64)):
         arguments = [zeros(most, np.int32), zeros(n, np.int32), ints(n, 0, most), *i32(n)]
-        yield _launch("match_count", f"n = {n}, {most} keys", arguments, _blocks(n, block), block)
+        yield launch("match_count", f"n = {n}, {most} keys", arguments, blocks(n, block), block)
     for n4, grid, most in ((1000, 2, 256), (100, 1, 12)):
         arguments = [zeros(64, u32), ints(4 * n4, 0, most, dtype=u8), *i32(n4)]
-        yield _launch("histogram_warps", f"n = {4 * n4}, bytes below {most}", arguments, grid, 128)
+        yield launch("histogram_warps", f"n = {4 * n4}, bytes below {most}", arguments, grid, 128)
     for n, dim in ((500, 3), (100, 2)):
         arguments = [
             zeros(n, np.int32), zeros(10 * dim, np.uint64), zeros(10, np.int32), floats(n * dim),
             floats(10 * dim, seed=2), *i32(n),
         ]  # fmt: skip
-        yield _launch(
+        yield launch(
             "kmeans_assign",
             f"n = {n}, {dim} dimensions",
             arguments,
-            _blocks(n, 128),
+            blocks(n, 128),
             128,
             options=(f"-DDIM={dim}",),
         )
@@ -378,40 +248,40 @@ def _atomics() -> Iterable[Stranger]:
             edges,
             *i32(vertices, 2),
         ]
-        yield _launch(
+        yield launch(
             "bfs_step",
             f"{vertices} vertices",
             arguments,
-            _blocks(vertices, block),
+            blocks(vertices, block),
             block,
-            varies=_ORDER,
+            varies=ORDER,
         )
-    for vertices, count, block, varies in ((300, 250, 128, _ORDER), (40, 30, 32, "")):
+    for vertices, count, block, varies in ((300, 250, 128, ORDER), (40, 30, 32, "")):
         arguments = [zeros(vertices, np.int32), ints(2 * count, 0, vertices), *i32(vertices, count)]
-        yield _launch("union_find", f"{vertices} vertices", arguments, 1, block, varies=varies)
+        yield launch("union_find", f"{vertices} vertices", arguments, 1, block, varies=varies)
     for n, grid in ((3000, 5), (100, 1)):
         arguments = [zeros(grid), zeros(1), floats(n), *i32(n)]
-        yield _launch("last_block_sum", f"n = {n}", arguments, grid, 128)
+        yield launch("last_block_sum", f"n = {n}", arguments, grid, 128)
 
 
 def _scans() -> Iterable[Stranger]:
     for n, block in ((1000, 256), (100, 64)):
-        grid = _blocks(n, block)
+        grid = blocks(n, block)
         arguments = [zeros(n, np.int32), zeros(grid, np.int32), ints(n, -9, 10), *i32(n)]
-        yield _launch("block_scan", f"n = {n}", arguments, grid, block, shared=8 * block)
-        yield _launch("warp_scan", f"n = {n}", [zeros(n), floats(n), *i32(n)], grid, block)
+        yield launch("block_scan", f"n = {n}", arguments, grid, block, shared=8 * block)
+        yield launch("warp_scan", f"n = {n}", [zeros(n), floats(n), *i32(n)], grid, block)
         x = ints(n, -9, 10)
         arguments = [filled(grid * block, -1, np.int32), zeros(grid, np.int32), x, *i32(n)]
-        yield _launch("ballot_compact", f"n = {n}", arguments, grid, block)
+        yield launch("ballot_compact", f"n = {n}", arguments, grid, block)
         arguments = [
             zeros(grid * block // 16 + 1, np.int32),
             zeros(grid * block // 8, np.int32),
             x,
             *i32(n),
         ]
-        yield _launch("group_tiles", f"n = {n}", arguments, grid, block)
+        yield launch("group_tiles", f"n = {n}", arguments, grid, block)
         grid = max(1, grid // 2)
-        yield _launch(
+        yield launch(
             "redux_stats",
             f"n = {n}",
             [zeros(4 * grid, np.int32), ints(n, -999, 999), *i32(n)],
@@ -420,12 +290,12 @@ def _scans() -> Iterable[Stranger]:
         )
     for n, grid in ((256, 3), (64, 2)):
         arguments = [zeros(n * grid), floats(n * grid), *i32(n)]
-        yield _launch(
+        yield launch(
             "scan_padded", f"{grid} of {n}", arguments, grid, n // 2, shared=4 * (n + n // 32)
         )
     for size, grid in ((256, 2), (64, 3)):
         arguments = [ints(size * grid, 0, 5000, dtype=u32), np.arange(size * grid, dtype=u32)]
-        yield _launch(
+        yield launch(
             "bitonic_sort",
             f"{grid} of {size}",
             arguments,
@@ -435,9 +305,9 @@ def _scans() -> Iterable[Stranger]:
         )
     for rows, width, block in ((5, 1000, 256), (3, 33, 64)):
         arguments = [zeros(rows, np.int32), zeros(rows), floats(rows * width), *i32(width)]
-        yield _launch("argmax_rows", f"{rows} x {width}", arguments, rows, block)
+        yield launch("argmax_rows", f"{rows} x {width}", arguments, rows, block)
     for n, grid in ((3000, 3), (300, 1)):
-        yield _launch(
+        yield launch(
             "volatile_reduce",
             f"n = {n}",
             [zeros(grid, np.int32), ints(n, -9, 10), u32(n)],
@@ -445,25 +315,25 @@ def _scans() -> Iterable[Stranger]:
             256,
         )
     for bits, block in ((10, 128), (5, 32)):
-        yield _launch(
+        yield launch(
             "bit_reverse",
             f"2^{bits}",
             [floats(2 << bits), *i32(bits)],
-            _blocks(1 << bits, block),
+            blocks(1 << bits, block),
             block,
         )
 
 
 def _local() -> Iterable[Stranger]:
-    yield _launch("spills", "n = 1500", [zeros(1500), floats(1500), *i32(1500, 3)], 2, 1024)
-    yield _launch("spills", "n = 999", [zeros(999), floats(999), *i32(999, 1)], 1, 1000)
+    yield launch("spills", "n = 1500", [zeros(1500), floats(1500), *i32(1500, 3)], 2, 1024)
+    yield launch("spills", "n = 999", [zeros(999), floats(999), *i32(999, 1)], 1, 1000)
     for width, count, block in ((24, 100, 32), (7, 65, 64)):
-        yield _launch("insertion_sort", f"{count} of {width}",
+        yield launch("insertion_sort", f"{count} of {width}",
             [floats(width * count), *i32(width, count)],
-                      _blocks(count, block), block)  # fmt: skip
+                      blocks(count, block), block)  # fmt: skip
     for n, block in ((1000, 128), (45, 64)):
         arguments = [zeros(n, u8), ints(n, 0, 2**32, dtype=u32), *i32(n)]
-        yield _launch("digit_counts", f"n = {n}", arguments, _blocks(n, block), block)
+        yield launch("digit_counts", f"n = {n}", arguments, blocks(n, block), block)
     for count, block in ((50, 32), (33, 64)):
         arguments = [
             zeros(25 * count, f64),
@@ -471,10 +341,10 @@ def _local() -> Iterable[Stranger]:
             ints(count, 0, 12),
             *i32(count),
         ]
-        yield _launch("matrix_power", f"{count} matrices", arguments, _blocks(count, block), block)
+        yield launch("matrix_power", f"{count} matrices", arguments, blocks(count, block), block)
     for rows, columns, block in ((50, 300, 128), (9, 33, 32)):
         arguments = [zeros(8 * columns), floats(rows * columns), *i32(rows, columns)]
-        yield _launch("top_k", f"{rows} x {columns}", arguments, _blocks(columns, block), block)
+        yield launch("top_k", f"{rows} x {columns}", arguments, blocks(columns, block), block)
     for rows, columns, pitch in ((9, 100, 112), (4, 33, 33)):
         arguments = [
             zeros(rows * pitch),
@@ -482,23 +352,23 @@ def _local() -> Iterable[Stranger]:
             floats(rows * pitch),
             *i32(rows, columns, pitch),
         ]
-        yield _launch(
-            "functor_map", f"{rows} x {columns}, pitch {pitch}", arguments, _blocks(columns, 64), 64
+        yield launch(
+            "functor_map", f"{rows} x {columns}, pitch {pitch}", arguments, blocks(columns, 64), 64
         )
 
 
 def _tables() -> Iterable[Stranger]:
     for length, count, block in ((13, 100, 64), (64, 33, 32)):
         arguments = [zeros(count, u32), ints(length * count, 0, 256, dtype=u8), *i32(length, count)]
-        yield _launch("crc_table", f"{count} of {length}", arguments, _blocks(count, block), block)
+        yield launch("crc_table", f"{count} of {length}", arguments, blocks(count, block), block)
     lut = (255 * (np.arange(256) / 255) ** 2).astype(u8)
     for n4, grid in ((500, 2), (77, 1)):
         arguments = [zeros(4 * n4, u8), ints(4 * n4, 0, 256, dtype=u8), *i32(n4)]
-        yield _launch("gamma_lookup", f"n = {4 * n4}", arguments, grid, 128, constants={"lut": lut})
+        yield launch("gamma_lookup", f"n = {4 * n4}", arguments, grid, 128, constants={"lut": lut})
     for w, h in ((128, 12), (64, 4)):
         arguments = [zeros(w * h), floats(w * h), *i32(w, h, w)]
         taps = np.linspace(0.01, 0.1, 17).astype(f32)
-        yield _launch(
+        yield launch(
             "gaussian_rows",
             f"{w} x {h}",
             arguments,
@@ -515,20 +385,20 @@ def _tables() -> Iterable[Stranger]:
             lengths,
             *i32(longest, width),
         ]
-        yield _launch("ldg_gather", f"{sentences} of width {width}", arguments, sentences, block)
+        yield launch("ldg_gather", f"{sentences} of width {width}", arguments, sentences, block)
     for rows, columns, most, block in ((300, 200, 40, 128), (50, 60, 5, 64)):
         starts, column, values = csr(rows, columns, most)
         arguments = [zeros(rows), starts, column, values, floats(columns), *i32(rows)]
-        yield _launch("spmv_scalar", f"{rows} x {columns}", arguments, _blocks(rows, block), block)
-        yield _launch(
-            "spmv_vector", f"{rows} x {columns}", arguments, _blocks(rows * 32, block), block
+        yield launch("spmv_scalar", f"{rows} x {columns}", arguments, blocks(rows, block), block)
+        yield launch(
+            "spmv_vector", f"{rows} x {columns}", arguments, blocks(rows * 32, block), block
         )
 
 
 def _tiles() -> Iterable[Stranger]:
     for n in (1000, 256):
-        yield _launch(
-            "tile_neighbours", f"n = {n}", [zeros(n), floats(n), *i32(n)], _blocks(n, 256), 64
+        yield launch(
+            "tile_neighbours", f"n = {n}", [zeros(n), floats(n), *i32(n)], blocks(n, 256), 64
         )
     for kind, dtype, w, h in (
         ("float", f32, 100, 67),
@@ -537,26 +407,26 @@ def _tiles() -> Iterable[Stranger]:
         ("char", i8, 33, 65),
     ):
         arguments = [zeros(w * h, dtype), ints(w * h, -99, 99).astype(dtype), *i32(w, h)]
-        yield _launch("transpose_tile", f"{kind}, {w} x {h}", arguments,
-            (_blocks(w, 32), _blocks(h, 32)), (32, 8),
+        yield launch("transpose_tile", f"{kind}, {w} x {h}", arguments,
+            (blocks(w, 32), blocks(h, 32)), (32, 8),
                       options=(f"-DELEMENT={kind}",))  # fmt: skip
     for n, block in ((128, 128), (64, 96)):
-        yield _launch("swizzled_tile", f"{n} x {n}",
+        yield launch("swizzled_tile", f"{n} x {n}",
             [zeros(n * n, u16), ints(n * n, 0, 65536, dtype=u16), *i32(n)],
                       (n // 64, n // 64), block)  # fmt: skip
     for n, block in ((200, 64), (128, 128)):
-        yield _launch(
+        yield launch(
             "nbody_tile",
             f"n = {n}",
             [zeros(4 * n), floats(4 * n), *i32(n)],
-            _blocks(n, block),
+            blocks(n, block),
             block,
             shared=16 * block,
         )
     for nx, ny, nz, block in ((34, 20, 9, (32, 4)), (67, 13, 5, (16, 8))):
         cells = nx * ny * nz
-        grid = (_blocks(nx - 2, block[0]), _blocks(ny - 2, block[1]))
-        yield _launch(
+        grid = (blocks(nx - 2, block[0]), blocks(ny - 2, block[1]))
+        yield launch(
             "jacobi3d",
             f"{nx} x {ny} x {nz}",
             [zeros(cells), floats(cells), *i32(nx, ny, nz), f32(0.1)],
@@ -565,7 +435,7 @@ def _tiles() -> Iterable[Stranger]:
         )
     for w, h, grid, block in ((64, 40, 4, 128), (33, 21, 1, 96)):
         arguments = [ints(w * h, 0, 2, dtype=u8), u32(w), u32(h), zeros(w * h, u8)]
-        yield _launch("life_bytes", f"{w} x {h}", arguments, grid, block)
+        yield launch("life_bytes", f"{w} x {h}", arguments, grid, block)
     for la, lb, grid, block in ((40, 50, 4, 64), (7, 3, 1, 32)):
         arguments = [
             zeros(grid, np.int32),
@@ -573,7 +443,7 @@ def _tiles() -> Iterable[Stranger]:
             ints(lb * grid, 97, 100, 2, i8),
             *i32(la, lb),
         ]
-        yield _launch(
+        yield launch(
             "edit_distance", f"{la} and {lb}", arguments, grid, block, shared=12 * (block + 1)
         )
     for n2 in (200, 33):
@@ -584,7 +454,7 @@ def _tiles() -> Iterable[Stranger]:
             *i32(n2),
             f64(0.25),
         ]
-        yield _launch("wave_double", f"n = {2 * n2}", arguments, _blocks(n2, 32), 32)
+        yield launch("wave_double", f"n = {2 * n2}", arguments, blocks(n2, 32), 32)
     for m, n, k in ((128, 64, 32), (64, 128, 8)):
         arguments = [
             *i32(m, n, k),
@@ -594,10 +464,10 @@ def _tiles() -> Iterable[Stranger]:
             f32(-0.5),
             floats(m * n, seed=3),
         ]
-        yield _launch("sgemm_blocked", f"{m} x {n} x {k}", arguments, (n // 64, m // 64), 256)
+        yield launch("sgemm_blocked", f"{m} x {n} x {k}", arguments, (n // 64, m // 64), 256)
     for chunks, grid in ((5, 3), (1, 1)):
         cells = 128 * chunks * grid
-        yield _launch(
+        yield launch(
             "async_stencil",
             f"{grid} of {chunks} chunks",
             [zeros(cells), floats(cells), *i32(chunks)],
@@ -611,7 +481,7 @@ def _tiles() -> Iterable[Stranger]:
             ints(n * grid, 0, 999, dtype=i16),
             *i32(n, bins),
         ]
-        yield _launch(
+        yield launch(
             "carved_shared",
             f"n = {n}, {bins} bins",
             arguments,
@@ -624,25 +494,25 @@ def _tiles() -> Iterable[Stranger]:
 def _learning() -> Iterable[Stranger]:
     for rows, cols, warps in ((9, 100, 4), (4, 33, 1)):
         arguments = [zeros(rows * cols), floats(rows * cols, -5, 5), *i32(rows, cols)]
-        yield _launch(
-            "softmax_rows", f"{rows} x {cols}", arguments, _blocks(rows, warps), (32, warps)
+        yield launch(
+            "softmax_rows", f"{rows} x {cols}", arguments, blocks(rows, warps), (32, warps)
         )
     for rows, width4, block in ((5, 64, 64), (3, 25, 96)):
         arguments = [
             zeros(4 * rows * width4), floats(4 * rows * width4), floats(4 * width4, 0, 2, 2),
             floats(4 * width4, seed=3), *i32(width4), f32(1e-5),
         ]  # fmt: skip
-        yield _launch("layer_norm", f"{rows} x {4 * width4}", arguments, rows, block)
+        yield launch("layer_norm", f"{rows} x {4 * width4}", arguments, rows, block)
     for n, grid in ((1001, 2), (64, 1)):
         arguments = [floats(n, dtype=f16), floats(n, seed=2, dtype=f16), f32(1.7), *i32(n)]
-        yield _launch("saxpy_half2", f"n = {n}", arguments, grid, 128)
+        yield launch("saxpy_half2", f"n = {n}", arguments, grid, 128)
     for rows, columns, words4, block in ((33, 20, 5, (16, 8)), (8, 8, 3, (8, 8))):
         arguments = [
             zeros(rows * columns, np.int32), ints(4 * rows * words4, -(2**31), 2**31),
             ints(4 * columns * words4, -(2**31), 2**31, 2), *i32(rows, columns, words4),
         ]  # fmt: skip
-        grid = (_blocks(columns, block[0]), _blocks(rows, block[1]))
-        yield _launch("dot_int8", f"{rows} x {columns} x {16 * words4}", arguments, grid, block)
+        grid = (blocks(columns, block[0]), blocks(rows, block[1]))
+        yield launch("dot_int8", f"{rows} x {columns} x {16 * words4}", arguments, grid, block)
     for m, n, k in ((32, 48, 64), (16, 16, 16)):
         arguments = [
             zeros(m * n),
@@ -650,22 +520,22 @@ def _learning() -> Iterable[Stranger]:
             floats(n * k, seed=2, dtype=f16),
             *i32(m, n, k),
         ]
-        yield _launch("wmma_tiles", f"{m} x {n} x {k}", arguments, (1, n // 16), (2 * m, 1))
+        yield launch("wmma_tiles", f"{m} x {n} x {k}", arguments, (1, n // 16), (2 * m, 1))
     for n, grid, options in ((1000, 2, ()), (500, 4, ("-use_fast_math",))):
         arguments = [
             zeros(n), zeros(n), floats(n, 5, 30), floats(n, 1, 100, 2), floats(n, 0.25, 10, 3),
             f32(0.02), f32(0.3), *i32(n),
         ]  # fmt: skip
         what = f"n = {n}{', fast' if options else ''}"
-        yield _launch("black_scholes", what, arguments, grid, 128, options=options)
+        yield launch("black_scholes", what, arguments, grid, 128, options=options)
 
 
 def _sgemm() -> Iterable[Stranger]:
     """Products of matrices: rungs of a well-known ladder."""
     for m, n, k, block in ((40, 70, 33, (16, 16)), (64, 32, 16, (32, 4))):
         arguments = [zeros(m * n), floats(m * k), floats(k * n, seed=2), *i32(m, n, k)]
-        grid = (_blocks(m, block[0]), _blocks(n, block[1]))
-        yield _launch("sgemm_by_rows", f"{m} x {n} x {k}", arguments, grid, block)
+        grid = (blocks(m, block[0]), blocks(n, block[1]))
+        yield launch("sgemm_by_rows", f"{m} x {n} x {k}", arguments, grid, block)
     for name, tile_m, tile_n, threads in (
         ("sgemm_column_of_eight", 64, 64, 512),
         ("sgemm_eight_by_eight", 128, 128, 256),
@@ -676,44 +546,44 @@ def _sgemm() -> Iterable[Stranger]:
             m, n = down * tile_m, across * tile_n
             arguments = [floats(m * n, seed=3), floats(m * k), floats(k * n, seed=2), *i32(n, k)]
             arguments += [f32(1.5), f32(-0.5)] if name == "sgemm_warp_tiles" else []
-            yield _launch(name, f"{m} x {n} x {k}", arguments, (across, down), threads)
+            yield launch(name, f"{m} x {n} x {k}", arguments, (across, down), threads)
     for n, k in ((64, 96), (32, 32)):
         arguments = [zeros(32 * n), floats(32 * k), floats(k * n, seed=2), *i32(n, k)]
-        yield _launch("sgemm_two_buffers", f"32 x {n} x {k}", arguments, (n // 32, 1), (32, 8))
+        yield launch("sgemm_two_buffers", f"32 x {n} x {k}", arguments, (n // 32, 1), (32, 8))
 
 
 def _turns_and_stencils() -> Iterable[Stranger]:
     for w4, h4, block in ((20, 9, (8, 8)), (16, 16, (32, 4))):
         arguments = [zeros(16 * w4 * h4), floats(16 * w4 * h4), *i32(w4, h4)]
-        grid = (_blocks(w4, block[0]), _blocks(h4, block[1]))
-        yield _launch("transpose_in_registers", f"{4 * w4} x {4 * h4}", arguments, grid, block)
+        grid = (blocks(w4, block[0]), blocks(h4, block[1]))
+        yield launch("transpose_in_registers", f"{4 * w4} x {4 * h4}", arguments, grid, block)
     for w, h in ((48, 48), (40, 23)):
         arguments = [zeros(w * h, f64), floats(w * h, dtype=f64), *i32(w, h)]
-        grid = (_blocks(w, 16), _blocks(h, 16))
-        yield _launch("transpose_diagonal", f"{w} x {h}", arguments, grid, (16, 4))
+        grid = (blocks(w, 16), blocks(h, 16))
+        yield launch("transpose_diagonal", f"{w} x {h}", arguments, grid, (16, 4))
     for nx, ny, nz in ((68, 20, 9), (50, 13, 7)):
         cells = nx * ny * nz
         arguments = [zeros(cells), floats(cells), *i32(nx, ny, nz)]
-        grid = (_blocks(nx - 4, 32), _blocks(ny - 4, 8))
-        yield _launch("stencil_25d", f"{nx} x {ny} x {nz}", arguments, grid, (32, 8))
+        grid = (blocks(nx - 4, 32), blocks(ny - 4, 8))
+        yield launch("stencil_25d", f"{nx} x {ny} x {nz}", arguments, grid, (32, 8))
     for w, h, steps in ((40, 30, 2), (17, 25, 3)):
         arguments = [zeros(w * h), floats(w * h), *i32(w, h, steps), f32(0.1)]
         inner = 16 - 2 * steps
-        grid = (_blocks(w, inner), _blocks(h, inner))
-        yield _launch("heat_in_shared", f"{w} x {h}, {steps} steps", arguments, grid, (16, 16))
+        grid = (blocks(w, inner), blocks(h, inner))
+        yield launch("heat_in_shared", f"{w} x {h}, {steps} steps", arguments, grid, (16, 16))
     for w, h in ((48, 40), (32, 27)):
         arguments = [zeros(w * h), floats(w * h), *i32(h, w)]
-        yield _launch(
-            "blur_columns", f"{w} x {h}", arguments, (w // 16, _blocks(h, 16)), (16, 4),
+        yield launch(
+            "blur_columns", f"{w} x {h}", arguments, (w // 16, blocks(h, 16)), (16, 4),
             constants={"taps": np.linspace(0.01, 0.2, 9).astype(f32)},
         )  # fmt: skip
     for w, h, block in ((70, 20, (32, 4)), (33, 9, (16, 8))):
-        grid = (_blocks(w, block[0]), _blocks(h, block[1]))
+        grid = (blocks(w, block[0]), blocks(h, block[1]))
         arguments = [zeros(w * h, u8), ints(w * h, 0, 256, dtype=u8), *i32(w, h)]
-        yield _launch("median_of_nine", f"{w} x {h}", arguments, grid, block)
+        yield launch("median_of_nine", f"{w} x {h}", arguments, grid, block)
     cosines = np.cos(np.arange(8)[:, None] * (2 * np.arange(8) + 1) * np.pi / 16).astype(f32)
     arguments = [zeros(32 * 16), ints(32 * 16, 0, 256, dtype=u8), *i32(32)]
-    yield _launch(
+    yield launch(
         "dct_of_blocks", "32 x 16", arguments, (4, 2), (8, 8),
         constants={"cosines": cosines.reshape(-1)},
     )  # fmt: skip
@@ -721,8 +591,8 @@ def _turns_and_stencils() -> Iterable[Stranger]:
         values = floats(7 * 12, 0, 1, 4).reshape(12, 7)
         values[:, 3:] = values[:, 3:] * f32(20) - f32(6)
         values[:, 3] = np.abs(values[:, 3])
-        grid = (_blocks(dim, block[0]), _blocks(dim, block[1]))
-        yield _launch(
+        grid = (blocks(dim, block[0]), blocks(dim, block[1]))
+        yield launch(
             "spheres_traced", f"{dim} x {dim}, {count} spheres",
             [zeros(4 * dim * dim, u8), *i32(dim, count)], grid, block,
             constants={"spheres": values.reshape(-1)},
@@ -732,38 +602,38 @@ def _turns_and_stencils() -> Iterable[Stranger]:
 def _scans_and_sorts() -> Iterable[Stranger]:
     for n in (1200, 512):
         arguments = [zeros(n), ints(n, -9, 10).astype(f32), *i32(n)]
-        yield _launch("scan_brent_kung", f"n = {n}", arguments, _blocks(n, 512), 256)
+        yield launch("scan_brent_kung", f"n = {n}", arguments, blocks(n, 512), 256)
     for n, block in ((600, 256), (90, 96)):
         heads = (ints(n, 0, 9, 3) == 0).astype(u8)
         arguments = [zeros(n, np.int32), ints(n, -9, 10), heads, *i32(n)]
-        yield _launch(
-            "scan_of_segments", f"n = {n}", arguments, _blocks(n, block), block, shared=5 * block
+        yield launch(
+            "scan_of_segments", f"n = {n}", arguments, blocks(n, block), block, shared=5 * block
         )
     for block, grid, bits in ((256, 2, 12), (64, 1, 7)):
         keys = ints(block * grid, 0, 1 << bits, dtype=u32)
-        yield _launch(
+        yield launch(
             "radix_sort_block", f"{grid} of {block}", [keys, *i32(bits)], grid, block,
             shared=4 * block,
         )  # fmt: skip
     for block, grid in ((256, 2), (64, 3)):
-        yield _launch(
+        yield launch(
             "merge_sort_block", f"{grid} of {block}", [ints(block * grid, 0, 99)], grid, block,
             shared=8 * block,
         )  # fmt: skip
     for n, block in ((500, 128), (64, 32)):
         arguments = [ints(n, -999, 999), *i32(n)]
-        yield _launch("bitonic_of_a_warp", f"n = {n}", arguments, _blocks(n, 2 * block), block)
+        yield launch("bitonic_of_a_warp", f"n = {n}", arguments, blocks(n, 2 * block), block)
     for n, length, block in ((40, 13, 64), (100, 30, 32)):
-        yield _launch(
+        yield launch(
             "quicksort_calls_itself", f"{n} of {length}",
-            [ints(n * length, 0, 99), *i32(length, n)], _blocks(n, block), block,
+            [ints(n * length, 0, 99), *i32(length, n)], blocks(n, block), block,
         )  # fmt: skip
     for n, w, h in ((40, 7, 5), (20, 9, 9)):
         pictures = (ints(n * w * h, 0, 3) > 0).astype(u8)
         arguments = [zeros(n, np.int32), pictures, *i32(w, h, n)]
-        yield _launch("flood_calls_itself", f"{n} of {w} x {h}", arguments, _blocks(n, 32), 32)
+        yield launch("flood_calls_itself", f"{n} of {w} x {h}", arguments, blocks(n, 32), 32)
     n = 700
-    yield _launch(
+    yield launch(
         "lookback_sums", f"n = {n}",
         [zeros(n, np.int32), zeros(3, np.int32), zeros(3, np.int32), ints(n, -9, 10), *i32(n)],
         3, 256, varies="how often a block looks",
@@ -773,55 +643,55 @@ def _scans_and_sorts() -> Iterable[Stranger]:
 def _shared_solvers() -> Iterable[Stranger]:
     for n, k, dims, block in ((200, 5, 6, 128), (70, 9, 11, 64)):
         arguments = [zeros(n, np.int32), floats(n * dims), floats(k * dims, seed=2)]
-        yield _launch(
+        yield launch(
             "kmeans_nearest", f"n = {n}, {k} of {dims} dimensions", [*arguments, *i32(n, k, dims)],
-            _blocks(n, block), block, shared=4 * k * dims,
+            blocks(n, block), block, shared=4 * k * dims,
         )  # fmt: skip
     for n, grid in ((32, 1), (19, 2)):
         half = floats(grid * n * n, dtype=f32).reshape(grid, n, n)
         matrices = half @ half.transpose(0, 2, 1) + f32(n) * np.eye(n, dtype=f32)
-        yield _launch(
+        yield launch(
             "cholesky_by_a_warp", f"{grid} of {n}", [matrices.reshape(-1), *i32(n)], grid, 32
         )
     for n, block, grid in ((20, 32, 2), (45, 64, 1)):
         systems = floats(grid * n * (n + 1), dtype=f64)
-        yield _launch(
+        yield launch(
             "gauss_rows", f"{grid} of {n}", [zeros(grid * n, f64), systems, *i32(n)], grid, block,
             shared=8 * n * (n + 1),
         )  # fmt: skip
     distance = ints(2 * 24 * 24, 1, 99)
-    yield _launch("floyd_block", "2 of 24", [distance], 2, (24, 24))
+    yield launch("floyd_block", "2 of 24", [distance], 2, (24, 24))
     for items, capacity, block in ((9, 100, 64), (5, 300, 128)):
         arguments = [zeros(capacity + 1, np.int32), ints(items, 1, 40), ints(items, 1, 99, 2)]
-        yield _launch(
+        yield launch(
             "knapsack_rows", f"{items} items, {capacity}", [*arguments, *i32(items, capacity)],
             1, block, shared=8 * (capacity + 1),
         )  # fmt: skip
     for la, lb, grid, block in ((30, 40, 2, 32), (50, 21, 1, 64)):
         texts = ints(la, 97, 100, 1, i8), ints(lb * grid, 97, 100, 2, i8)
-        yield _launch(
+        yield launch(
             "alignment_diagonals", f"{la} and {lb}",
             [zeros(grid, np.int32), *texts, *i32(la, lb)], grid, block,
             shared=6 * (la + 1),
         )  # fmt: skip
     start, edges, _ = csr(60, 60, 5)
-    yield _launch(
+    yield launch(
         "waves_of_queue", "60 vertices", [zeros(60, np.int32), start, edges, *i32(60, 3)], 1, 64,
-        shared=8 * 60, varies=_ORDER,
+        shared=8 * 60, varies=ORDER,
     )  # fmt: skip
     for rows, width in ((200, 5), (64, 9)):
         columns = ints(rows * width, -4, rows)
         arguments = [zeros(rows), columns, floats(rows * width), floats(rows, seed=2)]
-        yield _launch(
+        yield launch(
             "spmv_ell", f"{rows} of {width}", [*arguments, *i32(rows, width)],
-            _blocks(rows, 128), 128,
+            blocks(rows, 128), 128,
         )  # fmt: skip
     for rows, width in ((30, 40), (9, 64)):
         starts, column, values = csr(rows, 50, 12)
         arguments = [zeros(rows * width), starts, column, values, floats(50 * width, seed=2)]
-        yield _launch(
+        yield launch(
             "spmm_rows", f"{rows} by {width}", [*arguments, *i32(rows, width)],
-            _blocks(rows, 4), (32, 4),
+            blocks(rows, 4), (32, 4),
         )  # fmt: skip
 
 
@@ -829,67 +699,67 @@ def _calls_and_lanes() -> Iterable[Stranger]:
     for n, steps, block in ((100, 6, 64), (33, 11, 32)):
         code = ints(n * steps, 0, 4, 3, u8)
         arguments = [zeros(n, np.int32), ints(n, -9, 10), code, *i32(steps, n)]
-        yield _launch(
-            "operations_by_table", f"n = {n}, {steps} steps", arguments, _blocks(n, block), block
+        yield launch(
+            "operations_by_table", f"n = {n}, {steps} steps", arguments, blocks(n, block), block
         )
     for n in (100, 32):
         arguments = [zeros(2 * n), floats(2 * n + 1), ints(n, 0, 3), *i32(n)]
-        yield _launch("shapes_virtual", f"n = {n}", arguments, _blocks(n, 64), 64)
+        yield launch("shapes_virtual", f"n = {n}", arguments, blocks(n, 64), 64)
     for grid, block, points in ((2, 64, 20), (1, 32, 7)):
         states = ints(grid * block, 1, 2**31, dtype=u32)
         arguments = [zeros(grid * block // 32, np.int32), states, *i32(points)]
-        yield _launch("pi_by_chance", f"{grid} x {block}", arguments, grid, block)
+        yield launch("pi_by_chance", f"{grid} x {block}", arguments, grid, block)
     for rows in (13, 32):
         cells = ints(32 * rows, 0, 2**32, dtype=u32)
-        yield _launch(
+        yield launch(
             "life_in_words", f"{rows} rows", [zeros(32 * rows, u32), cells, *i32(32, rows)],
-            _blocks(rows, 4), (32, 4),
+            blocks(rows, 4), (32, 4),
         )  # fmt: skip
     for n, groups_ in ((32, 5), (27, 30)):
         arguments = [zeros(32, np.int32), zeros(2 * n, np.int32), ints(n, -9, 10)]
-        yield _launch(
+        yield launch(
             "groups_by_label", f"n = {n}, {groups_} labels",
             [*arguments, ints(n, 0, groups_, 2), *i32(n)], 1, 32,
         )  # fmt: skip
     for k in (16, 64):
         A, B = floats(16 * k, dtype=f16), floats(16 * k, seed=2, dtype=f16)
-        yield _launch("mma_of_halves", f"16 x 16 x {k}", [zeros(256), A, B, *i32(k)], 1, 32)
+        yield launch("mma_of_halves", f"16 x 16 x {k}", [zeros(256), A, B, *i32(k)], 1, 32)
     for m, n, k in ((32, 16, 48), (16, 48, 16)):
         arguments = [zeros(m * n, np.int32), ints(m * k, -9, 10, 1, i8), ints(n * k, -9, 10, 2, i8)]
-        yield _launch(
+        yield launch(
             "wmma_of_bytes", f"{m} x {n} x {k}", [*arguments, *i32(n, k)], (n // 16, m // 16), 32
         )
     for batches, grid in ((5, 2), (2, 1)):
         cells = floats(128 * batches * grid)
-        yield _launch(
+        yield launch(
             "ring_of_three", f"{batches} batches", [zeros(128 * grid), cells, *i32(batches)],
             grid, 128,
         )  # fmt: skip
 
 
 def _more_atomics() -> Iterable[Stranger]:
-    for n, grid, block, varies in ((32, 1, 32, ""), (900, 2, 128, _ORDER)):
+    for n, grid, block, varies in ((32, 1, 32, ""), (900, 2, 128, ORDER)):
         arguments = [zeros(64, u32), ints(n, 0, 20, dtype=u8), *i32(n)]
-        yield _launch("histogram_by_match", f"n = {n}", arguments, grid, block, varies=varies)
-    for n, groups_, block, varies in ((32, 32, 32, ""), (32, 5, 32, ""), (200, 7, 64, _ORDER)):
+        yield launch("histogram_by_match", f"n = {n}", arguments, grid, block, varies=varies)
+    for n, groups_, block, varies in ((32, 32, 32, ""), (32, 5, 32, ""), (200, 7, 64, ORDER)):
         arguments = [filled(32, 2**64 - 1, np.uint64), ints(n, 0, 99, dtype=u32)]
-        yield _launch(
+        yield launch(
             "minima_of_64_bits", f"n = {n}, {groups_} groups", [*arguments, *i32(n, groups_)],
             1, block, varies=varies,
         )  # fmt: skip
     for n, groups_ in ((32, 32), (32, 4), (20, 13), (32, 1)):
         arguments = [zeros(groups_, i64), ints(n, -9, 10).astype(f32), *i32(n, groups_)]
-        yield _launch(
+        yield launch(
             "sums_of_64_bits", f"n = {n}, {groups_} groups", arguments, 1, 32, shared=8 * groups_
         )
     for n, columns in ((32, 32), (30, 4)):
         arguments = [zeros(2 * columns, f16), zeros(32, f16), ints(2 * n, -9, 10).astype(f32)]
-        yield _launch(
+        yield launch(
             "halves_added", f"n = {n}, {columns} columns", [*arguments, *i32(n, columns)], 1, 32
         )
     for n in (32, 21):
         arguments = [zeros(1, f64), filled(n, 2, f64), ints(n, 1, 10).astype(f64), *i32(n)]
-        yield _launch("doubles_added", f"n = {n}", arguments, 1, 32)
+        yield launch("doubles_added", f"n = {n}", arguments, 1, 32)
 
 
 _RUNTIME = "the heap and the buffer of printf belong to the runtime"
@@ -897,9 +767,9 @@ _RUNTIME = "the heap and the buffer of printf belong to the runtime"
 
 def _runtime() -> Iterable[Stranger]:
     arguments = [zeros(32, np.int32), ints(32, -9, 10), *i32(32, 3)]
-    yield _launch("nodes_allocated", "n = 32", arguments, 1, 32, varies=_RUNTIME)
+    yield launch("nodes_allocated", "n = 32", arguments, 1, 32, varies=_RUNTIME)
     arguments = [zeros(100), floats(128), *i32(100)]
-    yield _launch("prints_first", "n = 100", arguments, 2, 64, varies=_RUNTIME)
+    yield launch("prints_first", "n = 100", arguments, 2, 64, varies=_RUNTIME)
 
 
 _PARTS = (
@@ -907,7 +777,7 @@ _PARTS = (
     _turns_and_stencils, _scans_and_sorts, _shared_solvers, _calls_and_lanes, _more_atomics,
     _runtime,
 )  # fmt: skip
-LAUNCHES: tuple[Stranger, ...] = tuple(launch for part in _PARTS for launch in part())
+LAUNCHES: tuple[Stranger, ...] = tuple(one for part in _PARTS for one in part())
 
 # Counters in which the simulator differs from the H200, by launch, with the reason. The numbers of
 # the H200 are in data/measured/counters_strangers.json. `varies` of a launch says what the order of

@@ -27,6 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import device_functions
+import stranger_cases
 import strangers
 import tensor_products
 
@@ -69,7 +70,7 @@ def apart(work: Callable[[], Any]) -> Any:
 
 
 def run_launch(
-    launch: strangers.Stranger,
+    launch: stranger_cases.Stranger,
 ) -> tuple[dict[str, int], dict[int, np.ndarray], list[str], float]:
     """Counters, outputs, findings and seconds."""
     arguments, start = launch.arguments(), time.monotonic()
@@ -86,7 +87,7 @@ def run_launch(
 
 def compare_launches(
     folder: Path, only: str
-) -> Iterator[tuple[strangers.Stranger, list[str], list[str], list[str]]]:
+) -> Iterator[tuple[stranger_cases.Stranger, list[str], list[str], list[str]]]:
     """For each launch: counters that differ, outputs that differ, findings or what was raised."""
     rows = {row["launch"]: row for row in results.load(folder / "counters_strangers.json").rows()}
     kept = np.load(folder / "strangers_outputs.npz")

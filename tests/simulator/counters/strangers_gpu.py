@@ -32,6 +32,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import device_functions
+import stranger_cases
 import strangers
 import tensor_products
 
@@ -145,7 +146,7 @@ def on_gpu(array: np.ndarray) -> Any:
     return cuda.to_device(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
 
 
-def run_launch(binaries: Binaries, launch: strangers.Stranger, times: int) -> list[list[Any]]:
+def run_launch(binaries: Binaries, launch: stranger_cases.Stranger, times: int) -> list[list[Any]]:
     """The arguments after each of ``times`` launches, of which each starts afresh."""
     import pycuda.driver as cuda
 
@@ -166,7 +167,7 @@ def run_launch(binaries: Binaries, launch: strangers.Stranger, times: int) -> li
 
 
 def outputs(
-    binaries: Binaries, launches: Sequence[strangers.Stranger]
+    binaries: Binaries, launches: Sequence[stranger_cases.Stranger]
 ) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
     """Arrays "label/position", and for each label what a record says of them."""
     arrays, said = {}, {}
@@ -174,7 +175,9 @@ def outputs(
         runs = [launch.outputs(arguments) for arguments in run_launch(binaries, launch, READINGS)]
         for position, array in runs[0].items():
             arrays[f"{launch.label}/{position}"] = array
-        digests = [{f"sha256 {k}": strangers.digest(a) for k, a in run.items()} for run in runs]
+        digests = [
+            {f"sha256 {k}": stranger_cases.digest(a) for k, a in run.items()} for run in runs
+        ]
         source = hashlib.sha256(launch.path.read_bytes()).hexdigest()
         said[launch.label] = digests[0] | {
             "source": source,
@@ -262,7 +265,7 @@ def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str,
 
 
 def read_counters(
-    folder: Path, only: str, launches: Sequence[strangers.Stranger]
+    folder: Path, only: str, launches: Sequence[stranger_cases.Stranger]
 ) -> list[dict[str, int | str]]:
     """As `helpers.tools.counter_readings.read_with_ncu`. Raises NcuError."""
     program = ncu.program()
@@ -296,7 +299,7 @@ def read_counters(
             stderr=subprocess.PIPE,
             text=True,
             env=ncu.environment(),
-            cwd=strangers.ROOT,
+            cwd=stranger_cases.ROOT,
         )
         return counter_readings._readings(
             log.read_text() if log.exists() else "", done.stderr, launches
@@ -304,7 +307,7 @@ def read_counters(
 
 
 def rows(
-    launches: Sequence[strangers.Stranger],
+    launches: Sequence[stranger_cases.Stranger],
     read: Iterable[Mapping[str, Any]],
     said: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
