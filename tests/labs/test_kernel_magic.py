@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from helpers import device, simulator
 from helpers.jupyterlab import kernel_magic
 from helpers.jupyterlab.kernel_magic import KernelError, with_c_linkage
-from helpers.simulator import encoded, library
+from helpers.simulator import encoded, library, prebuilt
 
 TWICE = """%%kernel twice -DFACTOR=2
 // __global__ in a comment is no kernel
@@ -207,6 +207,7 @@ def nothing_loaded():
 
 def test_a_missing_compiler_is_the_message_alone(shell, capsys, monkeypatch, nothing_loaded):
     monkeypatch.setenv("CXX", "/nonexistent/compiler")
+    monkeypatch.setattr(library, "_prebuilt", lambda: prebuilt.Prebuilt(None))
     shown = failure(shell, "%%kernel k\n__global__ void k(int *a) { a[0] = 12345; }\n", capsys)
     assert "/nonexistent/compiler" in shown
 

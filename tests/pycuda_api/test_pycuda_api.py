@@ -48,6 +48,13 @@ N = 1000
 LAUNCH = {"block": (256, 1, 1), "grid": (4, 1)}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def context():
+    """A context for each test, also for one that runs alone."""
+    simulator.activate()
+    importlib.import_module("pycuda.autoprimaryctx")
+
+
 @pytest.fixture(scope="module")
 def module():
     return SourceModule(SOURCE)
@@ -72,9 +79,7 @@ def arrays(data):
 
 
 def test_import_gives_the_simulator_and_only_what_it_has():
-    simulator.activate()
     pycuda = importlib.import_module("pycuda")
-    importlib.import_module("pycuda.autoprimaryctx")
     assert pycuda.VERSION == (2026, 1)
     assert sys.modules["pycuda.driver"] is cuda
     assert pycuda.autoprimaryctx.device.name() == "Halo Labs simulator"
