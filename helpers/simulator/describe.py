@@ -333,7 +333,7 @@ class _Describer(BarrierWords, EndingWords):
         names = {
             array.name for array in self.scene.arrays.values()
             if re.search(rf"\b{re.escape(array.name)}\s*\[[^]]*\*", self.text_of_line())
-        }  # fmt: skip
+        }
         name = names.pop() if len(names) == 1 else None
         wrapped = (exact + 2**31) % 2**32 - 2**31
         element = f"the index {exact:,}{f' of {name}' if name else ''}"

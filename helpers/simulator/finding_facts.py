@@ -393,6 +393,9 @@ class FindingFacts:
         if self.array is None or self.line != self.other_line:
             return None
         text = _BEFORE.sub(r"\2\1", _FOR.sub("", self.text_of_line()))
+        updated = {found["element"].strip(" *()") for found in _UPDATE.finditer(text)}
+        if self._elements_in(self.line) - updated:
+            return None  # the line reads elements of other threads
         for found in _UPDATE.finditer(text):
             element, sign, rest = found["element"].strip(" *()"), found["sign"], found["rest"]
             address = element if "*" in found["element"] else f"&{element}"

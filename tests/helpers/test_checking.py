@@ -181,6 +181,17 @@ def test_whole_tiles(tiles):
     assert error.diagnosis.kind == "tiles" and "64" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("side", "r", "found"), [(16, 3, "halo"), (12, 4, "scattered"), (20, 6, "scattered")]
+)
+def test_a_frame_is_a_halo_only_where_it_leaves_half_of_each_side(side, r, found):
+    rng = np.random.default_rng(side)
+    want = rng.uniform(1, 2, (side, side)).astype(np.float32)
+    wrong = rng.random((side, side)) < 0.8
+    wrong[r:-r, r:-r] = False
+    assert kind(np.where(wrong, want + 1, want), want) == found
+
+
 @pytest.mark.parametrize(("n", "tile", "r"), [(1000, 128, 1), (1000, 64, 2), (256, 32, 3)])
 def test_the_halo_between_tiles(n, tile, r):
     want, cells = values(n), np.arange(n)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.course import codec, wire
 from helpers.exercises import outcome
 from helpers.exercises.exercise import Exercise
-from helpers.exercises.mistakes import Mistake
+from helpers.exercises.mistakes import MOST_KEPT, Mistake
 from tests import exercises as answers
 
 
@@ -126,3 +127,6 @@ def test_what_a_mistake_gives_is_computed_once_for_a_case():
     other = dataclasses.replace(case, arrays={**case.arrays, "N": case["N"] + 1})
     assert (mistake.given(other) == mistake.given(case) + 2).all()
     assert Mistake("", lambda case: 3).given(case) == 3
+    many = np.zeros(MOST_KEPT // 4 + 1, np.float32)
+    large = dataclasses.replace(case, arrays={**case.arrays, "P": many})
+    assert mistake.given(large) is not mistake.given(large)

@@ -142,6 +142,7 @@ def test_tables_are_made_of_the_rows(made):
         ({"series": "a", "n": [1]}, TypeError, "n is a list"),
         ({"series": "a", "n": np.zeros(2)}, TypeError, "ndarray"),
         ({"series": "a", "n": float("nan")}, ValueError, "nan; use None"),
+        ({"series": "a", "n": float("-inf")}, ValueError, "inf; use None"),
         ({"series": "a", "samples": 3}, ValueError, "samples would hide"),
     ],
 )

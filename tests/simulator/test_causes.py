@@ -404,3 +404,24 @@ def test_two_faults_are_two_findings(name):
     findings = found_of(body)
     assert len(findings) == len(words)
     assert all(any(word in one.cause for one in findings) for word in words)
+
+
+def test_a_line_that_reads_its_neighbours_is_no_update():
+    body = (
+        "__shared__ int s[128];\ns[t] = x[i];\n__syncthreads();\n"
+        "for (int d = 64; d; d /= 2) { int other = s[t ^ d]; s[t] += other; }\ny[i] = s[t];"
+    )
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), np.arange(N, dtype=np.int32)
+    (finding,) = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(1,), block=(N,))
+    assert "atomic" not in finding.cause and "__syncthreads()" in finding.cause
+
+
+def test_a_race_with_another_block_is_told_as_one_behind_a_barrier():
+    body = "g[x[i] % 16]++;\n__syncthreads();\nif (t == 0) g[0] = 5;"
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), np.arange(2 * N, dtype=np.int32)
+    update, store = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(2,), block=(N,))
+    assert "atomicAdd" in update.cause
+    assert "a thread of another block" in store.message and "two blocks" in store.message
+    assert "syncthreads" not in store.cause

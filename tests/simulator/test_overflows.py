@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from instances import Kernels
 
 from helpers import simulator
+from helpers.exercises.mistakes import wrapped_index
 
 N = 64
 PARAMETERS = "float* y, const float* x, const int* v, int n"
@@ -79,3 +82,9 @@ def test_an_access_at_an_index_that_wraps_is_no_finding_of_its_own():
         *kernels.of(HEAD + body), *arrays, np.int32(0), grid=(1,), block=(N,)
     )
     assert finding.index == 2_170_000_000 and finding.array == "x"
+
+
+def test_an_exercise_leaves_the_cause_of_an_index_that_wraps():
+    (finding,) = found(WRAPS["a product"][0])
+    assert wrapped_index(finding)
+    assert not wrapped_index(dataclasses.replace(finding, cause="Is a guard missing?"))

@@ -26,7 +26,7 @@ LIVES = 250
 OVERFLOW = "__index_overflow"
 BUILTINS = (
     "vprintf", "__assertfail", "malloc", "free", GAP, END_OF_GAP, LIFE, END_OF_LIFE, OVERFLOW,
-)  # fmt: skip
+)
 FUNCTION_ADDRESS = 1 << 62  # plus the function's index
 BY_ADDRESS = -(2**31)  # Instruction.target of a call through a register
 

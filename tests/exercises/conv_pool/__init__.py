@@ -102,7 +102,7 @@ WRONG = (
     ),
     wrong(
         "sums in whole numbers",
-        "is the sum an int",
+        "no output has a fraction",
         ("float sum = 0.0f;", "int sum = 0;"),
         ("max(largest, sum)", "max(largest, (float)sum)"),
     ),
