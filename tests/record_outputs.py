@@ -164,6 +164,11 @@ def counters(record: str, *columns: str, **where: Any) -> Output:
     return of(hardware.table, record, call=call, label=record)
 
 
+def of_halves() -> bench.Counts:
+    """Return the counts of a kernel that stands below ours, as a student's does."""
+    return layers()["layer 1"].count("conv2d_half")
+
+
 GOOD, BAD = "conv2d_basic", "conv2d_uncoalesced"
 WIDE = "conv2d_basic, 32 x 8"
 
@@ -267,6 +272,11 @@ def widths(record: Record) -> dict[str, Times]:
     return found
 
 
+def of_blocks(record: Record) -> Times:
+    layer, shapes = layers()["layer 2"], ((16, 16), (8, 8), (8, 32), (32, 8), (64, 4))
+    return times_of(record, layer, *(layer.kernel("conv2d_basic", block=one) for one in shapes))
+
+
 def room(record: Record) -> Times:
     layer = layers()["layer 2"]
     form = conv2d.register_2d(**conv2d.REGISTER_2D["layer 2"])
@@ -363,12 +373,15 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda record: layer_times.copies_table(layer_times.LayerTimes(record))),
     of(layer_times.cpu_table, "107_layer",
        call=lambda record: layer_times.cpu_table(layer_times.LayerTimes(record))),
+    of(bench.bars, "107_blocks", label="107_blocks",
+       call=lambda record: bench.bars(of_blocks(record))),
     of(coalescing.ratio_table, "108_coalescing",
        call=lambda record: coalescing.ratio_table(coalesced(record), counts_of_three())),
     of(coalescing.ratio_figure, "108_coalescing",
        call=lambda record: coalescing.ratio_figure(coalesced(record), counts_of_three(), BAD)),
     of(coalescing.shapes_figure, "108_coalescing",
-       call=lambda record: coalescing.shapes_figure(shapes(record))),
+       call=lambda record: coalescing.shapes_figure(shapes(record)),
+       change=lambda record: slower(record, 10.0, block="16 x 16")),
     of(coalescing.price_figure, "108_deeper",
        call=lambda record: coalescing.price_figure(shapes(record))),
     layer_bars("109_constant", "conv2d_basic", "conv2d_constant"),
@@ -376,6 +389,7 @@ OF_RECORDS: tuple[Output, ...] = (
     of(row_too_many.answers_table, "110_answers", whole=("right",)),
     of(row_too_many.reported_table, "110_answers", whole=("right",)),
     layer_bars("110_deeper", "conv2d_basic", "conv2d_unrolled"),
+    counters("110_counters", "executed", "busy", "l1 busy", "waits"),
     layer_bars("110_unrolling", "conv2d_basic", "conv2d_restrict", "conv2d_unrolled"),
     counters("111_caches", "l1", "instructions", "busy", "cycles", "waits", variant=""),
     of(bench.curve, "111_tiles", label="111_tiles",
@@ -483,6 +497,7 @@ OF_RECORDS: tuple[Output, ...] = (
     of(cpu_programs.report_figure, "400_mlp"),
     of(bench.across, "401_channels", call=channels, label="401_channels"),
     counters("401_counters", "executed", "busy", "barrier", "units", "global", "shared", "fixed"),
+    counters("402_counters", "executed", "busy", "l1 busy"),
     of(bench.across, "402_crossover", call=crossover, label="402_crossover"),
     of(transforms.yardstick_table, "402_fft"),
     of(transforms.layers_table, "402_fft"),
@@ -497,7 +512,8 @@ OF_RECORDS: tuple[Output, ...] = (
     of(layer_ladder.order_table, "500_ladder",
        call=lambda record: layer_ladder.order_table(rungs(record), counts_of_rungs())),
     of(layer_ladder.best_counter, "500_ladder",
-       call=lambda record: layer_ladder.best_counter(rungs(record), counts_of_rungs())),
+       call=lambda record: layer_ladder.best_counter(rungs(record), counts_of_rungs()),
+       change=lambda record: slower(record, lambda series, ms: 1 / ms)),
     bars("501_fused", lambda: bench.pooled("layer 1", images=1_000), "apart", "lenet_conv_pool"),
     of(leaderboard.Board.table, "501_leaderboard",
        call=lambda record: leaderboard.Board(record).table()),
@@ -544,7 +560,7 @@ DRAWINGS: tuple[Output, ...] = (
     of(gemm_ladder.column_figure),
     of(gemm_ladder.patch_figure),
     of(half_errors.error_figure, call=lambda: half_errors.error_figure(half_errors.errors())),
-    of(half_instructions.rows_figure),
+    of(half_instructions.rows_figure, call=lambda: half_instructions.rows_figure(of_halves())),
     of(im2col_gemm.unroll_figure),
     of(im2col_gemm.tiles_figure),
     of(issue_orders.schedule_figure, call=lambda: issue_orders.schedule_figure([2, 1, 3], 4)),
@@ -573,7 +589,7 @@ DRAWINGS: tuple[Output, ...] = (
     of(channel_sums.places_table),
     of(constant_memory.reported_table),
     of(fastest_layer.range_table),
-    of(half_instructions.row_table),
+    of(half_instructions.row_table, call=lambda: half_instructions.row_table(of_halves())),
     of(im2col_gemm.padding_table),
     of(tile_widths.lanes_table, call=lambda: tile_widths.lanes_table(lanes)),
 )
@@ -584,6 +600,7 @@ _A_CELL = "a notebook's own cell makes a table of it"
 # Records that no figure and no table of the labs is made from, with the reason.
 WITHOUT_OUTPUT: Mapping[str, str] = {
     "401_deeper": _A_CELL,
+    "402_sizes": _A_CELL,
     "benchmark_conv1d": _A_TOOL,
     "benchmark_conv2d": _A_TOOL,
     "benchmark_gemm": _A_TOOL,

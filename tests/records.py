@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 from helpers.bench.results import Measurement, Record
@@ -54,16 +54,16 @@ def slower(record: Record, factor: float | Callable[[str, float], float], **wher
     return edited(record, change, **where)
 
 
-def other_numbers(record: Record, *whole: str) -> Record:
+def other_numbers(record: Record, *whole: str, draw: int = 0) -> Record:
     """Return the record with other times and other parameters, each row by another factor.
 
     whole: the whole numbers that were measured, such as "right"; the others name what was measured,
-    and stay.
+    and stay. draw: which of many such records.
     """
-    factors = itertools.cycle((1.5, 2.5, 3.5, 4.5))
+    random = Random(f"{record.name} {draw}")
 
     def change(one: Measurement) -> Measurement:
-        factor = next(factors)
+        factor = random.uniform(1.5, 6)
         values = {
             key: factor * value
             if isinstance(value, float)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, limits, reference
-from helpers.bench.on_device import OnDevice, Ready
+from helpers.bench import cufft
+from helpers.bench.on_device import NoLibraryError, OnDevice, Ready
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, chosen, sized
+from helpers.bench.task import Library
 from helpers.launch import Array, Plan
 from helpers.problems import baselines, fft_conv1d
 from helpers.problems import conv1d as kernels_1d
@@ -33,11 +35,12 @@ def conv1d(n: int = 10**8, filter_width: int = 3, *, counted: int = ONE) -> Conv
     return Convolution(n, filter_width, counted)
 
 
-Spec = kernels_1d.Conv1d | fft_conv1d.OverlapAdd
+Spec = kernels_1d.Conv1d | fft_conv1d.OverlapAdd | Library
 # For the record of a launch, its sizes and the fields that hold them.
 _SIZES: Mapping[type, Mapping[str, str]] = {
     kernels_1d.Conv1d: {"TILE_WIDTH": "tile", "OUTPUTS": "outputs", "threads": "threads"},
     fft_conv1d.OverlapAdd: {"LOG_SIZE": "log_size", "STAGES": "stages", "segments": "segments"},
+    Library: {},
 }
 
 
@@ -46,7 +49,8 @@ class Convolution(Problem):
     """A 1D convolution. Its kernels compute "P" of "N" and "filter".
 
     Overlap-add is one of them, in the transforms that are the fastest for the filter. Its time is
-    that of one launch: the filter's spectrum is made once, before.
+    that of one launch: the filter's spectrum is made once, before. "cuFFT" does the steps of
+    overlap-add by NVIDIA's library, through CuPy: it is compared, and cannot be counted.
     """
 
     n: int
@@ -81,6 +85,8 @@ class Convolution(Problem):
 
     def named(self, name: str) -> Spec:
         rows: dict[str, Spec] = {spec.name: spec for spec in kernels_1d.CONV1D}
+        if name == cufft.LIBRARY:
+            return Library(name)
         if self.filter_width <= fft_conv1d.WIDEST:
             rows[fft_conv1d.OVERLAP_ADD] = fft_conv1d.OverlapAdd.fastest(self.filter_width)
         return chosen(rows, name, "1D convolution")
@@ -112,7 +118,7 @@ class Convolution(Problem):
 
     def slack(self, spec: Spec, cells: np.ndarray) -> float:
         """Return how many times the error bound of a direct sum a kernel may err."""
-        if isinstance(spec, kernels_1d.Conv1d):
+        if not isinstance(spec, fft_conv1d.OverlapAdd):
             return 1.0
         bound = fft_conv1d.conv1d_atol(spec, cells, self.filter)
         return bound / kernels_1d.conv1d_atol(cells, self.filter)
@@ -182,9 +188,30 @@ class ConvolutionOnDevice(OnDevice):
 
     def ready(self, kernel: Any) -> Ready:
         """Return what every problem does. What prepares the filter has run, and is not launched."""
-        ready = super().ready(kernel)
+        one = self.problem.kernel(kernel)
+        if isinstance(one.spec, Library):
+            return self._library(one)
+        ready = super().ready(one)
         assert ready.program is not None
         return ready.only(ready.program.names[-1])
+
+    def _library(self, one: Kernel) -> Ready:
+        """Return overlap-add by cuFFT, checked.
+
+        Raises NoLibraryError where it is not installed, or wrong: our kernels do without it.
+        """
+        n, filter = self.problem.n, self.problem.filter
+        spec = fft_conv1d.OverlapAdd.fitting(filter.size)
+        run = cufft.launcher(spec, n, self._arrays["N"], self._output, filter)
+        if run is None:
+            raise NoLibraryError(f"{one.title} is left out: CuPy is not installed")
+        self.poison()
+        run(None)
+        try:
+            verdict = self.verdict(dataclasses.replace(one, spec=spec))
+        except checking.CheckError as error:
+            raise NoLibraryError(f"{one.title} is left out: {error}") from None
+        return Ready(one, run, verdict, 0, verdict.max_error)
 
     def verdict(self, kernel: Kernel) -> checking.Verdict:
         slack = self.problem.slack(kernel.spec, self._cells)

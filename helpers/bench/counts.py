@@ -263,7 +263,7 @@ class Counts(Sequence[Count]):
                 asked, different = one.sectors(array, kind, first)
                 title += f": asks for {asked} sectors of {array}, {different} different ones"
                 if first == 1:
-                    title = f"{label}: a {kind} of {array} moves {asked} sectors"
+                    title = f"{label}: a {kind} of {array} moves {asked} sector{'s' * (asked > 1)}"
             if space == "constant":
                 title += f": a {kind} of {array} asks for {_words(one, array, kind)}"
             plotting.access_map(

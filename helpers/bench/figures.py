@@ -22,22 +22,23 @@ def bars(
 ) -> Figure:
     """Draw the time of each kernel over the baseline's, with its interval; times alone, in ms.
 
-    times: of one problem, or of several by name, which get a picture each. Ratios of several share
-    one scale. title: by default, what the fastest kernel gains. labels: in place of the kernels'.
+    times: of one problem, or of several by name, which get a picture each and share one scale.
+    title: by default, what the fastest kernel gains. labels: in place of the kernels'.
     A kernel without a time has a name and no bar, such as "yours: not yet". floor: whether to draw
     the least time that the record's device needs. Where a ratio is below LEAST_LINEAR the axis is
     logarithmic, and dots take the place of bars.
     """
     named = _named(times)
     first = next(iter(named.values()))
-    share = "x" if first.over is not None else ""
-    figure, pictures = _pictures(named, 0.45 * len(first) + 2.2, share=share)
+    figure, pictures = _pictures(named, 0.45 * len(first) + 2.2, share="x")
     logarithmic = any(_is_small(one) for one in named.values())
     for ax, (_, one) in pictures:
         _draw_bars(ax, one, labels, logarithmic=logarithmic)
         if floor and (least := _floor(one)) is not None:
             _draw_floor(ax, least)
         _finish(ax, title or _claim(one), one)
+    if not logarithmic:
+        pictures[0][0].set_xlim(left=0)  # of all pictures, behind the longest bar of all
     return figure
 
 
@@ -236,7 +237,7 @@ def _draw_bars(
             ax.barh(y, value, height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
         styles.whisker(ax, y, *points)
         text = f"{value:.2f}" if times.over is not None and not logarithmic else f"{value:.3g}"
-        styles.beside(ax, high, y, text)
+        styles.beside(ax, high, y, text, points=9 if logarithmic else 6)
     if times.over is not None:
         ax.axvline(1, color=styles.INK, linestyle=":")
     ax.set_yticks(range(len(shown)), names)
@@ -248,7 +249,6 @@ def _draw_bars(
         ax.xaxis.set_major_formatter(FuncFormatter(styles.tick_text))
         ax.set_xlabel(f"{times.problem.title}:\n{unit} (logarithmic); left is faster")
     else:
-        ax.set_xlim(left=0)
         ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
 
 
@@ -282,7 +282,7 @@ def _draw_floor(ax: Axes, least: float) -> None:
     ax.set_ylim(last, first - 0.4)  # room for the words above the first bar
     ax.annotate(
         f"floor: {least:.2g}", (least, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
-        textcoords="offset points", va="top", fontsize="small",
+        textcoords="offset points", va="top", fontsize="small", bbox=styles.WHITE,
     )
 
 

@@ -39,7 +39,9 @@ def _inverted(row: Row, kernel: str, over: str) -> Row:
 
 
 def _first_launch(row: Row) -> Row:
-    """Ratios over axpy_basic whose interval stands in words; the right way of timing is its own."""
+    """Return ratios over axpy_basic whose interval stands in words; the right way of timing is its
+    own.
+    """
     if row["series"] == "events on the stream (right)":
         return row | {"series": "axpy_basic"}
     if row["series"] != "comparison":
@@ -78,7 +80,7 @@ def _reported(row: Row) -> Row:
 
 
 def _wmma(row: Row) -> Row:
-    """Variants of conv2d_wmma by words, and ratios over the variant "half"."""
+    """Return variants of conv2d_wmma by words, and ratios over the variant "half"."""
     variant = row.pop("variant", None)
     if variant is None:
         return row
@@ -90,7 +92,9 @@ def _wmma(row: Row) -> Row:
 
 
 def _im2col(row: Row) -> Row:
-    """Series "im2col and GEMM", and "ratio" without the names; "tile" is the tiles' width."""
+    """Return rows of series "im2col and GEMM", and "ratio" without the names; "tile" is the tiles'
+    width.
+    """
     if (tile := row.pop("tile", None)) is not None:
         row["tile_width"] = tile
     if row["series"] == "im2col and GEMM":

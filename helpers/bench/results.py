@@ -335,6 +335,16 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Recor
     return _written(name, lab or _lab_of(name), select(), tuple(begun.values()))
 
 
+def extended(name: str, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> Record:
+    """Return a record with rows that are measured now; without a GPU, the repository's record.
+
+    rows, errors: as for `extend`, and as for `recall`.
+    """
+    from helpers.device import select
+
+    return extend(name, rows()) if select().kind == "gpu" else recall(name)
+
+
 def _lab_of(record: str) -> str:
     """Return the notebook of a record: "104_deeper..." is of that one, "104_..." of the lab."""
     deeper = [path.stem for path in labs.deeper() if record.startswith(path.stem)]

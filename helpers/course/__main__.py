@@ -343,7 +343,7 @@ def _run_override(given) -> int:
         ),
     )
     print(f"{made.student} {made.lab} {made.of}: points {made.points}, days {made.days}, "
-          f"{made.comment!r}")  # fmt: skip
+          f"{made.comment!r}")
     return 0
 
 

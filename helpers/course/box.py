@@ -494,7 +494,9 @@ def _toolkit() -> str:
 
 @contextlib.contextmanager
 def _memory_file(content: bytes) -> Iterator[tuple[int, Any]]:
-    """A file in memory: its descriptor, and a function that reads at most so many bytes of it."""
+    """Return a file in memory: its descriptor, and a function that reads at most so many bytes of
+    it.
+    """
     fd = os.memfd_create("job")
     try:
         view = memoryview(content)

@@ -320,7 +320,7 @@ def _zips(paths: Iterable[Path]) -> list[Path]:
         path for path in paths
         if path.suffix.lower() == ".zip" and not path.name.startswith(".")
         and path.is_file() and not path.is_symlink()
-    )  # fmt: skip
+    )
 
 
 def lab_of(name: str, known: Sequence[str]) -> str:
@@ -336,7 +336,8 @@ def lab_of(name: str, known: Sequence[str]) -> str:
 
 
 def _figures(notebook: Path, root: Path) -> tuple[str, ...]:
-    """Pictures in the notebook's folder and below; of all where it is the student's own."""
+    """Return the pictures in the notebook's folder and below; of all where it is the student's own.
+    """
     folder = notebook.parent
     found = folder.rglob("*") if folder != root else folder.glob("*")
     pictures = sorted(path for path in found if path.suffix.lower() == ".png")

@@ -34,17 +34,18 @@ def _prctl(*values: int) -> None:
 
 
 def no_new_rights() -> None:
-    """No program that is started gets more rights than this process has (setuid programs, too)."""
+    """Let no program that is started get more rights than this process has (setuid programs, too).
+    """
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def adopt_orphans() -> None:
-    """Processes whose parent has ended become children of this one, so that it can end them."""
+    """Make processes whose parent has ended children of this one, so that it can end them."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def hide() -> None:
-    """No other process of the same user may look into this one or read /proc/PID of it."""
+    """Let no other process of the same user look into this one or read /proc/PID of it."""
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
@@ -94,7 +95,7 @@ def landlock_version() -> int:
 
 
 def landlock(read: Iterable[str], write: Iterable[str]) -> None:
-    """Only files below `read` can be read or run, only those below `write` changed; no TCP, no
+    """Let only files below `read` be read or run, and only those below `write` changed; no TCP, no
     signals to others.
     """
     version = landlock_version()
@@ -165,7 +166,7 @@ _REFUSED = {
     "kexec_load": (246, 104),
     "kexec_file_load": (320, 294), "acct": (163, 89), "swapon": (167, 224), "reboot": (169, 142),
     "sethostname": (170, 161), "setdomainname": (171, 162), "quotactl": (179, 60),
-}  # fmt: skip
+}
 _CLONE, _CLONE3 = (56, 220), 435
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}

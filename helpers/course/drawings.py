@@ -170,7 +170,7 @@ def distribution(
 
 
 def _merged(rungs: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Rungs at the same place share a line."""
+    """Return the rungs with those at the same place on one line."""
     made: list[tuple[float, str]] = []
     for x, words in rungs:
         if made and abs(made[-1][0] - x) < 3:
@@ -198,7 +198,8 @@ def _ticks(low: float, high: float, logarithmic: bool) -> list[float]:
 def pairs(
     rows: Sequence[tuple[str, float, float | None]], first: str, second: str, unit: str
 ) -> str:
-    """Two values of each row, as an open and a filled dot on one logarithmic line of its own."""
+    """Draw two values of each row, as an open and a filled dot on one logarithmic line of its own.
+    """
     values = [v for _, a, b in rows for v in (a, b) if v]
     low, high = min(values) / 1.2, max(values) * 1.2
     left, right = 400, WIDTH - 30

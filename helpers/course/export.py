@@ -20,7 +20,7 @@ COLUMNS = (
     "student", "name", "section", "lab", "exercise", "status", "points", "maximum", "days_late",
     "comment", "cost", "time_ms", "seconds", "box", "message", "hint", "figures",
     "text_sha256", "grader",
-)  # fmt: skip
+)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -40,20 +40,20 @@ def csv(folder: Path) -> str:
                 "figures": "; ".join(
                     p for claim in result.get("figures", []) for p in claim["problems"]
                 )[:500],
-            }  # fmt: skip
+            }
             rows.append({**result, **who, **own})
         for extra in account.extras:
             rows.append(
                 {**who, "lab": extra.lab, "exercise": extra.what, "status": "by hand",
                  "points": extra.points, "maximum": extra.maximum, "comment": extra.comment}
-            )  # fmt: skip
+            )
     return _table(COLUMNS, [[row.get(column) for column in COLUMNS] for row in rows])
 
 
 def canvas(folder: Path) -> str:
-    """Canvas' grade file: a row for each student of the roster, a column for each lab. Canvas finds
-    a student by `ID`, else by `SIS User ID` or `SIS Login ID` (the roster's column `student`), else
-    by the name.
+    """Return Canvas' grade file: a row for each student of the roster, a column for each lab.
+    Canvas finds a student by `ID`, else by `SIS User ID` or `SIS Login ID` (the roster's column
+    `student`), else by the name.
     """
     book = gradebook.read(folder)
     labs_of = _labs(book)
@@ -68,8 +68,8 @@ def canvas(folder: Path) -> str:
 
 
 def moodle(folder: Path) -> str:
-    """Moodle's grade file: a row for each student of the roster, a column for each lab and one for
-    words. Moodle finds a student by `Username` (the roster's column `student`) or by `Email
+    """Return Moodle's grade file: a row for each student of the roster, a column for each lab and
+    one for words. Moodle finds a student by `Username` (the roster's column `student`) or by `Email
     address`, and takes nothing of a file with one that it does not know.
     """
     book = gradebook.read(folder)
@@ -144,8 +144,8 @@ def _cell(value: Any) -> Any:
 
 
 def gradescope(folder: Path, student: str) -> str:
-    """results.json for one student. Raises grades.GradesError where nothing of that student is
-    there.
+    """Return results.json for one student. Raises grades.GradesError where nothing of that student
+    is there.
     """
     account = gradebook.read(folder).account(student)
     mine = []
@@ -164,7 +164,7 @@ def words(result: Mapping[str, Any]) -> str:
 
 
 def gradescope_results(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Results in the form that Gradescope documents: a test for each exercise."""
+    """Return results in the form that Gradescope documents: a test for each exercise."""
     tests = []
     for result in results:
         text = words(result)

@@ -37,7 +37,7 @@ _VARIABLES = (
     "PATH", "HOME", "USER", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
     "CUDA_ROOT",
     "CUDA_VISIBLE_DEVICES", "HALO_CACHE", "HALO_CUDA", "VIRTUAL_ENV", "XDG_CACHE_HOME",
-)  # fmt: skip
+)
 
 
 def timed(result: Mapping[str, Any], exercise: str, text: str, seed: int) -> dict[str, Any]:

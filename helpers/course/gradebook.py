@@ -270,7 +270,7 @@ def _row(
     weighted = None if points is None else points * of_lab.weight
     groups = of_lab.groups(result) if result is not None else ()
     return Row(student, lab, name, status, weighted, maximum * of_lab.weight, earned, share, days,
-               decision, result, groups)  # fmt: skip
+               decision, result, groups)
 
 
 def with_days(counts: Policy, student: str, lab: str, decision: Decision | None) -> Policy:
@@ -288,8 +288,8 @@ def _extras(
     decided: Mapping[decisions.Key, Decision],
     beside: Mapping[str, Mapping[str, Any]],
 ) -> tuple[Extra, ...]:
-    """Figures that were handed in, predictions and texts, where the course gives points for them,
-    and all else that was decided beside the exercises.
+    """Return the figures that were handed in, predictions and texts, where the course gives points
+    for them, and all else that was decided beside the exercises.
     """
     found = {(lab.number, what): most for lab in counts.labs for what, most in lab.by_hand.items()}
     # Nothing was handed in that somebody could read.

@@ -28,7 +28,7 @@ RUN = ".run.json"  # of a folder: a student may be called run.json
 STATUSES = (
     "pass", "wrong", "finding", "budget", "compile", "refused", "time", "memory", "crash",
     "not_begun", "not_graded",
-)  # fmt: skip
+)
 SENTENCES = {
     "time": "it took too long: {}",
     "memory": "it took too much: {}",
@@ -44,7 +44,7 @@ class GradesError(CourseError, ValueError):
 
 @cache
 def grader_version() -> str:
-    """16 hexadecimal digits over all that a verdict depends on in this repository."""
+    """Return 16 hexadecimal digits over all that a verdict depends on in this repository."""
     digest = hashlib.sha256()
     parts = (
         "exercises",
@@ -66,7 +66,7 @@ def grader_version() -> str:
 
 
 def sha256(text: str) -> str:
-    """Of a text's UTF-8 bytes."""
+    """Return the SHA-256 of a text's UTF-8 bytes."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -196,7 +196,7 @@ class Graded:
     cases: tuple[Mapping[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a file."""
+        """Return plain values, for a file."""
         one = self.verdict
         return {
             "status": one.status,

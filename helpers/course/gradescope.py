@@ -45,10 +45,10 @@ cd "$here" && HALO_CACHE="$here/.cache" LAB_DEVICE=simulator \\
     "$base/submission" "$base/results/results.json"
 """
 _LEFT_OUT = ("comm", "ipykernel", "ipython", "jupyter-client", "jupyterlab", "kernel-tuner",
-             "nbclient", "nbformat", "pygments", "scipy")  # fmt: skip
+             "nbclient", "nbformat", "pygments", "scipy")
 _FOLDERS = ("helpers", "kernels", "data")
 _KEPT = (".py", ".cu", ".cuh", ".cpp", ".h", ".hpp", ".json", ".csv", ".npz", ".npy", ".gz", ".md",
-         ".txt", ".bin", ".idx", ".png")  # fmt: skip
+         ".txt", ".bin", ".idx", ".png")
 
 
 def write(lab: str, to: Path, course: Path | None = None) -> int:

@@ -137,8 +137,8 @@ def grade(
 
 
 def _chosen(results: list[dict[str, Any]], policy: Policy) -> dict[str, Any]:
-    """Of several answers of a student to an exercise the one that counts: the last one, or that
-    with the most points at its time.
+    """Return the one of several answers of a student to an exercise that counts: the last one, or
+    that with the most points at its time.
     """
 
     def worth(one: Mapping[str, Any]) -> tuple[float, str]:
@@ -170,11 +170,11 @@ def _about(
         "seconds": round(seconds, 1),
         "machine": platform.node(), "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "ladders": ladders,
-    }  # fmt: skip
+    }
 
 
 def _tasks(answers: Iterable[Answer], plan: Plan) -> tuple[list[Task], dict[int, str]]:
-    """Different texts, and the key of each answer that has a text."""
+    """Return the different texts, and the key of each answer that has a text."""
     tasks: dict[str, Task] = {}
     keys: dict[int, str] = {}
     for number, answer in enumerate(answers):
@@ -200,7 +200,7 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
         "grader": grades.grader_version(), "text": answer.text[:65_536],
         "cell": answer.by, "notebook": answer.notebook, "note": answer.note,
         "submitted": answer.submitted, "figures": [],
-    }  # fmt: skip
+    }
     return {**found, **own}
 
 

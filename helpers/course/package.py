@@ -22,7 +22,7 @@ from helpers.course import CourseError, notebooks, release
 ROOT = labs.ROOT
 _FOLDERS = ("helpers", "kernels", "data")
 _FILES = ("pyproject.toml", "environment.yml", "Makefile", "LICENSE", "CITATION.cff", "INSTALL.md",
-          "README.md", "START.md")  # fmt: skip
+          "README.md", "START.md")
 
 
 class PackageError(CourseError, ValueError):

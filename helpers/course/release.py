@@ -220,8 +220,8 @@ def text_of(book: dict[str, Any]) -> str:
 
 
 def _mark(book: dict[str, Any], places: Sequence[Place]) -> None:
-    """nbgrader's metadata: the answer's cell is a solution to be graded by hand or by us, and has
-    the points.
+    """Add nbgrader's metadata: the answer's cell is a solution to be graded by hand or by us, and
+    has the points.
     """
     for cell in book["cells"]:
         place = next((p for p in places if p.cell == cell.get("id")), None)

@@ -42,7 +42,7 @@ WORDS = {
     "memory": "took too much memory",
     "crash": "crashed", "not_begun": "not begun", "not_graded": "not graded",
     "missing": "not handed in",
-}  # fmt: skip
+}
 MARKS = {"pass": "✓", "budget": "≈", "not_begun": "–", "not_graded": "?", "missing": "·"}
 OTHER = "✗"
 PAGES = Path(__file__).parent / "pages"

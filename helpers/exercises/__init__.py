@@ -127,7 +127,7 @@ def _module(name: str) -> BaseExercise:
 
 
 def _shorten_errors() -> None:
-    """In a notebook whose first cells have not been run: register %%kernel, and say of a missing
+    """Register %%kernel in a notebook whose first cells have not been run, and say of a missing
     name what to run.
     """
     try:

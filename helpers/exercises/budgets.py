@@ -145,20 +145,35 @@ def _ends(end: str) -> Amount:
     )
 
 
+def no_doubles(hint: str) -> Budget:
+    """Return the budget of no arithmetic in double precision."""
+    return Budget("operations on doubles, by warps", _ends(".f64"), 0, hint, quiet=True)
+
+
 def elsewhere(integers: float) -> tuple[Budget, ...]:
     """Return the budgets of products by other units than the tensor cores: doubles, and integers
     beyond what indices need.
     """
     hint = "The tensor cores should make all products."
     return (
-        Budget("operations on doubles, by warps", _ends(".f64"), 0, hint, quiet=True),
+        no_doubles(hint),
         Budget(
             "products of integers, by warps",
             executed("mul.lo", "mul.hi", "mad.lo", "mad.hi", "dp4a", "dp2a", per="launch"),
             integers,
-            hint,
+            f"{hint} Indices need fewer products of integers than these.",
             quiet=True,
         ),
+    )
+
+
+def single_products(most: float, hint: str) -> Budget:
+    """Return the budget of products by the FP32 units, in an answer by tensor cores."""
+    return Budget(
+        "multiply-adds outside of the tensor cores, by warps",
+        executed("fma", "mul.f32", "mul.f16", "mad.f32", per="launch"),
+        most,
+        hint,
     )
 
 
@@ -167,6 +182,14 @@ NO_ACTIVEMASK = unused(
     "__activemask() names the lanes that happen to march together, and these may be fewer than you "
     "mean: name them yourself, 0xffffffff for a whole warp.",
     "activemask",
+)
+
+NO_ATOMICS = none_of(
+    "global",
+    "atomic",
+    what="atomics",
+    hint="Each output belongs to one thread, which stores it: no other thread disturbs it, so no "
+    "atomic is needed.",
 )
 
 # What most answers need, and how few of them go another way.
@@ -179,7 +202,7 @@ NO_DETOURS = (
         "unroll above each loop over it. Otherwise it lies in local memory, which is as far as "
         "global memory.",
     ),
-    none_of("global", "atomic", what="atomics"),
-    shuffles(),
+    NO_ATOMICS,
+    shuffles(hint="Each thread has all that it needs: lanes need not hand each other registers."),
     NO_ACTIVEMASK,
 )

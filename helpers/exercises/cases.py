@@ -42,7 +42,8 @@ class Case:
     of, such as {"size": 257, "filter": "drawn"}, which a verdict counts; facts: more for the
     reference and the budgets; budgeted: whether the budgets hold for it; within: the text of a
     kernel that calls the answer's, by the name KERNEL, and is launched in its place; "" for none;
-    options: -D in place of those of the cell, where sizes are constants of the source.
+    options: -D in place of those of the cell, where sizes are constants of the source; mistaken:
+    what comes out if a mistake is made, by the function that says so, of those that were asked.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Case:
     budgeted: bool = True
     within: str = ""
     options: tuple[str, ...] = ()
+    mistaken: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def count(self) -> int:
@@ -133,7 +135,8 @@ def whole_numbers(
 
 
 def cells(rng: np.random.Generator, shape: int | tuple[int, ...], most: int = 9) -> np.ndarray:
-    """As `whole_numbers`, but every eighth cell or so is a large quarter number, 512.25 to 1023.75.
+    """Return `whole_numbers`, of which every eighth cell or so is a large quarter number, 512.25 to
+    1023.75.
 
     Sums of products with small whole numbers are exact in float32 all the same, and neither half
     precision nor an integer can hold such a cell.

@@ -23,8 +23,9 @@ SIGNATURE = (
 
 def drawn_shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
     """Yield one shape for each of WIDTHS: few and many channels and maps, images down to the size
-    of the filter.
+    of the filter; and one with more images and channels than LeNet's layers.
     """
+    yield ConvShape(3, 9, 2, 7, 8, 3)
     for K in WIDTHS:
         B, C, M, rows, columns = map(int, rng.integers((1, 1, 1, 0, 0), (3, 5, 10, 25, 40)))
         yield ConvShape(B, C, M, K + rows, K + columns, K)
@@ -89,7 +90,8 @@ FINDINGS = (
     ),
     kit.FindingHint(
         "race",
-        "Two blocks write the same output: guard the last tile and the last group of maps.",
+        "Two threads write the same output: guard the last tile and the last group of maps, and "
+        "give each block a tile of its own.",
         when=lambda found: found.array == "y",
     ),
     kit.FindingHint(

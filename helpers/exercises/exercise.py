@@ -112,6 +112,14 @@ class Exercise(BaseExercise):
             return self._verdict("refused", words)
         return verdict.with_note(_TWICE) if getattr(kernel, "twice", False) else verdict
 
+    def accepted(self, kernel: Any) -> Any:
+        """Return a %%kernel function that passes; one that is "yours: not yet" in its place else.
+        """
+        from helpers.bench.sources import Missing
+
+        is_right = bool(kernel.source) and self.accepts(_cell_of(kernel))
+        return kernel if is_right else Missing(self.name)
+
     def on_bench(self) -> OnBench:
         """Return the case on which the bench counts an answer beside the lab's."""
         from helpers.exercises.on_bench import OnBench
@@ -248,7 +256,10 @@ class Exercise(BaseExercise):
     ) -> Verdict | None:
         """Return the verdict on findings and outputs; None where all outputs are right."""
         if outcomes and outcomes[-1].stopped:
-            return self._of_stop(cases[len(outcomes) - 1], outcomes[-1], cases[: len(outcomes) - 1])
+            before = list(zip(cases, outcomes[:-1], wants, strict=False))
+            are_right = all(self._is_right(case, one.arrays, want) for case, one, want in before)
+            right = cases[: len(before)] if are_right else ()
+            return self._of_stop(cases[len(before)], outcomes[-1], right)
         if len(outcomes) != len(cases):
             return self._verdict("refused", f"{len(outcomes)} of {len(cases)} cases were run")
         if not all(_fits(case, one) for case, one in zip(cases, outcomes, strict=True)):
@@ -261,7 +272,9 @@ class Exercise(BaseExercise):
         return Verdict.of(self.name, status, message, self.points, hint, checked=checked, **more)
 
     def _of_stop(self, case: Case, one: Outcome, right: Sequence[Case] = ()) -> Verdict:
-        """Return the verdict on a launch that stopped. right: the cases before it, which ran."""
+        """Return the verdict on a launch that stopped. right: the cases before it, if all of them
+        came out right.
+        """
         if one.stopped == "refused":
             keep = (
                 "The check fills the array in constant memory: it needs this name and this size."
@@ -283,7 +296,7 @@ class Exercise(BaseExercise):
             return self._verdict(
                 "time",
                 f"{late}\n{finding.brief()}",
-                known or "Does each loop end, for every thread?",
+                known or (_TOO_MUCH if right else "Does each loop end, for every thread?"),
             )
         text = finding.brief() if known else str(finding)
         return self._verdict("finding", f"{case.title}\n{text}", known or "")
@@ -339,6 +352,9 @@ class Exercise(BaseExercise):
         # Where sums are rounded, the error grows with the size, too.
         if self._exact and (hint := _only_large(cases, wrong)):
             return hint
+        pairs = [(outcomes[k].arrays[name], wants[k][name]) for k in wrong for name in wants[k]]
+        if _without_fractions(pairs):
+            return _FRACTION
         for mistake in self.mistakes:
             if self._explains(mistake, cases, outcomes, wants, wrong):
                 return mistake.hint
@@ -357,9 +373,10 @@ class Exercise(BaseExercise):
             return f"{missing:,} values are never written{where or _ANYWHERE}"
         if any(np.isnan(real_pairs(got)).any() for _, _, got, _ in values):
             return (
-                "A NaN was computed, and stored: 0 / 0, infinity - infinity, or a sum that "
-                "begins with a variable that nothing "
-                "has set. (A value that nobody writes is told otherwise.)"
+                "A NaN was computed, and stored. Does a sum begin with a variable that nothing has "
+                "set? The output is one, too: it holds NaN before the launch, and += or atomicAdd "
+                "on it gives NaN. Or is a weight read that nobody has filled? (0 / 0 and infinity "
+                "- infinity are NaN, too. A value that nobody writes is told otherwise.)"
             )
         return untouched(values)
 
@@ -374,8 +391,7 @@ class Exercise(BaseExercise):
                         return False
                     told = True
                 continue
-            assert mistake.gives is not None
-            made = mistake.gives(case)
+            made = mistake.given(case)
             if made is None:  # this case cannot tell
                 continue
             made = made if isinstance(made, Mapping) else {case.outputs[0]: made}
@@ -537,9 +553,9 @@ _SEARCH = (
 
 
 def _only_large(cases: Sequence[Case], wrong: Sequence[int]) -> str:
-    """Return what to say if exactly the cases are wrong that 16 bits cannot count; else ""."""
+    """Return what to say if only cases are wrong that 16 bits cannot count; else ""."""
     sizes = [max(array.size for array in case.arrays.values()) for case in cases]
-    if not wrong or {k for k, size in enumerate(sizes) if size >= 2**15} != set(wrong):
+    if not wrong or min(sizes[k] for k in wrong) < 2**15:
         return ""
     if len(wrong) == len(cases):
         return ""
@@ -550,13 +566,48 @@ def _only_large(cases: Sequence[Case], wrong: Sequence[int]) -> str:
     )
 
 
+_TOO_MUCH = (
+    "The smaller cases before it came to their end, so its loops end. Does each thread do the work "
+    "of its whole block, or of the whole grid?"
+)
+_FRACTION = (
+    "No output has a fraction, and the right ones have: is a sum, a tile or another variable an "
+    "int, or FP16? An int cuts the fraction off, and a half has no room for it: make it a float."
+)
+
+
+def _has_axes(case: Case) -> bool:
+    """Return whether a layer has several channels or maps: with one of each, many a wrong index is
+    right. True of a case without them.
+    """
+    shape = case.facts.get("shape")
+    return shape is None or max(shape.C, shape.M) > 1
+
+
+def _without_fractions(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Return whether all outputs (got, want) are whole numbers near the right ones, of which some
+    are not whole.
+    """
+    return all(_is_cut(got, want) for got, want in pairs) and not all(
+        (want == np.trunc(want)).all() for _, want in pairs
+    )
+
+
+def _is_cut(got: np.ndarray, want: np.ndarray) -> bool:
+    if got.dtype.kind != "f" or not np.isfinite(got).all() or (got != np.trunc(got)).any():
+        return False
+    return bool(np.median(np.abs(got - want)) <= 0.05 * np.abs(want).max())
+
+
 def _only_one_width(cases: Sequence[Case], wrong: Sequence[int]) -> str:
     """Return what to say if filters of one width are right, of several others wrong; else "". A
     filter of one tap tells nothing.
     """
     widths = [case.kinds.get("filter width") for case in cases]
     bad = {widths[k] for k in wrong}
-    right = {width for k, width in enumerate(widths) if k not in wrong} - {1, None}
+    right = {
+        width for k, width in enumerate(widths) if k not in wrong and _has_axes(cases[k])
+    } - {1, None}
     if len(right) != 1 or len(bad) < 2 or right & bad:
         return ""
     (width,) = right

@@ -1,5 +1,5 @@
-"""What comes out of a layer if the index of a cell or of a weight is wrong, for every exercise that
-adds up products of cells and weights.
+"""What comes out of a layer if the index of a cell or of a weight is wrong, or products are left
+out, for every exercise that adds up products of cells and weights.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from helpers.limits import ConvShape
 Cell = Callable[..., Any]  # (shape, b, c, h, w, p, q)
 Weight = Callable[..., Any]  # (shape, m, c, p, q)
 Taps = Callable[[int, int], tuple[int, int]]  # (p, q)
+Kept = Callable[[ConvShape, int, int, int], bool]  # (shape, c, p, q)
 
 
 def right_cell(s: ConvShape, b: Any, c: Any, h: Any, w: Any, p: Any, q: Any) -> Any:
@@ -33,10 +34,11 @@ def indexed(
     weight: Weight = right_weight,
     taps: Taps = lambda p, q: (p, q),
     same: bool = False,
+    kept: Kept = lambda s, c, p, q: True,
 ) -> Callable[[kit.Case], Any]:
     """Return a function of a case: what comes out with these indices, None where one of them leaves
     its array. taps: p and q as they stand in the index of a cell; same: whether outputs are as many
-    as cells, and cells outside of the image count as 0.
+    as cells, and cells outside of the image count as 0; kept: which products are added.
     """
 
     def made(case: kit.Case) -> np.ndarray | None:
@@ -46,6 +48,8 @@ def indexed(
         b, h, w = np.ogrid[: s.B, : y.shape[2], : y.shape[3]]
         h, w, m, every = h - radius, w - radius, np.arange(s.M), np.zeros((s.B, *y.shape[2:]), int)
         for c, p, q in np.ndindex(s.C, s.K, s.K):
+            if not kept(s, c, p, q):
+                continue
             down, right = taps(p, q)
             inside = (h + down >= 0) & (h + down < s.H) & (w + right >= 0) & (w + right < s.W)
             of_x = np.where(inside, cell(s, b, c, h, w, down, right) + every, 0)
@@ -113,6 +117,11 @@ _CELLS: tuple[tuple[str, Cell], ...] = (
         lambda s, b, c, h, w, p, q: right_cell(s, 0, c, h, w, p, q),
     ),
     (
+        "Every channel of every image has the cells of channel 0 of image 0: channel c of image b "
+        "is number b * C + c.",
+        lambda s, b, c, h, w, p, q: right_cell(s, 0, 0, h, w, p, q),
+    ),
+    (
         "Only the first image is right: image b begins with channel b * C, not with channel b.",
         lambda s, b, c, h, w, p, q: ((b + c) * s.H + h + p) * s.W + w + q,
     ),
@@ -138,6 +147,10 @@ _CELLS: tuple[tuple[str, Cell], ...] = (
         lambda s, b, c, h, w, p, q: right_cell(s, b, c, h, w, 0, q) + p,
     ),
     (
+        "The next row of the image begins W cells further on, and not out_w.",
+        lambda s, b, c, h, w, p, q: right_cell(s, b, c, h, w, 0, q) + p * s.out_w,
+    ),
+    (
         "Square images are right, others are not: a row has W cells, and a channel H rows. Yours "
         "has rows of H cells.",
         lambda s, b, c, h, w, p, q: ((b * s.C + c) * s.H + h + p) * s.H + w + q,
@@ -154,6 +167,16 @@ _CELLS: tuple[tuple[str, Cell], ...] = (
     (
         "Channel c of an image begins c * H rows of W cells further on. Yours begin H cells apart.",
         lambda s, b, c, h, w, p, q: (b * s.C + c) * s.H + (h + p) * s.W + w + q,
+    ),
+    *(
+        ("Rows of the image lie W apart. Yours lie out_w apart, as rows of outputs do.", narrow)
+        for narrow in (
+            lambda s, b, c, h, w, p, q: ((b * s.C + c) * s.H + h + p) * s.out_w + w + q,
+            lambda s, b, c, h, w, p, q: (b * s.C + c) * s.H * s.W + (h + p) * s.out_w + w + q,
+            lambda s, b, c, h, w, p, q: (
+                b * s.C * s.H * s.W + (c * s.H + h + p) * s.out_w + w + q
+            ),
+        )
     ),
 )
 TAPS: tuple[tuple[str, Taps], ...] = (
@@ -183,12 +206,30 @@ TAPS: tuple[tuple[str, Taps], ...] = (
 )
 
 
+_KEPT: tuple[tuple[str, Kept], ...] = (
+    (
+        "Only the last product of each output counts: add each product to the sum, do not replace "
+        "it.",
+        lambda s, c, p, q: (c, p, q) == (s.C - 1, s.K - 1, s.K - 1),
+    ),
+    (
+        "The last row of the filter is left out: p goes from 0 to K - 1.",
+        lambda s, c, p, q: p < s.K - 1,
+    ),
+    (
+        "The last column of the filter is left out: q goes from 0 to K - 1.",
+        lambda s, c, p, q: q < s.K - 1,
+    ),
+)
+
+
 def wrong_indices(same: bool = False) -> tuple[kit.Mistake, ...]:
-    """Return the mistakes of an index in a layer. same: as in `indexed`."""
+    """Return the mistakes of an index or a loop's end in a layer. same: as in `indexed`."""
     return (
         *(kit.Mistake(hint, indexed(weight=weight, same=same)) for hint, weight in _WEIGHTS),
         *(kit.Mistake(hint, indexed(cell=cell, same=same)) for hint, cell in _CELLS),
         *(kit.Mistake(hint, indexed(taps=taps, same=same)) for hint, taps in TAPS),
+        *(kit.Mistake(hint, indexed(kept=kept, same=same)) for hint, kept in _KEPT),
     )
 
 

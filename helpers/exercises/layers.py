@@ -158,6 +158,20 @@ def without_columns(first: int) -> Callable[[kit.Case], np.ndarray]:
     return made
 
 
+def last_product(case: kit.Case) -> np.ndarray:
+    """Return what comes out if each product takes the place of the sum."""
+    filter = np.zeros_like(case["filter"])
+    filter[:, -1, -1, -1] = case["filter"][:, -1, -1, -1]
+    return conv2d(case["x"], filter)
+
+
+def last_channel(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if the sum begins anew with each channel; None where there is one."""
+    filter = case["filter"].copy()
+    filter[:, :-1] = 0
+    return conv2d(case["x"], filter) if filter.shape[1] > 1 else None
+
+
 def exchanged(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if rows and columns of each filter are exchanged; None where it is as
     wide as one weight.
@@ -167,6 +181,15 @@ def exchanged(case: kit.Case) -> np.ndarray | None:
     return conv2d(case["x"], np.ascontiguousarray(case["filter"].transpose(0, 1, 3, 2)))
 
 
+ASSIGNED = kit.Mistake(
+    "Only the last product is in the sum: each takes the place of those before it. += adds, and = "
+    "replaces.",
+    gives=last_product,
+)
+LAST_CHANNEL = kit.Mistake(
+    "Only the last channel is in the sum: it begins with 0 once, before the loop over channels.",
+    gives=last_channel,
+)
 EXCHANGED = kit.Mistake(
     "Rows and columns of the filter are exchanged: weight (p, q) belongs to the cell p rows below "
     "and q columns right.",

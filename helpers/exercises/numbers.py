@@ -35,8 +35,8 @@ def exercise(
     """
 
     def made(answer: Callable[..., Any], seed: int) -> list[Any]:
-        values = [answer(*case) for case in cases(seed)]
-        return [int(v) if isinstance(v, int | np.integer | np.bool_) else repr(v) for v in values]
+        values = [whole(answer(*case)) for case in cases(seed)]
+        return [v if isinstance(v, int) else repr(v) for v in values]
 
     def judged(values: list[Any], seed: int) -> Found:
         rows = cases(seed)
@@ -56,10 +56,20 @@ def exercise(
     return PythonExercise(name=name, answer=name, made=made, judged=judged, **more)
 
 
+def whole(value: Any) -> Any:
+    """Return a whole number as an int, also a float, as np.ceil() returns it; anything else as it
+    is.
+    """
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return int(value) if isinstance(value, int | np.integer | np.bool_) else value
+
+
 def player(one: PythonExercise, cases: Callable[[int], Sequence[Case]]) -> Player:
     """Return how the exercise is played in a grader's box."""
 
     def made(back: Any, seed: int) -> Any:
-        return [int(v) if isinstance(v, int) else str(v)[:200] for v in back]
+        values = map(whole, back)
+        return [v if isinstance(v, int) else str(v)[:200] for v in values]
 
     return Player(one, "values", lambda seed: [list(row) for row in cases(seed)], made)

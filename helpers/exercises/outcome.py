@@ -12,17 +12,16 @@ import dataclasses
 import io
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from helpers import launch, simulator
-from helpers.exercises.cases import LIMIT_S, Case, ceil_div
+from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array, Launch
-from helpers.simulator import Finding, Profile
+from helpers.simulator import Finding, Profile, Requests
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
 from helpers.simulator.profile import WATCHED_REQUESTS
@@ -32,7 +31,7 @@ from helpers.simulator.toolchain import CompileFailed
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()
 OWN = "(its own)"
-# Of the watched warp, among Counts.instructions.
+# Of a watched warp, among Counts.instructions.
 LOADS, BESIDE_COPIES = "watched shared loads", "watched loads beside copies"
 GLOBAL_LOADS = "watched global loads"
 TURNS_TO_LOADS = "watched turns from stores to loads"
@@ -268,9 +267,9 @@ def _run(
                 (seen_turns,) = launch.simulate((one,), arrays, simulator.turns, time_limit=limit_s)
         names = _names(one)
         if not counts:
-            all_blocks, first_warp = _changed(case, arrays), _share(case, seen, names)
+            all_blocks, first_warp = _changed(case, arrays), _share(case, seen.requests, names)
         own = Counts.of(seen, seen_turns, names)
-        more = {**_special(one), **_beside_copies(seen), **_global_loads(seen)}
+        more = {**_special(one), **_beside_copies(one, case, seen, limit_s), **_global_loads(seen)}
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
         if seen.findings:
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
@@ -291,7 +290,7 @@ def _copies(case: Case) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
 
 
 def _why(findings: Sequence[Finding]) -> str:
-    """Outcome.stopped of a launch with findings."""
+    """Return Outcome.stopped of a launch with findings."""
     return "time" if any(finding.kind == "runaway" for finding in findings) else "finding"
 
 
@@ -309,14 +308,26 @@ def _names(one: Launch) -> dict[str, str]:
     }
 
 
-def _beside_copies(seen: Profile) -> dict[str, int]:
-    """Return how many requests that load from shared memory the watched warp makes, and how many of
-    them while asynchronous copies of its block are under way.
+def _beside_copies(one: Launch, case: Case, seen: Profile, limit_s: float) -> dict[str, int]:
+    """Return how many requests that load from shared memory a warp of block 0 makes, and how many
+    of them while asynchronous copies of its block are under way.
+
+    It is the first warp or the last one, whichever sees more of the copies: the simulator runs the
+    warps one after another, so one of the two may be through before a copy is started that on a GPU
+    is under way beside it. seen: where the first warp is watched.
     """
     if not any(name.startswith("cp.async") for name in seen.instructions):
         return {}
-    loads = [one.in_flight for one in seen.requests.of(kind="load", space="shared")]
-    return {LOADS: len(loads), BESIDE_COPIES: sum(map(bool, loads))}
+    watched = [seen.requests]
+    if last := -(-math.prod(one.block) // 32) - 1:
+        with contextlib.redirect_stdout(None):
+            watched.append(_watched(one, case, last, limit_s))
+    in_flight = [
+        [bool(request.in_flight) for request in made.of(kind="load", space="shared")]
+        for made in watched
+    ]
+    loads = max(in_flight, key=lambda flags: sum(flags) / max(len(flags), 1))
+    return {LOADS: len(loads), BESIDE_COPIES: sum(loads)}
 
 
 def _global_loads(seen: Profile) -> dict[str, int]:
@@ -357,31 +368,31 @@ class _Share:
 
 def _other_warps(first: Launch, case: Case, limit_s: float) -> list[_Share]:
     """Return what each warp of block 0 does, from warp 1 on."""
-    only_block_0 = math.prod(first.grid)
-    how = {"sample_every": only_block_0, "time_limit": limit_s, "checks": False}
-    found = []
-    for warp in range(1, -(-math.prod(first.block) // 32)):
-        arrays, _ = _copies(case)
-        watch = (0, 0, 0), warp
-        (seen,) = launch.simulate((first,), arrays, simulator.profile, watch=watch, **how)
-        found.append(_share(case, seen, _names(first)))
-    return found
+    warps = range(1, -(-math.prod(first.block) // 32))
+    names = _names(first)
+    return [_share(case, _watched(first, case, warp, limit_s), names) for warp in warps]
 
 
-def _share(case: Case, seen: Profile, names: Mapping[str, str]) -> _Share:
-    """Return what the watched warp does. names: as `_names` returns them."""
-    if len(seen.requests) >= WATCHED_REQUESTS:
+def _watched(one: Launch, case: Case, warp: int, limit_s: float) -> Requests:
+    """Return the requests of a warp of block 0, which runs alone."""
+    arrays, _ = _copies(case)
+    how = {"sample_every": math.prod(one.grid), "time_limit": limit_s}
+    watch = (0, 0, 0), warp
+    (made,) = launch.simulate((one,), arrays, simulator.requests, watch=watch, **how)
+    return made
+
+
+def _share(case: Case, made: Requests, names: Mapping[str, str]) -> _Share:
+    """Return what a warp does by its requests. names: as `_names` returns them."""
+    if len(made) >= WATCHED_REQUESTS:
         return _Share()
     stored = sum(
         len(one.lanes) * one.size // case.arrays[names[one.array]].itemsize
-        for one in seen.requests.of(kind="store", space="global")
+        for one in made.of(kind="store", space="global")
         if names.get(one.array) in case.outputs
     )
-    words: Counter[int] = Counter()  # by lane
-    for one in seen.requests.of(kind="load", space="shared"):
-        words.update(dict.fromkeys(one.lanes, ceil_div(one.size, 4)))
-    loads = len(seen.requests.of(kind="load", space="global"))
-    return _Share(stored, loads, max(words.values(), default=0))
+    words = made.of(kind="load", space="shared").words_by_lane()
+    return _Share(stored, len(made.of(kind="load", space="global")), int(words.max()))
 
 
 def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:

@@ -40,7 +40,7 @@ class Verdict:
         return cls(exercise, status, text, share * maximum, maximum, hint, **more)
 
     def not_begun(self) -> Verdict:
-        """This verdict on a cell that is still as it was given: it is worth nothing."""
+        """Return this verdict on a cell that is still as it was given: it is worth nothing."""
         said = self.message.partition(f" {self.exercise}: ")[2]
         text = f"the cell is still as it was given.\n{said}"
         return self.of(
@@ -48,7 +48,7 @@ class Verdict:
         )
 
     def with_note(self, note: str) -> Verdict:
-        """This verdict with one more sentence below it."""
+        """Return this verdict with one more sentence below it."""
         return replace(self, hint="\n".join(filter(None, (self.hint, note))))
 
     @property
@@ -65,7 +65,7 @@ class Verdict:
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a file."""
+        """Return plain values, for a file."""
         plain = {
             name: getattr(self, name)
             for name in ("exercise", "status", "message", "hint", "points", "maximum", "checked")

@@ -38,9 +38,10 @@ NO_CLOCK = unused(
 # A float in place of an index is right up to 2**24 elements, and no case is as large as that.
 NO_FLOAT_INDEX = unused(
     "whole numbers that come from floats, by warps",
-    "An index belongs in an int (or long long): a float holds whole numbers only up to 16,777,216 "
-    "= 2^24, and two neighbouring elements behind that get one index. For a division that rounds "
-    "up, write (a + b - 1) / b.",
+    "Why does a float become a whole number? A cell, a weight or a sum loses its fraction, so keep "
+    "it a float. An index belongs in an int (or long long): a float holds whole numbers only up to "
+    "16,777,216 = 2^24, and two neighbouring elements behind that get one index. For a division "
+    "that rounds up, write (a + b - 1) / b. (powf converts, too: for a square write x * x.)",
     *(f"cvt.{kind}{bits}.f32" for kind in "su" for bits in (16, 32, 64)),
 )
 

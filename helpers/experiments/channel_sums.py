@@ -40,15 +40,6 @@ MOST_THREADS = 32  # threads, or lanes, that share one output's channels
 REPEATED_IMAGES, RUNS = 100, 10  # for the count of bits that differ
 
 
-def random_layer(
-    B: int, C: int, M: int, H: int, W: int, K: int, seed: int = 15
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return random images (B, C, H, W) and a filter (M, C, K, K), float32."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-1, 1, (B, C, H, W)).astype(np.float32)
-    return x, rng.uniform(-1, 1, (M, C, K, K)).astype(np.float32)
-
-
 def small_shape(C: int) -> ConvShape:
     """Return the shape of the small image with C channels."""
     return ConvShape(1, C=C, M=MAPS, H=SIDE, W=SIDE, K=WIDTH)
@@ -86,7 +77,7 @@ def access_figure(lanes: Sequence[int] = (4, 32)) -> Figure:
     """Draw the first load of x of a warp, for several numbers of lanes that share an output."""
     import matplotlib.pyplot as plt
 
-    few = random_layer(1, MOST_THREADS, 1, SIDE, SIDE, WIDTH)
+    few = conv2d.random_inputs(ConvShape(1, MOST_THREADS, 1, SIDE, SIDE, WIDTH))
     figure, axes = plt.subplots(len(lanes), 1, figsize=(9, 3.5 * len(lanes)), layout="constrained")
     for ax, count in zip(axes, lanes, strict=True):
         _, (seen,) = conv2d.simulate(conv2d.channels_shuffle(count, OUT), *few)

@@ -116,7 +116,9 @@ def ratio_figure(
     batches = sorted({batch for _, batch in times})
     counted_names = "load requests", "sectors of x", "sectors of all loads"
     labels = [*counted_names, *(f"time, {batch:,} images" for batch in batches)]
-    figure, axes = plt.subplots(len(seen), 1, figsize=(9, 3.1 * len(seen)), layout="constrained")
+    size = (9, 3.1 * len(seen))
+    figure, axes = plt.subplots(len(seen), 1, figsize=size, sharex=True, layout="constrained")
+    longest = 0.0
     for ax, (layer, counts) in zip(axes, seen.items(), strict=True):
         bad, good = counts[swapped], counts[0]
         counted = [
@@ -137,9 +139,11 @@ def ratio_figure(
         ax.invert_yaxis()
         over = f"{swapped} over {good.kernel.title}"
         ax.set(xlabel=f"{over} (hatched: counted, solid: measured)")
-        ax.set_xlim(0, 1.12 * max(*counted, *measured))
+        longest = max(longest, *counted, *measured)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         title = f"{layer}: {counted[2]:.1f} times the sectors, {measured[-1]:.2f} times the time"
         plotting.style(ax, title)
+    axes[-1].set_xlim(0, 1.12 * longest)  # of both
     plotting.caption(axes[-1], next(iter(times.values())).record)
     return figure
 

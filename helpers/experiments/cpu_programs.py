@@ -1,11 +1,11 @@
 """CPU programs of lab 400: convolutions and a small network, timed, and pictures of the times.
 
-    record = cpu_programs.convolutions(gpu, lab)     # on a GPU host, or the recorded run
     here = cpu_programs.here()                       # the same programs on this machine, now
     print(cpu_programs.here_table(here, record))
 
-The records are "400_conv1d_baselines", "400_filter_width" and "400_mlp". Functions with `here`
-in their names always measure this machine.
+The records are "400_conv1d_baselines" (of `measure_convolutions`), "400_filter_width" (of
+`measure_widths`) and "400_mlp" (of `measure_network`). Functions with `here` in their names always
+measure this machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import numpy as np
 from helpers import checking, kernels, plotting, reference, tables
 from helpers.bench import reports, results, timing
 from helpers.bench.counts import NOT_YET
-from helpers.device import Device
 from helpers.plotting import COLOURS, styles
 from helpers.plotting.styles import INK, LINES, Look
 from helpers.problems import baselines, mlp, two_classes
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from helpers.bench.results import Record
 
-CONVOLUTIONS, WIDTHS_SWEPT, NETWORK = "400_conv1d_baselines", "400_filter_width", "400_mlp"
 PLAIN = "one_core"
 N_CELLS, WIDTH = 1_000_000, 31
 SWEEP_CELLS = 100_000
@@ -86,18 +84,8 @@ def measure_widths() -> Iterator[dict[str, Any]]:
             yield {"series": programs[key].name, **common, "timing": timed}
 
 
-def convolutions(gpu: Device, lab: str) -> Record:
-    """Measure all programs, or return the recorded run where there is no GPU."""
-    return results.record(CONVOLUTIONS, measure_convolutions, device=gpu, lab=lab)
-
-
-def widths(gpu: Device, lab: str) -> Record:
-    """Measure the one-core programs by width, or return the recorded run."""
-    return results.record(WIDTHS_SWEPT, measure_widths, device=gpu, lab=lab)
-
-
 def by_key(data: Record) -> Mapping[str, float]:
-    """Return the median times in ms of the record of `convolutions`, by the program's key."""
+    """Return the median times in ms of "400_conv1d_baselines", by the program's key."""
     return results.Found(data, {row["key"]: row["median_ms"] for row in data.rows()})
 
 
@@ -318,13 +306,8 @@ def measure_network() -> Iterator[dict[str, Any]]:
         yield {"series": IDLE, "threads": t, **made_by, "timing": idle}
 
 
-def network(gpu: Device, lab: str) -> Record:
-    """Measure the network's training, or return the recorded run."""
-    return results.record(NETWORK, measure_network, device=gpu, lab=lab)
-
-
 def network_rows(data: Record) -> Mapping[tuple[str, int], dict[str, Any]]:
-    """Return the rows of the record of `network`, by series and threads (0: none started)."""
+    """Return the rows of "400_mlp", by series and threads (0: none started)."""
     return results.Found(data, {(row["series"], row["threads"]): row for row in data.rows()})
 
 

@@ -68,7 +68,7 @@ class TakenBack:
 
 
 def _products_in_turn() -> str:
-    """windows.cuh, in which the products of one sum follow each other."""
+    """Return windows.cuh, in which the products of one sum follow each other."""
     header = (kernels.FOLDER / "windows.cuh").read_text(encoding="utf-8")
     products = "int product = 0; product < PRODUCTS; ++product"
     shifts = "int shift = 0; shift < 2; ++shift"
@@ -222,7 +222,7 @@ def row_of_a(spec: conv2d.TensorLayer, step: int, row: int, shift: int = 0) -> l
 
 def benchmark() -> Record:
     """Return the recorded benchmark of all layers and batches on tensor cores."""
-    return results.load(results.MEASURED / f"{contenders.RECORD}.json")
+    return results.recorded(contenders.RECORD)
 
 
 def fastest(layer: str, batch: int = LARGE) -> Mapping[tuple[str, str], float]:
@@ -406,7 +406,8 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
     """
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, 1, figsize=(9.5, 6.4), layout="constrained")
+    figure, axes = plt.subplots(2, 1, figsize=(9.5, 6.4), sharex=True, layout="constrained")
+    longest = max(measured.ms(WAYS[SPLIT][name].name) for name, measured in times.items())
     for ax, (name, measured) in zip(axes, times.items(), strict=True):
         found, ms = bounds(name, SPLIT), measured.ms(WAYS[SPLIT][name].name)
         title = (
@@ -419,7 +420,8 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
             f"measured: {1e3 * ms:.0f} µs", (1e3 * ms, 5), (-6, 0), textcoords="offset points",
             ha="right", va="center", fontsize="small",
         )
-        ax.set_xlim(0, 1.15e3 * ms)
+        ax.set_xlim(0, 1.15e3 * longest)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         plotting.caption(ax, measured.record)
     return figure
 
@@ -450,11 +452,7 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
                 ax.text(0, place, words, va="center", fontsize="small")
                 continue
             ax.barh(place, ms, height=0.6, color=colour)
-            white = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            ax.annotate(
-                f"{ms:.2f}", (ms, place), (5, 0), textcoords="offset points", va="center",
-                fontsize="small", bbox=white,
-            )
+            styles.beside(ax, ms, place, f"{ms:.2f}")
         ax.set_yticks(range(len(bars)), [label for label, _, _ in bars])
         ax.invert_yaxis()
         floor = limits.floor(limits.conv2d(conv2d.shape_of(name, LARGE)), measured.record.device)

@@ -227,15 +227,6 @@ def floor_s(n: int, gpu: Device) -> float:
 # Figures and tables of the times
 
 
-def record(gpu: Device) -> Record:
-    """Return the times of all ways, measured now; without a GPU, the recorded ones.
-
-    Measured rows join those that the lab's comparisons have put into "100_timing_traps".
-    """
-    name = "100_timing_traps"
-    return results.extend(name, measure()) if gpu.kind == "gpu" else results.recall(name)
-
-
 def medians(record: Record) -> Mapping[tuple[str, int], float]:
     """Return the median times in ms, by series and n."""
     timed = (row for row in record.rows() if row.get("median_ms") is not None)

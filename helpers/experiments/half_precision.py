@@ -7,7 +7,6 @@ ones.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -148,16 +147,10 @@ def _time_layer(layer: str) -> Iterator[Row]:
             yield {**where, "layer": layer, **ratio}
 
 
-def _networks() -> list[trained_weights.Weights]:
-    """Return the labs' LeNet, and the course's own where COURSE_WEIGHTS names its file."""
-    own = os.environ.get(trained_weights.WEIGHTS_VARIABLE)
-    return [trained_weights.lenet_weights(), *([trained_weights.course_weights()] if own else [])]
-
-
 def _accuracies() -> Iterator[Row]:
     images = datasets.images_at_hand(BATCH)
     x = resizing.network_input(images.pixels)
-    for weights in _networks():
+    for weights in trained_weights.at_hand():
         for spec in (SPECS[0], *ERROR_SPECS):
             conv = partial(conv2d.convolve, spec)
             classes = [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, plotting, tables
+from helpers import plotting, tables
 from helpers.bench import plan_bounds, timing
 from helpers.experiments.im2col_gemm import (
     GEMM,
@@ -30,7 +30,6 @@ from helpers.plotting import styles
 from helpers.problems import conv2d
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
 
     from matplotlib.figure import Figure
 
@@ -54,27 +53,6 @@ def measure() -> Iterator[Row]:
         with conv2d.Problem(conv2d.shape_of(layer, CUT), x, filter) as problem:
             for images in PER_LAUNCH if layer in OTHERS else (1, CUT):
                 yield from _time_launches(problem, layer, images)
-
-
-def _checked(
-    problem: conv2d.Problem, series: str, launch: Callable[[Any], Any]
-) -> checking.Verdict:
-    problem.poison()
-    launch(None)
-    return problem.check(series)
-
-
-def _time_one(
-    problem: conv2d.Problem,
-    series: str,
-    launch: Callable[[Any], Any],
-    where: Mapping[str, Any],
-    verdict: checking.Verdict | None = None,
-    cache: str = "cold",
-) -> dict[str, Any]:
-    right = verdict or _checked(problem, series, launch)
-    timed = timing.time_gpu(launch, verdict=right, name=series, cache=cache, budget_s=0.1)
-    return {"series": series, **where, "timing": timed}
 
 
 class PairsOfLaunches:
@@ -119,13 +97,16 @@ class PairsOfLaunches:
 def _time_launches(problem: conv2d.Problem, layer: str, images: int) -> Iterator[dict[str, Any]]:
     pairs, batch = PairsOfLaunches(problem, images), problem.shape.B
     where = {"layer": layer, "images": images}
-    right = _checked(problem, "launches", lambda stream: pairs.launch(stream, batch))
+    problem.poison()
+    pairs.launch(None, batch)
+    right = problem.check("launches")
     by_host = timing.time_end_to_end(
         lambda: pairs.launch(None, batch), verdict=right, name="all launches", budget_s=0.2
     )
     yield {"series": WITH_LAUNCHES, **where, "timing": by_host}
     one = partial(pairs.launch, batch=images)
-    yield _time_one(problem, GPU_ALONE, one, where, right, cache="hot")
+    alone = timing.time_gpu(one, verdict=right, name=GPU_ALONE, cache="hot", budget_s=0.1)
+    yield {"series": GPU_ALONE, **where, "timing": alone}
     pairs.free()
 
 

@@ -1,6 +1,6 @@
 """The plainest kernel of the convolution layer beside CPU programs, and with the copies.
 
-`record` measures them; the functions below it read and draw what was measured.
+`measure` yields the times; the functions below it read and draw what was measured.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.device import Device
 
 KERNEL = "conv2d_basic"
 LAYERS = ("layer 1", "layer 2")
@@ -29,16 +28,6 @@ BATCHES = (FEW, MANY)
 OP_TIME, LAYER_TIME = "op time", "layer time"
 
 Row = Mapping[str, Any]
-
-
-def record(gpu: Device) -> Record:
-    """Return the times, measured now; without a GPU, the recorded ones.
-
-    Measured rows join those that the lab's other comparisons have put into "107_layer".
-    """
-    if gpu.kind != "gpu":
-        return results.recall("107_layer")
-    return results.extend("107_layer", measure())
 
 
 def measure() -> Iterator[Row]:

@@ -22,19 +22,18 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, plotting, simulator, tables
-from helpers.bench import plan_bounds, timing
+from helpers import checking, kernel_cells, plotting, simulator, tables
+from helpers.bench import layers, plan_bounds
 from helpers.bench.results import Record
 from helpers.limits import ConvShape
 from helpers.plotting import styles
-from helpers.problems import conv2d, datasets, resizing
-from helpers.problems.lenet import pipeline, trained_weights
+from helpers.problems import conv2d
 from helpers.simulator import Profile
 from helpers.simulator.bounds import Bounds
 from helpers.simulator.includes import without_comments
@@ -120,18 +119,14 @@ class EntrySpec(conv2d.Conv2d):
 def spec_of(kernel: Any) -> conv2d.Conv2d:
     """Return the launch of an entry. Raises EntryError for another signature and a size below 1."""
     _require_signature(kernel)
-    sizes = dict(LAUNCH)
-    for option in kernel.options:
-        constant = re.fullmatch(rf"-D({'|'.join(LAUNCH)})=(\d+)", option)
-        if constant:
-            sizes[constant[1]] = int(constant[2])
-    if min(sizes.values()) < 1:
-        raise EntryError(f"{kernel.name}: {', '.join(LAUNCH)} must be 1 or more, not {sizes}")
-    width = sizes["TILE_WIDTH"]
+    try:
+        width, columns, maps = kernel_cells.sizes(kernel.options, LAUNCH).values()
+    except kernel_cells.CellError as error:
+        raise EntryError(f"{kernel.name}: {error}") from None
     return EntrySpec(
         kernel.name,
         block=(width, width),
-        tile=(width * sizes["COLUMNS"], width, sizes["MAPS"]),
+        tile=(width * columns, width, maps),
         text=kernel.source,
         own_options=tuple(kernel.options),
     )
@@ -245,68 +240,30 @@ def bound_of(name: str, which: str) -> float:
     return 1e-3 * plan_bounds.of_layer(spec, shape).microseconds
 
 
-@functools.cache
-def inputs(which: str, batch: int = BATCH) -> tuple[np.ndarray, np.ndarray]:
-    """Return (x, filter) of a layer like `conv2d.inputs`; the device computes the x of layer 2."""
-    weights = trained_weights.lenet_weights()
-    if which == LAYERS[0]:
-        pixels = datasets.images_at_hand(batch).repeated(batch)
-        return resizing.network_input(pixels), weights.conv1
-    with pipeline.Network(weights, batch) as net:
-        net.load(inputs(LAYERS[0], batch)[0])
-        net.launch()
-        return net.read("pool 1"), weights.conv2
-
-
 def timed(kernel: Any, batch: int = BATCH) -> dict[str, float]:
     """Check every output of an entry on the GPU, then return its op times (ms) by layer.
 
-    Raises as conv2d.Problem.check, and EntryError if the compiled kernel takes too many registers
-    for its block.
+    Raises NotReadyError for wrong outputs, and EntryError if the compiled kernel takes too many
+    registers for its block.
     """
-    spec, times = spec_of(kernel), {}
+    spec = spec_of(kernel)
     if (most := kernel.max_threads_per_block) < math.prod(spec.block):
         raise EntryError(
             f"{kernel.name} takes so many registers that a block can have only {most} threads, "
             f"not {math.prod(spec.block)}: take a smaller TILE_WIDTH, or fewer sums a thread"
         )
-    for name in LAYERS:
-        shape = conv2d.shape_of(name, batch)
-        with conv2d.Problem(shape, *inputs(name, batch)) as problem:
-            compiled = conv2d.compile(spec, shape)
-            launch = functools.partial(compiled.launch, problem.y, problem.x, problem.filter)
-            times[name] = _time(launch, problem, kernel.name).median
-            compiled.free()
-    return times
+    return {row["layer"]: row["timing"].median for row in times_of((spec,), batch)}
 
 
-def times_of(names: tuple[str, ...], batch: int = BATCH) -> list[dict[str, Any]]:
-    """Check every output of kernels of conv2d.CONV2D, then return the rows of their op times."""
+def times_of(kernels: Sequence[str | conv2d.Conv2d], batch: int = BATCH) -> list[dict[str, Any]]:
+    """Check every output of kernels of the layer, then return the rows of their op times."""
     rows = []
     for which in LAYERS:
-        with conv2d.Problem(conv2d.shape_of(which, batch), *inputs(which, batch)) as problem:
-            for name in names:
-                compiled = conv2d.compile(name, problem.shape)
-
-                def launch(stream: Any, compiled: conv2d.Compiled = compiled) -> None:
-                    compiled.launch(problem.y, problem.x, problem.filter, stream)
-
-                rows.append(
-                    {
-                        "series": name,
-                        "layer": which,
-                        "batch": batch,
-                        "timing": _time(launch, problem, name),
-                    }
-                )
-                compiled.free()
+        with layers.layer(which, batch).on_device() as there:
+            for one in map(there.ready, kernels):
+                timed = one.time(BUDGET_S)
+                rows.append({"series": one.kernel.name, **there.problem.where, "timing": timed})
     return rows
-
-
-def _time(launch: Any, problem: conv2d.Problem, name: str) -> timing.Timing:
-    problem.poison()
-    launch(None)
-    return timing.time_gpu(launch, verdict=problem.check(name), name=name, budget_s=BUDGET_S)
 
 
 class Board:

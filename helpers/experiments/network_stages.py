@@ -1,17 +1,15 @@
 """Lab 501: the network stage by stage, from host memory, and beside PyTorch.
 
-    record = network_stages.record(gpu, lab)        # on the GPU, or the recorded run
-    network_stages.stages_figure(record)
+    network_stages.stages_figure(record)            # "501_lenet": the rows of `measure`
     network_stages.host_figure(record)
-    network_stages.batches_figure(network_stages.benchmark())
+    network_stages.batches_figure(results.recorded("benchmark_lenet"))
 
-The times are those of `helpers.bench.lenet_times`; `benchmark` is the record of
-`network_benchmark`: all forms of the network and PyTorch's, at three batches.
+The times are those of `helpers.bench.lenet_times`; "benchmark_lenet" has all forms of the network
+and PyTorch's, at three batches.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import kernels, limits, plotting, simulator, tables
-from helpers.bench import lenet_times, results
+from helpers.bench import lenet_times
 from helpers.bench.pytorch import COMPILED
 from helpers.plotting import styles
-from helpers.problems import conv2d, data_files, datasets
+from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import network, network_plan, pooled, trained_weights
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from helpers.device import Device
     from helpers.problems.lenet.trained_weights import Weights
 
-NAME = lenet_times.RECORD
 BATCHES = network.ACCURACY_SIZES
 LARGE = BATCHES[-1]
 APART, FUSED, TENSOR, WARPGROUPS = "apart", "fused", "tensor cores", "warpgroups"
@@ -61,23 +58,9 @@ def measure(forms: Forms) -> Iterator[Row]:
     The last form is timed from host memory, too. Right answers are counted with the course's
     weights as well, where the reader has that file.
     """
-    try:
-        others = [trained_weights.course_weights()]
-    except data_files.DataError:
-        others = []
-    weights, images = trained_weights.lenet_weights(), datasets.images_at_hand(LARGE)
+    (weights, *others), images = trained_weights.at_hand(), datasets.images_at_hand(LARGE)
     host = list(forms)[-1]
     return lenet_times.measure(weights, images, forms, BATCHES, host=host, others=others)
-
-
-def record(gpu: Device, lab: str, forms: Forms) -> Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(NAME, functools.partial(measure, forms), device=gpu, lab=lab)
-
-
-def benchmark() -> Record:
-    """Return the recorded benchmark of the whole network beside PyTorch."""
-    return results.load(results.MEASURED / f"{lenet_times.BENCHMARK}.json")
 
 
 # --------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 BATCH = 10_000
+WIDE = 20  # times the smallest of some sizes is the largest: their axis is logarithmic
 PIECE = 250  # images of a piece where the number of streams is swept
 PIECES = (100, 250, 500, 1_000, 2_500, 5_000)  # images of a piece, swept
 TIMELINE_PIECE = 1_000  # images of a piece in the timelines
@@ -450,7 +451,8 @@ def timeline_figure(record: Record) -> Figure:
     """Draw the measured timelines of layer 1, with the order in which the copies back ended."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(2, 1, figsize=(12, 6), layout="constrained")
+    figure, axes = plt.subplots(2, 1, figsize=(12, 6), sharex=True, layout="constrained")
+    longest = 0.0
     for ax, run in zip(axes, ("depth_first", "by_engine"), strict=True):
         drawn = spans(record, run)
         end = max(span["end"] for span in drawn)
@@ -460,6 +462,9 @@ def timeline_figure(record: Record) -> Figure:
             f"{run}: copies back in the order {order}, busy for {busy / end:.0%} of {end:.1f} ms"
         )
         plotting.timeline(ax, drawn, title=title)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
+        longest = max(longest, end)
+    axes[1].set_xlim(-0.01 * longest, 1.01 * longest)  # of both
     plotting.caption(axes[1], record)
     return figure
 
@@ -484,7 +489,9 @@ def sweep_figure(record: Record) -> Figure:
 def _draw_sweep(
     ax: Axes, record: Record, series: Mapping[str, Sequence[Row]], column: str, xlabel: str
 ) -> None:
-    """Draw the times over the values of a column, which stand at equal distances."""
+    """Draw the times over the values of a column; a wide range gets a logarithmic axis."""
+    from matplotlib.ticker import NullLocator
+
     limit = bound(record)
     values = sorted({row[column] for rows in series.values() for row in rows})
     for number, (name, rows) in enumerate(series.items()):
@@ -492,7 +499,7 @@ def _draw_sweep(
         middle, around = styles.spread(map(styles.interval, ordered))
         look = {**styles.series(number), "linestyle": styles.LINES[number], "label": name}
         look["markersize"] = (8, 5)[number]  # The second series lies on the first one.
-        at = [values.index(row[column]) for row in ordered]
+        at = [row[column] for row in ordered]
         ax.errorbar(at, middle, around, capsize=3, **look)
     ax.axhline(
         _median(limit), color=styles.INK, linestyle=":", label=f"{limit['way']} alone, pinned"
@@ -500,8 +507,11 @@ def _draw_sweep(
     best = min((row for rows in series.values() for row in rows), key=_median)
     ratio = _median(best) / _median(limit)
     plotting.style(ax, f"Shortest with {best[column]:,} {xlabel}: {ratio:.2f} times the copy alone")
-    ax.set_xticks(range(len(values)), [f"{value:,}" for value in values])
-    ax.set_xlabel(xlabel)
+    is_wide = values[-1] > WIDE * values[0]
+    ax.set_xscale("log" if is_wide else "linear")
+    ax.set_xticks(values, [f"{value:,}" for value in values])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel(f"{xlabel} (a logarithmic axis)" if is_wide else xlabel)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
 
 
@@ -515,7 +525,12 @@ def end_to_end_figure(
     import matplotlib.pyplot as plt
 
     figure, column = plt.subplots(
-        len(layers), 1, figsize=(10, 2.8 * len(layers)), layout="constrained", squeeze=False
+        len(layers),
+        1,
+        figsize=(10, 2.8 * len(layers)),
+        sharex=True,
+        layout="constrained",
+        squeeze=False,
     )
     axes = column[:, 0]
     for ax, layer in zip(axes, layers, strict=True):
@@ -551,8 +566,8 @@ def end_to_end_figure(
             styles.beside(ax, row["high_ms"], y, text, fontweight="bold" if chosen else "normal")
         plotting.style(ax, title)
         styles.name_bars(ax, list(ways))
-        ax.set_ylim(len(ways) - 0.5, -0.5)
-        ax.set_xlim(left=0)
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         ax.set_xlabel("time (ms)")
+    axes[-1].set_xlim(left=0)  # of all pictures
     plotting.caption(axes[-1], record)
     return figure

@@ -71,7 +71,7 @@ def rates_table() -> str:
 
     They are the largest rates of the record "rates_h200".
     """
-    record = results.load(results.MEASURED / "rates_h200.json")
+    record = results.recorded("rates_h200")
     found = {}
     for series in ("fp32", "lsu"):
         rows = [row for row in record.rows() if row["series"] == series]

@@ -9,7 +9,6 @@ computes with NumPy what the kernel with a row too many computes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -53,14 +52,6 @@ def _with_next_row(planes: np.ndarray) -> np.ndarray:
     return longer.reshape(first, second, rows + 1, columns)
 
 
-def networks_at_hand() -> list[trained_weights.Weights]:
-    """Return the labs' network, and the course's where COURSE_WEIGHTS names its file."""
-    networks = [trained_weights.lenet_weights()]
-    if os.environ.get(trained_weights.WEIGHTS_VARIABLE, "").strip():
-        networks.append(trained_weights.course_weights())
-    return networks
-
-
 def right_answers(
     weights: trained_weights.Weights, count: int, convolutions: Mapping[str, network.Convolution]
 ) -> dict[str, np.ndarray]:
@@ -79,7 +70,7 @@ def measure_answers(count: int = AT_HAND) -> Iterator[Mapping[str, Any]]:
     where its file is not at hand, come from data/measured/110_answers.json.
     """
     convolutions = {SEVEN: network.conv2d, EIGHT: eight_rows}
-    at_hand = networks_at_hand()
+    at_hand = trained_weights.at_hand()
     for weights in at_hand:
         good = right_answers(weights, count, convolutions)
         for name, answers in good.items():

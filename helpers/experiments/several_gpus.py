@@ -84,7 +84,7 @@ def record(device: Any, lab: str, **how: Any) -> results.Record:
 
         if cuda.Device.count() < 2:
             print("One GPU here: the numbers below were recorded on a machine that has several.")
-            return results.load(results.MEASURED / f"{RECORD}.json")
+            return results.recorded(RECORD)
     return results.record(RECORD, lambda: measure(**how), device=device, lab=lab)
 
 
@@ -250,7 +250,7 @@ def _gain(way: str, job: Job, count: int, found: timing.Comparison) -> Row:
 
 
 def _first(count: int, of: int) -> list[float]:
-    """Weights by which the first cards share everything."""
+    """Return weights by which the first cards share everything."""
     return [float(k < count) for k in range(of)]
 
 

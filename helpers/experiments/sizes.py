@@ -9,8 +9,9 @@ on all cores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.device import Device
 
-THREADS = 256
+KERNEL, THREADS = "conv1d_basic", 256
 FILTER_WIDTH = 3
 FILTER = np.array([0.2, 0.5, 0.3], np.float32)
 RTOL = 1e-5
@@ -39,15 +39,10 @@ ONE_BLOCK = "one block, kernel only"
 PLAIN, SWAPPED = "one_core", "swapped"  # keys of baselines.conv1d()
 
 
-def record(gpu: Device) -> Record:
-    """Return the times of all ways, measured now; without a GPU, the recorded ones.
-
-    Measured rows join those that the lab's other comparisons have put into "101_sizes".
-    """
-    if gpu.kind != "gpu":
-        return recorded()
-    times = results.extend("101_sizes", measure())
-    return with_pinned(times, results.extend("101_pinned", measure_pinned()))
+def record() -> Record:
+    """Return the times of all ways, measured now; without a GPU, the recorded ones."""
+    times = results.extended("101_sizes", measure)
+    return with_pinned(times, results.extended("101_pinned", measure_pinned))
 
 
 def recorded() -> Record:
@@ -72,8 +67,7 @@ def launch_once(n: int = 1000) -> None:
 
     P, N = np.zeros(n, np.float32), np.ones(n, np.float32)
     block, grid = (THREADS, 1, 1), kernels.grid_for(n, THREADS)
-    conv1d = _function("conv1d_basic")
-    conv1d(cuda.Out(P), cuda.In(N), cuda.In(FILTER), np.int32(n), block=block, grid=grid)
+    _function()(cuda.Out(P), cuda.In(N), cuda.In(FILTER), np.int32(n), block=block, grid=grid)
 
 
 def verdict_of(P: np.ndarray, three: np.ndarray, name: str) -> checking.Verdict:
@@ -95,34 +89,23 @@ def _gpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mappi
     import pycuda.driver as cuda
     import pycuda.gpuarray as gpuarray
 
-    n = x.size
+    n, function = x.size, _function()
     weights, d_x = cuda.to_device(FILTER), gpuarray.to_gpu(x)
     d_y = gpuarray.empty_like(d_x)
+    size = {"block": (THREADS, 1, 1), "grid": kernels.grid_for(n, THREADS)}
 
-    def timings_of(kernel: str, grid: tuple[int, int, int]) -> dict[str, Callable[..., Any]]:
-        function = _function(kernel)
-        block = (THREADS, 1, 1)
+    def launch(stream: Any = None) -> None:
+        function(d_y.gpudata, d_x.gpudata, weights, np.int32(n), stream=stream, **size)
 
-        def launch(stream: Any = None) -> None:
-            there = (d_y.gpudata, d_x.gpudata, weights, np.int32(n))
-            function(*there, block=block, grid=grid, stream=stream)
+    def layer() -> None:
+        function(cuda.Out(y), cuda.In(x), weights, np.int32(n), **size)
 
-        def layer() -> None:
-            function(cuda.Out(y), cuda.In(x), weights, np.int32(n), block=block, grid=grid)
-
-        return {"launch": launch, "layer": layer}
-
-    def passed(launch: Callable[..., Any], kernel: str) -> checking.Verdict:
-        cuda.memset_d8(d_y.gpudata, 0xFF, d_y.nbytes)  # NaN: the kernel must write every output
-        launch()
-        d_y.get(y)
-        return verdict_of(y, three, f"{kernel}, {n:,} cells")
-
+    cuda.memset_d8(d_y.gpudata, 0xFF, d_y.nbytes)  # NaN: the kernel must write every output
+    launch()
+    d_y.get(y)
+    verdict = verdict_of(y, three, f"{KERNEL}, {n:,} cells")
     # These entries are those of the bench's rows: a size that the lab has timed before is replaced.
-    named = {"kernel": "conv1d_basic", "n": n, "filter_width": FILTER_WIDTH}
-    basic = timings_of("conv1d_basic", kernels.grid_for(n, THREADS))
-    launch, layer = basic["launch"], basic["layer"]
-    verdict = passed(launch, "conv1d_basic")
+    named = {"kernel": KERNEL, "n": n, "filter_width": FILTER_WIDTH}
     for timed in (
         timing.time_gpu(launch, verdict=verdict, name=KERNEL_ONLY, budget_s=0.5),
         timing.time_end_to_end(launch, verdict=verdict, name=WAITED, budget_s=0.3),
@@ -140,18 +123,18 @@ def measure_pinned() -> Iterator[Mapping[str, Any]]:
 
     period = np.random.default_rng(2).uniform(0.5, 1.5, PERIOD).astype(np.float32)
     three = reference.conv1d(np.resize(period, 3 * PERIOD), FILTER)
-    function, weights, stream = _function("conv1d_basic"), cuda.to_device(FILTER), cuda.Stream()
+    function, weights, stream = _function(), cuda.to_device(FILTER), cuda.Stream()
     largest = max(SIZES)
     x_all, y_all = (cuda.pagelocked_empty(largest, np.float32) for _ in range(2))
     x_all.reshape(-1, PERIOD)[:] = period
     d_x, d_y = (cuda.mem_alloc(4 * largest) for _ in range(2))
     for n in SIZES:
         x, y = x_all[:n], y_all[:n]
-        block, grid = (THREADS, 1, 1), kernels.grid_for(n, THREADS)
+        size = {"block": (THREADS, 1, 1), "grid": kernels.grid_for(n, THREADS)}
 
-        def layer(x: Any = x, y: Any = y, n: int = n, grid: Any = grid, block: Any = block) -> None:
+        def layer(x: Any = x, y: Any = y, n: int = n, size: Any = size) -> None:
             cuda.memcpy_htod_async(d_x, x, stream)
-            function(d_y, d_x, weights, np.int32(n), block=block, grid=grid, stream=stream)
+            function(d_y, d_x, weights, np.int32(n), stream=stream, **size)
             cuda.memcpy_dtoh_async(y, d_y, stream)
 
         y.fill(np.nan)
@@ -159,27 +142,24 @@ def measure_pinned() -> Iterator[Mapping[str, Any]]:
         stream.synchronize()
         verdict = verdict_of(y, three, f"{PINNED}, {n:,} cells")
         timed = timing.time_end_to_end(layer, verdict=verdict, name=PINNED, budget_s=0.5)
-        yield {"series": PINNED, "kernel": "conv1d_basic", "n": n, "timing": timed}
+        yield {"series": PINNED, "kernel": KERNEL, "n": n, "timing": timed}
 
 
-def _function(kernel: str) -> Any:
+def _function() -> Any:
     from pycuda.compiler import SourceModule
 
     options = [f"-DFILTER_WIDTH={FILTER_WIDTH}"]
-    module = SourceModule(kernels.source(kernel), options=options, no_extern_c=True)
-    return module.get_function(kernel)
+    module = SourceModule(kernels.source(KERNEL), options=options, no_extern_c=True)
+    return module.get_function(KERNEL)
 
 
 def _cpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mapping[str, Any]]:
     for key in (PLAIN, SWAPPED, "all_cores"):
         cpu = baselines.conv1d()[key]
+        call = partial(cpu.call, x, FILTER, y)
         y.fill(np.nan)
-        cpu.call(x, FILTER, y)
+        call()
         verdict = verdict_of(y, three, f"{cpu.name}, {x.size:,} cells")
-
-        def call(cpu: baselines.Baseline = cpu) -> np.ndarray:
-            return cpu.call(x, FILTER, y)
-
         timed = timing.time_cpu(call, name=cpu.name, verdict=verdict, budget_s=0.5)
         yield {"series": cpu.name, "program": key, "n": x.size, "timing": timed}
 

@@ -1,7 +1,7 @@
 """How far sums of products stray: halves, split numbers, split numbers with short sums, FP32 units.
 
     rows = split_error.simulated()                        # in the simulator, on any machine
-    record = split_error.record(gpu, lab)                 # on the GPU, or the recorded run
+    record = results.record("split_error", split_error.measure, device=gpu, lab=lab)
     split_error.figure(record, split_error.of_kernel(cell))
 
 The error of a sum is its distance from the sum in float64, divided by the sum of the absolute
@@ -21,13 +21,11 @@ from matplotlib.figure import Figure
 from helpers import bench, simulator, tables
 from helpers.bench import results
 from helpers.bench.counts import NOT_YET
-from helpers.device import Device
 from helpers.launch import simulate
 from helpers.plotting import COLOURS, boxes, caption, style, styles
 from helpers.problems import tensor_product
 from helpers.problems.tensor_product import Product, Split, Units
 
-NAME = "split_error"
 BATCH = 8  # matrices B: 1,024 sums a row
 LENGTHS = tuple(2**k for k in range(4, 17))  # terms of a sum
 # The factors are uniform between these. With one sign, every cut goes the same way.
@@ -62,7 +60,9 @@ def errors(D: np.ndarray, A: np.ndarray, B: np.ndarray) -> dict[str, float]:
 
 
 def measure(
-    product: Callable[[Product, np.ndarray, np.ndarray], np.ndarray],
+    product: Callable[
+        [Product, np.ndarray, np.ndarray], np.ndarray
+    ] = tensor_product.product_on_device,
     lengths: Iterable[int] = LENGTHS,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for each series, length and kind of signs. product: makes D of a spec, A, B."""
@@ -137,13 +137,6 @@ def split_table(split: Callable[[np.ndarray], tuple[Any, Any]]) -> str:
     if np.max(np.abs(hi.astype(float) + lo - x) / x) > 2.0**-22:
         return "not yet: hi + lo is not nearly x. lo is x - hi, rounded to half"
     return tables.text(("100,000 numbers", "largest error"), lines, left=(0,))
-
-
-def record(gpu: Device, lab: str) -> results.Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(
-        NAME, lambda: measure(tensor_product.product_on_device), device=gpu, lab=lab
-    )
 
 
 def picture(axes: Sequence[Any], data: results.Record, title: str = "") -> None:

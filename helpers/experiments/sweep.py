@@ -196,7 +196,7 @@ def record_name(name: str) -> str:
 
 def recorded(name: str) -> results.Record:
     """Return the repository's record of a layer's sweep. Raises results.RecordError."""
-    return results.load(results.MEASURED / f"{record_name(name)}.json")
+    return results.recorded(record_name(name))
 
 
 def ranking(record: results.Record) -> list[tuple[Configuration, float]]:

@@ -193,7 +193,7 @@ def searches_table() -> str:
 
 def _small_images() -> tuple[Record, dict[tuple[str, str, int], float]]:
     """Return the record of the layers of small images, and its ms by kernel, layer and images."""
-    record = results.load(results.MEASURED / "benchmark_tensor.json")
+    record = results.recorded("benchmark_tensor")
     return record, {
         (row["series"], row["layer"], row["batch"]): row["median_ms"]
         for row in record.rows()

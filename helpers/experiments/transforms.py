@@ -1,6 +1,6 @@
 """Fourier transforms: pictures of them, and their times beside a library and in two dimensions.
 
-    record = transforms.record(gpu, lab)     # on the GPU, or the recorded run
+    record = results.record("402_fft", transforms.measure, device=gpu, lab=lab)
     transforms.layer_figure(record)          # a layer by tiles beside the direct kernel
 
 The record is "402_fft": overlap-add for several widths and stages at a time beside cuFFT, and a
@@ -9,28 +9,27 @@ layer of a network by tiles beside the fastest direct kernel.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import limits, plotting, tables
-from helpers.bench import results, timing
+from helpers.bench import convolutions, cufft, layers, results
+from helpers.bench.on_device import NoLibraryError
 from helpers.bench.ratios import Ratio
-from helpers.device import Device
-from helpers.experiments import fft_times
 from helpers.plotting import boxes, styles
 from helpers.plotting.styles import INK
-from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
+from helpers.problems import fft, fft_conv1d, fft_conv2d
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
-    from helpers.checking import Verdict
     from helpers.limits import ConvShape
 
-NAME = "402_fft"
 WIDTHS = (3, 31, 63, 127, 255, 511, 1023, 4095)
 SIZES = (10**7, 10**6)
 STAGES = (1, 2, 3, 4)
@@ -39,7 +38,11 @@ LAYER_WIDTHS = (3, 7, 11, 15)
 BATCH = 10_000
 DIRECT_2D = "conv2d_register_tiled"
 LOG_SIDE = 5  # tiles of 32 x 32 cells
+CUFFT = "cuFFT through CuPy"  # the series of the record
+BUDGET_S = 0.1  # of one timing
 SEED = 20
+
+Row = dict[str, Any]
 
 
 def filters() -> dict[int, np.ndarray]:
@@ -57,80 +60,40 @@ def layer_shapes() -> dict[int, ConvShape]:
 # What a GPU measures
 
 
-def measure() -> Iterator[dict[str, Any]]:
-    """Yield the rows of the record."""
-    import pycuda.driver as cuda
-
-    memory = [cuda.mem_alloc(4 * max(SIZES)) for _ in range(3)]
-    source, output, want = map(int, memory)
-    try:
-        for n in SIZES:
-            data = conv1d.PeriodicData(n)
-            data.upload(cuda, source)
-            checker = conv1d.Checker(cuda, data, want)
-            others = ((STAGES_WIDTH, stages) for stages in STAGES if stages != 3)
-            for width, stages in (*((width, 3) for width in WIDTHS), *others):
-                yield from _width(width, stages, checker, data, source, output)
-    finally:
-        for array in memory:
-            array.free()
-    layers = (("layer 2", shape) for shape in layer_shapes().values())
-    for name, shape in (("layer 1", conv2d.shape_of("layer 1", BATCH)), *layers):
-        yield from _layer(name, shape)
+def measure() -> Iterator[Row]:
+    """Yield the rows of the record "402_fft", measured on the selected GPU."""
+    others = [(STAGES_WIDTH, stages) for stages in STAGES if stages != 3]
+    for n in SIZES:
+        for width, stages in (*((width, 3) for width in WIDTHS), *others):
+            yield from _width(n, width, stages)
+    yield from _layer(layers.layer("layer 1", BATCH))
+    for shape in layer_shapes().values():
+        yield from _layer(layers.layer("layer 2", shape=shape, images=BATCH))
 
 
-def _width(
-    width: int,
-    stages: int,
-    checker: conv1d.Checker,
-    data: conv1d.PeriodicData,
-    source: int,
-    output: int,
-) -> Iterator[dict[str, Any]]:
+def _width(n: int, width: int, stages: int) -> Iterator[Row]:
     """Yield the rows of overlap-add and, with three stages at a time, of cuFFT."""
-    ready = fft_times.checked_launches(
-        fft_conv1d.OverlapAdd.fitting(width, stages),
-        data,
-        checker,
-        source,
-        output,
-        filters()[width],
-        yardstick=stages == 3,
-    )
-    for name, checked in ready.items():
-        if name != conv1d.BEST:  # the direct kernel is timed in 402_crossover
-            common = {"n": data.n, "filter_width": width, "stages": stages}
-            yield {"series": name, **common, "timing": _timing(name, *checked)}
+    where = {"n": n, "filter_width": width, "stages": stages}
+    with convolutions.conv1d(n, width).on_device() as there:
+        ours = there.ready(fft_conv1d.OverlapAdd.fitting(width, stages))
+        yield {"series": ours.kernel.name, **where, "timing": ours.time(BUDGET_S)}
+        if stages == 3:
+            with contextlib.suppress(NoLibraryError):
+                library = there.ready(cufft.LIBRARY)
+                yield {"series": CUFFT, **where, "timing": library.time(BUDGET_S)}
 
 
-def _layer(name: str, shape: ConvShape) -> Iterator[dict[str, Any]]:
+def _layer(problem: layers.Layer) -> Iterator[Row]:
     """Yield the rows of the tiles, of the direct kernel and of their ratio."""
-    rng, tiles = np.random.default_rng(SEED), fft_conv2d.Tiles(LOG_SIDE)
-    some = rng.uniform(-1, 1, (500, *shape.x_shape[1:])).astype(np.float32)
-    filter = rng.uniform(-1, 1, shape.filter_shape).astype(np.float32)
-    x = np.tile(some, (shape.B // 500, 1, 1, 1))
-    common = {"layer": name, "K": shape.K}
-    with conv2d.Problem(shape, x, filter) as problem:
-        ready = fft_times.checked_layers(tiles, DIRECT_2D, problem, filter)
-        for kernel, (launch, verdict) in ready.items():
-            launch(None)  # y is its own again
-            error = {"relative_error": problem.relative_error(kernel)}
-            timed = _timing(kernel, launch, verdict)
-            yield {"series": kernel, **common, **error, "timing": timed}
-        pair = (tiles.name, DIRECT_2D)
-        launches, verdicts = zip(*(ready[kernel] for kernel in pair), strict=True)
-        found = timing.compare(*launches, verdicts=verdicts, names=pair, budget_s=0.2)
-        row = {"series": "ratio", "kernel": tiles.name, **common, **found.to_row()}
-        yield row | {"timing": None}
-
-
-def _timing(name: str, launch: Any, verdict: Verdict) -> timing.Timing:
-    return timing.time_gpu(launch, verdict=verdict, name=name, budget_s=0.1)
-
-
-def record(gpu: Device, lab: str) -> Record:
-    """Measure on the GPU, or return the recorded run where there is none."""
-    return results.record(NAME, measure, device=gpu, lab=lab)
+    tiles = dataclasses.replace(fft_conv2d.LAYER, tiles=fft_conv2d.Tiles(LOG_SIDE))
+    where = {"layer": "layer 1" if problem.trained else "layer 2", "K": problem.shape.K}
+    with problem.on_device() as there:
+        ours, direct = there.ready(tiles), there.ready(DIRECT_2D)
+        for one in (direct, ours):
+            row = {"series": one.kernel.name, **where, "relative_error": one.error}
+            yield row | {"timing": one.time(BUDGET_S)}
+        ratio = ours.over(direct, 2 * BUDGET_S).to_row()
+        yield {"series": "ratio", "kernel": ours.kernel.name, **where, **ratio}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -146,10 +109,10 @@ def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
     times = results.Found(data, timed)
     body = []
     for width in WIDTHS:
-        ours, theirs = times[fft_conv1d.OVERLAP_ADD, width], times.get((fft_times.CUFFT, width))
+        ours, theirs = times[fft_conv1d.OVERLAP_ADD, width], times.get((CUFFT, width))
         shown = ("-", "-") if theirs is None else (f"{theirs:.3f}", f"{theirs / ours:.1f}")
         body.append((str(width), f"{ours:.3f}", *shown))
-    return tables.text(("width", fft_conv1d.OVERLAP_ADD, fft_times.CUFFT, "ratio"), body)
+    return tables.text(("width", fft_conv1d.OVERLAP_ADD, CUFFT, "ratio"), body)
 
 
 def layer_ratio(data: Record, layer: str, K: int) -> Ratio:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, kernels, tables
-from helpers.bench import results, timing
+from helpers.bench import timing
 from helpers.bench.counts import NOT_YET
 from helpers.bench.memory import DRIVER
 from helpers.launch import Array, Launch, Plan
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from helpers.bench.results import Record
     from helpers.bench.times import Times
-    from helpers.device import Device
 
 LINE_BYTES = 128  # a line of the L1 and L2 caches: each step of a chain goes to another line
 CELL_BYTES = 4
@@ -40,7 +39,6 @@ STEPS = 20_000  # the fewest; a chain in a cache is walked through once at least
 CHAIN, SHARED_CHAIN, COPY = "pointer_chase", "pointer_chase_shared", in_flight.NAME
 YOURS = f"yours: {COPY}"
 COPY_CELLS = 2**25  # 128 MiB: each copy reads it and writes as much
-RECORD = "106_waiting"
 SHARED_CELLS = 1024
 
 
@@ -153,13 +151,6 @@ def _walk_timing(
             cache=cache,
             budget_s=0.3,
         )
-
-
-def recorded(gpu: Device) -> Record:
-    """Return the record of `latencies`: measured on a GPU, else the repository's."""
-    if gpu.kind == "gpu":
-        return results.extend(RECORD, latencies())
-    return results.recall(RECORD)
 
 
 def shares(record: Record, series: str = COPY) -> dict[tuple[int, int], float]:

@@ -43,7 +43,7 @@ def prepared(cuda: Any, compiler: Any, number: int) -> SimpleNamespace:
 
 
 def launch(cuda: Any, kernel: Any, y: Any, x: Any, stream: Any = None) -> None:
-    """y = y + x, and wait for it."""
+    """Launch y = y + x, and wait for it."""
     kernel(y, x, np.int32(N), np.float32(1), block=(256, 1, 1), grid=(N // 256, 1), stream=stream)
     cuda.Context.synchronize()
 

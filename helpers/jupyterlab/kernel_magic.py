@@ -93,7 +93,7 @@ class KernelMagics(Magics):
     @no_var_expand
     @cell_magic
     def kernel(self, line: str, cell: str) -> None:
-        """%%kernel NAME [-DMACRO=VALUE ...]: compile the cell's CUDA source, bind it to NAME.
+        """Compile the cell's CUDA source, and bind it to NAME: %%kernel NAME [-DMACRO=VALUE ...].
 
         NAME.source, NAME.name and NAME.options are arguments of helpers.simulator.profile;
         NAME.module has get_global. NAME.cell, NAME.readable and NAME.twice are for the check of an

@@ -105,7 +105,7 @@ def duration_text(ms: float) -> str:
     return f"{ratio_text(ms * 1e6)} ns"
 
 
-_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
+WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
 
 
 def dot(ax: Axes, y: float, value: float, *, hollow: bool, colour: str = COLOURS[0]) -> None:
@@ -126,7 +126,7 @@ def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look
         (points, 0),
         textcoords="offset points",
         va="center",
-        **{"fontsize": "small", "bbox": _WHITE, **look},
+        **{"fontsize": "small", "bbox": WHITE, **look},
     )
 
 

@@ -186,13 +186,14 @@ class PeriodicData:
             cuda.memcpy_dtod(address + start, address, min(period, size - start))
 
     def cells(self, first: int, last: int) -> np.ndarray:
-        """N[first:last] as float32, shape (last - first,), with zeros for cells outside N."""
+        """Return N[first:last] as float32, shape (last - first,), with zeros for cells outside N.
+        """
         index = np.arange(first, last)
         values = self.period[index % self.period.size]
         return np.where((index >= 0) & (index < self.n), values, np.float32(0))
 
     def outputs(self, first: int, last: int, filter: np.ndarray) -> np.ndarray:
-        """P[first:last] by the oracle, float64, shape (last - first,)."""
+        """Return P[first:last] by the oracle, float64, shape (last - first,)."""
         radius = filter.size // 2
         wide = reference.conv1d(self.cells(first - radius, last + radius), filter)
         return wide[radius : wide.size - radius]

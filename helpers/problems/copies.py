@@ -90,7 +90,9 @@ class Copies:
 
 
 def reference(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
-    """P of the three kernels, float64, shape (n - width + 1,): P[i] = sum_j N[i + j] filter[j]."""
+    """Return P of the three kernels, float64, shape (n - width + 1,): P[i] = sum_j N[i + j]
+    filter[j].
+    """
     radius = filter.size // 2
     whole = oracles.conv1d(N, filter)
     return whole[radius : radius + N.size - filter.size + 1]

@@ -168,7 +168,7 @@ def holder_of_d(row: int, column: int) -> tuple[int, int]:
 
 
 def reference(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """D = A B in float64, for B of two or three axes."""
+    """Return D = A B in float64, for B of two or three axes."""
     return np.matmul(A.astype(np.float64), B.astype(np.float64))
 
 

@@ -33,18 +33,18 @@ from .faults import LaunchFault, LaunchRefused
 from .findings import Finding, leaked
 from .launch import CHECKS, Extents, LaunchReport, extents
 from .launch import launch as run_launch
-from .machine_counters import profile_of
+from .machine_counters import profile_of, requests_of
 from .module import Kernel, UnknownKernel, load
 from .numpy_arguments import Arguments, set_constants
 from .profile import Profile
 from .toolchain import CompileFailed
-from .traffic import LineTraffic, Request
+from .traffic import LineTraffic, Request, Requests
 
 __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request",
-    "activate", "check", "compare", "execute", "leaks",
-    "profile", "turns",
-]  # fmt: skip
+    "Requests", "activate", "check", "compare", "execute", "leaks",
+    "profile", "requests", "turns",
+]
 
 
 def activate(report_leaks: bool = False) -> None:
@@ -112,8 +112,33 @@ def profile(
         source, name, args, (*(CHECKS if checks else ()), "traffic", "instructions"), options,
         constants, grid=grid, block=block, shared=shared, watch=watch, sample_every=sample_every,
         outputs=outputs if checks else (), time_limit=time_limit,
-    )  # fmt: skip
+    )
     return dataclasses.replace(profile_of(*launched, shared), checked=checks)
+
+
+def requests(
+    source: str,
+    name: str,
+    *args,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared: int = 0,
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0),
+    sample_every: int = 1,
+    time_limit: float | None = None,
+) -> Requests:
+    """Run one launch without looking for faults, and return the requests of the watched warp.
+
+    They are those of `profile`, without its sums, which take most of its time. Arguments and
+    errors: as for `profile`.
+    """
+    report, kernel, *_ = _launch(
+        source, name, args, ("traffic",), options, constants, grid=grid, block=block,
+        shared=shared, watch=watch, sample_every=sample_every, outputs=(), time_limit=time_limit,
+    )
+    return requests_of(report, kernel)
 
 
 def turns(
@@ -137,7 +162,7 @@ def turns(
     report, kernel, *_ = _launch(
         source, name, args, ("instructions",), options, constants,
         grid=grid, block=block, shared=shared, time_limit=time_limit, outputs=(), as_written=True,
-    )  # fmt: skip
+    )
     return instructions.backward_branches(kernel.counted, report.executed)
 
 
@@ -162,7 +187,7 @@ def execute(
         source, name, args, ("bounds", "barriers"), options, constants,
         grid=grid, block=block, shared=shared, sample_every=sample_every,
         time_limit=time_limit, outputs=(),
-    )  # fmt: skip
+    )
 
 
 def check(
@@ -192,7 +217,7 @@ def check(
         report, *_ = _launch(
             source, name, args, CHECKS, options, constants,
             grid=grid, block=block, shared=shared, outputs=outputs, time_limit=time_limit,
-        )  # fmt: skip
+        )
     except LaunchRefused as refusal:
         return (refusal.finding,)
     return report.findings
@@ -247,7 +272,7 @@ def _launch(
                 report = run_launch(
                     kernel, packed.buffer, blocks, threads, observe=observe,
                     outputs=packed.outputs, time_limit=time_limit, **more,
-                )  # fmt: skip
+                )
                 packed.copy_back()
             except LaunchFault as fault:
                 report = fault.report

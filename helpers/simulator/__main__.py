@@ -53,7 +53,7 @@ TYPES = {
     "unsigned": np.uint32, "long": np.int64, "ulong": np.uint64, "half": np.float16,
     "float": np.float32, "double": np.float64,
     "bool": np.bool_,
-}  # fmt: skip
+}
 _QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
 FORMS = "TYPE:VALUE, out:TYPE:SHAPE, in:TYPE:SHAPE[:FILL], FILE.npy or null"
 
@@ -178,7 +178,7 @@ def _number(spec: str, dtype: Any, text: str, expected: str = "a number") -> np.
 
 
 def parse_constant(text: str, rng: np.random.Generator) -> tuple[str, np.ndarray]:
-    """NAME=SPEC as (name, values). Raises Mistake."""
+    """Return NAME=SPEC as (name, values). Raises Mistake."""
     name, equals, spec = text.partition("=")
     if not equals or not name.isidentifier():
         raise Mistake(
@@ -193,7 +193,7 @@ def parse_constant(text: str, rng: np.random.Generator) -> tuple[str, np.ndarray
 
 
 def parse_extent(text: str) -> tuple[int, ...]:
-    """ "16x16" or "16,16" as (16, 16); argparse reports the ValueError."""
+    """Return "16x16" or "16,16" as (16, 16); argparse reports the ValueError."""
     parts = re.split(r"[x,]", text)
     if len(parts) > 3 or not all(re.fullmatch(r"[1-9]\d*", part) for part in parts):
         raise argparse.ArgumentTypeError(

@@ -89,7 +89,7 @@ def name_arrays(kernel, packed: bytes, names: Mapping[int, str]) -> dict[int, Ar
             variable.name, variable.nbytes, variable.element, variable.element_bytes,
             variable.extents, variable.space,
             start=variable.address,
-        )  # fmt: skip
+        )
     return arrays
 
 

@@ -156,7 +156,7 @@ def _accesses(compiled: Compiled) -> dict[str, machine_code.Lines] | None:
 
 
 def with_lines_of_ptx(compiled: Compiled) -> str | None:
-    """As `sass`, with the lines of the PTX text."""
+    """Return what `sass` does, with the lines of the PTX text."""
     return _listing(compiled, "--print-line-info-ptx")
 
 

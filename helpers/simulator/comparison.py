@@ -92,7 +92,7 @@ def _change(name: str, before: int, after: int) -> str:
 
 
 def compare(before: Profile, after: Profile) -> ProfileComparison:
-    """Compares two launches of the same problem. Raises ValueError if their counters are not sums
+    """Compare two launches of the same problem. Raises ValueError if their counters are not sums
     over the same blocks.
 
     A sample of blocks compares only with a sample of the same share. A launch that a finding

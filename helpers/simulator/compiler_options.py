@@ -52,7 +52,7 @@ _WITH_VALUE = (
     "split-compile", "x", "o", "output-file", "m", "machine", "keep-dir", "odir",
     "output-directory", "diag-suppress", "diag-warn", "Werror", "default-stream", "cudart", "L",
     "library-path", "l", "library", "jump-table-density",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,22 @@ from .arrays import ArrayName
 from .barrier_words import BarrierWords
 from .ending_words import EndingWords
 from .finding_facts import Kind, Scene, Words
-from .findings import ENDED_BLOCK, LOCAL_LEFTOVERS, ONE_ADDRESS, Finding, finding_of_launch
+from .findings import (
+    CONTENDED,
+    ENDED_BLOCK,
+    LOCAL_LEFTOVERS,
+    ONE_ADDRESS,
+    OVERFLOWN,
+    UPDATED,
+    Finding,
+    finding_of_launch,
+)
 from .library import RawFinding
 from .ptx import lifetimes
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
+ATOMIC = 2  # Place.access
+WIDER_PRODUCT = "compute a product such as row * width as size_t."
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 
@@ -34,7 +45,7 @@ def describe_finding(raw: RawFinding, scene: Scene) -> Finding | None:
 def describe_unwritten(
     kernel, array: ArrayName | None, first: int, missing: int, nbytes: int, pc: int
 ) -> Finding:
-    """Describes an array with `missing` unwritten bytes, the first at `first`; pc: 1 + the index of
+    """Describe an array with `missing` unwritten bytes, the first at `first`; pc: 1 + the index of
     a store to it, 0 if there was none.
     """
     width, name, before = (
@@ -88,7 +99,7 @@ class _Describer(BarrierWords, EndingWords):
             name, index,
             "warning" if self.raw.kind in _WARNINGS else "error", cause, self.other_line,
             self.raw.count, texts,
-        )  # fmt: skip
+        )
 
     # ---- accesses ----
 
@@ -112,8 +123,7 @@ class _Describer(BarrierWords, EndingWords):
             )
         elif isinstance(index, int) and -(2**31) <= index < -(2**27):
             cause = (
-                f"{index:,} is {index + 2**32:,} as an int that has overflowed: compute a product "
-                "such as row * width as size_t."
+                f"{index:,} is {index + 2**32:,} as an int that has overflowed: {WIDER_PRODUCT}"
             )
         elif isinstance(index, int) and self.wraps_as_short(index):
             cause = (
@@ -318,6 +328,21 @@ class _Describer(BarrierWords, EndingWords):
         )
         return None, None, message, cause
 
+    def index_overflow(self) -> Words:
+        exact = self.raw.offset
+        names = {
+            array.name for array in self.scene.arrays.values()
+            if re.search(rf"\b{re.escape(array.name)}\s*\[[^]]*\*", self.text_of_line())
+        }
+        name = names.pop() if len(names) == 1 else None
+        wrapped = (exact + 2**31) % 2**32 - 2**31
+        element = f"the index {exact:,}{f' of {name}' if name else ''}"
+        message = (
+            f"{self.who(self.raw.here)} computes {element} in 32 bits, where it wraps to "
+            f"{wrapped:,}"
+        )
+        return exact, name, message, f"{OVERFLOWN}: {WIDER_PRODUCT}"
+
     def dead_local(self) -> Words:
         known = lifetimes.variable_of_life(self.kernel.compiled.ptx, self.raw.offset)
         name, what, it = None, "a local variable", "it"
@@ -421,7 +446,7 @@ class _Describer(BarrierWords, EndingWords):
         if (update := self.update()) is not None:
             element, atomic = update
             return (
-                f"Several threads update {element}: each loads it, computes and stores it, and an "
+                f"{UPDATED} {element}: each loads it, computes and stores it, and an "
                 "update between another thread's load and store is lost. A barrier cannot help: "
                 f"use {atomic}, or give each thread an element of its own."
             )
@@ -441,6 +466,8 @@ class _Describer(BarrierWords, EndingWords):
                 "common: each must start where the one before ends, in bytes of its own type, and "
                 "the launch must give bytes for all of them (shared=)."
             )
+        if (contended := self.contended()) is not None:
+            return self.cause_of_contention(contended)
         if self.is_in_one_warp():
             if self.is_block_of_one_warp():
                 return (
@@ -453,6 +480,18 @@ class _Describer(BarrierWords, EndingWords):
                 "bytes."
             )
         return "On a GPU either may come first: a __syncthreads() is missing between the two lines."
+
+    def cause_of_contention(self, element: str) -> str:
+        cause = f"{CONTENDED} {element} at the same time, and a barrier cannot help: "
+        if ATOMIC in (self.raw.here.access, self.raw.other.access):
+            return cause + (
+                "some of them use an atomic function there and some do not. Take the value that "
+                "the atomic function returns, or access the element by atomic functions alone."
+            )
+        return cause + (
+            "any of them may come last. Let an atomic function decide (atomicCAS for one that is "
+            "first, atomicExch, atomicMax ...), or give each thread an element of its own."
+        )
 
     def cause_of_missing_fence(self, fence: int | None, signal: int | None) -> str:
         if fence is not None:
@@ -559,6 +598,7 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.NULL_POINTER: ("out-of-bounds", _Describer.null_pointer),
     Kind.NO_DYNAMIC_SHARED: ("out-of-bounds", _Describer.no_dynamic_shared),
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
+    Kind.INDEX_OVERFLOW: ("out-of-bounds", _Describer.index_overflow),
     Kind.DEAD_LOCAL: ("out-of-bounds", _Describer.dead_local),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),
     Kind.DEVICE_HEAP: ("out-of-bounds", _Describer.device_heap),

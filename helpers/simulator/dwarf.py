@@ -389,7 +389,7 @@ class Dwarf:
 
     @cached_property
     def structures(self) -> dict[str, Type]:
-        """Returns the structures with their members by name, without names that two share."""
+        """The structures with their members by name, without names that two share."""
         by_name: dict[str, Type | None] = {}
         for entry in self._entries.values():
             nbytes = _number(entry, "DW_AT_byte_size")

@@ -1,25 +1,28 @@
 """Kernels as the machine runs them: this module encodes PTX once for each content, caches the
 result on disk, and writes a module's addresses into it.
 
-A file of the cache has the arrays of one kernel (NumPy's .npz). An array of bytes has the other
-fields as JSON.
+A file of the cache has three parts: the sha256 of the rest, a line of JSON with the types and
+shapes of a kernel's arrays and with its other fields, and the bytes of the arrays. NumPy's .npz
+takes ten times as long to read, and reading is most of the work where a kernel is known.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import json
+import math
 import os
 import re
 import tempfile
-import zipfile
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as numpy_format
 
 from . import assembly, library, toolchain, toolkit
 from .architecture import MAX_LOCAL
@@ -44,7 +47,6 @@ from .ptx.parse import Place
 from .ptx.updates import Dataflow
 from .toolchain import CompileFailed
 
-_NOTES = "notes"
 _SHARED_SPACE = 2  # StateSpace in machine/program.h
 _ASSERTFAIL = -1 - BUILTINS.index("__assertfail")  # target of a call of it
 # Functions of the runtime, as a source calls them: by the targets of their calls.
@@ -128,8 +130,8 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     parts = [compiled.ptx, mangled, _encoder(), str(compiled.contract), str(counted)]
     parts += [compiled.source, compiled.file, repr(compiled.debug)] if compiled.is_careful else []
     parts += [repr(toolkit.versions()), str(compiled.registers)] if accesses is not None else []
-    path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(*parts)}.npz"
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+    path = toolchain.cache_directory() / f"encoded-{toolchain.content_key(*parts)}.program"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return _read(path)
     try:
         if compiled.is_careful:
@@ -228,13 +230,14 @@ def _encoder() -> str:
 def _write(path: Path, program: Program) -> None:
     """Store a whole program or nothing, as compiler_cache does."""
     values = {field.name: getattr(program, field.name) for field in dataclasses.fields(program)}
-    arrays: dict[str, Any] = {
-        name: value for name, value in values.items() if isinstance(value, np.ndarray)
-    }
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     notes = {name: value for name, value in values.items() if name not in arrays}
-    arrays[_NOTES] = np.frombuffer(
-        json.dumps(notes, default=dataclasses.astuple).encode(), np.uint8
-    )
+    forms = {
+        name: (numpy_format.dtype_to_descr(array.dtype), array.shape)
+        for name, array in arrays.items()
+    }
+    head = json.dumps({"arrays": forms, "notes": notes}, default=dataclasses.astuple)
+    body = b"".join([head.encode(), b"\n", *(array.tobytes() for array in arrays.values())])
     # A folder of its own for each file would take as long as encoding a small kernel.
     try:
         handle, part = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".part", dir=path.parent)
@@ -242,19 +245,28 @@ def _write(path: Path, program: Program) -> None:
         return
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)
+            file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
         os.replace(part, path)
     except OSError:
         Path(part).unlink(missing_ok=True)
 
 
 def _read(path: Path) -> Program:
-    """Read a program. Raises OSError, ValueError, KeyError, TypeError or zipfile.BadZipFile if the
-    file is not one of this version.
+    """Read a program. Raises OSError, ValueError, KeyError or TypeError if the file is damaged, or
+    not one of this version.
     """
-    with np.load(path, allow_pickle=False) as file:
-        values = {name: file[name] for name in file.files}
-    notes = json.loads(values.pop(_NOTES).tobytes())
+    digest, _, body = path.read_bytes().partition(b"\n")
+    if digest.decode() != hashlib.sha256(body).hexdigest():
+        raise ValueError(f"{path} is not as it was written")
+    head, _, content = body.partition(b"\n")
+    known = json.loads(head)
+    values: dict[str, Any] = {}
+    start, notes = 0, known["notes"]
+    for name, (form, shape) in known["arrays"].items():
+        dtype, count = _dtype(form), math.prod(shape)
+        # A copy, because the machine needs arrays that are aligned.
+        values[name] = np.frombuffer(content, dtype, count, start).reshape(shape).copy()
+        start += count * dtype.itemsize
     for name, record in (
         ("places", Place),
         ("relocations", Relocation),
@@ -266,6 +278,11 @@ def _read(path: Path) -> Program:
     for name in ("exact_block", "shared_names"):
         notes[name] = tuple(notes[name])
     return Program(**values, **notes)
+
+
+def _dtype(form: Any) -> np.dtype[Any]:
+    """Return the dtype of a form that went through JSON: a name, or a list of fields."""
+    return np.dtype(form if isinstance(form, str) else [_tuples(field) for field in form])
 
 
 def _tuples(value):
@@ -321,7 +338,7 @@ def sees_the_order_of_blocks(program: Program) -> bool:
 
 
 def calls_of_the_runtime(program: Program) -> dict[int, str]:
-    """Returns the calls of functions that move data of their own, such as printf: the index of the
+    """Return the calls of functions that move data of their own, such as printf: the index of the
     instruction, and the name of the function.
     """
     is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)
@@ -329,3 +346,23 @@ def calls_of_the_runtime(program: Program) -> dict[int, str]:
     return {
         int(pc): _RUNTIME[targets[pc]] for pc in np.flatnonzero(is_call) if targets[pc] in _RUNTIME
     }
+
+
+def recursive_functions(program: Program) -> list[range]:
+    """Return the instructions of each function that calls itself, directly or through others."""
+    if not program.recursive:
+        return []
+    bodies = [range(int(one["first"]), int(one["end"])) for one in program.functions]
+    is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)
+    calls = [(int(pc), int(program.instructions["target"][pc])) for pc in np.flatnonzero(is_call)]
+    callees = [{to for pc, to in calls if pc in body and to >= 0} for body in bodies]
+
+    def reached(function: int) -> set[int]:
+        found, waiting = set(), set(callees[function])
+        while waiting:
+            one = waiting.pop()
+            found.add(one)
+            waiting |= callees[one] - found
+        return found
+
+    return [body for function, body in enumerate(bodies) if function in reached(function)]

@@ -4,8 +4,14 @@ assertion, a trap, a stack that is too small, a fault of the machine.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from .finding_facts import FindingFacts, Words
-from .progress import waits_for_others
+from .progress import Wait, wait_in_loop
+
+_LIBRARY_WAIT = re.compile(r"\b(arrive_and_wait|wait|consumer_wait|producer_acquire)\s*\(")
+_OF_PIPELINE = ("consumer_wait", "producer_acquire")
 
 
 class EndingWords(FindingFacts):
@@ -17,11 +23,16 @@ class EndingWords(FindingFacts):
             message = f"{who} was still running when the launch was stopped"
             return None, None, message, "Does this loop end for every thread?"
         how_far = progress.words()
-        if progress.idle >= progress.each and waits_for_others(self.kernel, self.raw.here.pc):
+        is_stuck = progress.idle >= progress.each
+        wait = wait_in_loop(self.kernel, self.raw.here.pc) if is_stuck else Wait.NOBODY
+        if is_stuck and (call := self.library_wait()) is not None:
+            message = f"{who} still waited in {call}(), {how_far}"
+            return None, None, message, self.cause_of_library_wait(call)
+        if wait != Wait.NOBODY:
             message = f"{who} still waited in this loop for another thread, {how_far}"
             later = progress.blocks - progress.done - 1
             cause = "Does a thread write the value that ends this loop, and does this one read it?"
-            if later > 0:
+            if later > 0 and wait == Wait.GRID:
                 cause = (
                     "Blocks run one after another here, and a GPU, too, begins a block only when "
                     f"there is room: a wait for one of the {later:,} blocks that have not ended "
@@ -46,6 +57,32 @@ class EndingWords(FindingFacts):
             "with PyCUDA) or a smaller size."
         )
         return None, None, message, cause
+
+    def library_wait(self) -> str | None:
+        """Return the function of a cuda::barrier or cuda::pipeline in which the thread waits, None
+        if it waits elsewhere.
+        """
+        here = self.raw.here
+        files = set(self.kernel.places.files_of(here.pc))
+        if here.caller:
+            files |= self.kernel.places.files_of(here.caller - 1)
+        found = _LIBRARY_WAIT.search(self.text_of_line())
+        own = Path(self.file).name
+        is_library = any(file and Path(file).name != own for file in files)
+        return found[1] if found is not None and is_library else None
+
+    def cause_of_library_wait(self, call: str) -> str:
+        if call in _OF_PIPELINE:
+            return (
+                "A stage of a cuda::pipeline is full when all its producers have called "
+                "producer_commit(), and free when all its consumers have called "
+                "consumer_release(): does a branch, or a return, keep a thread away from one?"
+            )
+        return (
+            "A phase of a cuda::barrier ends when as many threads have arrived as init(&barrier, "
+            "n) says: compare n with the threads that call arrive() or arrive_and_wait(). A thread "
+            "that leaves early calls arrive_and_drop()."
+        )
 
     def assertion(self) -> Words:
         message = f"{self.who(self.raw.here)} found this to be false: {self.machine_text()}"
@@ -116,4 +153,6 @@ class EndingWords(FindingFacts):
                 "announced bytes have come: compare the count in mbarrier.init with the threads "
                 "that arrive, and the bytes of expect_tx with those that the copies bring."
             )
+            if (call := self.library_wait()) is not None:
+                cause = f"A GPU waits for ever. {self.cause_of_library_wait(call)}"
         return None, None, f"{self.who(self.raw.here)} {self.machine_text()}", cause

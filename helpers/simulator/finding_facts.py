@@ -16,7 +16,7 @@ from .library import Place, RawFinding
 from .module import Kernel
 from .progress import Progress
 from .ptx.declarations import Variable
-from .race_facts import fence_needed, update_of
+from .race_facts import comes_from_memory, fence_needed, is_contended, update_of
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
 _ONE_WARP = "one warp"  # the machine saw this race only between threads of one warp
@@ -31,7 +31,7 @@ _UPDATE = re.compile(
 _ATOMICS = {
     "++": "atomicAdd", "+=": "atomicAdd", "--": "atomicSub", "-=": "atomicSub", "|=": "atomicOr",
     "&=": "atomicAnd", "^=": "atomicXor",
-}  # fmt: skip
+}
 # Variables that are declared without a value: `float low, high;`
 _UNSET = re.compile(
     r"\s*(?!return\b|delete\b|goto\b|typedef\b|using\b)(?:const |unsigned )*"
@@ -81,6 +81,7 @@ class Kind(IntEnum):
     OVERLAP = 28
     STACK_LIMIT = 29
     DEAD_LOCAL = 30
+    INDEX_OVERFLOW = 31
 
 
 @dataclass(frozen=True)
@@ -363,6 +364,28 @@ class FindingFacts:
             atomic = found.function
         return element, f"{atomic}({address}, ...)" if atomic else "an atomic function"
 
+    def contended(self) -> str | None:
+        """Return the element that two threads race for because both have found it, None if a
+        barrier between the two lines helps.
+        """
+        if self.array is None:
+            return None
+        here, other = int(self.raw.here.pc), int(self.raw.other.pc)
+        texts = [self._elements_in(line) for line in (self.line, self.other_line or self.line)]
+        written = texts[0] & texts[1]
+        # The compiler may compute the index of a loop's turn in two ways.
+        has_atomic = 2 in (self.raw.here.access, self.raw.other.access)
+        is_searched = has_atomic and written and comes_from_memory(self.kernel, here, other)
+        if not is_searched and not is_contended(self.kernel, here, other):
+            return None
+        return written.pop() if len(written) == 1 else self.element()[1]
+
+    def _elements_in(self, line: int) -> set[str]:
+        """Return the elements of the accessed array in a line of the source, as it writes them."""
+        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
+        name = re.escape(self.known_array().name)
+        return set(re.findall(rf"\b{name}{_INDEX}", text))
+
     def _update_in_line(self) -> tuple[str, str, str] | None:
         """Return the element of an update that the source line shows, its address, and the atomic
         function that the operator stands for, "" for `=`.
@@ -370,6 +393,9 @@ class FindingFacts:
         if self.array is None or self.line != self.other_line:
             return None
         text = _BEFORE.sub(r"\2\1", _FOR.sub("", self.text_of_line()))
+        updated = {found["element"].strip(" *()") for found in _UPDATE.finditer(text)}
+        if self._elements_in(self.line) - updated:
+            return None  # the line reads elements of other threads
         for found in _UPDATE.finditer(text):
             element, sign, rest = found["element"].strip(" *()"), found["sign"], found["rest"]
             address = element if "*" in found["element"] else f"&{element}"

@@ -18,8 +18,12 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+# How the causes of races for one element begin, where a barrier cannot help.
+CONTENDED, UPDATED = "Several threads access", "Several threads update"
 # How the cause begins of a pointer that outlives a variable.
 ENDED_BLOCK = "A variable ends with its block { }"
+# How the cause of an index begins that has wrapped.
+OVERFLOWN = "An int ends at 2,147,483,647, and a larger index leads to another element unseen"
 # How the cause of a fault between two `extern __shared__` arrays begins.
 ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
@@ -118,7 +122,7 @@ def _number(value: Any) -> int | None:
 
 
 def fold(text: str, indent: int) -> str:
-    """Breaks the text between words into lines of at most LINE characters.
+    """Break the text between words into lines of at most LINE characters.
 
     "(0, 0, 0)" counts as one word. Lines after the first begin with `indent` spaces.
     """
@@ -160,7 +164,7 @@ def finding_of_launch(
     return Finding(
         kind, message, compiled.file, line, (0, 0, 0), (0, 0, 0), severity=severity, cause=cause,
         source_lines=texts, **more
-    )  # fmt: skip
+    )
 
 
 def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
@@ -213,12 +217,16 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             if finding.kind == "race"
             else (finding.line, finding.other_line)
         )
-        key = (finding.kind, finding.file, lines, finding.array)
+        key = (finding.kind, finding.file, lines, finding.array, _is_overflow(finding))
         earlier = by_fault.get(key)
         by_fault[key] = (
             replace(earlier, count=earlier.count + finding.count) if earlier else finding
         )
     return tuple(_causes_first(list(by_fault.values())))
+
+
+def _is_overflow(finding: Finding) -> bool:
+    return finding.cause.startswith(OVERFLOWN)
 
 
 def _causes_first(findings: list[Finding]) -> list[Finding]:
@@ -252,7 +260,7 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """
     kept = _behind_barriers(_joined_overlaps(list(findings)))
     kept = _joined_masks(_joined_shares(kept))
-    return tuple(_joined_races(_joined_variables(kept)))
+    return tuple(_joined_races(_joined_contention(_joined_variables(kept))))
 
 
 def _joined_shares(findings: list[Finding]) -> list[Finding]:
@@ -376,39 +384,80 @@ def _joined_variables(findings: list[Finding]) -> list[Finding]:
     return list(kept.values())
 
 
-def _joined_races(findings: list[Finding]) -> list[Finding]:
-    """Join races that share a line, or have a place between the lines of both, if all of them need
-    a barrier, or all a wait for a copy.
-
-    A barrier of the block mends what a barrier of a warp would, so that it is the advice for all.
+def _joined_contention(findings: list[Finding]) -> list[Finding]:
+    """Join the races for one element, and those for elements of other arrays with its index: who
+    must not have the element must not have those either.
     """
-    groups: list[list[Finding]] = []
-    others: list[tuple[int, Finding]] = []
+    kept: dict[object, list[Finding]] = {}
     for k, finding in enumerate(findings):
-        if finding.kind != "race" or (need := _need(finding)) is None:
-            others.append((k, finding))
-            continue
-        meeting = [
-            group
-            for group in groups
-            if any(f.file == finding.file and _need(f) == need and _meet(f, finding) for f in group)
-        ]
-        groups = [group for group in groups if group not in meeting]
-        groups.append([*(f for group in meeting for f in group), finding])
+        is_about_one = finding.kind == "race" and finding.cause.startswith((CONTENDED, UPDATED))
+        index = _index_of(finding) if is_about_one else None
+        kept.setdefault((finding.file, index) if index else k, []).append(finding)
+    return [_one_race(sorted(several, key=_order_of_contention)) for several in kept.values()]
+
+
+def _order_of_contention(finding: Finding) -> tuple[bool, bool, int]:
+    """An update comes first, best one in one line, since its advice names the atomic function."""
+    is_update = finding.cause.startswith(UPDATED)
+    return not is_update, is_update and _is_of_two_lines(finding), min(_lines_of(finding))
+
+
+def _is_of_two_lines(finding: Finding) -> bool:
+    return len(set(_lines_of(finding))) > 1
+
+
+def _index_of(finding: Finding) -> str | None:
+    """Return the text of the index in the lines of a finding, None if there is not exactly one."""
+    if finding.array is None:
+        return None
+    indexed = re.compile(rf"\b{re.escape(finding.array)}\s*\[([^][]*(?:\[[^][]*\][^][]*)*)\]")
+    texts = {text for line in finding.source_lines.values() for text in indexed.findall(line)}
+    return texts.pop() if len(texts) == 1 else None
+
+
+def _joined_races(findings: list[Finding]) -> list[Finding]:
+    """Join races that one barrier mends, or one wait for a copy.
+
+    A barrier mends a race if it stands between the two lines; a line that races with itself, in a
+    loop, needs one, too, and goes to the first race with this line. The steps of an exchange within
+    a warp are one cause. A barrier of the block mends what a barrier of a warp would, so that it is
+    the advice for all.
+    """
     order = {id(finding): k for k, finding in enumerate(findings)}
+    groups: dict[tuple[str, str | None], list[list[Finding]]] = {}
+    others: list[tuple[int, Finding]] = []
+    # In the order in which their stretches of lines end, each race is mended by the last barrier so
+    # far, which stands right before the first of these ends, or it needs another one.
+    for finding in sorted(findings, key=lambda f: (not _is_of_two_lines(f), max(_lines_of(f)))):
+        need = _need(finding) if finding.kind == "race" else None
+        if need is None:
+            others.append((order[id(finding)], finding))
+            continue
+        known = groups.setdefault((finding.file, need), [])
+        low, high = min(_lines_of(finding)), max(_lines_of(finding))
+        if low < high:
+            fitting = known[-1:] if known and low < max(_lines_of(known[-1][0])) else []
+            fitting = fitting or [group for group in known if _goes_on(group[-1], finding)]
+        else:
+            fitting = [group for group in known if any(low in _lines_of(f) for f in group)]
+        if fitting:
+            fitting[0].append(finding)
+        else:
+            known.append([finding])
     joined = [
         (min(order[id(f)] for f in group), _one_race(sorted(group, key=lambda f: order[id(f)])))
-        for group in groups
+        for several in groups.values()
+        for group in several
     ]
     return [finding for _, finding in sorted([*joined, *others], key=lambda one: one[0])]
 
 
-def _meet(one: Finding, other: Finding) -> bool:
-    """Return whether one barrier may mend two races."""
-    lines = _lines_of(one), _lines_of(other)
-    if set(lines[0]) & set(lines[1]):
-        return True
-    return max(map(min, lines)) < min(map(max, lines))
+def _goes_on(one: Finding, other: Finding) -> bool:
+    """Return whether two races are steps of one exchange within a warp, which needs a barrier of
+    the warp behind each step.
+    """
+    in_warp = all("__syncwarp" in finding.cause for finding in (one, other))
+    return in_warp and one.array == other.array and max(_lines_of(one)) == min(_lines_of(other))
 
 
 def _need(finding: Finding) -> str | None:
@@ -453,9 +502,10 @@ def with_warnings(
 def origin_of(
     fatal: Finding, findings: Iterable[Finding], source: Sequence[str] = ()
 ) -> Finding | None:
-    """Return the finding whose consequence is the access that stopped the launch: about a value of
-    the same line that nothing has set, or that a division by zero gave, or about an array that the
-    line reads, or that the variables of its index come from. source: the lines of the file.
+    """Return the finding whose consequence is the access that stopped the launch: about an index of
+    the same thread that has overflowed, about a value of the same line that nothing has set, or
+    that a division by zero gave, or about an array that the line reads, or that the variables of
+    its index come from. source: the lines of the file.
     """
     if fatal.kind not in ("out-of-bounds", "misaligned", "fault"):
         return None
@@ -464,6 +514,9 @@ def origin_of(
     for finding in findings:
         is_value = finding.kind == "uninitialised" or "divides" in finding.message
         if is_value and finding != fatal and (finding.file, finding.line) == place:
+            return finding
+        is_same = (finding.thread, finding.block) == (fatal.thread, fatal.block)
+        if _is_overflow(finding) and is_same and (finding.file, finding.line) == place:
             return finding
         is_behind = finding.array is not None and finding.array in behind
         if is_behind and finding.kind in ("race", "uninitialised") and finding.file == fatal.file:

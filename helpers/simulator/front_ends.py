@@ -31,7 +31,7 @@ _LIBRARIES = {
     r"nvml\.h": "NVML", r"nccl\.h": "NCCL", r"nvjpeg\.h": "nvJPEG", r"cutensor\w*\.h": "cuTENSOR",
     r"mpi\.h": "MPI", r"gl(?:ew|ut|ext)?\.h|freeglut\.h": "OpenGL", r"opencv2?\.hpp": "OpenCV",
     r"nvToolsExt\w+\.h": "NVTX", r"nvshmemx?\.h": "NVSHMEM",
-}  # fmt: skip
+}
 # Headers that courses and books hand out beside their programs, and where they come from.
 _HANDED_OUT = {
     r"helper_\w+\.h|exception\.h|drvapi_error_string\.h": "NVIDIA's samples, folder Common",
@@ -470,7 +470,7 @@ def _by_nvcc(text: Text) -> Translation:
             [*command, "-G", "-w", *quiet, "-o", "debug.ptx"], cwd=folder, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env=toolkit.environment(),
-        )  # fmt: skip
+        )
         try:
             done = toolkit.run([*command, "-lineinfo", *quiet, "-o", "run.ptx"], folder)
             log = _without_folder(done.stdout + done.stderr, folder, text.file, text.folders)

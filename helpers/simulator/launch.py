@@ -59,6 +59,7 @@ _LIMIT_VARIABLE = "HALO_TIME_LIMIT"
 _MOST_SAVED = 512 << 20  # bytes
 _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
+_REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
 _WATCHED = np.dtype(WatchedLane)  # made once: NumPy takes a while to read a structure
 
@@ -136,9 +137,11 @@ def launch(
     )
     _require_time(time_limit)
     one = _Launch(kernel, packed, grid, block, shared, names or {}, stack_limit)
-    deadline = time.monotonic() + (time_limit if time_limit is not None else _usual_time())
+    seconds = float(time_limit) if time_limit is not None else _usual_time()
+    start = time.monotonic()
+    deadline = start + seconds
     with door:
-        rehearsed = _rehearse(one, observe, deadline)
+        rehearsed = _rehearse(one, observe, start + _REHEARSAL_SHARE * seconds)
         if rehearsed is not None and rehearsed.report.fatal is not None:
             print(rehearsed.report.printed, end="", flush=True)
             raise _fault(rehearsed.report, kernel)
@@ -150,7 +153,7 @@ def launch(
             report = one.run(
                 observe, deadline, outputs, sample_every=sample_every, workers=workers,
                 undo=_ON_REQUEST if may_ask else _NEVER, **more,
-            )  # fmt: skip
+            )
             if rehearsed is not None:
                 findings = _confirmed(one, report, rehearsed, observe, sample_every, deadline)
                 report = replace(report, findings=findings)
@@ -420,7 +423,7 @@ class _Launch:
             self.blocks, run, seconds, fatal, printed,
             engine.halo_workers_used(), executed,
             engine.halo_sectors_read(), engine.halo_sectors_written(),
-        )  # fmt: skip
+        )
 
 
 def _tell_layout(address: int, used: str) -> None:
@@ -437,13 +440,13 @@ def _raw_program(program: encoded.Program, kernel: Kernel) -> RawProgram:
     columns = (
         program.instructions, program.operands, program.functions, program.statics,
         kernel.place_groups, program.origins,
-    )  # fmt: skip
+    )
     return RawProgram(
         *(column.ctypes.data for column in columns),
         program.shared_name_of.ctypes.data if program.shared_names else None,
         len(program.instructions), len(program.functions), len(program.statics),
         program.statics_bytes,
-    )  # fmt: skip
+    )
 
 
 def _wait(deadline: float) -> None:

@@ -60,7 +60,7 @@ class Program(ctypes.Structure):
         ("place_groups", c_void_p), ("origins", c_void_p), ("shared_names", c_void_p),
         ("instruction_count", c_uint32), ("function_count", c_uint32), ("static_count", c_uint32),
         ("statics_bytes", c_uint32),
-    ]  # fmt: skip
+    ]
 
 
 class SharedArray(ctypes.Structure):
@@ -85,7 +85,7 @@ class LaunchRequest(ctypes.Structure):
         ("watched_block", c_uint64), ("undo", c_uint32), ("block_count", c_uint32), ("blocks",
         c_void_p),
         ("step_limit", c_uint64), ("stack_limit", c_uint64), ("stack_ends", c_uint32),
-    ]  # fmt: skip
+    ]
 
 
 class Place(ctypes.Structure):
@@ -97,7 +97,7 @@ class Place(ctypes.Structure):
         ("pc", c_uint64), ("thread", c_uint32), ("access", c_uint32), ("block", c_uint32 * 3),
         ("line", c_uint32),
         ("caller", c_uint64),
-    ]  # fmt: skip
+    ]
 
 
 class RawFinding(ctypes.Structure):
@@ -107,7 +107,7 @@ class RawFinding(ctypes.Structure):
         ("kind", c_uint32), ("region", c_uint32), ("offset", c_int64), ("size", c_uint64),
         ("count", c_uint64),
         ("here", Place), ("other", Place), ("text", c_char * 128),
-    ]  # fmt: skip
+    ]
 
 
 class Site(ctypes.Structure):
@@ -120,7 +120,7 @@ class Site(ctypes.Structure):
         (n, c_uint64)
         for n in ("requests", "lanes", "bytes", "sectors", "wavefronts", "conflicts", "replays",
         "serialised", "repeated")
-    ]  # fmt: skip
+    ]
 
 
 class WatchedLane(ctypes.Structure):
@@ -128,7 +128,7 @@ class WatchedLane(ctypes.Structure):
 
     _fields_ = [("request", c_uint64), ("pc", c_uint64)] + [
         (n, c_uint32) for n in ("access", "region", "space", "size", "lane", "in_flight")
-    ] + [("offset", c_int64)]  # fmt: skip
+    ] + [("offset", c_int64)]
 
 
 class _Static(ctypes.Structure):
@@ -140,7 +140,7 @@ _SIZES = {
     "Instruction": INSTRUCTION_BYTES, "Function": FUNCTION_BYTES,
     **{s.__name__.strip("_"): ctypes.sizeof(s) for s in (_Static, Program, LaunchRequest,
     RawFinding, Site, WatchedLane)},
-}  # fmt: skip
+}
 
 _RESULTS_AND_ARGUMENTS = {
     # memory

@@ -64,9 +64,10 @@ def profile_of(
     profile = Profile(
         kernel.name, grid, block, report.findings, report.completed, report.blocks_run,
         report.blocks, lines,
-        _requests(report.watched, reader), report.seconds, control,
+        requests_of(report, kernel), report.seconds, control,
         operations, runtime_calls=_runtime_calls(report, reader),
-    )  # fmt: skip
+        parted_recursion=_parted_recursion(report.sites, reader),
+    )
     if not len(report.executed) or not report.completed:
         return profile
     return replace(profile, counts=_counts(report, kernel, profile, shared))
@@ -100,7 +101,7 @@ def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
             **dict(zip(COUNTERS, row, strict=True)),
         )
         for (line, access, space, array), row in sorted(rows.items())
-    )  # fmt: skip
+    )
 
 
 def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
@@ -119,7 +120,7 @@ def _control(sites: Iterable[Site], reader: _Reader) -> tuple[LineControl, ...]:
 
 
 def _runtime_calls(report: LaunchReport, reader: _Reader) -> dict[str, tuple[int, ...]]:
-    """Returns the lines of the calls that the launch has executed, by the function's name."""
+    """Return the lines of the calls that the launch has executed, by the function's name."""
     lines: dict[str, set[int]] = {}
     if not len(report.executed):  # the rehearsal stopped the launch
         return {}
@@ -129,10 +130,20 @@ def _runtime_calls(report: LaunchReport, reader: _Reader) -> dict[str, tuple[int
     return {name: tuple(sorted(found)) for name, found in lines.items()}
 
 
-def _requests(watched: np.ndarray, reader: _Reader) -> Requests:
-    """Return the watched requests. watched: an array of WatchedLane, shape (lanes,), with the
-    lanes of each request one after another.
-    """
+def _parted_recursion(sites: Iterable[Site], reader: _Reader) -> tuple[int, ...]:
+    """Return the lines in which lanes have parted in a function that calls itself."""
+    branches = [site.pc for site in sites if site.access == _BRANCH]
+    if not branches:
+        return ()
+    inside = encoded.recursive_functions(reader.kernel.counted)
+    lines = {reader.line(pc) for pc in branches if any(pc in one for one in inside)}
+    return tuple(sorted(lines))
+
+
+def requests_of(report: LaunchReport, kernel: Kernel) -> Requests:
+    """Return the requests of the watched warp, of a launch that ran with the traffic observer."""
+    # An array of WatchedLane, shape (lanes,), with the lanes of each request one after another.
+    watched, reader = report.watched, _Reader(report, kernel)
     offsets = watched["offset"]
     if not len(watched):
         return Requests([], watched["lane"], offsets)
@@ -167,7 +178,7 @@ def _counts(report: LaunchReport, kernel: Kernel, profile: Profile, shared: int)
             "global_load_sectors", "global_load_requests", "global_store_requests",
             "global_store_sectors", "global_atomic_requests", "global_atomic_sectors",
         )
-    }  # fmt: skip
+    }
     totals["shared_wavefronts"] = float(
         profile.shared_load_wavefronts
         + profile.shared_store_wavefronts

@@ -122,15 +122,13 @@ class Kernel:
         place in a header of CUDA has the number of the call; bit 31 marks a place there without an
         inlined call around it.
         """
-        own = self.module.compiled.file
+        files = {file for one in self.program.places for file, _ in (*one.inlined, one[:2])}
+        own = {file for file in files if self.module.file_of(file) == self.module.compiled.file}
         numbers: dict[tuple, int] = {}
         groups = np.zeros(max(len(self.program.places), 1), np.uint32)
         for k, place in enumerate(self.program.places):
-            call = next(
-                ((file, line) for file, line in place.inlined if self.module.file_of(file) == own),
-                None,
-            )
-            is_own = self.module.file_of(place.file) == own
+            call = next(((file, line) for file, line in place.inlined if file in own), None)
+            is_own = place.file in own
             key = (place.file, place.line, place.column) if is_own or call is None else call
             groups[k] = numbers.setdefault(key, len(numbers)) | (0 if is_own or call else _FOREIGN)
         return groups

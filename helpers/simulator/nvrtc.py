@@ -40,7 +40,7 @@ _MOST_WAITING = (os.cpu_count() or 1) + 2
 # Options that leave nothing behind: for each, a trial compiled a plain source after it.
 _FORGOTTEN = ("--gpu-architecture=", "--include-path=", "-lineinfo", "-G", "--disable-warnings",
               "--minimal", "-Xnvvm=-opt=0", "--use_fast_math", "--fmad=",
-              "--maxrregcount=")  # fmt: skip
+              "--maxrregcount=")
 # The compiler frees and asks for the same memory in each compilation. With these settings of GNU's
 # C library the process keeps it, in large pages, which saves a tenth of a small kernel's time.
 _KEPT_MEMORY = {

@@ -53,9 +53,10 @@ class Profile:
     warps that executed each operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas;
     requests: the first WATCHED_REQUESTS requests of the watched warp, one by one; runtime_calls:
     lines that call printf, malloc, new or free, by the function; what the runtime itself loads and
-    stores for these calls is in no counter; blocks_run: the
-    simulator ran so many of `blocks`, and every counter is a sum over these only; checked: the
-    simulator looked for faults.
+    stores for these calls is in no counter; parted_recursion: lines in which lanes part in a
+    function that calls itself, whose counters are estimates; blocks_run: the simulator ran so many
+    of `blocks`, and every counter is a sum over these only; checked: the simulator looked for
+    faults.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
     code, or rules where there is none.
     """
@@ -75,6 +76,7 @@ class Profile:
     counts: Counts | None = field(default=None, repr=False, compare=False)
     checked: bool = field(default=True, repr=False, compare=False)
     runtime_calls: Mapping[str, tuple[int, ...]] = field(default_factory=dict, repr=False)
+    parted_recursion: tuple[int, ...] = field(default=(), repr=False)
 
     def bounds(self, device: str = "H200", cache: str = "cold") -> Bounds:
         """Return what no such device does faster, resource by resource.
@@ -94,7 +96,7 @@ class Profile:
         return bounds.bounds(self.counts, device, cache)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
-        """Sums a LineTraffic counter over all lines, as in total("sectors", "global", "load")."""
+        """Sum a LineTraffic counter over all lines, as in total("sectors", "global", "load")."""
         return sum(
             getattr(row, counter)
             for row in self.lines
@@ -167,7 +169,9 @@ class Profile:
         """Return sentences on the counters: for each kind of access the most important line first;
         () for a kernel without traffic.
         """
-        return tuple(sentences(self.lines, self.control, self.runtime_calls))
+        return tuple(
+            sentences(self.lines, self.control, self.runtime_calls, self.parted_recursion)
+        )
 
     def to_dict(self) -> dict:
         """Return plain values for a file: counters, lines, arrays, control and findings, without
@@ -183,7 +187,7 @@ class Profile:
             "arrays": [{**asdict(row), "lines": list(row.lines)} for row in self.arrays],
             "control": [asdict(row) for row in self.control],
             "findings": [finding.to_dict() for finding in self.findings],
-        }  # fmt: skip
+        }
 
     def title(self) -> str:
         """Return kernel, grid and block, and why the counters may be partial: a sample of the
@@ -237,7 +241,7 @@ def _traffic_row(row: LineTraffic) -> tuple[str, ...]:
         f"{row.efficiency:.0%}" if moves_sectors else "",
         f"{row.wavefronts:,}" if is_shared else "",
         f"{conflicts}{', ' if conflicts and extra else ''}{extra}", _short(row.source),
-    )  # fmt: skip
+    )
 
 
 def _short(source: str) -> str:

@@ -33,8 +33,11 @@ def sentences(
     lines: Sequence[LineTraffic],
     control: Sequence[LineControl],
     runtime_calls: Mapping[str, Sequence[int]],
+    parted_recursion: Sequence[int] = (),
 ) -> Iterable[str]:
-    """Yield sentences on a launch with these rows of counters. runtime_calls: as in Profile."""
+    """Yield sentences on a launch with these rows of counters. runtime_calls, parted_recursion: as
+    in Profile.
+    """
     for access in ("load", "store", "atomic"):
         rows = [row for row in lines if row.space == "global" and row.access == access]
         if total := total_of(rows, "sectors"):
@@ -63,6 +66,12 @@ def sentences(
         )
     yield from _of_control(control)
     yield from _of_the_runtime(runtime_calls)
+    if parted_recursion:
+        yield (
+            f"the lanes of a warp part in a function that calls itself ({_listed(parted_recursion)}"
+            "): nothing says where a GPU lets them meet again, so the counters of this function "
+            "are estimates"
+        )
 
 
 def _busiest_line(rows: list[LineTraffic], counter: str) -> list[LineTraffic]:

@@ -5,6 +5,7 @@ thread.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -58,10 +59,17 @@ def progress(blocks: int, seconds: float) -> Progress:
     return Progress(engine.halo_blocks_done(), blocks, seconds, engine.halo_idle(), workers)
 
 
-def waits_for_others(kernel: Kernel, pc: int) -> bool:
-    """Return whether the innermost loop around an instruction reads memory in the way in which a
-    program waits for another thread: volatile, ordered, by an atomic whose result it uses, or
-    plainly beside a fence, where the loop stores nothing.
+class Wait(Enum):
+    """Whom a loop waits for: no other thread, one of its block, or one of any block."""
+
+    NOBODY, BLOCK, GRID = range(3)
+
+
+def wait_in_loop(kernel: Kernel, pc: int) -> Wait:
+    """Return whom the innermost loop around an instruction waits for. It reads memory in the way in
+    which a program waits for another thread: volatile, ordered, by an atomic whose result it uses,
+    or plainly beside a fence, where the loop stores nothing. A loop that stores does not wait for a
+    value of shared memory.
     """
     code, ids = kernel.program.instructions, library.operation_ids()
     numbers = np.arange(len(code))
@@ -72,7 +80,7 @@ def waits_for_others(kernel: Kernel, pc: int) -> bool:
         if code["target"][end] <= pc <= end
     ]
     if not around:
-        return False
+        return Wait.NOBODY
     _, first, last = min(around)
     loop = code[first : last + 1]
     names = library.operation_names()
@@ -80,6 +88,9 @@ def waits_for_others(kernel: Kernel, pc: int) -> bool:
     is_atomic = np.array([names[one].startswith("atom.") for one in loop["operation"]], bool)
     watched = is_load & (loop["flags"] & (VOLATILE | RELAXED | ACQUIRE) != 0)
     taken = is_atomic & (loop["flags"] & RESULT_UNUSED == 0)
-    is_quiet = (loop["operation"] == ids["fence"]).any() & ~(loop["operation"] == ids["st"]).any()
+    stores = (loop["operation"] == ids["st"]).any()
+    is_quiet = (loop["operation"] == ids["fence"]).any() & ~stores
     reads = watched | taken | (is_load & is_quiet)
-    return bool((reads & (loop["space"] != SHARED_SPACE)).any())
+    if (reads & (loop["space"] != SHARED_SPACE)).any():
+        return Wait.GRID
+    return Wait.BLOCK if reads.any() and not stores else Wait.NOBODY

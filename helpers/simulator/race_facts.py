@@ -27,6 +27,23 @@ def update_of(kernel: Kernel, first: int, second: int) -> Update | None:
     return flow.update(one, other)
 
 
+def is_contended(kernel: Kernel, first: int, second: int) -> bool:
+    """Return whether the threads of two instructions race because both have found the same element,
+    so that no barrier between the two instructions helps.
+    """
+    found = _accesses(kernel, first, second)
+    if found is None:
+        return False
+    flow, (one, other) = found
+    return flow.contended(one, other)
+
+
+def comes_from_memory(kernel: Kernel, first: int, second: int) -> bool:
+    """Return whether the addresses of two instructions depend on values in memory."""
+    found = _accesses(kernel, first, second)
+    return found is not None and all(found[0].loads_of_address(one) for one in found[1])
+
+
 def fence_needed(kernel: Kernel, store: int) -> tuple[int | None, int | None] | None:
     """Return what is wrong behind a store whose value other blocks wait for, by an atomic or a
     volatile variable: the line of the __threadfence_block() before that one, else None, and the

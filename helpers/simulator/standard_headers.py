@@ -72,7 +72,7 @@ _FUNCTIONS = (
     "erfc", "exp", "exp2", "expm1", "fabs", "floor", "isfinite", "isinf", "isnan", "lgamma", "log",
     "log10", "log1p", "log2", "nearbyint", "rint", "round", "sin", "sinh", "sqrt", "tan", "tanh",
     "tgamma", "trunc",
-)  # fmt: skip
+)
 PRELUDE = (
     "#define _CG_LIMIT_INCLUDED_DEPENDENCIES 1\n"
     f"{_EXACT}typedef long ssize_t;\ntypedef unsigned char u_char;\n"
@@ -169,7 +169,7 @@ _EMPTY = (
     "limits.h", "climits", "math.h", "cmath", "stdio.h", "cstdio",
     "stdlib.h", "cstdlib", "stddef.h", "cstddef", "string.h", "cstring", "time.h", "ctime",
     "stdbool.h", "cstdbool", "sys/types.h", "new",
-)  # fmt: skip
+)
 # Each #include of the header decides anew whether assertions are checked.
 _ASSERT = "#ifdef NDEBUG\n#undef assert\n#define assert(condition) ((void) 0)\n#endif\n"
 # Programs mark ranges for NVIDIA's profilers by these headers. Here the marks have no effect.

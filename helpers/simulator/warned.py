@@ -51,7 +51,7 @@ def warned(kernel: Kernel) -> tuple[Finding, ...]:
         )
         for line in dead
         if line in lines and all(int(one["line"]) != line for one in said)
-    ]  # fmt: skip
+    ]
     for one in said:
         line, name = int(one["line"]), _NAME.search(one["text"])
         number = one["number"]

@@ -244,7 +244,7 @@ def row_of(one: Timed) -> dict[str, Any]:
 
 
 def correlation(rows: Iterable[Mapping[str, Any]]) -> float:
-    """Spearman's rank correlation of bounds with times."""
+    """Return Spearman's rank correlation of bounds with times."""
     from scipy import stats
 
     pairs = [(row["bound_us"], row["measured_us"]) for row in rows]

@@ -173,7 +173,7 @@ def _axpy() -> Iterable[Case]:
 
 
 def _waiting() -> Iterable[Case]:
-    """Chains of loads, and copies with several loads in flight, of the lab on latency."""
+    """Yield chains of loads, and copies with several loads in flight, of the lab on latency."""
     rng = np.random.default_rng(25)
     for name, cells, stride in ((waiting.CHAIN, 4096, 32), (waiting.SHARED_CHAIN, 1024, 1)):
         following = waiting.chain(cells, rng, stride)
@@ -390,7 +390,9 @@ def _shared_load(name: str, index: str) -> Case:
 
 
 def _repeated_vectors() -> Iterable[Case]:
-    """Loads of 16 and 8 bytes whose lanes repeat addresses, as products of matrices make them."""
+    """Yield loads of 16 and 8 bytes whose lanes repeat addresses, as products of matrices make
+    them.
+    """
     several = {
         "float4": (
             "t/8",
@@ -418,7 +420,7 @@ def _repeated_vectors() -> Iterable[Case]:
 
 
 def _calls() -> Iterable[Case]:
-    """Lanes that call different functions, or to different depths, or walk lists of different
+    """Yield lanes that call different functions, or to different depths, or walk lists of different
     lengths.
     """
     lengths = (np.arange(64) * 7 % 13).astype(np.int32)
@@ -433,8 +435,8 @@ def _calls() -> Iterable[Case]:
 
 
 def _more_atomics() -> Iterable[Case]:
-    """Leaders of lanes with one key, and additions of 64 bits, of pairs of halves and of doubles;
-    one warp, so that no other disturbs it.
+    """Yield leaders of lanes with one key, and additions of 64 bits, of pairs of halves and of
+    doubles; one warp, so that no other disturbs it.
     """
     for keys in (1, 8, 32):
         key = (np.arange(32) * 5 % keys).astype(np.int32)

@@ -73,7 +73,9 @@ def _of_layer(layer: layers.Layer, kernel: Any, /, **columns: Any) -> Case:
 
 
 def _caches(images: int) -> Iterator[Case]:
-    """Lab 111: kernels without and with tiles, on both layers, and changes of these."""
+    """Yield the launches of lab 111: kernels without and with tiles, on both layers, and changes of
+    these.
+    """
     for layer in (layers.layer(name, images) for name in LAYERS):
         for name in ("conv2d_basic", "conv2d_uncoalesced", "conv2d_constant", "conv2d_tiled"):
             yield _of_layer(layer, name, maps=1, variant="")
@@ -91,7 +93,9 @@ def _caches(images: int) -> Iterator[Case]:
 
 
 def _widths(images: int) -> Iterator[Case]:
-    """Lab 110, deeper: filters of several widths, in kernels that know the width or do not."""
+    """Yield the launches of lab 110, deeper: filters of several widths, in kernels that know the
+    width or do not.
+    """
     for width in FILTER_WIDTHS:
         shape = ConvShape(images, C=1, M=4, H=86, W=86, K=width)
         layer = layers.layer(images=images, shape=shape)
@@ -101,7 +105,9 @@ def _widths(images: int) -> Iterator[Case]:
 
 
 def _constant(images: int) -> Iterator[Case]:
-    """Lab 109: the filter in global and in constant memory, and with blocks that are held down."""
+    """Yield the launches of lab 109: the filter in global and in constant memory, and with blocks
+    that are held down.
+    """
     kernels = layer_constant.BASIC, layer_constant.CONSTANT
     for name in layer_constant.LAYERS:
         for kernel in kernels:
@@ -115,27 +121,31 @@ def _constant(images: int) -> Iterator[Case]:
 
 
 def _registers(images: int) -> Iterator[Case]:
-    """Lab 112: kernels whose threads compute one output, and patches of them."""
+    """Yield the launches of lab 112: kernels whose threads compute one output, and patches of them.
+    """
     kernels = "conv2d_basic", "conv2d_tiled_maps", "conv2d_register", "conv2d_register_tiled"
     for layer in (layers.layer(name, images) for name in LAYERS):
         yield from (_of_layer(layer, kernel) for kernel in kernels)
 
 
 def _constant_filter(images: int) -> Iterator[Case]:
-    """Lab 112, deeper: conv2d_register with its filter in either memory."""
+    """Yield the launches of lab 112, deeper: conv2d_register with its filter in either memory."""
     for layer in (layers.layer(name, images) for name in LAYERS):
         yield _of_layer(layer, register_tiles.PATCH, filter="global")
         yield _of_layer(layer, register_tiles.constant_filter(layer), filter="constant")
 
 
 def _halves(images: int) -> Iterator[Case]:
-    """Lab 300: a patch of outputs in floats, and in pairs of halves; `to_half` rounds x first."""
+    """Yield the launches of lab 300: a patch of outputs in floats, and in pairs of halves;
+    `to_half` rounds x first.
+    """
     for layer in (layers.layer(name, images) for name in LAYERS):
         yield from (_of_layer(layer, kernel) for kernel in ("conv2d_register", "conv2d_half2"))
 
 
 def _fastest(images: int) -> Iterator[Case]:
-    """Lab 305: the kernels of tensor cores, and one step of each taken back."""
+    """Yield the launches of lab 305: the kernels of tensor cores, and one step of each taken back.
+    """
     for what, one in fastest_layer.TAKEN_BACK.items():
         layer = layers.layer(one.layer, images)
         plan = layer.plan(layer.kernel(one.spec))
@@ -146,7 +156,9 @@ def _fastest(images: int) -> Iterator[Case]:
 
 
 def _channels(images: int) -> Iterator[Case]:
-    """Lab 401: channels in one thread and split over threads, for a small image and layer 1."""
+    """Yield the launches of lab 401: channels in one thread and split over threads, for a small
+    image and layer 1.
+    """
     for name in (channel_sums.PLAIN, channel_sums.ATOMICS):
         for channels in (16, 64, 256):
             small = channel_sums.small(channels)
@@ -158,14 +170,16 @@ def _channels(images: int) -> Iterator[Case]:
 
 
 def _tiles(images: int) -> Iterator[Case]:
-    """Lab 402, deeper: layer 2 by transforms of tiles, and by the direct kernel."""
+    """Yield the launches of lab 402, deeper: layer 2 by transforms of tiles, and by the direct
+    kernel.
+    """
     layer = layers.layer("layer 2", images)
     for kernel in (fft_conv2d.LAYER, "conv2d_register_tiled"):
         yield _of_layer(layer, kernel)
 
 
 def _axpy(n: int) -> Iterator[Case]:
-    """Lab 100: three ways to assign elements to threads."""
+    """Yield the launches of lab 100: three ways to assign elements to threads."""
     problem = vectors.axpy(n)
     plain = problem.kernel(first_launch.KERNEL)
     for name, changes in first_launch.VARIANTS.items():

@@ -66,7 +66,7 @@ class Variant:
         return {name: amount * self.warps * turns for name, amount in self.asks.items()}
 
     def plan(self, turns: int | None = None) -> launch.Plan:
-        """Its launch, as `launch` runs it."""
+        """Return its launch, as `launch` runs it."""
         values = self.arguments(self.turns if turns is None else turns)
         one = launch.Launch(
             source(self.kernel), self.kernel, self.options, (self.grid, 1, 1), (self.block, 1, 1),

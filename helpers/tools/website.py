@@ -387,7 +387,7 @@ def _offer_download(application: Any, page: str, template: str, context: Any, tr
 
 
 def _ways(folder: Path) -> dict[str, str]:
-    """By page of a lab, the page that it names as the next one."""
+    """Return the page that each page of a lab names as the next one, by page."""
     notebooks = {p.stem: nbformat.read(p, as_version=4) for p in labs.notebooks(folder)}
     pages = {labs.number(name): f"labs/{name}" for name in notebooks}
     named = {f"labs/{name}": next_lab(notebook) for name, notebook in notebooks.items()}

@@ -89,7 +89,5 @@ def test_the_fastest_shape_is_that_of_the_shortest_time():
     shapes = coalescing.Shapes(sweep)
     assert shapes.ms[shapes.fastest] == min(shapes.ms.values())
     assert shapes.per_request(coalescing.SQUARE)[1] == 1
-    for figure in (coalescing.shapes_figure(shapes), coalescing.price_figure(shapes)):
-        plt.close(figure)
     shapes.ms["64 x 4"] = 0.5 * shapes.ms[shapes.fastest]
     assert shapes.fastest == "64 x 4"

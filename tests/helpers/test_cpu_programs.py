@@ -172,12 +172,3 @@ def test_both_ways_of_averaging_stand_in_the_figure(network):
     (ax,) = figure.axes
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["report", "ours", *(f"ours, {series}" for series in cpu_programs.EVERY)]
-    assert ax.get_ylim()[0] == 0
-
-
-def test_times_begin_at_zero(network):
-    swept = results.load(results.MEASURED / "400_filter_width.json")
-    for figure in (cpu_programs.widths_figure(swept), cpu_programs.threads_figure(network)):
-        (ax,) = figure.axes
-        assert ax.get_yscale() == "linear"
-        assert ax.get_ylim()[0] == 0

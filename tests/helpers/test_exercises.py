@@ -185,7 +185,7 @@ def test_check_raises_a_short_error_and_returns_a_verdict():
     with pytest.raises(ExerciseError, match="cell -1 must count as") as caught:
         one.check(Kernel(answers.text(one, "wrong_zeros.cu")))
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
-    assert str(one.check(Kernel(one.solution))).startswith("PASS conv1d_edge: 7 sizes, 2 filters")
+    assert str(one.check(Kernel(one.solution))).startswith("PASS conv1d_edge: 8 sizes, 2 filters")
 
 
 def test_check_says_what_it_takes():

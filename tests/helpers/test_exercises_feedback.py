@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.course import codec, wire
 from helpers.exercises import outcome
 from helpers.exercises.exercise import Exercise
+from helpers.exercises.mistakes import MOST_KEPT, Mistake
 from tests import exercises as answers
 
 
@@ -115,3 +117,16 @@ def test_the_first_word_on_a_direct_transpose_leaves_the_tile_to_the_student():
     one = exercises.find("transpose")
     said = words(one.judge(answers.text(one, "wrong_direct.cu"))).lower()
     assert "tile" not in said and "__shared__" not in said
+
+
+def test_what_a_mistake_gives_is_computed_once_for_a_case():
+    asked = []
+    mistake = Mistake("", lambda case: asked.append(case.title) or case["N"] * 2)
+    case = EDGE.all_cases(1)[0]
+    assert mistake.given(case) is mistake.given(case) and len(asked) == 1
+    other = dataclasses.replace(case, arrays={**case.arrays, "N": case["N"] + 1})
+    assert (mistake.given(other) == mistake.given(case) + 2).all()
+    assert Mistake("", lambda case: 3).given(case) == 3
+    many = np.zeros(MOST_KEPT // 4 + 1, np.float32)
+    large = dataclasses.replace(case, arrays={**case.arrays, "P": many})
+    assert mistake.given(large) is not mistake.given(large)

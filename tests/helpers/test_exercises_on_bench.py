@@ -69,3 +69,11 @@ def test_complex_outputs_are_compared():
     assert back.on_bench().check(mine)
     wrong = back.solution.replace("a.x + b.x", "a.x - b.x")
     assert wrong != back.solution and not back.on_bench().check(kernel_cells.parse(wrong))
+
+
+def test_a_kernel_stands_in_a_figure_once_the_exercise_accepts_it():
+    summed = exercises.find("split_sum")
+    stub, right = (kernel_cells.parse(text) for text in (summed.stub, summed.solution))
+    assert summed.accepted(right) is right
+    for waiting in (stub, sources.Missing("split_sum")):
+        assert summed.accepted(waiting) == sources.Missing("split_sum")

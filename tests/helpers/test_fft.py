@@ -7,15 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, device, kernels, launch, reference, simulator
-from helpers.experiments import fft_times
+from helpers import bench, checking, device, kernels, launch, reference, simulator
+from helpers.bench import cufft, layers, results
+from helpers.bench.on_device import NoLibraryError, NotReadyError
+from helpers.experiments import transforms
 from helpers.launch import Array
 from helpers.limits import ConvShape
-from helpers.problems import conv1d, conv2d, fft, fft_conv1d, fft_conv2d
+from helpers.problems import conv2d, fft, fft_conv1d, fft_conv2d
 from helpers.problems.fft_conv1d import OverlapAdd
 from helpers.problems.fft_conv2d import TILES, FftLayer, Tiles
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
+from tests import clock
 from tests.support import Mutant, mutants, require_rejected
 
 MUTANTS = mutants("fft_")
@@ -184,7 +187,6 @@ class OnGpu:
     GUARD = 64
 
     def __init__(self):
-        from helpers import device
 
         selected = device.select()
         if selected.kind != "gpu":
@@ -453,45 +455,81 @@ def test_what_cannot_be_is_refused(make, message):
 def test_the_steps_of_the_yardstick(width, n):
     spec, (N, filter) = OverlapAdd(8), cells_and_filter(n, width)
     P = np.full_like(N, np.nan)
-    step = fft_times.overlap_add_by(np, spec, N, P, filter)
+    step = cufft.overlap_add_by(np, spec, N, P, filter)
     for _ in range(2):  # the second time over what the first has left
         step()
         require_segments(P, spec, N, filter)
 
 
-def test_launches_beside_the_direct_kernels_are_checked(monkeypatch):
-    """Through PyCUDA's surface, on whatever device there is."""
-    device.select()
+def of_numpy(spec, n, source, output, filter):
+    """The steps of cuFFT's launcher on the host, between two copies."""
     import pycuda.driver as cuda
 
-    source, output, want = (cuda.mem_alloc(4 * 5000) for _ in range(3))
-    data = conv1d.PeriodicData(5000)
-    data.upload(cuda, int(source))
-    checker, filter = conv1d.Checker(cuda, data, int(want)), cells_and_filter(1, 127)[1]
-    spec = OverlapAdd.fitting(127)
-    places = data, checker, int(source), int(output), filter
-    assert set(fft_times.checked_launches(spec, *places, yardstick=False)) == {
-        conv1d.BEST,
-        spec.name,
-    }
-    monkeypatch.setattr(
-        OverlapAdd, "prepared", lambda self, filter: np.zeros((1, self.size), np.complex64)
-    )
-    with pytest.raises(checking.CheckError, match=spec.name):
-        fft_times.checked_launches(spec, *places, yardstick=False)
+    def launch(stream):
+        N, P = np.empty(n, np.float32), np.empty(n, np.float32)
+        cuda.memcpy_dtoh(N, source)
+        cufft.overlap_add_by(np, spec, N, P, filter)()
+        cuda.memcpy_htod(output, P)
+
+    return launch
 
 
-def test_layers_beside_the_direct_kernel_are_checked(monkeypatch):
+def test_the_library_is_checked_beside_the_kernels(monkeypatch):
+    """Through PyCUDA's surface, on whatever device there is."""
     device.select()
-    x, filter = image_and_filter(3, 2, 3, 20, 23, 3)
-    with conv2d.Problem(ConvShape(3, 2, 3, 20, 23, 3), x, filter) as problem:
-        ready = fft_times.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
-        assert set(ready) == {"conv2d_basic", fft_conv2d.TILES}
-        monkeypatch.setattr(
-            Tiles, "prepared", lambda self, filter: np.ones((6, self.size), np.complex64)
+    with bench.conv1d(5000, 127).on_device() as there:
+        monkeypatch.setattr(cufft, "launcher", lambda *_: None)
+        with pytest.raises(NoLibraryError, match="cuFFT is left out: CuPy is not installed"):
+            there.ready("cuFFT")
+        monkeypatch.setattr(cufft, "launcher", of_numpy)
+        assert 0 < there.ready("cuFFT").error < 1e-5
+        wrong = lambda spec, n, source, output, filter: of_numpy(  # noqa: E731
+            spec, n, source, output, filter[::-1].copy()
         )
-        with pytest.raises(checking.CheckError, match=fft_conv2d.TILES):
-            fft_times.checked_layers(Tiles(4), "conv2d_basic", problem, filter)
+        monkeypatch.setattr(cufft, "launcher", wrong)
+        with pytest.raises(NoLibraryError, match="cuFFT is left out: FAIL cuFFT"):
+            there.ready("cuFFT")
+
+
+def test_the_record_has_the_library_where_it_is_installed(monkeypatch):
+    device.select()
+    clock.install(monkeypatch)
+    for name, value in {"SIZES": (5000,), "WIDTHS": (127,), "STAGES": (2,)}.items():
+        monkeypatch.setattr(transforms, name, value)
+    monkeypatch.setattr(transforms, "BATCH", 2)
+    monkeypatch.setattr(transforms, "LAYER_WIDTHS", (3,))
+    series = {}
+    for launcher in (of_numpy, lambda *_: None):
+        monkeypatch.setattr(cufft, "launcher", launcher)
+        series[launcher] = [row["series"] for row in transforms.measure()]
+    one_d = [fft_conv1d.OVERLAP_ADD, transforms.CUFFT, fft_conv1d.OVERLAP_ADD]
+    two_d = [transforms.DIRECT_2D, TILES, "ratio"] * 2
+    with_it, without = series.values()
+    assert with_it == one_d + two_d and without == [one_d[0], *one_d[2:], *two_d]
+
+
+def test_a_layer_by_wrong_spectra_is_not_timed(monkeypatch):
+    device.select()
+    ones = np.ones((6, 256), np.complex64)
+    monkeypatch.setattr(Tiles, "prepared", lambda self, filter: ones)
+    shape = ConvShape(3, 2, 3, 20, 23, 3)
+    with layers.layer(shape=shape, images=3).on_device() as there:
+        assert there.ready("conv2d_basic").verdict
+        with pytest.raises(NotReadyError, match=TILES):
+            there.ready(FftLayer(TILES, tiles=Tiles(4)))
+
+
+def test_the_fastest_size_is_the_one_on_record():
+    ratios: dict[int, dict[tuple[int, int], dict]] = {}
+    for row in results.recorded("402_sizes").comparable():
+        if row["series"] == fft_conv1d.OVERLAP_ADD:
+            sizes = ratios.setdefault(row["filter_width"], {})
+            sizes[row["log_size"], row["stages"]] = row
+    assert len(ratios) >= 4
+    for width, rows in ratios.items():
+        chosen = OverlapAdd.fastest(width)
+        fastest = min(rows.values(), key=lambda row: row["ratio"])
+        assert rows[chosen.log_size, chosen.stages]["low"] <= fastest["high"], width
 
 
 def test_fitting_takes_the_fewest_operations():

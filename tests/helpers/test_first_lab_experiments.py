@@ -67,8 +67,6 @@ def test_titles_and_tables_follow_the_record():
     assert with_pinned.endswith("faster"), "the lab says that pinned memory turns the verdict"
     assert first_launch._times(8.0, 2.0) == "4.0 times faster"
     assert first_launch._times(2.0, 90.0) == "45 times slower"
-    assert "6 ways" in first_launch.figure_of_ways(record).axes[0].get_title(loc="left")
-    assert "report A" in first_launch.table_of_streams(record)
 
 
 def test_caches_explain_the_times():
@@ -131,8 +129,6 @@ def test_tables_of_sizes_name_the_programs_of_the_record():
     assert sizes.cpu_name(record, sizes.SWAPPED) in sizes.table_of_wins(record)
     copies, pinned = (sizes.medians(record, way) for way in (sizes.COPIES, sizes.PINNED))
     assert all(pinned[n] < copies[n] for n in sizes.SIZES)
-    assert sizes.table_of_reports(record).count("x") >= 16
-    assert len(sizes.figure_of_times(record).axes[0].get_legend().get_texts()) == 5
 
 
 def test_the_kernel_alone_stands_once_in_the_record_that_the_lab_extends(monkeypatch, tmp_path):

@@ -4,16 +4,17 @@ import dataclasses
 import re
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from helpers import kernels
 from helpers.bench import results
+from helpers.bench.on_device import NotReadyError
 from helpers.device import Device
 from helpers.experiments import leaderboard
 from helpers.experiments.leaderboard import Board, Entry, EntryError
 from helpers.problems import conv2d
+from tests import clock
 
 # Their bounds, in ms by layer; that a bound is that of its kernel is tested on conv2d_restrict.
 BOUNDS = {"conv2d_basic": (3.5, 12.3), "conv2d_register_tiled": (0.4, 1.4)}
@@ -153,7 +154,7 @@ def test_a_name_of_the_board_is_taken(board):
 
 
 def test_a_block_that_no_gpu_takes_is_refused(board):
-    with pytest.raises(EntryError, match=r"slow: block .* CUDA allows 1,024"):
+    with pytest.raises(EntryError, match=r"slow: TILE_WIDTH can be at most 32: .* got 64"):
         board.enter(entry(options=("-DTILE_WIDTH=64",)))
 
 
@@ -224,8 +225,15 @@ def test_the_table_calls_a_bound_no_time(board):
     assert axes.get_xlabel().startswith("bound on an H200, no time")
 
 
-def test_inputs_are_the_layers_own():
-    for which in leaderboard.LAYERS:
-        (x, filter), (want, wanted) = leaderboard.inputs(which, 1), conv2d.inputs(which, 1)
-        assert (filter == wanted).all()
-        assert np.abs(x - want).max() <= 1e-5 * want.max()
+def test_an_entry_is_timed_on_both_layers_once_it_is_right(monkeypatch):
+    clock.install(monkeypatch)
+    cell = entry()
+    cell.max_threads_per_block = 1024
+    assert set(leaderboard.timed(cell, 1)) == set(leaderboard.LAYERS)
+    cell.source = SLOW.replace("sum +=", "sum -=")
+    assert cell.source != SLOW
+    with pytest.raises(NotReadyError, match="slow is wrong on this GPU, so it is not timed"):
+        leaderboard.timed(cell, 1)
+    cell.max_threads_per_block = 255
+    with pytest.raises(EntryError, match="a block can have only 255 threads, not 256"):
+        leaderboard.timed(cell, 1)

@@ -98,7 +98,7 @@ def test_error_of_known_sums():
 
 def test_the_simulator_adds_as_the_gpu_did():
     """Every result of a recorded sum, bit for bit."""
-    recorded = results.load(results.MEASURED / f"{split_error.NAME}.json").rows()
+    recorded = results.recorded("split_error").rows()
     there = {(r["series"], r["length"], r["signs"]): r["checksum"] for r in recorded}
     lengths = split_error.LENGTHS[:6]
     rows = split_error.simulated(lengths)
@@ -110,7 +110,7 @@ def test_the_simulator_adds_as_the_gpu_did():
 def test_picture_of_the_errors(sums):
     rows = sums
     fig, axes = plt.subplots(1, 2)
-    split_error.picture(axes, record_of(rows, split_error.NAME))
+    split_error.picture(axes, record_of(rows, "split_error"))
     assert [len(ax.lines) for ax in axes] == [4, 4]
     plt.close(fig)
     assert "split, short sums" in split_error.said(rows, 16)
@@ -136,7 +136,7 @@ def test_figure_of_the_errors_says_what_it_shows(sums):
     long, short = (
         split_error.lookup(rows, name, 1024, "one sign") for name in ("split", "split, short sums")
     )
-    drawing = split_error.figure(record_of(rows, split_error.NAME))
+    drawing = split_error.figure(record_of(rows, "split_error"))
     assert f"errs {long / short:,.0f} times as much as short sums" in drawing.get_suptitle()
     plt.close(drawing)
 

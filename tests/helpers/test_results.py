@@ -142,6 +142,7 @@ def test_tables_are_made_of_the_rows(made):
         ({"series": "a", "n": [1]}, TypeError, "n is a list"),
         ({"series": "a", "n": np.zeros(2)}, TypeError, "ndarray"),
         ({"series": "a", "n": float("nan")}, ValueError, "nan; use None"),
+        ({"series": "a", "n": float("-inf")}, ValueError, "inf; use None"),
         ({"series": "a", "samples": 3}, ValueError, "samples would hide"),
     ],
 )
@@ -277,6 +278,21 @@ def test_missing_and_unreadable_files(folder, tmp_path):
 
 def not_called():
     raise AssertionError("measured on a simulator")
+
+
+@pytest.mark.parametrize("here", [CPU, GPU], ids=lambda one: one.kind)
+def test_rows_are_added_to_a_record_where_there_is_a_gpu(here, made, folder, tmp_path, monkeypatch):
+    (folder / "conv1d.json").rename(tmp_path / "measured" / "conv1d.json")
+    monkeypatch.setattr("helpers.device.select", lambda: here)
+    monkeypatch.setattr(results, "_begun", {})
+    row = {"series": "one more", "n": 10, "timing": HOST}
+    found = results.extended("conv1d", (lambda: [row]) if here is GPU else not_called)
+    assert found.recalled == (here is CPU)
+    if here is GPU:
+        assert [one["series"] for one in found.rows()] == ["one more"]
+        assert results.load(folder / "conv1d.json") == found
+    else:
+        assert found == made
 
 
 def test_the_simulator_recalls_the_recorded_measurement(made, folder, tmp_path):

@@ -110,6 +110,4 @@ def test_figures_say_what_the_records_hold(times):
     title = figure.axes[1].get_title(loc="left")
     assert title.startswith("layer 2: 17 is fastest")
     assert "28%" in tile_widths.cover_figure().axes[2].get_title(loc="left")
-    assert "as long as" in tile_widths.sums_figure().axes[0].get_title(loc="left")
-    assert "(random)" in tile_widths.searches_figure().axes[0].get_title(loc="left")
     plt.close("all")

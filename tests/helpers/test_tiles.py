@@ -40,14 +40,11 @@ def test_a_share_is_the_copys_time_over_the_kernels(times, copy):
     assert 95 < share < 105, "the copy of as many cells"
 
 
-def test_bars_begin_at_zero_and_a_missing_time_has_a_name(times, copy):
+def test_a_share_without_a_time_is_refused(times, copy):
     missing = bench.conv1d(10**8, 3).sweep("conv1d_constant_divergent", record="104_tiles")
     both = {3: missing + times[3], 31: times[31]}
     with pytest.raises(KeyError, match="no time"):
         tiles.share(both[3], "conv1d_constant_divergent", copy)
-    (ax,) = tiles.shares_figure(times, copy).axes
-    assert all(bar.get_x() == 0 for bar in ax.patches) and len(ax.patches) == 6
-    assert ax.get_title(loc="left").startswith("conv1d_vector reaches, of the copy's speed, ")
 
 
 def test_an_if_in_place_of_a_loop_fills_the_same_tile_with_fewer_instructions():

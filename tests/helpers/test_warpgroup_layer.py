@@ -59,7 +59,6 @@ def test_figures_and_tables_say_what_the_benchmark_says():
     gain = shown.ms(shown.PAIRS) / shown.ms(shown.WGMMA)
     (ax,) = shown.batches_figure().axes
     assert f"{gain:.2f} times as fast as mma" in ax.get_title(loc="left")
-    assert len(shown.roles_figure().axes[0].patches) > 10
     table = shown.winners_table()
     assert sum(line.startswith("layer ") for line in table.splitlines()) == 1 + 4 * 3
     assert "conv2d_wgmma" in table and "conv2d_implicit_mma_split" in table

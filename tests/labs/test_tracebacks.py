@@ -105,6 +105,13 @@ def test_a_long_message_of_a_compiler_is_cut():
     assert lines[-1] == "... and 80 more lines"
 
 
+@pytest.mark.parametrize("over", [-1, 0, 1, 40])
+def test_a_long_line_is_cut(over):
+    line = "x" * (tracebacks.LINE + over)
+    cut = tracebacks._cut(line)
+    assert cut == line if over <= 0 else len(cut) == tracebacks.LINE and cut.endswith("x ...")
+
+
 OUT_OF_BOUNDS = """source = "__global__ void k(float* a) { a[threadIdx.x] = 1.0f; }"
 k = SourceModule(source).get_function("k")
 k(cuda.Out(np.zeros(8, np.float32)), block=(32, 1, 1))

@@ -323,6 +323,8 @@ def test_other_views():
     assert device[:, None].shape == (2, 1, 3, 4) and device[0:1].squeeze().shape == (3, 4)
     assert device.view(np.float64).shape == (2, 3, 2) and device.view(np.int16).shape == (2, 3, 8)
     np.testing.assert_array_equal(device.view(np.int32).get(), host.view(np.int32))
+    for shape in ((6, -1), (3, -1, 4), (-1,)):
+        np.testing.assert_array_equal(device.reshape(*shape).get(), host.reshape(shape))
     np.testing.assert_array_equal(gpuarray.reshape(device, 6, -1).get(), host.reshape(6, 4))
     for wrong in (
         lambda: device[3],

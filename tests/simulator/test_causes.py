@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from instances import Kernels
@@ -145,8 +147,8 @@ def test_an_int_that_overflows_is_named():
         source, "k", np.zeros(64, np.int8), np.int32(50_000), np.int32(50_000),
         grid=(1,), block=(1,),
     )  # fmt: skip
-    assert finding.index == 50_000**2 - 2**32
-    assert f"{50_000**2:,}" in finding.cause and "size_t" in finding.cause
+    assert finding.index == 50_000**2 and f"{50_000**2 - 2**32:,}" in finding.message
+    assert f"{50_000**2:,}" in finding.message and "size_t" in finding.cause
 
 
 @pytest.mark.parametrize(
@@ -282,3 +284,144 @@ def test_two_missing_barriers_apart_are_two_findings():
     arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), x
     findings = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(1,), block=(N,))
     assert [f.array for f in findings] == ["a", "b"]
+
+
+# ---- two faults are two findings, and one is one ----
+
+SLOT = (
+    "int key = x[i] % 16, slot = key * 31 % 64;\n"
+    "while (true) {\n"
+    "    int old = atomicCAS(&g[slot], 0, key + 1);\n"
+    "    if (old == 0 || old == key + 1) { DONE break; }\n"
+    "    slot = (slot + 1) % 64;\n}\n"
+)
+# Body, and for each finding that it has a word of its cause and the lines that it names.
+CONTENTIONS = {
+    "a value behind a claimed key": (
+        SLOT.replace("DONE", "y[slot] = i;"), "a barrier cannot help", {"5"}
+    ),
+    "a count behind a claimed key": (
+        SLOT.replace("DONE", "y[slot]++;"), "atomicAdd(&y[slot], ...)", {"5"}
+    ),
+    "a first value and a count": (
+        SLOT.replace("DONE", "if (old == 0) y[slot] = 1; else y[slot]++;"), "atomicAdd", {"5"}
+    ),
+    "a key that is not claimed": (
+        "int slot = x[i] * 31 % 64;\nfor (int k = 0; k < 64; ++k) {\n    if (g[slot] == 0) {\n"
+        "        g[slot] = x[i] + 1;\n        y[slot] = i;\n        break;\n    }\n"
+        "    slot = (slot + 1) % 64;\n}",
+        "atomicCAS", {"4", "5", "6"},
+    ),
+    "a claimed key that others read plainly": (
+        "int slot = x[i] * 31 % 64;\n"
+        "while (atomicCAS(&g[slot], 0, x[i] + 1) != 0 && g[slot] != x[i] + 1)\n"
+        "    slot = (slot + 1) % 64;",
+        "the value that the atomic function returns", {"3"},
+    ),
+    "one element of two threads": ("y[x[i] / 2] = i;", "a barrier cannot help", {"2"}),
+    "an element of the thread's number": ("y[t / 2] = i;", "a barrier cannot help", {"2"}),
+}  # fmt: skip
+# Bodies with the lines of each barrier that is missing.
+BARRIERS = {
+    "two arrays": (
+        "__shared__ int a[128], b[128];\na[t] = x[i];\nint s = a[127 - t];\n__syncthreads();\n"
+        "b[t] = s;\ny[i] = b[127 - t];",
+        [{3, 4}, {6, 7}],
+    ),
+    "two places for one array": (
+        "__shared__ int a[128];\na[t] = x[i];\nint s = a[127 - t];\n__syncthreads();\n"
+        "int r = a[(t + 1) % 128];\na[t] = r + s;\n__syncthreads();\ny[i] = a[t];",
+        [{3, 4}, {6, 7}],
+    ),
+    "one line in both": (
+        "__shared__ int a[128];\na[t] = x[i];\ny[i] = a[(t + 32) % 128];\n"
+        "y[i] += y[i - t + (t + 1) % 128];",
+        [{3, 4}, {4, 5}],
+    ),
+    "two tiles and one barrier": (
+        "__shared__ int a[128], b[128];\na[t] = x[i];\nb[t] = x[i] + 1;\n"
+        "int s = a[127 - t];\ny[i] = s + b[127 - t];",
+        [{3, 5}],
+    ),
+    "a tree and what follows it": (
+        "__shared__ int a[128];\na[t] = x[i];\n__syncthreads();\n"
+        "for (int d = 64; d > 0; d /= 2)\n    if (t < d) a[t] += a[t + d];\n"
+        "if (t < 2) y[t] = a[0];",
+        [{6}],
+    ),
+}
+MIXED = {
+    "a barrier and an atomic": (
+        "__shared__ int b[4];\nif (t < 4) b[t] = 0;\nb[x[i] % 4]++;\n__syncthreads();\n"
+        "if (t < 4) y[t] = b[t];",
+        ["__syncthreads() is missing", "atomicAdd(&b[x[i] % 4], ...)"],
+    ),
+    "a race and an overrun": (
+        "__shared__ int a[128];\na[t] = x[i];\ny[i + 1] = a[127 - t];",
+        ["__syncthreads() is missing", "guard"],
+    ),
+    "a race and a value that is not set": (
+        "__shared__ int a[128];\nint s;\nif (x[i] < 0) s = 1;\na[t] = x[i];\n"
+        "y[i] = a[127 - t] + s;",
+        ["__syncthreads() is missing", "A local variable holds leftovers"],
+    ),
+}
+TWO = Kernels(
+    [HEAD + one[0] for some in (CONTENTIONS, BARRIERS, MIXED) for one in some.values()], PARAMETERS
+)
+
+
+def found_of(body: str):
+    x = np.arange(N, dtype=np.int32) % 13
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), x
+    return simulator.check(*TWO.of(HEAD + body), *arrays, grid=(1,), block=(N,))
+
+
+@pytest.mark.parametrize("name", CONTENTIONS)
+def test_threads_that_find_the_same_element_need_no_barrier(name):
+    body, words, lines = CONTENTIONS[name]
+    (finding,) = found_of(body)
+    assert finding.kind == "race" and words in finding.cause
+    assert "syncthreads" not in finding.cause and "syncwarp" not in finding.cause
+    first = TWO.line(HEAD + body, 1) - 1
+    named = {finding.line, finding.other_line, *map(int, re.findall(r"\d+(?= \()", finding.cause))}
+    assert {str(line - first) for line in named if line} <= lines
+
+
+@pytest.mark.parametrize("name", BARRIERS)
+def test_each_missing_barrier_is_a_finding(name):
+    body, places = BARRIERS[name]
+    first = TWO.line(HEAD + body, 1) - 1
+    findings = found_of(body)
+    lines = [{one.line - first, (one.other_line or one.line) - first} for one in findings]
+    assert sorted(lines, key=min) == places
+    assert all("is missing between the two lines" in one.cause for one in findings)
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_two_faults_are_two_findings(name):
+    body, words = MIXED[name]
+    findings = found_of(body)
+    assert len(findings) == len(words)
+    assert all(any(word in one.cause for one in findings) for word in words)
+
+
+def test_a_line_that_reads_its_neighbours_is_no_update():
+    body = (
+        "__shared__ int s[128];\ns[t] = x[i];\n__syncthreads();\n"
+        "for (int d = 64; d; d /= 2) { int other = s[t ^ d]; s[t] += other; }\ny[i] = s[t];"
+    )
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), np.arange(N, dtype=np.int32)
+    (finding,) = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(1,), block=(N,))
+    assert "atomic" not in finding.cause and "__syncthreads()" in finding.cause
+
+
+def test_a_race_with_another_block_is_told_as_one_behind_a_barrier():
+    body = "g[x[i] % 16]++;\n__syncthreads();\nif (t == 0) g[0] = 5;"
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), np.arange(2 * N, dtype=np.int32)
+    update, store = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(2,), block=(N,))
+    assert "atomicAdd" in update.cause
+    assert "a thread of another block" in store.message and "two blocks" in store.message
+    assert "syncthreads" not in store.cause

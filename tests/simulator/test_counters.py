@@ -633,6 +633,36 @@ def test_the_watched_requests_are_bounded():
     assert len(found.requests) == WATCHED_REQUESTS < found.global_load_requests == 6024
 
 
+EVERY_WARP = """
+__global__ void k(float* y, const float4* x, int n)
+{
+    __shared__ float4 tile[96];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    float sum = 0;
+    #pragma unroll 1
+    for (int i = 0; i < n; ++i) {
+        if (threadIdx.x % 32 < 8) sum += tile[i].x + tile[i].y + tile[i].z + tile[i].w;
+    }
+    y[threadIdx.x] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("warp", [0, 2])
+def test_requests_alone_are_those_of_the_profile(warp):
+    y, x = np.zeros(96, np.float32), np.ones(96 * 4, np.float32)
+    how = {"grid": (1,), "block": (96,), "watch": ((0, 0, 0), warp)}
+    alone = simulator.requests(EVERY_WARP, "k", y, x, np.int32(5), **how)
+    assert alone == simulator.profile(EVERY_WARP, "k", y, x, np.int32(5), **how).requests
+    assert np.array_equal(y, np.where(np.arange(96) % 32 < 8, 20, 0))
+    loads = alone.of(kind="load", space="shared")
+    # Eight lanes of the warp load four words in each of five turns.
+    assert loads.words_by_lane().tolist() == [20] * 8 + [0] * 24
+    assert alone.of(kind="atomic").words_by_lane().tolist() == [0] * 32
+    assert {one.space for one in alone.of(kind="load")} == {"global", "shared"}
+
+
 # ---- nvcc joins neighbouring words of shared memory (each case was read from its machine code)
 # ----
 
@@ -770,6 +800,27 @@ def test_traffic_of_the_runtime_is_said_not_to_be_counted(body):
 )
 def test_nothing_is_said_of_a_runtime_that_the_launch_does_not_call(body):
     assert not any("runtime" in one for one in profile(body).sentences())
+
+
+FIBONACCI = """
+__device__ int fib(int n) {
+    if (n < 2) return n;
+    return fib(n - 1) + fib(n - 2);
+}
+__global__ void k(int* y, const int* x) {
+    int n = x[threadIdx.x];
+    if (n > 100) n = 100;
+    y[threadIdx.x] = fib(n);
+}"""
+
+
+@pytest.mark.parametrize("parts", [True, False])
+def test_counters_of_lanes_that_part_in_a_recursion_are_estimates(parts):
+    x = np.arange(32, dtype=np.int32) % 7 if parts else np.full(32, 5, np.int32)
+    y = np.zeros(32, np.int32)
+    counted = simulator.profile(FIBONACCI, "k", y, x, grid=(1,), block=(32,))
+    assert counted.parted_recursion == ((3,) if parts else ())
+    assert any("estimates" in one for one in counted.sentences()) == parts
 
 
 RACE = "__shared__ float cells[32];\ncells[threadIdx.x] = x[threadIdx.x + AT];\n"

@@ -41,6 +41,7 @@ from helpers.simulator.ptx.opcodes import (
     describe,
 )
 from helpers.simulator.ptx.registers import SLOT_BYTES
+from helpers.simulator.ptx.roots import DIFFERENCE, UNKNOWN, Roots, results
 from helpers.simulator.ptx.rows import STATIC_KINDS
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -313,7 +314,7 @@ def test_constants_are_typed_by_the_instruction():
         add.s32 %r1, %r1, -1; add.s64 %rd1, %rd1, -1; add.s16 %rs1, %rs1, 0x7f;
         add.f32 %f1, %f1, 0f3F800000;
         add.f64 %fd1, %fd1, 0d3FF0000000000000; add.f64 %fd1, %fd1, 0f3F800000;
-        add.f32 %f1, %f1, 1.5;
+        add.f32 %f1, %f1, 1.5; add.f32 %f1, %f1, 3;
         shl.b64 %rd1, %rd1, 3; mul.wide.s32 %rd1, %r1, -4; mad.wide.u32 %rd1, %r1, 2, 3;
         add.u32 %r1, %r1, WARP_SZ;
         setp.eq.s16 %p1, %rs1, -1; selp.b32 %r1, 0b101, 010, %p1; add.u32 %r1, %r1, 0xFFFFFFFFU;
@@ -326,8 +327,8 @@ def test_constants_are_typed_by_the_instruction():
     ]
     assert values == [
         "#ffffffff", "#ffffffffffffffff", "#7f", "#3f800000", "#3ff0000000000000",
-        "#3ff0000000000000", "#3fc00000", "#3", "#fffffffc", "#2", "#3", "#20", "#ffff", "#5", "#8",
-        "#ffffffff", "#1", "#3e00", "#ff", "#ffff",
+        "#3ff0000000000000", "#3fc00000", "#40400000", "#3", "#fffffffc", "#2", "#3", "#20",
+        "#ffff", "#5", "#8", "#ffffffff", "#1", "#3e00", "#ff", "#ffff",
     ]  # fmt: skip
     widths = {
         found.statics[int(one["slot"]) + 1]: int(one["bytes"]) for one in found.program.statics
@@ -358,6 +359,46 @@ def test_special_registers_are_statics():
     stored = next(index for index in range(len(found)) if found[index]["elements"] == 4)
     assert found.operands(stored)[1:] == ["tid.x", "nctaid.z", "#0", "ctaid.x"]
     assert "cvt.u16.u32" in found.all_names()
+
+
+TWO_ARRAYS = "ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u32 %r1, [n];"
+ROOTS = {  # the last result of the code: where its address comes from
+    "cvta.to.global.u64 %rd3, %rd1;": 0,
+    "mul.wide.s32 %rd4, %r1, 4; add.s64 %rd3, %rd2, %rd4;": 8,
+    "mul.wide.s32 %rd4, %r1, 4; add.s64 %rd3, %rd4, %rd2;": 8,
+    "add.s64 %rd3, %rd1, %rd2;": UNKNOWN,
+    "mul.wide.s32 %rd4, %r1, 4; sub.s64 %rd3, %rd2, %rd4;": 8,
+    "sub.s64 %rd3, %rd1, %rd1;": None,
+    "sub.s64 %rd3, %rd1, %rd2;": DIFFERENCE,
+    "sub.s64 %rd3, %rd1, %rd2; shr.s64 %rd4, %rd3, 2;": DIFFERENCE,
+    "sub.s64 %rd3, %rd1, %rd2; shr.s64 %rd4, %rd3, 2; add.s64 %rd5, %rd2, %rd4;": UNKNOWN,
+    "ld.global.u64 %rd3, [%rd1];": UNKNOWN,
+    "ld.global.u64 %rd3, [%rd1]; sub.s64 %rd4, %rd3, %rd3;": DIFFERENCE,
+    "ld.param.v2.u64 {%rd3, %rd4}, [a];": 8,
+    "mad.lo.s64 %rd3, %rd4, 4, %rd2;": 8,
+    "selp.b64 %rd3, %rd2, %rd2, %p1;": 8,
+    "selp.b64 %rd3, %rd1, %rd2, %p1;": UNKNOWN,
+    "mov.b64 %rd3, {%r1, %r2};": UNKNOWN,
+    "mov.b64 {%r2, %r3}, %rd1;": None,
+    "mov.u64 %rd3, tile;": "tile",
+    "mov.u32 %r3, tile;": "tile",
+    "mov.u32 %r3, tile; cvt.u64.u32 %rd3, %r3;": "tile",
+    "mov.u32 %r3, tile; mov.u32 %r3, other; cvt.u64.u32 %rd3, %r3;": UNKNOWN,
+    "cvt.u64.u32 %rd3, %r1;": None,
+    "mov.u64 %rd3, %rd1; mov.u64 %rd3, %rd1;": 0,
+    "mov.u64 %rd3, %rd1; mov.u64 %rd3, %rd2;": UNKNOWN,
+    "popc.b64 %r3, %rd1; cvt.u64.u32 %rd3, %r3;": None,
+}
+
+
+@pytest.mark.parametrize("code", ROOTS)
+def test_the_array_of_an_address_is_certain_or_unknown(code):
+    parameters = ".param .u64 a, .param .u64 b, .param .u32 n"
+    top = ".shared .align 4 .b8 tile[64]; .shared .align 4 .b8 other[64];"
+    text = kernel(f"{TWO_ARRAYS} {code} ret;", top=top, parameters=parameters)
+    roots = Roots(body := Module(text).body("k"))
+    *_, last = (register for one in body.statements for register in results(one))
+    assert roots.of(last) == ROOTS[code]
 
 
 def test_addresses():

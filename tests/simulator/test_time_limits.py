@@ -108,3 +108,50 @@ def test_a_time_limit_of_the_environment_that_is_no_time_is_refused(monkeypatch,
     monkeypatch.setenv("HALO_TIME_LIMIT", text)
     with pytest.raises(ValueError, match="HALO_TIME_LIMIT is '" + text):
         simulator.check(ENDLESS, "k", np.zeros(64, np.int32), np.int32(0), grid=(1,), block=(1,))
+
+
+BARRIERS = """#include <cuda/barrier>
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+extern "C" __global__ void k(int* y, int arrivals, int last) {
+    __shared__ Barrier barrier;
+    if (threadIdx.x == 0) init(&barrier, arrivals);
+    __syncthreads();
+    if (threadIdx.x < last)
+        barrier.arrive_and_wait();
+    y[threadIdx.x] = 1;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "last", "words"),
+    [(65, 64, "for 65 arrivals, of which 64 have come"), (64, 40, "of which 40 have come")],
+)
+def test_a_barrier_says_how_many_arrivals_it_waits_for(arrivals, last, words):
+    y = np.zeros(64, np.int32)
+    one = {"grid": (1,), "block": (64,)}
+    (finding,) = simulator.check(BARRIERS, "k", y, np.int32(arrivals), np.int32(last), **one)
+    assert words in finding.message and finding.line == 8
+    assert "compare n with the threads" in finding.cause and "loop" not in finding.message
+
+
+def test_a_barrier_with_the_right_count_ends():
+    y = np.zeros(64, np.int32)
+    args = y, np.int32(64), np.int32(64)
+    assert simulator.check(BARRIERS, "k", *args, grid=(1,), block=(64,)) == ()
+
+
+FLAG = """extern "C" __global__ void k(int* y, int n) {
+    __shared__ volatile int ready;
+    if (threadIdx.x == 0) ready = 0;
+    __syncthreads();
+    if (threadIdx.x == 40 && n > 5) ready = 1;
+    while (!ready);
+    y[threadIdx.x] = 1;
+}"""
+
+
+def test_a_flag_in_shared_memory_is_waited_for():
+    one = {"grid": (8,), "block": (64,), "time_limit": 0.5}
+    finding = stopped(FLAG, np.zeros(64, np.int32), np.int32(0), **one)
+    assert "still waited in this loop for another thread" in finding.message and finding.line == 6
+    assert "Does a thread write" in finding.cause

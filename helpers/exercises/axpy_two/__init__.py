@@ -87,6 +87,10 @@ WRONG_SUMS = (
         "The elements are a * x[i]: y[i] is not added.", gives=lambda case: case["a"] * case["x"]
     ),
     kit.Mistake(
+        "y[i] is added twice: y[i] = a * x[i] + y[i] adds it already, so write = in place of +=.",
+        gives=lambda case: case["a"] * case["x"] + 2 * case["y"],
+    ),
+    kit.Mistake(
         "x and y are exchanged: an element is a * x[i] + y[i].",
         gives=lambda case: case["a"] * case["y"] + case["x"],
     ),
@@ -121,8 +125,16 @@ EXERCISE = kit.Exercise(
             quiet=True,
         ),
         kit.Budget("stores per element", kit.per_output("global", "store"), 1, quiet=True),
+        kit.Budget(
+            "load requests per warp",
+            lambda case, one: one.total("requests", "global", "load") / kit.warps(case),
+            4,
+            "A warp loads x and y for the first elements of its 32 lanes, and for their second "
+            "ones: four requests. Do all lanes take part?",
+            quiet=True,
+        ),
         kit.none_of("shared"),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.shuffles(),
     ),
     timed=large,

@@ -25,7 +25,9 @@ SIZES = (
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Convolutions of some tiles by some blocks, and one of more cells than 16 bits can count."""
+    """Yield convolutions of some tiles by some blocks, and one of more cells than 16 bits can
+    count.
+    """
     for sizes in (*SIZES, (1024, 128, 3, 70_004, 2)):
         tile, threads, width, n, blocks = sizes
         outputs = n // 4 * 4 - width + 1
@@ -51,6 +53,19 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         )
 
 
+def vectors(case: kit.Case) -> int:
+    """Return the vectors of 16 bytes that all tiles have, their halos included."""
+    n, tile, halo = len(case["N"]), case["tile"], len(case["filter"]) - 1
+    starts = range(0, len(case["P"]), tile)
+    return sum(min(kit.ceil_div(tile + halo, 4), (n - start) // 4) for start in starts)
+
+
+def vectors_of_a_thread(case: kit.Case) -> int:
+    """Return the vectors of a tile and its halo that one thread of the block copies."""
+    whole = kit.ceil_div(case["tile"] + len(case["filter"]) - 1, 4)
+    return kit.ceil_div(whole, case.steps[0].block[0])
+
+
 def neighbours(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if a block's next tile is the next one of N, and not one of its own."""
     tile, outputs = case["tile"], len(case["P"])
@@ -71,7 +86,7 @@ def convolved(case: kit.Case) -> np.ndarray:
 
 
 def idle_tiles(case: kit.Case, one: kit.Outcome) -> float:
-    """Tiles of block 0 that its first warp reads while no copy is under way."""
+    """Return tiles of block 0 that a warp reads while no copy is under way."""
     loads, beside = one.executed(outcome.LOADS), one.executed(outcome.BESIDE_COPIES)
     return (loads - beside) / max(loads, 1) * case["tiles of a block"]
 
@@ -83,6 +98,13 @@ OVERLAP = kit.Budget(
     "While the block works on a tile, the copy of the next one must be under way. Either start it, "
     "and then wait for all copies but the newest; or wait for all, and start it behind the "
     "barrier. Only the last tile has no next one.",
+)
+
+SAME_BUFFER = kit.FindingHint(
+    "race",
+    "Two copies go into the same buffer: the next tile belongs in the other one, "
+    "tiles[current ^ 1], and `current` changes in every turn.",
+    when=lambda found: " writes " in found.message and "asynchronous" in found.message,
 )
 
 OVERWRITTEN = kit.FindingHint(

@@ -68,6 +68,11 @@ def beyond_a_tree(case: kit.Case, one: kit.Outcome) -> float:
     return max(one.executed("shfl", "redux") / one.blocks - (5 * left + 8), 0)
 
 
+SPACES = "global", "shared"
+ATOMICS = (
+    "Atomics on one word are made one after the other: 31 of them take longer than the five steps "
+    "that are left."
+)
 EXERCISE = kit.Exercise(
     name="block_sums",
     lab="105_five_broken_kernels",
@@ -77,8 +82,7 @@ EXERCISE = kit.Exercise(
     counts={"size": "sizes"},
     budgets=(
         kit.NO_ACTIVEMASK,
-        kit.none_of("global", "atomic", what="atomics"),
-        kit.none_of("shared", "atomic", what="atomics"),
+        *(kit.none_of(space, "atomic", what="atomics", hint=ATOMICS) for space in SPACES),
         kit.Budget(
             "waits at __syncthreads() per warp",
             lambda case, one: one.barriers / (one.blocks * WARPS),
@@ -114,7 +118,7 @@ EXERCISE = kit.Exercise(
             beyond_a_tree,
             0,
             "A warp adds its 32 numbers in five steps of shuffles, over 16, 8, 4, 2 and 1 lanes, "
-            "and not in 31 steps.",
+            "and not in 31 steps. The last 32 numbers need one warp: the others skip that part.",
             quiet=True,
         ),
         kit.Budget("stores per sum", kit.per_output("global", "store"), 1, quiet=True),
@@ -126,6 +130,10 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Only every second number is in the sum: the last step has stride 1.",
             gives=lambda c: sums(c, slice(0, None, 2)),
+        ),
+        kit.Mistake(
+            "Half of the numbers are not in the sum: behind stride 32 comes stride 16.",
+            gives=lambda c: sums(c, np.arange(THREADS) % 32 < 16),
         ),
         kit.Mistake(
             "Half of the numbers are missing: the first step has stride 128.",

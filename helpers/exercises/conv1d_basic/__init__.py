@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.conv1d_edge import LOADS, ONE_FILTER, cases, edge, large
+from helpers.exercises.conv1d_edge import (
+    LOADS,
+    ONE_FILTER,
+    OTHER_BLOCK,
+    SHARED_FAIRLY,
+    cases,
+    edge,
+    large,
+)
 from helpers.reference import conv1d
 
 
@@ -59,7 +67,8 @@ def blocks_apart(case: kit.Case) -> np.ndarray:
 
 def is_of_one_block(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether the first block alone has written outputs, or the case has no other block."""
-    return not np.isfinite(got[case.steps[0].block[0] :]).any()
+    width = case.steps[0].block[0]
+    return bool(np.isfinite(got[:width]).any() and not np.isfinite(got[width:]).any())
 
 
 EXERCISE = kit.Exercise(
@@ -79,8 +88,10 @@ EXERCISE = kit.Exercise(
             "Keep the sum in a variable of the thread, and store it once.",
             quiet=True,
         ),
-        kit.none_of("shared", hint="Three cells a thread need no shared memory."),
-        *kit.NO_DETOURS,
+        *SHARED_FAIRLY,
+        kit.none_of("local", what="accesses to local memory"),
+        kit.NO_ATOMICS,
+        kit.NO_ACTIVEMASK,
     ),
     timed=large,
     most_of_a_block=lambda case: case.steps[0].block[0],
@@ -120,10 +131,15 @@ EXERCISE = kit.Exercise(
             "The filter is flipped: filter[0] belongs to the cell on the left, i - 1.",
             gives=lambda case: conv1d(case["N"], case["filter"][::-1]),
         ),
+        OTHER_BLOCK,
         kit.Mistake(
             "Only the first block's outputs are written: i is a thread's number in its block. In "
             "the whole grid it is blockIdx.x * blockDim.x + threadIdx.x.",
             when=is_of_one_block,
+        ),
+        kit.Mistake(
+            "filter[2] is in no sum: the right neighbour has a weight of its own.",
+            gives=lambda case: conv1d(case["N"], case["filter"][[0, 1, 0]]),
         ),
         kit.Mistake(
             "N[0] is in no sum, and it is no ghost: a cell exists if it is 0 or more.",
@@ -154,6 +170,7 @@ EXERCISE = kit.Exercise(
             "race",
             "Many threads write the same output: each thread needs an output of its own. Gap 1 "
             "says which.",
+            lambda finding: finding.array == "P",
         ),
     ),
     hints=(

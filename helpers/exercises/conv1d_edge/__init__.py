@@ -10,22 +10,34 @@ import numpy as np
 from helpers.exercises import kit
 from helpers.reference import conv1d
 
-THREADS = 256
+THREADS, NARROW = 256, 64
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield sizes of a few cells, around a block, ragged ones; two filters, neither symmetric."""
+    """Yield sizes of a few cells, around a block, ragged ones; two filters, neither symmetric; and
+    blocks of another width. Budgets hold where blocks are full: a tile has as many cells whatever
+    there is to compute.
+    """
     ragged = int(rng.integers(600, 1_500))
     for n in (ragged, 1, 2, THREADS - 1, THREADS, THREADS + 1, kit.MANY):
         filters = {"drawn": kit.whole_numbers(rng, 3), "1, 2, 4": np.array([1, 2, 4], np.float32)}
         for name, filter in filters.items():
             N = kit.cells(rng, n)
-            step = kit.Step(
-                (kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n))
-            )
-            arrays = {"P": kit.unwritten(n), "N": N, "filter": filter}
-            title, kinds = f"n = {n}, filter {name}", {"size": n, "filter": name}
-            yield kit.Case(title, arrays, ("P",), (step,), kinds, budgeted=n < kit.MANY)
+            yield line(N, filter, name, budgeted=THREADS <= n < kit.MANY)
+    N, filter = kit.cells(rng, 5 * NARROW + 5), kit.whole_numbers(rng, 3)
+    yield line(N, filter, "drawn", NARROW, budgeted=False)
+
+
+def line(
+    N: np.ndarray, filter: np.ndarray, name: str, threads: int = THREADS, budgeted: bool = True
+) -> kit.Case:
+    """Return a thread for each cell of N, in blocks of so many threads."""
+    n = N.size
+    step = kit.Step((kit.ceil_div(n, threads),), (threads,), ("P", "N", "filter", np.int32(n)))
+    arrays = {"P": kit.unwritten(n), "N": N, "filter": filter}
+    title = f"n = {n}, filter {name}" + (f", blocks of {threads}" if threads != THREADS else "")
+    kinds = {"size": n, "filter": name, "block size": threads}
+    return kit.Case(title, arrays, ("P",), (step,), kinds, budgeted=budgeted)
 
 
 def large(rng: np.random.Generator) -> kit.Case:
@@ -49,16 +61,36 @@ def repeats_second(case: kit.Case) -> np.ndarray | None:
 
 
 def only_ends(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether all outputs are written, and the inner ones are right."""
-    return bool(np.isfinite(got).all() and (got == want)[1:-1].all())
+    """Return whether all outputs are written, and the inner ones are right: all but two at each
+    end, whose sums hold a cell at an end.
+    """
+    return bool(np.isfinite(got).all() and (got == want)[2:-2].all())
 
 
 # What conv1d_basic shares.
+OTHER_BLOCK = kit.Mistake(
+    "It is right with blocks of 256 threads only: the width of a block is blockDim.x.",
+    when=lambda case, got, want: case.kinds["block size"] != THREADS,
+)
 LOADS = kit.Budget(
     "loads of N per output",
     kit.per_output("global", "load", "N"),
     3,
     "Each output needs three cells of N: load each of them once.",
+)
+# A tile, or shuffles, are not needed, and no fault: what counts is that all warps do their part.
+SHARED_FAIRLY = (
+    kit.loads_of_a_warp(
+        8,
+        "A warp loads three cells for each of its 32 outputs, and three weights. One that loads "
+        "more does the work of others, which have nothing to do.",
+    ),
+    kit.numbers_of_a_thread(
+        8, "A thread needs three cells for its output: let each thread add up its own."
+    ),
+    kit.shuffles(
+        8, per="warp", hint="Two of the three cells are a neighbouring lane's: two shuffles do."
+    ),
 )
 ONE_FILTER = kit.Mistake(
     "With one filter it is right, with another it is not: read the weights from "
@@ -89,12 +121,11 @@ EXERCISE = kit.Exercise(
             "Store each output once.",
             quiet=True,
         ),
-        kit.none_of("shared", hint="Three cells a thread need no tile."),
-        kit.none_of("global", "atomic", what="atomics"),
-        kit.shuffles(),
+        *SHARED_FAIRLY,
+        kit.NO_ATOMICS,
     ),
     timed=large,
-    most_of_a_block=lambda case: THREADS,
+    most_of_a_block=lambda case: case.steps[0].block[0],
     mistakes=(
         kit.Mistake(
             "Cells outside N still count as 0: cell -1 must count as N[0], and cell n as N[n - 1].",
@@ -130,6 +161,7 @@ EXERCISE = kit.Exercise(
                 1:-1
             ],
         ),
+        OTHER_BLOCK,
         kit.Mistake(
             "Only the ends are wrong: at the left end cell -1 must count as N[0], and at the right "
             "end cell n as N[n - 1].",

@@ -61,6 +61,11 @@ def large(rng: np.random.Generator) -> kit.Case:
     return kit.Case(f"n = {n:,}", arrays, ("P",), (step,), {}, {"filter": filter})
 
 
+def words_of_an_output(case: kit.Case, one: kit.Outcome) -> float:
+    """Return the words that threads load from global and shared memory, per output."""
+    return sum(one.total("lanes", space, "load") for space in ("global", "shared")) / case.count
+
+
 def with_weights(*factors: float):
     """Return a function of a case: what comes out if weight j of five is multiplied by
     factors[j].
@@ -70,6 +75,13 @@ def with_weights(*factors: float):
         if case["filter"].size != WIDTH
         else reference.conv1d(case["N"], (case["filter"] * np.array(factors)).astype(np.float32))
     )
+
+
+def with_first_in_the_middle(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the middle cell has the weight of the first one."""
+    filter = case["filter"].copy()
+    filter[filter.size // 2] = filter[0]
+    return reference.conv1d(case["N"], filter)
 
 
 def whole_pairs(case: kit.Case) -> np.ndarray:
@@ -118,11 +130,26 @@ EXERCISE = kit.Exercise(
             quiet=True,
         ),
         kit.ONE_STORE,
-        kit.none_of("shared", hint="The weights belong in constant memory."),
+        # A tile of cells is loaded once, and read for each weight; a table of weights besides.
+        kit.Budget(
+            "words per output from global and shared memory",
+            words_of_an_output,
+            WIDTH + 2,
+            "The weights stay in constant memory: with a copy of them in shared memory each output "
+            "loads 2R + 1 words more.",
+            quiet=True,
+        ),
         kit.none_of("local", what="accesses to local memory"),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.shuffles(
             hint="A broadcast by shuffles costs more than the constant request that it saves."
+        ),
+        kit.Budget(
+            "replays of constant loads",
+            lambda case, one: one.total("replays", "constant", "load"),
+            0,
+            "All lanes of a warp need the same weight: threadIdx has no place in its index.",
+            quiet=True,
         ),
     ),
     timed=large,
@@ -152,6 +179,10 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "N[n - 1] is left out of the outputs beside it: it is a cell and no ghost, right < n.",
             gives=lambda case: without_end(case, -1),
+        ),
+        kit.Mistake(
+            "The middle cell has the first weight: its own is filter[RADIUS].",
+            gives=with_first_in_the_middle,
         ),
         kit.Mistake("The middle weight is left out.", gives=with_weights(1, 1, 0, 1, 1)),
         kit.Mistake("Only the left cell of each pair is added.", gives=with_weights(1, 1, 1, 0, 0)),

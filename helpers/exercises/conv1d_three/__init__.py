@@ -25,8 +25,8 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> kit.Case:
     """Return a signal, by default a long one; a block has a tile of outputs."""
-    filter = np.zeros(MOST, np.float32)
-    filter[:width] = kit.whole_numbers(rng, width)
+    # Behind the filter's weights the symbol holds others, which are not in any sum.
+    filter = kit.whole_numbers(rng, MOST)
     given = ("P", "N", np.int32(n), np.int32(width))
     step = kit.Step((kit.ceil_div(n, TILE),), (THREADS,), given, {"filter": filter})
     arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
@@ -110,6 +110,10 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: TILE,
     mistakes=(
         kit.Mistake("All sums are 0: the gap adds the cells of the tile to them.", gives=only()),
+        kit.Mistake(
+            f"It is right with {MOST} weights only: their number is the argument width.",
+            when=lambda case, got, want: case.kinds["width"] != MOST,
+        ),
         kit.Mistake(
             "Of three outputs only the first is right: the others start at 0 and stay there.",
             gives=only(0),

@@ -9,7 +9,7 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import kit
 
-WIDTH, NARROW, TILE = 31, 3, 256
+WIDTH, NARROW, TILE, SMALL = 31, 3, 256, 64
 CELLS = TILE + WIDTH - 1
 MOST_REQUESTS = 12  # of a block; its 286 cells take 9
 MOST_OF_A_WARP = 3  # of these: a halo on each side, and a part of the tile
@@ -17,24 +17,30 @@ MOST_OF_A_WARP = 3  # of these: a halo on each side, and a part of the tile
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield whole tiles, whose loads are counted; fewer cells than a halo, around a tile, and
-    ragged; a narrow filter.
+    ragged; a narrow filter; and a small tile.
     """
     for n in (4 * TILE, 1, TILE - 1, TILE + 1, int(rng.integers(TILE + 2, 3 * TILE)), kit.MANY):
         yield signal(rng, n)
     yield signal(rng, TILE + 1, NARROW)
+    yield signal(rng, 5 * SMALL + 1, tile=SMALL)
 
 
-def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = WIDTH) -> kit.Case:
+def signal(
+    rng: np.random.Generator, n: int = 10_000_000, width: int = WIDTH, tile: int = TILE
+) -> kit.Case:
     """Return a signal, by default a long one; a block has a tile of outputs."""
     filter = kit.whole_numbers(rng, width)
     filter[0], filter[-1] = 3, -4
-    step = kit.Step((kit.ceil_div(n, TILE),), (TILE,), ("P", "N", np.int32(n)), {"filter": filter})
+    step = kit.Step((kit.ceil_div(n, tile),), (tile,), ("P", "N", np.int32(n)), {"filter": filter})
     arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
     budgeted = n == 4 * TILE
-    kinds, facts = {"size": n, "width": width}, {"filter": filter}
-    title = f"n = {n:,}" if width == WIDTH else f"n = {n:,}, {width} weights"
-    options = () if width == WIDTH else (f"-DFILTER_WIDTH={width}",)
-    return kit.Case(title, arrays, ("P",), (step,), kinds, facts, budgeted, options=options)
+    kinds, facts = {"size": n, "width": width}, {"filter": filter, "tile": tile}
+    title, options = f"n = {n:,}", [f"-DFILTER_WIDTH={width}", f"-DTILE_WIDTH={tile}"]
+    if width != WIDTH:
+        title += f", {width} weights"
+    if tile != TILE:
+        title += f", tiles of {tile}"
+    return kit.Case(title, arrays, ("P",), (step,), kinds, facts, budgeted, options=tuple(options))
 
 
 def convolved(case: kit.Case) -> np.ndarray:
@@ -51,7 +57,7 @@ def edge(case: kit.Case) -> np.ndarray:
 def without_first_block(case: kit.Case) -> np.ndarray:
     """Return what comes out if no cell of block 0's tile counts."""
     made = convolved(case)
-    made[:TILE] = 0
+    made[: case["tile"]] = 0
     return made
 
 
@@ -87,7 +93,7 @@ EXERCISE = kit.Exercise(
         kit.Budget(
             "shared stores per block",
             lambda case, one: one.total("lanes", "shared", "store") / one.blocks,
-            CELLS,
+            2 * CELLS,  # all of them may be set to 0 before
             "Each cell of the tile needs to be stored once, by one of the threads.",
         ),
         kit.Budget(
@@ -100,7 +106,7 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     timed=signal,
-    most_of_a_block=lambda case: TILE,
+    most_of_a_block=lambda case: case["tile"],
     mistakes=(
         kit.Mistake(
             "All sums are 0: gap 3 wants a cell of the tile.",
@@ -123,6 +129,11 @@ EXERCISE = kit.Exercise(
             "out-of-bounds",
             f"It is right with {WIDTH} weights only: the tile has TILE_WIDTH + 2 * RADIUS cells.",
             when=lambda found: f"tile has {TILE + NARROW - 1} elements" in found.message,
+        ),
+        kit.FindingHint(
+            "uninitialised",
+            "It is right with tiles of 256 outputs only: their number is TILE_WIDTH.",
+            when=lambda found: f"tile[{SMALL}" in found.message,
         ),
         kit.FindingHint(
             "uninitialised",

@@ -42,9 +42,9 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def is_of_one_place(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether no more than one output of each map is written."""
+    """Return whether some outputs are written, and no more than one of each map."""
     maps = case["shape"].B * case["shape"].M
-    return bool(np.isfinite(got).sum() <= maps)
+    return bool(0 < np.isfinite(got).sum() <= maps)
 
 
 def sum_of_channel_0(case: kit.Case) -> np.ndarray | None:
@@ -128,7 +128,7 @@ EXERCISE = kit.Exercise(
             "Load a cell and a weight for each product, once.",
         ),
         kit.ONE_STORE,
-        kit.none_of("shared"),
+        kit.none_of("shared", hint="This kernel loads each cell and weight from global memory."),
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
@@ -161,8 +161,18 @@ EXERCISE = kit.Exercise(
             "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
+        kit.Mistake(
+            "The last row of the filter is left out: p goes up to K - 1.",
+            gives=layers.without_rows(-1),
+        ),
+        kit.Mistake(
+            "The last column of the filter is left out: q goes up to K - 1.",
+            gives=layers.without_columns(-1),
+        ),
         layers.TURNED,
         layers.EXCHANGED,
+        layers.ASSIGNED,
+        layers.LAST_CHANNEL,
         kit.Mistake(
             "The weights of every channel meet the cells of channel 0: the row of a cell in memory "
             "is c * H + h + p.",

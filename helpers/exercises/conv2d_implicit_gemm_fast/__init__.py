@@ -11,16 +11,19 @@ from helpers.exercises import kit, layers
 from helpers.exercises.implicit_counting import FINDINGS, LOADS, MISTAKES, TILE, layer
 from helpers.limits import ConvShape
 
-WIDTH = 7  # of the filters: the cell's FILTER_WIDTH
+WIDTH = 7  # of most filters: the stub's FILTER_WIDTH
 DIVISIONS = 8  # per warp, before the loop
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield one channel and several, one image and several, ragged sizes; filters of 7 x 7."""
+    """Yield one channel and several, one image and several, ragged sizes; filters of 7 x 7, and of
+    5 x 5 for the option that says so.
+    """
     height, width = map(int, rng.integers(9, 14, 2))
     yield known(rng, ConvShape(2, 3, 5, height, width + 3, WIDTH))
     yield known(rng, ConvShape(5, 1, 4, 12, 17, WIDTH))
-    yield known(rng, ConvShape(1, 4, 17, 9, 10, WIDTH))
+    yield known(rng, ConvShape(1, 11, 17, 9, 10, WIDTH))
+    yield known(rng, ConvShape(1, 2, 3, 8, 11, 5))
     rows, columns = kit.MANY_ROWS  # of the outputs
     large = ConvShape(1, 1, 1, rows + WIDTH - 1, columns + WIDTH - 1, WIDTH)
     yield kit.without_budgets(known(rng, large))
@@ -32,7 +35,9 @@ def known(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
     case = layer(rng, shape)
     (step,) = case.steps
     return dataclasses.replace(
-        case, steps=(dataclasses.replace(step, arguments=step.arguments[:-1]),)
+        case,
+        steps=(dataclasses.replace(step, arguments=step.arguments[:-1]),),
+        options=(f"-DFILTER_WIDTH={shape.K}",),
     )
 
 
@@ -58,7 +63,14 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
-    mistakes=MISTAKES,
+    mistakes=(
+        kit.Mistake(
+            "Filters of 7 x 7 are right, and others are not: the width is FILTER_WIDTH, which the "
+            "first line of the cell sets, and not always 7.",
+            when=lambda case, got, want: case["shape"].K != WIDTH,
+        ),
+        *MISTAKES,
+    ),
     findings=FINDINGS,
     hints=(
         "Which of c, p, q, h and w change from step to step, and which do not?",

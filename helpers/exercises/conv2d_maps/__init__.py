@@ -39,6 +39,12 @@ def only_diagonal(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool((written == np.broadcast_to(agree, got.shape)).all())
 
 
+def maps_innermost(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the map is the innermost index of y."""
+    made = layers.convolved(case)
+    return made.transpose(0, 2, 3, 1).reshape(made.shape)
+
+
 def written_maps(case: kit.Case, got: np.ndarray) -> np.ndarray:
     """Return which maps have any value."""
     return np.isfinite(got).any(axis=(0, 2, 3))
@@ -76,6 +82,7 @@ EXERCISE = kit.Exercise(
             "load requests per output",
             kit.per_output("global", "load", counter="requests"),
             lambda case: 2 * case["shape"].terms / 16,
+            "All 256 threads of the block have an output of their own, in 16 columns and 16 maps.",
             quiet=True,
         ),
         kit.ONE_STORE,
@@ -93,6 +100,11 @@ EXERCISE = kit.Exercise(
             when=only_diagonal,
         ),
         layers.TURNED,
+        kit.Mistake(
+            "The outputs of the maps stand side by side. In y each map has its rows and columns "
+            "together: keep the index of the store.",
+            gives=maps_innermost,
+        ),
         kit.Mistake(
             "Maps from 16 on are never written: blockIdx.y holds rows and groups of 16 maps.",
             when=lambda case, got, want: (

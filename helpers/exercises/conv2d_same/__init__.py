@@ -93,6 +93,11 @@ EXERCISE = kit.Exercise(
             gives=lambda case: padded(case, down=1) if case["shape"].K > 1 else None,
         ),
         kit.Mistake(
+            "The filter's centre is one cell off: K is odd, and K / 2, which is rounded down, is "
+            "the number of cells on each side.",
+            gives=lambda case: padded(case, down=-1) if case["shape"].K > 1 else None,
+        ),
+        kit.Mistake(
             "The edge cells are repeated outside of the image; here cells outside count as 0.",
             gives=lambda case: padded(case, "edge"),
         ),

@@ -113,6 +113,28 @@ def one_channel(case: kit.Case) -> np.ndarray | None:
     return None if shape.C == 1 else product(case, lambda c, p, q: p * shape.W + q)
 
 
+def without_corner(case: kit.Case) -> np.ndarray:
+    """Return what comes out if every output has the cells of the first one of its map."""
+    y = layers.convolved(case)
+    return np.broadcast_to(y[:, :, :1, :1], y.shape)
+
+
+def one_sum(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if both parts of a warp's columns are added to sum[0]; None where there
+    is one part.
+    """
+    if case["rows"] == 8:
+        return None
+    shape = case["shape"]
+    y = layers.convolved(case).reshape(shape.B, shape.M, -1)
+    outputs = y.shape[2]
+    # The spare columns repeat the last output.
+    padded = np.pad(y, ((0, 0), (0, 0), (0, -outputs % 32)), "edge")
+    parts = padded.reshape(shape.B, shape.M, -1, 2, 16)
+    made = np.stack([parts.sum(axis=3), np.zeros_like(parts[:, :, :, 0])], axis=3)
+    return _shaped(case, made.reshape(shape.B, shape.M, -1)[:, :, :outputs])
+
+
 def row_major(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if b is taken by rows: each square of X with rows and columns
     exchanged.
@@ -159,6 +181,11 @@ EXERCISE = kit.Exercise(
             "Each step of 16 terms is one mma_sync for each part of the 32 columns.",
             least=1,
         ),
+        kit.single_products(
+            0,
+            "The tensor cores should make all products, by mma_sync, and the outputs are its sums.",
+        ),
+        *kit.elsewhere(2_000),
         kit.Budget(
             "loads of x per cell",
             lambda case, one: (
@@ -206,6 +233,20 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "All channels are read from the first one: channel c begins c * HEIGHT rows further.",
             gives=one_channel,
+        ),
+        kit.Mistake(
+            "Every output has the cells of output 0: the cell lies behind `corner`, and not behind "
+            "`image`.",
+            gives=without_corner,
+        ),
+        kit.Mistake(
+            "The last term is left out: cells are zeros from term TERMS on, and term TERMS - 1 is "
+            "still one.",
+            gives=lambda case: product(case, last=-1),
+        ),
+        kit.Mistake(
+            "Both parts of the 32 columns are added to one sum: part `part` belongs to sum[part].",
+            gives=one_sum,
         ),
         kit.Mistake(
             "b is taken by rows. Each lane stored a column side by side: `col_major`.",

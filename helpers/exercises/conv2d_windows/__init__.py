@@ -100,8 +100,60 @@ def _rows_below(case: kit.Case) -> np.ndarray:
     return layers.conv2d(np.stack(windows, axis=1), case["filter"])
 
 
+def _moved(
+    window: Callable[[ConvShape, np.ndarray], np.ndarray] | None = None,
+    place: Callable[[ConvShape, int], tuple[int, int]] | None = None,
+) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out of other Pairs, None where one leaves the image.
+
+    window: the Pair at which the windows of the columns of B begin; place: the channel and the row
+    in it of filter row n.
+    """
+
+    def made(case: kit.Case) -> np.ndarray | None:
+        s = case["shape"]
+        across, columns = s.out_w // 2, np.arange(s.out_h // 2 * (s.out_w // 2))
+        first = columns // across * 2 * (s.W // 2) + columns % across
+        if window is not None:
+            first = window(s, columns)
+        cells, y = case["x"].reshape(s.B, -1), np.zeros((s.B, s.M, columns.size, 2, 2))
+        for n, q, row, shift in np.ndindex(s.C * s.K, s.K, 2, 2):
+            channel, down = place(s, n) if place is not None else (n // s.K, n % s.K)
+            at = (channel * s.H + down + row) * s.W + 2 * first + q + shift
+            if at.max() >= cells.shape[1]:
+                return None
+            weights = case["filter"][:, n // s.K, n % s.K, q].astype(float)
+            y[..., row, shift] += cells[:, None, at] * weights[:, None]
+        y = y.reshape(s.B, s.M, s.out_h // 2, across, 2, 2).swapaxes(3, 4)
+        return y.reshape(case["y"].shape)
+
+    return made
+
+
+def _by_width(s: ConvShape, columns: np.ndarray) -> np.ndarray:
+    """Return the windows' Pairs if a row of columns has OUT_W of them."""
+    return columns // s.out_w * 2 * (s.W // 2) + columns % s.out_w
+
+
+def _below_low(s: ConvShape, n: int) -> tuple[int, int]:
+    """Return the place of row n if the second row of a step lies below the first one."""
+    first = n // 2 * 2
+    return first // s.K, first % s.K + n % 2
+
+
+def _by_step(s: ConvShape, n: int) -> tuple[int, int]:
+    """Return the place of row n if a step takes the rows `step` and step + 1."""
+    row = n // 2 + n % 2
+    return row // s.K, row % s.K
+
+
+def _first_for_low(s: ConvShape, n: int) -> tuple[int, int]:
+    """Return the place of row n if the first row of a step is always taken from channel 0."""
+    return (0 if n % 2 == 0 else n // s.K), n % s.K
+
+
 def _maps_exchanged(case: kit.Case) -> np.ndarray | None:
-    """Registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
+    """Return the values with registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
     if case["shape"].M != 16:
         return None
     y = layers.convolved(case)
@@ -225,6 +277,24 @@ EXERCISE = kit.Exercise(
             "Row n of the filter takes the cells n rows below the window. Only n % K of these rows "
             "belong to its channel, and the channel begins n / K * PLANE Pairs further on.",
             gives=_rows_below,
+        ),
+        kit.Mistake(
+            "A row of outputs has ACROSS columns of B, one for each pair, and not OUT_W.",
+            gives=_moved(window=_by_width),
+        ),
+        kit.Mistake(
+            "`high` lies one row below `low`, which is wrong where the second row of a step "
+            "belongs to the next channel: work out n + 1 as you did n.",
+            gives=_moved(place=_below_low),
+        ),
+        kit.Mistake(
+            "A step takes two rows of the filter: its first one is 2 * step, and not `step`.",
+            gives=_moved(place=_by_step),
+        ),
+        kit.Mistake(
+            "`low` is always taken from channel 0: filter row n belongs to channel n / K, which "
+            "begins n / K * PLANE Pairs further on.",
+            gives=_moved(place=_first_for_low),
         ),
         kit.Mistake(
             "low and high are exchanged: b_low holds the first of the two filter rows.",

@@ -14,10 +14,14 @@ from helpers.problems.lenet import network
 TILE = 16
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int = 4) -> kit.Case:
+def layer(
+    rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int = 4, scale: int = 1
+) -> kit.Case:
     """Return a layer and its pool, by default as large as LeNet's second; 16 x 16 windows a block.
+    scale: of the cells, a power of two, by which sums stay exact.
     """
     x, filter = layers.draw(rng, shape)
+    x *= np.float32(scale)
     rows, columns = kit.ceil_div(shape.out_h, pool), kit.ceil_div(shape.out_w, pool)
     grid = (kit.ceil_div(rows, TILE) * kit.ceil_div(columns, TILE), shape.M, shape.B)
     given = ("y", "x", "filter", *layers.sizes(shape), np.int32(pool))
@@ -33,8 +37,8 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, pool: int =
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield windows that are whole and cut, of 1 to 4 cells; whole tiles of them; channels, maps,
-    images; many windows.
+    """Yield windows that are whole and cut, of 1 to 6 cells a side; whole tiles of them; channels,
+    maps, images; large values; many windows.
     """
     rows, columns = (int(n) for n in rng.integers(30, 50, 2))
     for shape, pool in (
@@ -46,6 +50,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         (ConvShape(1, 2, 1, 3, 3, 3), 2),
     ):
         yield layer(rng, shape, pool)
+    yield layer(rng, ConvShape(1, 1, 4, 25, 30, 3), 6, scale=2**12)
     yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), 1))
 
 
@@ -92,6 +97,23 @@ def added(case: kit.Case) -> np.ndarray:
     cut = rows * pool - sums.shape[2], columns * pool - sums.shape[3]
     padded = np.pad(sums, ((0, 0), (0, 0), (0, cut[0]), (0, cut[1])))
     return padded.reshape(*sums.shape[:2], rows, pool, columns, pool).sum((3, 5))
+
+
+def is_average(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether the outputs of each window are averaged, but for rounding; those that are left
+    out count as zeros.
+    """
+    return np.allclose(got, added(case) / case["pool"] ** 2, rtol=1e-5)
+
+
+def smallest(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the smaller one of two outputs is kept, and of 0."""
+    return -pooled(case, -case["filter"])
+
+
+def of_absolute_values(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the sign of outputs is dropped."""
+    return network.max_pool(np.abs(layers.convolved(case)), case["pool"])
 
 
 def of_channels(case: kit.Case) -> np.ndarray:
@@ -166,10 +188,11 @@ EXERCISE = kit.Exercise(
                 one.total("lanes", "global", "load") / (case["shape"].outputs * case["shape"].terms)
             ),
             2,
-            "Compute each output of the convolution once, with two loads for a product.",
+            "Compute each output of the convolution once, with two loads for a product, and leave "
+            "out what lies in row out_h or column out_w or beyond.",
         ),
         kit.ONE_STORE,
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: TILE * TILE,
@@ -213,6 +236,19 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "The outputs of a window are added: keep the larger of two, max(largest, sum).",
             gives=added,
+        ),
+        kit.Mistake(
+            "The outputs of a window are averaged: keep the larger of two, max(largest, sum).",
+            when=is_average,
+        ),
+        kit.Mistake(
+            "The smallest output of each window is kept: the larger one of `largest` and the sum "
+            "goes on.",
+            gives=smallest,
+        ),
+        kit.Mistake(
+            "The sign of the outputs is dropped: a ReLU makes 0 of what is below 0.",
+            gives=of_absolute_values,
         ),
         kit.Mistake(
             "Each channel counts as an output of its own: an output is the sum over all channels. "

@@ -66,7 +66,7 @@ def scaled(seed: int) -> list[tuple[ConvShape, int, Seen, int]]:
 
 @cache
 def pairs() -> tuple[tuple[str, int, int], ...]:
-    """Untimed layers with two widths, of which the first has more of everything."""
+    """Return untimed layers with two widths, of which the first has more of everything."""
     seen = counted()
     return tuple(
         (layer, more, less)
@@ -82,10 +82,9 @@ def pairs() -> tuple[tuple[str, int, int], ...]:
 
 def _number(cost: object) -> float:
     """Return a cost as a float. Raises TypeError for anything else, None for instance."""
-    try:
-        return float(cost)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise TypeError(f"cost returned {cost!r}: return a number") from None
+    if not isinstance(cost, int | float | np.number):
+        raise TypeError(f"cost returned {cost!r}: return a number")
+    return float(cost)
 
 
 def made(cost: Callable[[ConvShape, int, Any], float], seed: int) -> dict[str, Any]:

@@ -54,6 +54,13 @@ def one_row_of_four(case: kit.Case) -> np.ndarray:
     return case["A"][:, terms].astype(float) @ case["X"][:, terms].astype(float)
 
 
+def last_step(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if the sum begins anew in each step."""
+    terms = case["terms"]
+    first = (terms - 1) // STEP * STEP
+    return product(case) - product(case, first) if first else None
+
+
 EXERCISE = kit.Exercise(
     name="gemm_flat",
     lab="200_conv2d_im2col_gemm",
@@ -87,6 +94,11 @@ EXERCISE = kit.Exercise(
             lambda case: ROWS * case["terms"],
             "A tile has 4 x 16 numbers of A: 64 threads load it.",
         ),
+        kit.loads_of_a_warp(
+            lambda case: 8 * kit.ceil_div(case["terms"], STEP),
+            "All threads share the loads: in a step each brings four numbers of X, and one or none "
+            "of A.",
+        ),
         kit.ONE_STORE,
         kit.Budget(
             "barriers per warp",
@@ -107,6 +119,11 @@ EXERCISE = kit.Exercise(
             "Only 4 of each 16 terms are multiplied: a tile of X has 16 rows, and the block only "
             "4 rows of threads.",
             gives=one_row_of_four,
+        ),
+        kit.Mistake(
+            "Only the last step counts: the sum goes on from step to step, and begins with 0 once, "
+            "before the loop.",
+            gives=last_step,
         ),
         kit.Mistake(
             "Every image has the matrix of image 0: that of image b begins at b * inner * cols.",

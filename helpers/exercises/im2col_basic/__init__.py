@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from helpers.exercises import indices, kit, layers
+from helpers.exercises.cases import is_unwritten
 from helpers.limits import ConvShape
 
 THREADS = 256
@@ -19,6 +20,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield layer(rng, ConvShape(1, 1, 1, 7, 8, 7))
     yield layer(rng, ConvShape(1, 2, 1, 41, 9, 3))
     yield layer(rng, ConvShape(3, 2, 1, 6, 5, 2))
+    yield layer(rng, ConvShape(2, 1, 1, 12, 13, 11))
     yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 2), budgeted=False)
 
 
@@ -85,6 +87,19 @@ def first_channel(case: kit.Case) -> np.ndarray:
     shape = case["shape"]
     parts = unrolled(case).reshape(shape.B, shape.C, -1)
     return np.broadcast_to(parts[:1, :1], parts.shape).reshape(case["unrolled"].shape)
+
+
+def first_image(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if every image is read from the first one."""
+    matrices = unrolled(case)
+    return np.broadcast_to(matrices[:1], matrices.shape) if len(matrices) > 1 else None
+
+
+def is_last_filter_row_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether what is missing are the cells of the last row of the filter, all of them."""
+    shape = case["shape"]
+    rows = is_unwritten(got).reshape(shape.B, shape.C, shape.K, -1)
+    return bool(rows[:, :, -1].all() and not rows[:, :, :-1].any())
 
 
 def only_first_of_rows(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -167,6 +182,14 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Only the first image is right: image b begins with channel b * C, not with channel b.",
             gives=overlapping_images,
+        ),
+        kit.Mistake(
+            "Every matrix holds cells of the first image: image b begins with channel b * C.",
+            gives=first_image,
+        ),
+        kit.Mistake(
+            "The last row of the filter is left out: p goes from 0 to K - 1.",
+            when=is_last_filter_row_unwritten,
         ),
         *(kit.Mistake(hint, gives=with_taps(taps)) for hint, taps in indices.TAPS),
         kit.Mistake(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -36,6 +36,41 @@ def layer(
     """Return a layer as a product of matrices; a block has a tile of it."""
     grid = (kit.ceil_div(shape.out_h * shape.out_w, TILE), kit.ceil_div(shape.M, TILE), shape.B)
     return layers.layer_case(rng, shape, grid, (TILE, TILE), budgeted=budgeted)
+
+
+def counted(
+    start: Callable[[int, int], tuple[int, int, int]] = lambda ty, K: (
+        ty // (K * K),
+        ty // K % K,
+        ty % K,
+    ),
+    late: str = "",
+) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out of counting up, None where a cell leaves the
+    image.
+
+    start: c, p and q of row ty; late: which of p and q carry only beyond K.
+    """
+
+    def made(case: kit.Case) -> np.ndarray | None:
+        s = case["shape"]
+        h, w = (one.ravel() for one in np.mgrid[: s.out_h, : s.out_w])
+        cells, places = case["x"].reshape(s.B, -1), np.empty((s.terms, h.size), int)
+        for ty in range(min(TILE, s.terms)):
+            c, p, q = start(ty, s.K)
+            for i in range(ty, s.terms, TILE):
+                places[i] = (c * s.H + p + h) * s.W + q + w
+                q += TILE
+                while q >= s.K + ("q" in late):
+                    q, p = q - s.K, p + 1
+                while p >= s.K + ("p" in late):
+                    p, c = p - s.K, c + 1
+        if places.max() >= cells.shape[1]:
+            return None
+        weights = case["filter"].reshape(s.M, -1).astype(float)
+        return (weights @ cells[:, places]).reshape(case["y"].shape)
+
+    return made
 
 
 # What the exercises of lab 202 share.
@@ -72,7 +107,9 @@ MISTAKES = (
 FINDINGS = (
     kit.FindingHint(
         "out-of-bounds",
-        "An index left x. p is i_x % (K * K) / K: without the % it goes on in the next channel.",
+        "An index left x. The cell is in row c * H + h + p of the image, of W cells each. p is "
+        "i_x % (K * K) / K: without the % it goes on in the next channel. (i_x / (K * K) needs its "
+        "brackets.)",
         when=lambda found: found.array == "x",
     ),
 )
@@ -137,6 +174,19 @@ EXERCISE = kit.Exercise(
         layers.TURNED,
         *indices.WRONG_INDICES,
         kit.Mistake(
+            "c and p begin at 0 for every row: row ty of the matrix is channel ty / (K * K), row "
+            "ty / K % K and column ty % K of the filter, before the loop.",
+            gives=counted(start=lambda ty, K: (0, 0, ty)),
+        ),
+        *(
+            kit.Mistake(
+                "A carry comes one too late: q and p go from 0 to K - 1, so they carry when they "
+                "reach K.",
+                gives=counted(late=late),
+            )
+            for late in ("q", "p", "pq")
+        ),
+        kit.Mistake(
             "Only a filter of 11 x 11 is wrong: a product with 1.0f / (K * K) is rounded, and 121 "
             "times 1.0f / 121 is less than 1. Count in whole numbers.",
             when=lambda case, got, want: case["shape"].K == INEXACT,
@@ -163,9 +213,9 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "out-of-bounds",
-            "An index left x: when q reaches K, it must fall by K and p must rise; when p "
-            "reaches K, it must fall "
-            "by K and c must rise.",
+            "An index left x. Load only below `inner` and `cols`, and 0 elsewhere. When q reaches "
+            "K, it must fall by K and p must rise; when p reaches K, it must fall by K and c must "
+            "rise. (c, p, q) begin as row ty of the matrix.",
             when=lambda found: found.array == "x",
         ),
     ),

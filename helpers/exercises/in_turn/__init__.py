@@ -9,12 +9,17 @@ from helpers.exercises.python_exercise import PythonExercise
 
 
 def _hint(findings: list[str], buffers: int) -> str:
-    if findings[0].startswith("unwritten"):
+    if findings[0].startswith(("unwritten", "uninitialised")):
         return "Within its stream a piece is copied in first, then computed, and copied back last."
     if findings[0].startswith("unsynchronised: kernel") and "HtoD" in findings[0]:
         return (
             "A kernel reads the images that a copy in another stream brings: give the three works "
             "of a piece the same stream."
+        )
+    if findings[0].startswith("unsynchronised: cuMemcpyDtoHAsync") and "kernel" in findings[0]:
+        return (
+            "A copy back reads the results that a kernel in another stream writes: give the three "
+            "works of a piece the same stream."
         )
     return (
         f"With {buffers} buffers pieces 0 and {buffers} lie in the same ones. Put both into the "

@@ -46,7 +46,7 @@ def inputs(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
         (1, 1),
         (4, 31),
         (int(rng.integers(600, 1_500)), 3),
-        (int(rng.integers(600, 1_500)), 31),
+        (int(rng.integers(600, 1_500)), int(rng.integers(18, 40)) * 2 + 1),
         (2, 5),
         (kit.MANY, 3),
     ]
@@ -118,7 +118,8 @@ def judged(one: dict[str, Any], seed: int) -> Found:
     cases = inputs(seed)
     plain = cases[:-OVERLAPS]
     for k, (N, filter) in enumerate(plain):
-        got, want, name = one[f"P{k}"], conv1d(N, filter), f"{N.size} cells, {filter.size} weights"
+        got, want = one[f"P{k}"], conv1d(N, filter)
+        name = f"{_counted(N.size, 'cell')}, {_counted(filter.size, 'weight')}"
         if one[f"outside{k}"]:
             hint = (
                 "Outputs run from 0 to n - 1: last is n for shifts to the left, and n - shift "
@@ -131,7 +132,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
         shown = [f"  [{i}] got {got[i]:g}, want {want[i]:g}" for i in bad[:3]]
         text = "\n".join(
             [
-                f"{name}: {bad.size} of {got.size} values {'is' if bad.size == 1 else 'are'} wrong",
+                f"{name}: {bad.size:,} of {got.size:,} values {'is' if bad.size == 1 else 'are'} wrong",
                 *shown,
             ]
         )
@@ -152,6 +153,10 @@ def judged(one: dict[str, Any], seed: int) -> Found:
         )
         return Found("budget", "right, but the innermost loop has a test", hint, checked)
     return Found("pass", f"{checked}, all equal to the reference; loops swapped", checked=checked)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _reads_one_value(P: np.ndarray, N: np.ndarray, filter: np.ndarray) -> bool:

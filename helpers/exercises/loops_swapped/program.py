@@ -61,7 +61,7 @@ def main(folder: Path, library_path: str, limit_s: int) -> int:
 
 
 def _overlapped(library: ctypes.CDLL, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
-    """P where its last cell is the first one of N."""
+    """Return P where its last cell is the first one of N."""
     n = N.size
     cells = np.zeros(2 * n - 1 + 2 * MARGIN, np.float32)
     P, there = cells[MARGIN : MARGIN + n], cells[MARGIN + n - 1 : MARGIN + 2 * n - 1]

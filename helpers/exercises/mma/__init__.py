@@ -37,12 +37,7 @@ def exercise(
                 "Each mma of the whole warp adds up 16 terms of every sum.",
                 least=terms / STEP,
             ),
-            kit.Budget(
-                "multiply-adds outside of the tensor cores, by warps",
-                kit.executed("fma", "mul.f32", "mul.f16", "mad.f32", per="launch"),
-                8,
-                "The tensor cores should make all products.",
-            ),
+            kit.single_products(8, "The tensor cores should make all products."),
             kit.Budget(
                 "global load requests", kit.all_of("requests", "global", "load"), loads, load_hint
             ),

@@ -165,6 +165,10 @@ def exercise(
                 "The tiles bring each cell once for a block: multiply what is staged.",
                 quiet=True,
             ),
+            kit.no_doubles(
+                "The sums are floats: a double takes two registers, and many GPUs have far fewer "
+                "units for doubles."
+            ),
             kit.ONE_STORE,
             *kit.NO_DETOURS,
         ),

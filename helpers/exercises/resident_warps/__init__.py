@@ -19,6 +19,8 @@ FIXED = (
     (64, 32, 16 * 1024),  # shared memory, with the kilobyte that each block takes besides
     (96, 40, 0),  # registers: 48 warps in quarters, 51 without
     (33, 32, 0),  # the second warp of each block has one thread
+    (512, 16, 0),  # the number of warps, for which the registers are enough twice over
+    (64, 16, 10_000),  # shared memory: a kilobyte has 1,024 bytes
     (1024, 255, 0),  # no block fits
     (256, 32, 228 * 1024),  # no block fits
 )
@@ -43,13 +45,19 @@ def _hint(case: numbers.Case, value: int, want: int) -> str:
     warps = -(-threads // limits.WARP)
     if want == 0:
         return "Not even one block fits here. Then there is no warp."
-    if threads % limits.WARP and value % warps:
+    if value == want // warps and threads % limits.WARP == 0:
+        return "That is the number of blocks: each of them has several warps."
+    if threads % limits.WARP and (value % warps or 2 * value == want):
         return "A warp belongs to one block: round the threads of a block up to whole warps first."
     if value % warps:
         return "A block is resident whole or not at all: count blocks, then their warps."
     if value > want and want == warps * limits.MOST_BLOCKS:
         return "A multiprocessor holds 32 blocks, however small they are."
+    if value > limits.MOST_WARPS:
+        return "A multiprocessor holds 64 warps, however little they take."
     of_block = shared_bytes + limits.RESERVED_SHARED_BYTES
+    if shared_bytes and value == warps * (228 * 1_000 // of_block):
+        return "A kilobyte has 1,024 bytes here: 228 * 1024 in all."
     if want == warps * (limits.MULTIPROCESSOR_SHARED_BYTES // of_block):
         return "Each block takes its shared memory and 1,024 bytes besides."
     if value > want and registers % limits.REGISTER_UNIT:

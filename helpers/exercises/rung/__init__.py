@@ -13,6 +13,7 @@ SECTORS = {
     "layer 1": 0.363,
     "layer 2": 1.259,
 }  # per output, that conv2d_tiled loads; a test counts them again
+TILE = 16  # outputs along a side of a block
 STUB_MAPS = 4  # in a block, as long as a student leaves -DMAPS as it is
 
 
@@ -23,7 +24,16 @@ def of_first_maps(case: kit.Case) -> np.ndarray:
 
 def fit(case: kit.Case, cell: KernelCell) -> kit.Case:
     """Return the case in blocks of 16 x 16 threads, MAPS output maps each."""
-    return competition.fitted(case, 16, 1, kernel_cells.sizes(cell.options, {"MAPS": 1})["MAPS"])
+    return competition.fitted(case, TILE, 1, kernel_cells.sizes(cell.options, {"MAPS": 1})["MAPS"])
+
+
+def words_needed(case: kit.Case, blocks: int) -> int:
+    """Return the words of shared memory that all threads read: for each tap a cell, and a weight
+    for each map of the block.
+    """
+    shape = case["shape"]
+    maps = kit.ceil_div(shape.M, blocks // (layers.tiles(shape, TILE) * shape.B))
+    return blocks * TILE**2 * shape.terms * (1 + maps)
 
 
 EXERCISE = kit.Exercise(
@@ -49,6 +59,19 @@ EXERCISE = kit.Exercise(
             "shared memory, too, fewer sectors are left.",
         ),
         kit.Budget(
+            "words from shared memory, over those that the sums need",
+            lambda case, one: (
+                one.total("bytes_used", "shared", "load") / 4 / words_needed(case, one.blocks)
+            ),
+            1,
+            "Each cell of a window is read once for all maps of the block: keep it in a variable.",
+            quiet=True,
+        ),
+        kit.loads_of_a_warp(
+            lambda case: 14 * case["shape"].C,  # one warp alone needs 17 for a channel
+            "All 256 threads share the loads of the tile and of the weights.",
+        ),
+        kit.Budget(
             "shuffles per output and tap",
             lambda case, one: 32 * one.executed("shfl", "redux") / case.count / case["shape"].terms,
             1,
@@ -66,7 +89,7 @@ EXERCISE = kit.Exercise(
             quiet=True,
         ),
         kit.ONE_STORE,
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
     ),
     mistakes=(
         kit.Mistake(

@@ -28,6 +28,14 @@ def product(case: kit.Case, terms: int = TERMS) -> np.ndarray:
     return case["a"][:, :terms].astype(float) @ case["x"][:terms].astype(float)
 
 
+def squares_turned(case: kit.Case) -> np.ndarray:
+    """Return what comes out if rows and columns of each square of x are exchanged."""
+    steps = kit.ceil_div(TERMS, COLUMNS)
+    a, x = np.zeros((ROWS, steps * COLUMNS)), np.zeros((steps * COLUMNS, COLUMNS))
+    a[:, :TERMS], x[:TERMS] = case["a"], case["x"]
+    return a @ x.reshape(steps, COLUMNS, COLUMNS).swapaxes(1, 2).reshape(x.shape)
+
+
 EXERCISE = kit.Exercise(
     name="small_product",
     lab="303_tensor_cores",
@@ -44,12 +52,17 @@ EXERCISE = kit.Exercise(
             "Four steps of 16 terms hold all 49.",
             least=4,
         ),
-        kit.Budget(
-            "multiply-adds outside of the tensor cores, by warps",
-            kit.executed("fma.f32", "mul.f32", "fma.f16", "mul.f16", per="launch"),
+        kit.single_products(
             8,
             "The tensor cores should make the products: fill the 49th to the 64th term, the last "
             "fifteen with zeros.",
+        ),
+        kit.Budget(
+            "global load requests",
+            kit.all_of("requests", "global", "load"),
+            2 * (ROWS + TERMS),
+            "All lanes of the warp share the loads: neighbouring lanes load neighbouring numbers.",
+            quiet=True,
         ),
         kit.Budget(
             "bank conflicts when fragments are loaded",
@@ -79,6 +92,12 @@ EXERCISE = kit.Exercise(
             gives=lambda case: product(case, 48),
         ),
         kit.Mistake(
+            "The fragments of x are taken with rows and columns exchanged. A fragment of x is "
+            "`col_major` where the 16 terms of a column lie side by side in shared memory, and "
+            "`row_major` where the 16 columns of a term do.",
+            gives=squares_turned,
+        ),
+        kit.Mistake(
             "x is taken as if it were transposed. Lab 303's kernel stores each column of its "
             "matrix side by side, for a fragment that is `col_major`.",
             gives=lambda case: (
@@ -97,6 +116,11 @@ EXERCISE = kit.Exercise(
             "out-of-bounds",
             "a and x have 49 terms: from the 50th on, store 0 in shared memory and load nothing.",
             when=lambda found: found.array in ("a", "x"),
+        ),
+        kit.FindingHint(
+            "out-of-bounds",
+            "Step k of 16 terms begins k terms further on: 16 * k halves where the terms of a row "
+            "or column lie side by side, and 16 * k pitches where those of a row of x do.",
         ),
         kit.FindingHint(
             "fault",

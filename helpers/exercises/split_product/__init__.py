@@ -15,7 +15,7 @@ RTOL = 4e-6
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Factors between 1 and 2: the sums are large, and every missing residual shows."""
+    """Yield factors between 1 and 2: the sums are large, and every missing residual shows."""
     for batch, steps in SIZES:
         A = rng.uniform(1, 2, (ROWS, TERMS * steps)).astype(np.float32)
         B = rng.uniform(1, 2, (batch, TERMS * steps, COLUMNS)).astype(np.float32)
@@ -70,7 +70,8 @@ EXERCISE = kit.Exercise(
                 / (case["steps"] * case["B"].shape[0])
             ),
             3,
-            "a_lo b_lo is below what float32 rounds away: three products are enough.",
+            "Each step needs three products: a_lo b_hi, a_hi b_lo and a_hi b_hi. (a_lo b_lo is "
+            "below what float32 rounds away.)",
             least=3,
         ),
         kit.Budget(

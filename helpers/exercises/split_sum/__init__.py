@@ -17,7 +17,8 @@ SPARE = 12  # additions beside the short sums': the last one, and totals put tog
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Factors between 0 and 1, so that all cuts go the same way; whole short sums and others."""
+    """Yield factors between 0 and 1, so that all cuts go the same way; whole short sums and others.
+    """
     for steps in STEPS:
         a = rng.uniform(0, 1, (ROWS, TERMS * steps)).astype(np.float32)
         b = rng.uniform(0, 1, (TERMS * steps, COLUMNS)).astype(np.float32)
@@ -57,7 +58,8 @@ EXERCISE = kit.Exercise(
             "products by tensor cores (mma) per step",
             kit.executed("mma.", "wmma.mma", per=lambda case: case["steps"]),
             3,
-            "a_lo b_lo is below what float32 rounds away: three products are enough.",
+            "Each step needs three products: a_lo b_hi, a_hi b_lo and a_hi b_hi. (a_lo b_lo is "
+            "below what float32 rounds away.)",
             least=3,
         ),
         kit.Budget(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from helpers.exercises import kit
+from helpers.exercises.cases import is_unwritten
 
 MAPS, COLUMNS, TILES = 8, 34, 3
 FLOATS = TILES * 32 * 4  # of the sums
@@ -31,6 +33,24 @@ def rows(case: kit.Case, columns: int = COLUMNS) -> np.ndarray:
     return (
         case["sums"].reshape(TILES, MAPS, 4, 4).transpose(1, 0, 2, 3).reshape(MAPS, 48)[:, :COLUMNS]
     )
+
+
+def by_places(case: kit.Case, places: Callable[..., Any]) -> np.ndarray | None:
+    """Return what comes out if float i of lane 4 g + q of tile n stands elsewhere.
+
+    places: of n, g, q, i, the row and the column; None where a float of y is left open.
+    """
+    y = np.full((MAPS, TILES * 16), np.nan, np.float32)
+    n, g, q, i = np.ogrid[:TILES, :MAPS, :4, :4]
+    row, column = np.broadcast_arrays(*places(n, g, q, i), np.empty((TILES, MAPS, 4, 4)))[:2]
+    y[row, column] = case["sums"].reshape(TILES, MAPS, 4, 4)
+    return None if np.isnan(y[:, :COLUMNS]).any() else y[:, :COLUMNS]
+
+
+def last_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether the last 16 floats alone are never written."""
+    missing = is_unwritten(got).ravel()
+    return bool(missing[-16:].all() and not missing[:-16].any())
 
 
 EXERCISE = kit.Exercise(
@@ -60,7 +80,8 @@ EXERCISE = kit.Exercise(
             "load requests",
             kit.all_of("requests", "global", "load"),
             TILES,
-            "One float4 a lane and tile.",
+            "A lane has the sums of its own place alone: one float4 for each of the three tiles. "
+            "Other lanes get them through shared memory.",
             quiet=True,
         ),
         kit.Budget(
@@ -75,7 +96,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.ONE_STORE,
         kit.none_of("local", what="accesses to local memory"),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.NO_ACTIVEMASK,
         kit.shuffles(
             0,
@@ -100,8 +121,35 @@ EXERCISE = kit.Exercise(
             "16 n + 4 q and on of map g.",
             gives=lambda case: case["sums"].reshape(-1)[: MAPS * COLUMNS].reshape(MAPS, COLUMNS),
         ),
+        kit.Mistake(
+            "The four floats of a lane stand the wrong way round: .x is the first column.",
+            gives=lambda case: by_places(case, lambda n, g, q, i: (g, 16 * n + 4 * q + 3 - i)),
+        ),
+        kit.Mistake(
+            "The places of a group lie 12 columns apart, and its tiles 4: lane 4 g + q of tile n "
+            "holds columns 16 n + 4 q and on.",
+            gives=lambda case: by_places(case, lambda n, g, q, i: (g, 4 * n + 12 * q + i)),
+        ),
+        kit.Mistake(
+            "g and q are mixed up: lane 4 g + q holds columns of row g, so g is lane / 4 and q is "
+            "lane % 4.",
+            gives=lambda case: by_places(
+                case, lambda n, g, q, i: ((4 * g + q) % 8, 16 * n + (4 * g + q) // 8 * 4 + i)
+            ),
+        ),
+        kit.Mistake(
+            "The last 16 floats are never written: 32 lanes store 272 floats, eight each and then "
+            "16 more.",
+            when=last_unwritten,
+        ),
     ),
     findings=(
+        kit.FindingHint(
+            "race",
+            "Two lanes stage different floats in one place: columns from 34 on do not exist, and "
+            "belong to no row; or rows of 48 columns lie in the staged tile.",
+            when=lambda found: " writes " in found.message and " wrote " in found.message,
+        ),
         kit.FindingHint(
             "race",
             "Lanes read what other lanes have staged: a __syncwarp() must lie between staging "
@@ -109,11 +157,13 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "uninitialised",
-            "Lanes read what nobody has staged yet: first all three tiles, then the stores.",
+            "Nobody has staged this place. All 34 columns come from the three tiles, and the rows "
+            "lie as far apart where they are read as where they were staged.",
         ),
         kit.FindingHint(
             "out-of-bounds",
-            "The staged tile needs room for 8 rows of 48 columns, and y has 34 columns.",
+            "Columns from 34 on do not exist: leave them out, or give the staged tile 8 rows of 48 "
+            "columns. y has 8 x 34 = 272 floats.",
         ),
     ),
     hints=(

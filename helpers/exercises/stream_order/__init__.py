@@ -21,7 +21,7 @@ SHAPE = ConvShape(1, 1, 4, 20, 22, 7)  # of one image
 
 
 def inputs(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Images, a drawn number of them, and a filter."""
+    """Return images, a drawn number of them, and a filter."""
     rng = np.random.default_rng(seed)
     pieces = int(rng.integers(5, 8))
     return kit.whole_numbers(rng, (pieces, 1, SHAPE.H, SHAPE.W), 3), kit.whole_numbers(

@@ -19,8 +19,12 @@ WORDS = 3_136  # of `filter`: layer 2 has 16 maps of 4 x 7 x 7 weights
 LARGE = ConvShape(64, 4, 16, 40, 40, 7)  # what a GPU times: 64 images of layer 2
 
 
-def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> kit.Case:
-    """Return a layer, by default a large one; a block has a tile for so many maps."""
+def layer(
+    rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1, words: int = WORDS
+) -> kit.Case:
+    """Return a layer, by default a large one; a block has a tile for so many maps. words: of the
+    symbol.
+    """
     drawn = layers.draw(rng, shape)
     return layers.layer_case(
         rng,
@@ -28,7 +32,7 @@ def layer(rng: np.random.Generator, shape: ConvShape = LARGE, maps: int = 1) -> 
         (layers.tiles(shape, TILE), kit.ceil_div(shape.M, maps), shape.B),
         (TILE, TILE),
         drawn=drawn,
-        constants=layers.symbol(drawn[1], WORDS, beyond=0),
+        constants=layers.symbol(drawn[1], words, beyond=0),
         facts={"maps": maps},
         budgeted=shape.K == SPAN - TILE + 1 and shape.M % maps == 0,
     )
@@ -73,6 +77,7 @@ LOADS = kit.Budget(
     "The tile brings each of 22 x 22 cells once. Read the products' cells from it, not from x.",
 )
 MOST_REQUESTS = 40  # of a block and channel; loads by rows take 22, one thread alone takes 484
+MOST_SECTORS = 10  # two rows of 16 cells take up to 6, 16 rows of two take 16 or more
 MOST_OF_A_WARP = 6  # of these; warp 0 takes 4 by rows, one warp alone takes 16
 ALL_WARPS = kit.loads_of_a_warp(
     lambda case: MOST_OF_A_WARP * case["shape"].C,
@@ -87,6 +92,14 @@ USUAL = (
         ),
         MOST_REQUESTS,
         "All 256 threads load, neighbours side by side: the 32 lanes of a warp share a request.",
+        quiet=True,
+    ),
+    kit.Budget(
+        "sectors per load request",
+        kit.per_request("global", "load"),
+        MOST_SECTORS,
+        "Neighbouring lanes, with neighbouring threadIdx.x, should load neighbouring cells of a "
+        "row: let s, the column, begin at threadIdx.x.",
         quiet=True,
     ),
     ALL_WARPS,
@@ -114,6 +127,8 @@ MISTAKES = (
     ),
     layers.TURNED,
     layers.EXCHANGED,
+    layers.ASSIGNED,
+    layers.LAST_CHANNEL,
     kit.Mistake(
         "Every block has the tile of block 0: its cells begin at row `top` and column `left`.",
         gives=first_tile,

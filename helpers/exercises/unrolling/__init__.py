@@ -89,6 +89,8 @@ MISTAKES = (
     ),
     layers.TURNED,
     layers.EXCHANGED,
+    layers.ASSIGNED,
+    layers.LAST_CHANNEL,
     kit.Mistake(
         "The rows of cells lie W apart, not FILTER_WIDTH: that is the distance of two rows of "
         "weights.",

@@ -13,7 +13,7 @@ TAPS = (3, 1, 6)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Filters of several widths, of whole numbers: exact in half, and their sums in float."""
+    """Yield filters of several widths, of whole numbers: exact in half, and their sums in float."""
     for taps in TAPS:
         x = rng.integers(-30, 31, (OUTPUTS + taps - 1, CHANNELS)).astype(np.float16)
         filter = rng.integers(-30, 31, (taps, MAPS, CHANNELS)).astype(np.float16)

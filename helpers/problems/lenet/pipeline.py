@@ -155,11 +155,11 @@ class Network(DeviceOwner):
         return self.read("classes")
 
     def address(self, name: str) -> int:
-        """Device address of an array that `read` reads."""
+        """Return the device address of an array that `read` reads."""
         return int(self._buffers[name])
 
     def outputs(self) -> dict[str, tuple[tuple[int, ...], type]]:
-        """Shape and type of the arrays that every network computes, by name."""
+        """Return shape and type of the arrays that every network computes, by name."""
         one, two = (
             pooled_shape(shape, pool) for shape, pool in zip(self.shapes, POOLS, strict=True)
         )

@@ -60,7 +60,7 @@ from .resources import RECORDS, RESOURCES, Rate, Rates, Resource, UnknownDevice,
 __all__ = [
     "RECORDS", "RESOURCES", "Bounds", "Counts", "Rate", "Rates", "Resource", "Share",
     "UnknownDevice", "bounds", "in_a_row", "rates", "rates_of",
-]  # fmt: skip
+]
 
 CACHES = ("cold", "hot")
 
@@ -143,12 +143,12 @@ class Bounds:
         raise KeyError(f"{self.kernel} asks nothing of {resource!r}; it asks for {asked}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a file."""
+        """Return plain values, for a file."""
         return {
             "device": self.device, "kernel": self.kernel, "cache": self.cache,
             "bound_us": self.microseconds, "resource": self.resource, "waves": self.waves,
             "shares": {one.resource: one.microseconds for one in self.shares},
-        }  # fmt: skip
+        }
 
     def __str__(self) -> str:
         table = tables.text(_HEAD, self._rows(), left=(0, 2, 5))
@@ -168,7 +168,7 @@ class Bounds:
             (one.title, f"{one.amount:,.0f}", one.unit, f"{one.per_second:.3g}",
              _number(one.microseconds), one.reason)
             for one in self.shares
-        ]  # fmt: skip
+        ]
 
 
 _HEAD = ("resource", "asks for, at least", "unit", "given in a second", "bound, us", "why")
@@ -181,7 +181,7 @@ def _us(microseconds: float) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits, and no exponent from 1,000 on."""
+    """Return three digits, and no exponent from 1,000 on."""
     return f"{value:.3g}" if value < 999.5 else f"{float(f'{value:.3g}'):,.0f}"
 
 
@@ -239,7 +239,7 @@ def in_a_row(launches: Iterable[Bounds], name: str = "") -> Bounds:
     whole = Share(
         "launches in a row", " and ".join(one.title for one in binding.values()), total,
         "microseconds", 1e6, f"one launch begins when the one before has ended: {parts}",
-    )  # fmt: skip
+    )
     return Bounds(first.device, names, first.cache, (whole, *_added(all_bounds)))
 
 
@@ -252,7 +252,7 @@ def _added(all_bounds: Sequence[Bounds]) -> list[Share]:
         found[share.resource] = Share(
             share.resource, share.title, amount, share.unit, 1e6 * amount / busy,
             "the sum over the launches",
-        )  # fmt: skip
+        )
     return sorted(found.values(), key=lambda one: -one.microseconds)
 
 

@@ -43,7 +43,7 @@ _CLASSES = {
 _LSU = (
     "LDG", "STG", "LDS", "STS", "LDL", "STL", "LD", "ST", "ATOM", "ATOMG", "ATOMS", "RED", "REDG",
     "LDSM", "STSM", "LDGSTS",
-)  # fmt: skip
+)
 _MOVES = ("MOV", "IADD", "SHL")  # of IMAD: not measured
 
 # Operations of PTX that ptxas neither leaves out nor makes once for many: by the beginning of the
@@ -63,12 +63,12 @@ _MEMORY = {
     ("ld", GLOBAL_SPACE): ("LDG", "LD"), ("ld", SHARED_SPACE): ("LDS", "LD"),
     ("ld", LOCAL_SPACE): ("LDL", "LD"), ("st", GLOBAL_SPACE): ("STG", "ST"),
     ("st", SHARED_SPACE): ("STS", "ST"), ("st", LOCAL_SPACE): ("STL", "ST"),
-}  # fmt: skip
+}
 _SHAPE = re.compile(r"\bm(\d+)n(\d+)k(\d+)")
 _MMA_TYPES = {
     "f16": "tensor_half", "bf16": "tensor_half", "tf32": "tensor_tf32", "f64": "tensor_fp64",
     "s8": "tensor_int8", "u8": "tensor_int8",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ def _by_ptx(counts: Counts) -> dict[str, float]:
 
 
 def _tensor(counts: Counts) -> dict[str, float]:
-    """Operations of the tensor cores, by the type of the factors."""
+    """Return the operations of the tensor cores, by the type of the factors."""
     found: dict[str, float] = dict.fromkeys(_MMA_TYPES.values(), 0.0)
     names = library.operation_names()
     operation = counts.kernel.counted.instructions["operation"]

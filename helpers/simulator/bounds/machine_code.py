@@ -218,7 +218,7 @@ def _matrix(rows: Sequence[_Row], unknowns: int) -> tuple[Any, list[float]]:
 
 
 def by_line(code: Code) -> Mapping[int, list[tuple[int, Instruction]]]:
-    """By line of the PTX text: (block, instruction) of what came from it."""
+    """Return (block, instruction) of what came from each line of the PTX text, by line."""
     found: dict[int, list[tuple[int, Instruction]]] = {}
     for k, block in enumerate(code.blocks):
         for one in block.instructions:

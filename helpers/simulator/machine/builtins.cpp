@@ -223,7 +223,7 @@ bool release(Worker& w, Warp& warp, int lane, std::int32_t pc, const Arguments& 
 // Runs function k of BUILTINS in ptx/encode.py.
 bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes,
                  int builtin) {
-    enum { PRINTF, ASSERT, MALLOC, FREE, GAP_BEHIND_ARRAY, END_OF_GAP, LIFE, END_OF_LIFE };
+    enum { PRINTF, ASSERT, MALLOC, FREE, GAP_BEHIND_ARRAY, END_OF_GAP, LIFE, END_OF_LIFE, OVERFLOW };
     if (w.one_of_many) {    // printf keeps the order of blocks, and there is one heap
         w.give_up();
         return false;
@@ -267,6 +267,14 @@ bool run_builtin(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, s
                         std::uint8_t(0));
                 else std::memset(first, static_cast<int>(DEAD + (about & 0xFF)), bytes);
                 w.has_gaps = true;
+                break;
+            }
+            case OVERFLOW: {
+                Finding finding;
+                finding.kind = INDEX_OVERFLOW;
+                finding.offset = read_local<std::int64_t>(warp, lane, arguments.offset(0));
+                finding.here = w.place(warp, lane, pc, LOAD);
+                w.findings.add(finding);
                 break;
             }
             default: return false;

@@ -36,7 +36,8 @@ enum Kind : std::uint32_t {
     HEAP_LEAK = 27,
     OVERLAP = 28,
     STACK_LIMIT = 29,
-    DEAD_LOCAL = 30
+    DEAD_LOCAL = 30,
+    INDEX_OVERFLOW = 31
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 
@@ -50,7 +51,8 @@ struct Place {    // one thread at one instruction
 };
 struct Finding {
     std::uint32_t kind = 0, region = 0;    // region 0: no array is near
-    std::int64_t offset = 0;    // bytes from the array's start; an index (ROW_OVERRUN); a lane
+    std::int64_t offset = 0;    // bytes from the array's start; an index (ROW_OVERRUN,
+                                // INDEX_OVERFLOW); a lane
                                 // (warp operations); a number of a variable (DEAD_LOCAL); an address where no array is near
     std::uint64_t size = 0;    // bytes accessed; a mask (warp operations)
     std::uint64_t count = 1;    // how often the fault happened

@@ -18,7 +18,7 @@ using std::uint64_t;
 
 constexpr uint32_t most_arrivals = (1u << 20) - 1, most_bytes = (1u << 20) - 1;    // as PTX has it
 constexpr uint32_t patience =
-    1u << 20;    // waits in a row without progress; more are endless
+    1u << 16;    // waits in a row without progress; more are endless
 constexpr uint32_t phase_bits = 23;
 
 uint64_t mark_of(uint64_t address) { return 0x6D62617272696572ull ^ address << 20; }
@@ -191,9 +191,15 @@ bool arrive_later(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint3
 
 void report_endless_wait(Worker& w, Warp& warp, int lane, int32_t pc, const Mbarrier& barrier) {
     char text[128];
-    std::snprintf(text, sizeof text,
-                  "waits without end at an mbarrier: %u of %u arrivals and %lld bytes are missing",
-                  barrier.pending, barrier.count, static_cast<long long>(barrier.bytes));
+    if (barrier.bytes == 0)
+        std::snprintf(text, sizeof text,
+                      "waits without end at an mbarrier for %u arrivals, of which %u have come",
+                      barrier.count, barrier.count - barrier.pending);
+    else
+        std::snprintf(
+            text, sizeof text,
+            "waits without end at an mbarrier: %u of %u arrivals and %lld bytes are missing",
+            barrier.pending, barrier.count, static_cast<long long>(barrier.bytes));
     w.fault(warp, lane, pc, FAULT, text);
 }
 

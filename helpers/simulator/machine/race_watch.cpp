@@ -36,9 +36,9 @@ Place place_of(const Worker& w, const Earlier& earlier, const Toucher& me) {
     std::uint32_t linear = earlier.block - w.first_block;
     place.block[0] = linear % grid.x, place.block[1] = linear / grid.x % grid.y,
     place.block[2] = linear / grid.x / grid.y;
-    if (earlier.block == me.block &&
-        place.thread ==
-            me.thread()) {    // one of several threads, and the cell knows only this one
+    // One of several threads, and the cell knows only this one, with which there is no race.
+    const bool is_over = (earlier.flags & Races::MANY_BLOCKS) && earlier.when < me.turn;
+    if (earlier.block == me.block && (is_over || place.thread == me.thread())) {
         if (earlier.flags & Races::MANY_BLOCKS) place.block[0] = Place::unknown;
         place.thread = Place::unknown;
     }

@@ -9,4 +9,4 @@ from .rows import Unsupported
 __all__ = [
     "BUILTINS", "FUNCTION_ADDRESS", "INSTRUCTION", "Encoding", "Module", "ParseError", "Place",
     "Program", "Relocation", "Unsupported", "Variable",
-]  # fmt: skip
+]

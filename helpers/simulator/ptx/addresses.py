@@ -215,7 +215,7 @@ _RULES: dict[str, Callable[[list[int]], int]] = {
     "and": max, "mul": lambda a: a[0] * a[1], "mad": lambda a: min(a[0] * a[1], a[2]),
     "selp": lambda a: min(a[:2]),
     "shl": min,
-}  # fmt: skip
+}
 
 
 def dominators(flow: Flow) -> list[int]:

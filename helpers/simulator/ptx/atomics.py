@@ -37,7 +37,7 @@ _BY_LANE = frozenset(
         "tid.x", "tid.y", "tid.z", "laneid", "lanemask_eq", "lanemask_lt", "lanemask_le",
         "lanemask_gt", "lanemask_ge",
     )
-)  # fmt: skip
+)
 # Operations whose results differ between lanes, even if their operands do not.
 _ACROSS = ("shfl", "match", "elect", "atom", "mov.clock", "mov.local", "ldmatrix", "wmma", "mma")
 _STEPS = 400

@@ -16,7 +16,7 @@ from .rows import Code, Context, Template
 _COPIES = ("mov.b16", "mov.b32", "mov.b64", "mov.b128")
 _BY_ROW = (
     "template", "guard", "predicate", "immediate", "flags", "place", "lengths", "fields",
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -62,7 +62,7 @@ def columns(context: Context, code: Code) -> Columns:
         numbers, np.array(guard), np.array(predicate, np.int64), np.array(immediate, np.int64),
         np.array(flags, np.int64),
         np.array(place), lengths, flat, row_of, position, is_result, fields,
-    )  # fmt: skip
+    )
 
 
 def without_copies(context: Context, code: Code, all_rows: Columns) -> Columns:

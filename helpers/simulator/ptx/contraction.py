@@ -182,7 +182,7 @@ class _Contraction:
     def _takes(
         self, number: int, register: int, product: tuple[str, str, str], negative: bool,
         found: _Product,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Return whether a statement that reads a product adds it, or pass it on to additions."""
         statement, kind = self.statements[number], self.kinds[number]
         if kind is None or statement.guard == register:

@@ -33,7 +33,7 @@ _SPECIAL = {
     0x3A9: "ATOMG", 0x9A8: "ATOMG", 0x98E: "REDG", 0x9A6: "REDG", 0xFAE: "LDGSTS", 0x83B: "LDSM",
     0x3BA: "UBLKCP", 0x806: "VOTE", 0x886: "VOTEU", 0x3C4: "REDUX", 0x309: "POPC", 0xD09: "POPC",
     0x2BF: "UPOPC", 0x389: "SHFL", 0x589: "SHFL", 0x989: "SHFL", 0xF89: "SHFL",
-}  # fmt: skip
+}
 _SUMS_WITH_NUMBER = (0x810, 0x836)  # IADD3 and VIADD of a register and a number
 _STACK = 1  # the register that points to a thread's stack
 # Instructions that do none of this.

@@ -45,7 +45,7 @@ INSTRUCTION = np.dtype(
         ("elements", "u1"),
         ("type", "u1"), ("place", "<u4"), ("target", "<i4"), ("join", "<i4"),
     ]
-)  # fmt: skip
+)
 FUNCTION = np.dtype(
     [
         ("first", "<i4"), ("end", "<i4"), ("frame_bytes", "<u4"), ("local_bytes", "<u4"),
@@ -53,7 +53,7 @@ FUNCTION = np.dtype(
         ("stack_bytes", "<u4"),
         ("reserved", "<u4", 2),
     ]
-)  # fmt: skip
+)
 STATIC = np.dtype([("slot", "<u4"), ("kind", "<u2"), ("bytes", "<u2"), ("value", "<u8")])
 RED_ZONE = 1024  # bytes between shared variables, a multiple of all banks
 INLINE = 6  # operands in the instruction itself
@@ -174,7 +174,7 @@ class Encoding:
                 self._context, piece.code, piece.rows, piece.graph, machine_code,
             )
             for piece in self._pieces
-        ]  # fmt: skip
+        ]
         return replace(
             self.program, instructions=instructions, by_machine_code=np.concatenate(certain)
         )
@@ -393,7 +393,7 @@ def _assemble(
         use_rows, np.concatenate([operand[read], rows.predicate[guarded]]),
         rows.field("apart")[use_rows] != 0,
         row_of[written], operand[written], guard[row_of[written]] != 0,
-    )  # fmt: skip
+    )
     first, last = live_ranges(accesses, graph, count, len(code.widths))
     slots, frame_bytes = allocate(first, last, code.widths)
 
@@ -460,7 +460,7 @@ def _link(
 
 
 def _mark_unused(context: Context, found: np.ndarray, rows: Columns) -> None:
-    """Flags atomics whose old value nothing reads."""
+    """Flag atomics whose old value nothing reads."""
     chosen = np.isin(found["operation"], context.operations.beginning("atom."))
     if not chosen.any():
         return

@@ -233,8 +233,9 @@ class Lowering(Values):
         self.emit(self.template(opcode, 0, len(results), True), results + [*read, NONE][:2] + tail)
 
     def asynchronous(self, statement: Statement, opcode: Opcode) -> None:
-        """cp.async: the number of groups is an immediate; source bytes may be left out by a
-        predicate."""
+        """Lower cp.async: the number of groups is an immediate; source bytes may be left out by a
+        predicate.
+        """
         operands = list(statement.operands)
         if opcode.policy:
             operands.pop()
@@ -267,7 +268,7 @@ class Lowering(Values):
         )
 
     def check_row(self, statement: Statement, opcode: Opcode) -> None:
-        """row.check: an index, and as a constant its axis and extent (see axes.py)."""
+        """Lower row.check: an index, and as a constant its axis and extent (see axes.py)."""
         index, what = statement.operands
         assert isinstance(what, Literal)
         operands = [self.source(index, opcode.types[-1])]
@@ -396,4 +397,4 @@ _METHODS: dict[str, Callable[[Lowering, Statement, Opcode], None]] = {
     "call": Lowering.call, "ret": Lowering.end, "exit": Lowering.end, "trap": Lowering.end,
     "createpolicy": Lowering.policy, "row": Lowering.check_row,
     **{root: Lowering.bare for root in _NO_OPERANDS},
-}  # fmt: skip
+}

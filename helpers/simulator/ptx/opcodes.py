@@ -19,7 +19,7 @@ SPACES = {
     "shared::cluster": SHARED_SPACE,
     "local": LOCAL_SPACE, "const": CONST_SPACE, "param": PARAM_SPACE, "param::entry": PARAM_SPACE,
     "param::func": PARAM_SPACE,
-}  # fmt: skip
+}
 
 TYPES = {
     name: number
@@ -30,7 +30,7 @@ TYPES = {
          "u16x2", "s16x2"),
         1,
     )
-}  # fmt: skip
+}
 WIDTHS = TYPE_BYTES | {
     "e4m3": 1,
     "e5m2": 1,
@@ -67,7 +67,7 @@ _FLAGS = {
     "weak": 0, "relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE,
     "acq_rel": ACQUIRE | RELEASE, "mmio": RELAXED,
     "sync": 0, "aligned": 0, "noftz": 0, "unified": 0,
-}  # fmt: skip
+}
 _CACHES = frozenset(("ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc"))
 _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 
@@ -81,7 +81,7 @@ _SIGNATURES = {
     "vote": "ppu", "match": "utu",
     "redux": "ttu", "activemask": "u", "elect": "uu", "dp4a": "u", "dp2a": "u", "nanosleep": "u",
     "prmt": "t",
-}  # fmt: skip
+}
 _VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vavrg")
 # Instructions of memory, synchronization and matrices, whose operands follow their own rules.
 _FREE = frozenset(
@@ -89,7 +89,7 @@ _FREE = frozenset(
      "bar",
      "fence", "membar",
      "movmatrix", "setmaxnreg", "griddepcontrol", "tensormap")
-)  # fmt: skip
+)
 _WITHOUT_RESULT = frozenset(
     ("st", "red", "bar.sync", "bar.arrive", "bar.warp.sync", "nanosleep", "fence", "griddepcontrol",
      "setmaxnreg", "cp",
@@ -97,7 +97,7 @@ _WITHOUT_RESULT = frozenset(
      "mbarrier.complete_tx",
      "bra", "brx.idx", "call", "ret", "exit", "trap", "brkpt", "barrier.cluster.arrive",
      "barrier.cluster.wait")
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def describe(text: str) -> Opcode:
         tuple(letters[one] for one in signature), letters[second],
         not any(name == one or name.startswith(one + ".") for one in _WITHOUT_RESULT),
         "L2::cache_hint" in parts,
-    )  # fmt: skip
+    )
 
 
 def _name(root: str, kept: list[str], types: list[str]) -> str:

@@ -359,7 +359,7 @@ class _Rules:
         return (span, lead) if span >= width else (width, -one.offset % width)
 
     def share(self, group: list[Access]) -> None:
-        """Distributes the elements of accesses with one key among them."""
+        """Distribute the elements of accesses with one key among them."""
         first, store, width = group[0], group[0].key.store, group[0].key.width
         span, lead = self.window(first)
         windows: dict[int, dict[int, Access]] = {}

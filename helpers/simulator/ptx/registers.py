@@ -76,8 +76,8 @@ def live_ranges(
 def _extend(
     first: np.ndarray, last: np.ndarray, crosses: np.ndarray, flow: Flow, count: int,
     block_of: np.ndarray, points: np.ndarray, met: np.ndarray, kills: np.ndarray,
-) -> None:  # fmt: skip
-    """Widens the ranges of registers that cross blocks to all blocks at whose borders they are live
+) -> None:
+    """Widen the ranges of registers that cross blocks to all blocks at whose borders they are live
     (bit sets, backward).
     """
     registers = np.flatnonzero(crosses)
@@ -89,7 +89,7 @@ def _extend(
     for block, register, kill, point in zip(
         block_of[points[chosen] // 3].tolist(), bit_of[met[chosen]].tolist(),
         kills[chosen].tolist(), (points[chosen] % 3).tolist(), strict=True,
-    ):  # fmt: skip
+    ):
         bit = 1 << register
         if kill:
             killed[block] |= bit

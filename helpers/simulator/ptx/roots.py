@@ -73,8 +73,6 @@ class Roots:
             changed = False
             for register, place, statement in pointing:
                 before = self._found.get(register)
-                if before is UNKNOWN:
-                    continue
                 now = _either(before, self._root(statement, place))
                 if now is not before and now != before:
                     self._found[register], changed = now, True
@@ -120,9 +118,8 @@ class Roots:
             return self.of(operands[3])
         if root in ("selp", "min", "max"):
             return _either(self.of(operands[1]), self.of(operands[2]))
-        if statement.opcode == "cvt.u64.u32":
-            source = self.of(operands[1])
-            return source if isinstance(source, str | Variable) else None
+        if statement.opcode == "cvt.u64.u32":  # an address of 32 bits, in shared memory
+            return self.of(operands[1])
         if root in _NUMBERS:
             is_distance = any(self.of(one) is DIFFERENCE for one in operands[1:])
             return DIFFERENCE if is_distance else None

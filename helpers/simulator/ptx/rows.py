@@ -22,7 +22,11 @@ GAP_BYTES = 16
 # Those that tell it of the life of a variable (lifetimes.py), and the largest number of a variable.
 LIFE, END_OF_LIFE = "__life", "__end_of_life"
 LIVES = 250
-BUILTINS = ("vprintf", "__assertfail", "malloc", "free", GAP, END_OF_GAP, LIFE, END_OF_LIFE)
+# That which tells it of an index that has overflowed (overflows.py).
+OVERFLOW = "__index_overflow"
+BUILTINS = (
+    "vprintf", "__assertfail", "malloc", "free", GAP, END_OF_GAP, LIFE, END_OF_LIFE, OVERFLOW,
+)
 FUNCTION_ADDRESS = 1 << 62  # plus the function's index
 BY_ADDRESS = -(2**31)  # Instruction.target of a call through a register
 
@@ -38,7 +42,7 @@ STATIC_KINDS = {
             "dynamic_smem_size", "total_smem_size", "gridid",
         )
     )
-}  # fmt: skip
+}
 
 
 LEFT_OUT = 1  # immediate of a trap

@@ -9,7 +9,7 @@ TYPE_BYTES = {  # of one value; a predicate has no bytes of its own
     "pred": 0,
     **{f"{kind}{bits}": bits // 8 for kind in "bus" for bits in (8, 16, 32, 64)},
     "b128": 16, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "f16x2": 4, "bf16x2": 4, "tf32": 4,
-}  # fmt: skip
+}
 
 
 class ParseError(ValueError):

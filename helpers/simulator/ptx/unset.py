@@ -24,7 +24,7 @@ _GUARD = re.compile(r"^@!?(%\w+)\s+")
 _LOC = re.compile(r"^\.loc\s")
 # Instructions whose first operand is no result.
 _NO_RESULT = ("st", "red", "bar", "barrier", "bra", "brx", "call", "ret", "exit", "trap", "membar",
-              "fence", "prefetch", "cp", "mbarrier", "nanosleep", "brkpt", "wgmma")  # fmt: skip
+              "fence", "prefetch", "cp", "mbarrier", "nanosleep", "brkpt", "wgmma")
 # A declaration without a value, which begins a statement: `float low, high`, `Node* next`.
 _WITHOUT_VALUE = re.compile(
     r"(?!(?:return|delete|goto|typedef|using|else|case|throw|struct|class|enum|namespace|extern"
@@ -158,7 +158,7 @@ def _take(code: _Code, text: str, loc: str, types: dict[str, str]) -> None:
             uses, results, guard is not None, loc, leads,
             kind in ("bra", "brx", "ret", "exit", "trap") and guard is None,
         )
-    )  # fmt: skip
+    )
 
 
 def _unset(code: _Code) -> set[str]:

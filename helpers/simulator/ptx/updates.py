@@ -22,7 +22,7 @@ _FUNCTIONS = {
     "add": "atomicAdd", "sub": "atomicSub", "and": "atomicAnd", "or": "atomicOr",
     "xor": "atomicXor", "min": "atomicMin", "max": "atomicMax", "fma": "atomicAdd",
     "mad": "atomicAdd",
-}  # fmt: skip
+}
 # What a store behind a comparison does: `if (x > *best) *best = x` keeps the largest value.
 _LARGER, _SMALLER = ("gt", "ge", "gtu", "geu", "hi", "hs"), ("lt", "le", "ltu", "leu", "lo", "ls")
 _NOT_FOR_FLOATS = ("atomicMin", "atomicMax", "atomicSub", "atomicAnd", "atomicOr", "atomicXor")
@@ -74,14 +74,52 @@ class Dataflow:
         )
 
     def update(self, first: int, second: int) -> Update | None:
-        """Return the update that two accesses belong to, which two threads make of one element."""
-        for store in (first, second):
+        """Return the update that two accesses belong to, which two threads make of one element; or
+        that one of them belongs to, if the threads contend for the element.
+        """
+        contended = self.contended(first, second)
+        stores = self._stores_at(first) if contended else (first, second)
+        for store in stores:
             if not _is(self.body.statements[store], _STORES):
                 continue
             found = self._update_by(store)
-            if found is not None and {first, second} <= {found.load, found.store}:
+            known = {found.load, found.store} if found is not None else set()
+            if {first, second} <= known or (contended and {first, second} & known):
                 return found
         return None
+
+    def contended(self, first: int, second: int) -> bool:
+        """Return whether two threads race because both have found the same element: both accesses
+        have the same index, and it comes from memory, or from the thread's number alone. An index
+        that a loop counts is none: other turns of the loop may have the same element.
+        """
+        statements = [self.body.statements[one] for one in (first, second)]
+        places = [self._place(one) for one in statements]
+        address = _address(statements[0])
+        base = address.base if address is not None else None
+        if places[0] is None or places[0] != places[1] or not isinstance(base, int):
+            return False
+        slice_ = self._slice([base])
+        sources = [self.body.statements[k] for k in slice_]
+        if self._loads(slice_) or any(_is(one, ("atom", "shfl", "match")) for one in sources):
+            return True
+        registers = {register for one in sources for register in results(one)}
+        if any(len(self.roots.definitions.get(one, ())) > 1 for one in registers):
+            return False
+        return any(
+            isinstance(operand, Special) and operand.name.startswith(("tid", "laneid"))
+            for one in sources
+            for operand in one.operands
+        )
+
+    def _stores_at(self, access: int) -> list[int]:
+        """Return the stores to the place of an access."""
+        place = self._place(self.body.statements[access])
+        return [
+            k
+            for k, one in enumerate(self.body.statements)
+            if _is(one, _STORES) and self._place(one) == place
+        ]
 
     def loads_of_address(self, statement: int) -> frozenset[int]:
         """Return the loads that the address of an access depends on."""

@@ -29,7 +29,7 @@ _FIXED = {
     "cluster_nctarank": 1,
     **{f"cluster_ctaid.{axis}": 0 for axis in "xyzw"},
     **{f"cluster_nctaid.{axis}": 1 for axis in "xyzw"},
-}  # fmt: skip
+}
 CLOCKS = (
     "clock",
     "clock_hi",
@@ -101,7 +101,7 @@ class Values:
                 operation, opcode.flags, opcode.space if space is None else space, opcode.width,
                 opcode.elements,
                 opcode.type, start, stop, apart,
-            )  # fmt: skip
+            )
             found = self.context.templates.setdefault(one, len(self.context.templates))
             self.context.known[key] = found
         return found

@@ -26,7 +26,7 @@ __all__ = ["PyCUDAImportedError", "SimulatorWarning", "devices", "findings", "in
 _AT_ONCE = (
     "driver", "compiler", "gpuarray", "tools", "characterize", "cumath", "curandom", "elementwise",
     "reduction", "scan"
-)  # fmt: skip
+)
 _ON_IMPORT = ("autoprimaryctx", "autoinit")
 
 

@@ -24,7 +24,7 @@ def run(
     out: Out,
     stream: Stream | None = None,
 ) -> Out:
-    """Computes out = function(*inputs) element by element in memory order; arrays of shape () pair
+    """Compute out = function(*inputs) element by element in memory order; arrays of shape () pair
     with every element.
     """
     arrays: tuple[DeviceArray, ...] = (*inputs, out)
@@ -114,7 +114,7 @@ def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Computes C's pow; it converts integers to double."""
+    """Compute C's pow; it converts integers to double."""
     if np.result_type(x, y).kind in "iu":
         return np.power(np.asarray(x, np.float64), np.asarray(y, np.float64))
     return np.power(x, y)

@@ -83,7 +83,7 @@ def set_count(number: int) -> None:
 
 @contextlib.contextmanager
 def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]:
-    """Simulates `number` devices inside the block. memory_of: the bytes of the devices, in their
+    """Simulate `number` devices inside the block. memory_of: the bytes of the devices, in their
     order; a device without an entry, or with None, has the usual bytes. Memory that no thread could
     free (`keep`) is freed at the end.
     """

@@ -40,8 +40,7 @@ def get_or_register_dtype(names: str | Sequence[str], dtype=None) -> np.dtype:
 
 
 def register_dtype(dtype, c_names: str | Sequence[str], alias_ok: bool = False) -> None:
-    """Registers a dtype under C type names. PyCUDA deprecates it in favour of
-    get_or_register_dtype.
+    """Register a dtype under C type names. PyCUDA deprecates it in favour of get_or_register_dtype.
     """
     warnings.warn(
         "register_dtype is deprecated: use get_or_register_dtype", DeprecationWarning, stacklevel=2

@@ -30,7 +30,6 @@ host_alloc_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2, WRITECOMBINED=4)
 mem_host_register_flags = SimpleNamespace(PORTABLE=1, DEVICEMAP=2)
 mem_attach_flags = SimpleNamespace(GLOBAL=1, HOST=2, SINGLE=4)
 
-# fmt: off
 _READING = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "choose", "clip",
     "compress", "conj", "conjugate",
@@ -43,7 +42,6 @@ _READING = (
     "__reduce_ex__",
 )
 _WRITING = ("byteswap", "fill", "itemset", "partition", "put", "setfield", "sort")
-# fmt: on
 _WRITING_FUNCTIONS = (np.copyto, np.put, np.place, np.putmask, np.fill_diagonal)
 
 
@@ -411,7 +409,7 @@ def managed_empty(shape, dtype, order: Order = "C", mem_flags: int = 0) -> np.nd
 
 
 def register_host_memory(ary: np.ndarray, flags: int = 0) -> np.ndarray:
-    """Page-locks the memory of `ary` and returns it; `.base.unregister()` ends that.
+    """Page-lock the memory of `ary` and return it; `.base.unregister()` ends that.
 
     flags: of mem_host_register_flags; with DEVICEMAP, `.base.get_device_pointer()` is an address
     for kernels.

@@ -81,7 +81,7 @@ class Function:
         return no_time("the time of a kernel") if time_kernel else None
 
     def prepare(self, arg_types: Sequence[object] | str, texrefs: Sequence = ()) -> Function:
-        """Fixes the argument types for prepared_call: "P" or np.intp for a pointer, NumPy types for
+        """Fix the argument types for prepared_call: "P" or np.intp for a pointer, NumPy types for
         values.
         """
         if texrefs:
@@ -132,7 +132,7 @@ class Function:
                 report = launch(
                     self._kernel, pack(self._kernel, arguments), grid, block, shared,
                     stack_limit=Context.get_limit(limit.STACK_SIZE),
-                )  # fmt: skip
+                )
         except faults.LaunchFault as fault:
             # A student reads one traceback, which ends in the finding.
             raise _stopped(fault.finding) from None

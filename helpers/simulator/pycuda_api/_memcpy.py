@@ -130,7 +130,7 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
 
 
 def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
-    """Reports a read of bytes that no copy and no kernel has written since their allocation."""
+    """Report a read of bytes that no copy and no kernel has written since their allocation."""
     first = memory.first_unwritten(address, nbytes)
     if first is None:
         return

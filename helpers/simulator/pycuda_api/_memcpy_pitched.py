@@ -249,15 +249,15 @@ def memset_d2d32(dest, pitch: int, data: int, width: int, height: int) -> None:
 
 
 def memset_d2d8_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
-    """As memset_d2d8, in a stream."""
+    """Do what memset_d2d8 does, in a stream."""
     _memset_2d(dest, pitch, data, width, height, 1, "cuMemsetD2D8Async", stream)
 
 
 def memset_d2d16_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
-    """As memset_d2d16, in a stream."""
+    """Do what memset_d2d16 does, in a stream."""
     _memset_2d(dest, pitch, data, width, height, 2, "cuMemsetD2D16Async", stream)
 
 
 def memset_d2d32_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
-    """As memset_d2d32, in a stream."""
+    """Do what memset_d2d32 does, in a stream."""
     _memset_2d(dest, pitch, data, width, height, 4, "cuMemsetD2D32Async", stream)

@@ -131,7 +131,7 @@ def release(address: int, nbytes: int) -> None:
 
 
 def release_later(address: int, nbytes: int) -> None:
-    """Releases memory that nothing refers to: at once, or when no thread is in the machine."""
+    """Release memory that nothing refers to: at once, or when no thread is in the machine."""
 
     def run() -> None:
         with contextlib.suppress(Exception):  # the interpreter may be half gone

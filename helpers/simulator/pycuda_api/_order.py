@@ -137,7 +137,7 @@ def new_stream(flags: int) -> int:
 
 
 def release(stream: int) -> None:
-    """Records that the program has no object of a stream any more. Python calls this wherever it
+    """Record that the program has no object of a stream any more. Python calls this wherever it
     collects garbage, so that nothing but the number is noted here.
     """
     _state.released.append(stream)
@@ -181,13 +181,13 @@ def _device_streams(device: int) -> list[int]:
 
 @_alone
 def begin(stream: int, what: str) -> Work:
-    """Enqueues work in a stream."""
+    """Enqueue work in a stream."""
     return _begin(_known(stream), what, {})
 
 
 @_alone
 def begin_between(devices: Collection[int], what: str) -> Work:
-    """Enqueues work after everything on these devices, and before all that follows there."""
+    """Enqueue work after everything on these devices, and before all that follows there."""
     streams = [stream for device in devices for stream in _device_streams(device)]
     past = {stream: _state.counts[stream] for stream in streams}
     work = _begin(_known(NULL), what, past)
@@ -232,7 +232,7 @@ def _watching() -> bool:
 
 @_alone
 def touch_device(work: Work, start: int, end: int | None, *, write: bool) -> None:
-    """Records that `work` accesses device memory, and reports work of other streams if the two have
+    """Record that `work` accesses device memory, and report work of other streams if the two have
     no order.
     """
     if _watching():
@@ -241,7 +241,7 @@ def touch_device(work: Work, start: int, end: int | None, *, write: bool) -> Non
 
 @_alone
 def touch_pinned(work: Work, start: int, end: int, *, write: bool) -> None:
-    """Records that `work` accesses page-locked host memory."""
+    """Record that `work` accesses page-locked host memory."""
     if not work.site[1]:
         work.site = _findings.call_site()
     _touch(_state.pinned, _Access(start, end, write, work))
@@ -276,7 +276,7 @@ def _done(work: Work, clock: dict[int, int]) -> bool:
 
 @_alone
 def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
-    """Reports work that may still use host memory, or device memory that the host sees, while the
+    """Report work that may still use host memory, or device memory that the host sees, while the
     host accesses it.
     """
     for accesses in (_state.pinned, _state.device if _is_shared(start) else []):
@@ -329,7 +329,7 @@ def forget(start: int, end: int) -> None:
 
 @_alone
 def lock(start: int, nbytes: int) -> None:
-    """Records that host memory is page-locked from now on."""
+    """Record that host memory is page-locked from now on."""
     _state.locked[start] = start + nbytes
 
 
@@ -354,7 +354,7 @@ def share(start: int, nbytes: int) -> None:
 
 @_alone
 def finished(work: Work) -> None:
-    """Records that the host has waited for `work`."""
+    """Record that the host has waited for `work`."""
     _join(_state.host, work.clock)
 
 
@@ -365,7 +365,7 @@ def finish_stream(stream: int) -> None:
 
 @_alone
 def finish_all() -> None:
-    """Records that the host has waited for all work of the current device, and for the work before
+    """Record that the host has waited for all work of the current device, and for the work before
     it.
     """
     _drop_released()

@@ -34,7 +34,7 @@ __all__ = [
 _TABLES = (
     "direction_vector_set", "generate_direction_vectors", "generate_scramble_constants32",
     "generate_scramble_constants64",
-)  # fmt: skip
+)
 _VERSION = (10, 4, 0)  # of cuRAND in CUDA 13.0
 _SUBSEQUENCE = 2**67  # numbers
 
@@ -333,7 +333,7 @@ def _refuse_tables(**tables: object) -> None:
 
 
 def __getattr__(name: str):
-    """Names of cuRAND's tables can be imported; using them says why not."""
+    """Let names of cuRAND's tables be imported; using them says why not."""
     if name not in _TABLES:
         raise AttributeError(f"module 'pycuda.curandom' has no attribute {name!r} in the simulator")
 

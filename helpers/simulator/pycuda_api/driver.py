@@ -156,7 +156,7 @@ _NEED_A_GPU = {
     **dict.fromkeys(("IPCMemoryHandle", "mem_get_ipc_handle", "Memcpy3DPeer"),
     "the simulator is one device in one process"),
     "Linker": "the simulator has no device linker",
-}  # fmt: skip
+}
 
 
 class _NeedsAGpu:
@@ -175,7 +175,7 @@ class _NeedsAGpu:
 
 
 def __getattr__(name: str):
-    """Names that need a GPU can be imported; using them says why not."""
+    """Let names that need a GPU be imported; using them says why not."""
     if name not in _NEED_A_GPU:
         raise AttributeError(f"module 'pycuda.driver' has no attribute {name!r} in the simulator")
     return _NeedsAGpu(name)

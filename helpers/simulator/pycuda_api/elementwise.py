@@ -186,7 +186,7 @@ class ElementwiseKernel:
         self.gen_kwargs = {
             **kwargs, "arguments": arguments, "operation": operation, "name": name, "keep": keep,
             "options": options
-        }  # fmt: skip
+        }
         self._name = name
         self._kernels = lru_cache(self._generate)
 

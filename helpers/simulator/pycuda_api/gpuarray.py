@@ -99,7 +99,7 @@ def _make_vector_types() -> None:
         np.uint64, four),
         ("longlong", np.int64, two), ("ulonglong", np.uint64, two), ("float", np.float32, four),
         ("double", np.float64, two),
-    ):  # fmt: skip
+    ):
         for count in counts:
             name = f"{base}{count}"
             vector = np.dtype([(axis, dtype) for axis in "xyzw"[:count]])

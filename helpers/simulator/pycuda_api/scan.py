@@ -100,7 +100,7 @@ class _ScanKernel:
         allocator=None,
         stream=None,
     ) -> GPUArray:
-        """Scans a one-dimensional array in place, into `output_ary`, or into a new array for
+        """Scan a one-dimensional array in place, into `output_ary`, or into a new array for
         output_ary="new".
         """
         if isinstance(output_ary, str):

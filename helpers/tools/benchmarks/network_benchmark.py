@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -58,7 +57,7 @@ class NetworkBenchmark:
         if self._yardstick:
             print(f"PyTorch and CUDA graphs are left out: {self._yardstick}")
         images = datasets.images_at_hand(max(self._batches))
-        weights, *others = _trained()
+        weights, *others = trained_weights.at_hand()
         for trained in (weights, *others):
             for form, layers in self._forms.items():
                 counted = lenet_times.right_answers(trained, images, form, layers, self._batches)
@@ -153,14 +152,6 @@ def forms() -> dict[str, Sequence[Any]]:
         "FP32 accuracy, portable": network_plan.TENSOR_CORES,
         "FP32 units": network_plan.FUSED,
     }
-
-
-def _trained() -> list[trained_weights.Weights]:
-    """Return the labs' network, and the course's where COURSE_WEIGHTS names its file."""
-    found = [trained_weights.lenet_weights()]
-    if os.environ.get(trained_weights.WEIGHTS_VARIABLE, "").strip():
-        found.append(trained_weights.course_weights())
-    return found
 
 
 def _answered(launch: Callable[..., None], answer: Callable[[], Any]) -> None:

@@ -16,6 +16,17 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("blocks of 128, whatever they are", "blocks of one size", ("blockDim.x", "128")),
+    wrong(
+        "the largest",
+        "the largest number of the warp",
+        ("fminf", "fmaxf"),
+        ("INFINITY", "-INFINITY"),
+    ),
+    wrong("the bits of a float as a number", "only numbers below 0", file="wrong_bits.cu"),
+    wrong(
+        "an absolute value", "only numbers below 0", ("= mine - lowest", "= fabsf(mine) - lowest")
+    ),
     wrong("0 for lanes without a number", "must bring infinity", (": INFINITY", ": 0.0f")),
     wrong("1e5 for lanes without a number", "that is infinity", (": INFINITY", ": 1e5f")),
     wrong(

@@ -12,6 +12,11 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "adds to what nothing has set",
+        "+= or atomicAdd",
+        ("if (i < n) C[i] =", "if (i < n) C[i] +="),
+    ),
     wrong("no guard", "a guard stops them", ("if (i < n) ", ""), status="finding"),
     wrong("i <= n", "a guard stops them", ("(i < n)", "(i <= n)"), status="finding"),
     wrong("n - 1", "last number", ("(i < n)", "(i < n - 1)")),

@@ -22,6 +22,18 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "ints in place of floats",
+        "no output has a fraction",
+        ("y[i] = a * x[i] + y[i]", "y[i] = (int)(a * x[i] + y[i])"),
+    ),
+    wrong(
+        "block and thread exchanged",
+        "gap 1 needs the number of the block",
+        ("blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x * blockDim.x + blockIdx.x"),
+        status="finding",
+    ),
+    wrong("y is added twice", "is added twice", ("y[i] = a", "y[i] += a")),
     wrong("y times a, too", "only x[i] is", ("a * x[i] + y[i]", "a * (x[i] + y[i])")),
     wrong("y is subtracted", "y[i] is subtracted", ("x[i] + y[i]", "x[i] - y[i]")),
     wrong("the stub", "the same i", file="stub.cu", status="not_begun"),

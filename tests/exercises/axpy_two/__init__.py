@@ -12,6 +12,12 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "every second thread does the work of two",
+        "do all lanes take part",
+        file="wrong_every_second.cu",
+        status="budget",
+    ),
     wrong("n written into the kernel", "argument: i < n", ("i < n", "i < 1000"), status="finding"),
     wrong(
         "n written into the kernel, too small",

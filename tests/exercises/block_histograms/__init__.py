@@ -14,6 +14,17 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "counts of 0 are not stored",
+        "store the counts that are 0",
+        ("    P[256", "    if (counts[t]) P[256"),
+    ),
+    wrong(
+        "value 255 is not counted",
+        "255, is counted nowhere",
+        ("atomicAdd(&counts[N[i]], 1)", "if (N[i] < 255) atomicAdd(&counts[N[i]], 1)"),
+    ),
+    wrong("counts of 8 bits", "more than 255 times", file="wrong_packed.cu"),
     wrong("added to what was there", "to what p held before", ("= counts[t];", "+= counts[t];")),
     wrong(
         "no atomic",

@@ -15,6 +15,16 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "32 shuffles in a row", "and not in 31", file="wrong_serial_shuffles.cu", status="budget"
+    ),
+    wrong(
+        "all blocks write one result",
+        "does the index of the store hold blockIdx",
+        ("P[blockIdx.x] =", "P[0] ="),
+        status="finding",
+    ),
+    wrong("no test in a step", "if (t < half)", ("if (t < half) s", "s"), status="finding"),
+    wrong(
         "thread 0 compares the last 32",
         "thread 0 reads many in a row",
         ("half > 0", "half > 16"),

@@ -36,4 +36,12 @@ WRONG = (
         "two lists",
         ("    return place[inside].tolist(), y.tolist()", "    return None"),
     ),
+    wrong_python(
+        "large values left out",
+        "the values are",
+        (
+            "y = np.maximum(2 * cells + 1, 0) * 0.5",
+            "y = np.maximum(2 * np.minimum(cells, 1000) + 1, 0) * 0.5",
+        ),
+    ),
 )

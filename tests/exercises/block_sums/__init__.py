@@ -50,6 +50,18 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("stride 16 missing", "behind stride 32 comes", ("int stride = 16;", "int stride = 8;")),
+    wrong(
+        "31 atomics",
+        "made one after the other",
+        (
+            "    for (int stride = 16; t < 32 && stride >= 1; stride /= 2) {\n"
+            "        if (t < stride) s[t] += s[t + stride];\n        __syncwarp();\n    }",
+            "    const float mine = s[t];\n    __syncwarp();\n"
+            "    if (t > 0 && t < 32) atomicAdd(&s[0], mine);\n    __syncwarp();",
+        ),
+        status="budget",
+    ),
     wrong("no step with stride 32", "stride 32 is left out", ("stride >= 32", "stride > 32")),
     wrong("the stub", "a __syncwarp() is missing", file="stub.cu", status="not_begun"),
     wrong(

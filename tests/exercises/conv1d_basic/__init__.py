@@ -7,6 +7,8 @@ from tests.exercises.answers import right, wrong
 INDEX = "blockIdx.x * blockDim.x + threadIdx.x"
 
 RIGHT = (
+    right("neighbours by shuffles", "right_shuffles.cu"),
+    right("a tile", "right_tile.cu"),
     right("a loop with a test"),
     right("three tests, one after the other", "right_three_tests.cu"),
     right(
@@ -24,6 +26,18 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("adds to what nothing has set", "+= or atomicAdd", ("P[i] = sum", "P[i] += sum")),
+    wrong(
+        "one weight for both neighbours", "filter[2] is in no sum", ("filter[j]", "filter[j % 2]")
+    ),
+    wrong("blocks of 256, whatever they are", "is blockDim.x", ("blockDim.x", "256")),
+    wrong("a sum in an int", "no output has a fraction", ("float sum = 0.0f", "int sum = 0")),
+    wrong(
+        "a tile without a barrier",
+        "a __syncthreads() is missing",
+        file="wrong_no_barrier.cu",
+        status="finding",
+    ),
     wrong("cell n - 1 as a ghost", "n[n - 1] is in no sum", ("cell < n)", "cell < n - 1)")),
     wrong("cells to the left", "i - 2 and i - 3", ("i - 1 + j", "i - 1 - j")),
     wrong(

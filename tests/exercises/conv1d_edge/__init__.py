@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
+    right("a tile", "right_tile.cu"),
     right("clamp by min and max"),
     right("clamp by conditional expressions", "right_conditional.cu"),
     right("the middle first, then both neighbours", "right_unrolled.cu"),
@@ -89,4 +90,6 @@ WRONG = (
         ("P[i] = sum;", "P[i] = sum"),
         status="compile",
     ),
+    wrong("clamped to 1", "only the ends are wrong", ("i - 1 + j, 0)", "i - 1 + j, 1)")),
+    wrong("blocks of 256, whatever they are", "is blockDim.x", ("blockDim.x", "256")),
 )

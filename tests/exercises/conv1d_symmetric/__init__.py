@@ -5,12 +5,19 @@ from __future__ import annotations
 from tests.exercises.answers import right, wrong
 
 RIGHT = (
+    right("a tile of cells", "right_tile.cu"),
     right("pairs, then the middle"),
     right("counted by distance from the middle", "right_distance.cu"),
 )
 
 
 WRONG = (
+    wrong("the next weight", "no pattern", ("pair * filter[j]", "pair * filter[j + 1]")),
+    wrong(
+        "the first weight in the middle",
+        "the middle cell has the first weight",
+        ("filter[RADIUS]", "filter[0]"),
+    ),
     wrong("the middle as a pair, too", "three times", ("j < RADIUS;", "j <= RADIUS;")),
     wrong(
         "a difference of each pair",

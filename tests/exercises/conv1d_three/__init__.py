@@ -12,6 +12,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("31 weights, whatever the width", "31 weights only", ("c - o < width", "c - o < 31")),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(
         "one output after the other",

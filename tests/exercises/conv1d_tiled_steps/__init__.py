@@ -10,6 +10,7 @@ END = "s < TILE_WIDTH + 2 * RADIUS; s"
 CELL = "tile[threadIdx.x + j] * filter[j]"
 
 RIGHT = (
+    right("zeros first, then the cells", "right_zeros_first.cu"),
     right("a loop over the tile"),
     right("two statements", "right_two_statements.cu"),
     right(
@@ -29,6 +30,12 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "tiles of 256, whatever they are",
+        "tiles of 256 outputs only",
+        ("s += TILE_WIDTH", "s += 256"),
+        status="finding",
+    ),
     wrong(
         "the first cell in a long long",
         "blockidx.x has no sign",
@@ -56,7 +63,7 @@ WRONG = (
         "while the others have nothing to do",
         (
             f"int s = threadIdx.x; {END} += TILE_WIDTH",
-            f"int s = threadIdx.x - 224; s >= 0 && {END} += 32",
+            f"int s = threadIdx.x - TILE_WIDTH + 32; s >= 0 && {END} += 32",
         ),
         status="budget",
     ),

@@ -10,6 +10,15 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong("the last product alone", "only the last product", ("sum += image", "sum = image")),
+    wrong(
+        "the last column of the filter left out",
+        "last column of the filter",
+        ("q < K", "q < K - 1"),
+    ),
+    wrong(
+        "adds to what nothing has set", "+= or atomicAdd", ("out_w + w] = sum", "out_w + w] += sum")
+    ),
     wrong("the stub", "that is gap 1", file="stub.cu", status="not_begun"),
     wrong("no sum", "that is gap 3", ("sum += image", "sum += 0.0f * image")),
     wrong("no guard", "gap 2", ("h < out_h && w < out_w", "true"), status="finding"),

@@ -155,4 +155,21 @@ WRONG = (
         ("sum += image[(c * H + h + p) * W + w + q", "sum += image[(c * H + w + p) * W + h + q"),
         status="finding",
     ),
+    wrong(
+        "atomics in shared memory",
+        "each to a number of its own",
+        (
+            "    partial[z][mine] = sum;\n"
+            "    __syncthreads();\n"
+            "    for (int half = CHANNEL_THREADS / 2; half > 0; half /= 2) {\n"
+            "        if (z < half) partial[z][mine] += partial[z + half][mine];\n"
+            "        __syncthreads();\n"
+            "    }\n",
+            "    if (z == 0) partial[0][mine] = 0.0f;\n"
+            "    __syncthreads();\n"
+            "    atomicAdd(&partial[0][mine], sum);\n"
+            "    __syncthreads();\n",
+        ),
+        status="budget",
+    ),
 )

@@ -13,6 +13,12 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "images of a chunk's channels",
+        "x",
+        ("b * C + first_channel", "b * channels + first_channel"),
+    ),
+    wrong("adds from channel 2 on", "overwrites", ("first_channel > 0", "first_channel > 1")),
+    wrong(
         "the first channel in the index of a weight",
         "cells of the symbol are read",
         ("(m * channels + c)", "(m * channels + first_channel + c)"),

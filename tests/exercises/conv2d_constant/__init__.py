@@ -16,6 +16,9 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "one filter for all", "same K * K weights", ("((m * C + c) * K + p) * K + q", "p * K + q")
+    ),
     wrong("no product", "All sums are 0", (INDEX, "* 0.0f * filter[0];")),
     wrong("the stub", "no constant 'filter'", file="stub.cu", status="not_begun"),
     wrong("map 0 for all", "weights of map 0", (INDEX, "* filter[(c * K + p) * K + q];")),

@@ -60,4 +60,55 @@ WRONG = (
         "cut to whole numbers",
         ("__half2float(cell) *", "(int)__half2float(cell) *"),
     ),
+    wrong(
+        "sums in double",
+        "sum in float",
+        ("float sum = 0.0f;", "double sum = 0.0;"),
+        (
+            "__half2float(cell) * __half2float(tap)",
+            "(double)__half2float(cell) * (double)__half2float(tap)",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "small weights left out",
+        "right in 4 of 5 cases",
+        (
+            "sum += __half2float(cell)",
+            "if (fabsf(__half2float(tap)) > 1e-3f) sum += __half2float(cell)",
+        ),
+    ),
+    wrong(
+        "rows in half",
+        "the sum of a row is a half",
+        (
+            "for (int q = 0; q < K; ++q) {",
+            "__half row = 0.0f;\n                for (int q = 0; q < K; ++q) {",
+        ),
+        (
+            "sum += __half2float(cell) * __half2float(tap);",
+            "row = __hfma(cell, tap, row);\n"
+            "                    if (q == K - 1) sum += __half2float(row);",
+        ),
+    ),
+    wrong(
+        "the last product alone",
+        "only the last product",
+        ("sum += __half2float(cell)", "sum = __half2float(cell)"),
+    ),
+    wrong(
+        "the last column of the filter left out",
+        "last column of the filter",
+        ("q < K;", "q < K - 1;"),
+    ),
+    wrong(
+        "rows as narrow as those of outputs",
+        "yours lie out_w apart",
+        ("+ p) * W + w", "+ p) * out_w + w"),
+    ),
+    wrong(
+        "cells rounded to whole numbers",
+        "rounded to whole numbers",
+        ("__half2float(cell) *", "__half2int_rn(cell) *"),
+    ),
 )

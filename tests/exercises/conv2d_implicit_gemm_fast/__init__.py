@@ -46,4 +46,14 @@ WRONG = (
             "    const float* corner = image + h * W + col - h * out_w;",
         ),
     ),
+    wrong(
+        "filters of 7 x 7 alone",
+        "filters of 7 x 7 are right",
+        ("const unsigned K = FILTER_WIDTH;", "const unsigned K = 7;"),
+    ),
+    wrong(
+        "the cells of at most four channels",
+        "right in 4 of 5 cases",
+        ("corner[(i_x / (K * K) * H", "corner[(i_x / (K * K) % 4 * H"),
+    ),
 )

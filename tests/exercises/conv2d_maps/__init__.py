@@ -20,6 +20,11 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "maps side by side",
+        "keep the index of the store",
+        ("y[((b * M + m) * out_h + h) * out_w + w]", "y[((b * out_h + h) * out_w + w) * M + m]"),
+    ),
     wrong("no width of a row", "begins at r * w", ("+ p) * W", "+ p)")),
     wrong("p for both", "p stands for both", ("w + q]", "w + p]")),
     wrong(

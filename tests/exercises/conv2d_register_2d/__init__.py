@@ -19,6 +19,25 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong("the weights of the first maps", "weights of the first maps", ("[map + m];", "[m];")),
+    wrong("the weights of channel 0", "weights of channel 0", ("= filter[c][p]", "= filter[0][p]")),
+    wrong(
+        "a row of the filter too many",
+        "rows p and columns q from 0 to 6",
+        ("p < K; ++p", "p <= K; ++p"),
+        status="finding",
+    ),
+    wrong(
+        "cells from global memory",
+        "should have 2",
+        (
+            "= tile[row + h + p][column + i]",
+            "= top + row + h + p < HEIGHT && left + column + i < WIDTH\n"
+            "                        ? channel[(top + row + h + p) * WIDTH + left + column + i]\n"
+            "                        : 0.0f",
+        ),
+        status="budget",
+    ),
     wrong("four maps", "not always 4", ("m < MAPS; ++m) {", "m < 4; ++m) {"), status="finding"),
     wrong(
         "the place of the patch in the block is left out",

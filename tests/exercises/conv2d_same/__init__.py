@@ -12,6 +12,11 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "a radius rounded up",
+        "which is rounded down",
+        ("h - K / 2 + p, column = w - K / 2", "h - (K + 1) / 2 + p, column = w - (K + 1) / 2"),
+    ),
     wrong("q for both", "q stands for both", ("h - K / 2 + p", "h - K / 2 + q")),
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong("as conv2d_basic", "must not be loaded", file="wrong_corner.cu", status="finding"),

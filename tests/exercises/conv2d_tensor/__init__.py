@@ -65,4 +65,48 @@ WRONG = (
         "name them yourself",
         ("__syncwarp();   // a frag", "__syncwarp(__activemask());   // a frag"),
     ),
+    wrong(
+        "sums of the FP32 units beside the products",
+        "outputs are its sums",
+        (
+            "        #pragma unroll\n        for (int step",
+            "        float plain[ROWS] = {};\n        #pragma unroll\n        for (int step",
+        ),
+        (
+            "            int4* column =",
+            "            for (int i = 0; i < 16; ++i)\n"
+            "                for (int m = 0; m < ROWS; ++m)\n"
+            "                    plain[m] += __half2float(weights[m * F_PITCH + 16 * "
+            "step + i])\n"
+            "                              * __half2float(cells[i]);\n"
+            "            int4* column =",
+        ),
+        (
+            "        // Store through shared",
+            "        for (int m = 0; m < ROWS; ++m)\n"
+            "            if (map + m < OUTPUT_MAPS && first + lane < OUTPUTS)\n"
+            "                y[m * OUTPUTS + first + lane] = plain[m];\n"
+            "        // Store through shared",
+        ),
+        (
+            "if (map + m < OUTPUT_MAPS && column < OUTPUTS) {",
+            "if (sums[warp][i] == -12345.5f && column < OUTPUTS) {",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "the cells of output 0 for all",
+        "and not behind `image`",
+        ("corner[offset]", "image[offset]"),
+    ),
+    wrong(
+        "the last term left out",
+        "the last term is left out",
+        ("term < TERMS ?", "term < TERMS - 1 ?"),
+    ),
+    wrong(
+        "both parts in one sum",
+        "added to one sum",
+        ("wmma::mma_sync(sum[part], a, b, sum[part]);", "wmma::mma_sync(sum[0], a, b, sum[0]);"),
+    ),
 )

@@ -31,6 +31,14 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong("image 0 and channel 0 for all", "channel 0 of image 0", ("= channel[(top", "= x[(top")),
+    wrong(
+        "lanes go down the columns",
+        "should load neighbouring cells of a row",
+        ("int r = threadIdx.y", "int r = threadIdx.x"),
+        ("int s = threadIdx.x", "int s = threadIdx.y"),
+        status="budget",
+    ),
     wrong(
         "one thread loads the tile",
         "all 256 threads load",

@@ -13,6 +13,12 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "the weights of maps that do not exist",
+        "map min(first + o, M - 1)",
+        ("int m = min(first + o, M - 1)", "int m = first + o"),
+        status="finding",
+    ),
+    wrong(
         "four maps",
         "not always 4",
         ("o < MAPS; ++o) {", "o < 4; ++o) {"),

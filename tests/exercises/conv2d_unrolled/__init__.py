@@ -19,6 +19,16 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong("rows of out_w cells", "and not out_w", ("cell[p * W", "cell[p * out_w")),
+    wrong(
+        "the sum begins anew with each channel",
+        "only the last channel",
+        (
+            "            #pragma unroll\n            for (int p",
+            "            sum = 0.0f;\n            for (int p",
+        ),
+    ),
+    wrong("the last product alone", "only the last product", ("sum +=", "sum =")),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(
         "p and q exchanged",

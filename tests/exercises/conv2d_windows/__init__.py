@@ -68,4 +68,27 @@ WRONG = (
     wrong("maps exchanged", "maps are exchanged", (MAP, "g + (1 - i / 2) * 8;")),
     wrong("plain halves", "FP16 where FP32",
           ("multiply(sum[row][shift], a[0], lo[low], lo[high]);", "")),
+    wrong(
+        "rows of OUT_W columns",
+        "has across columns of b",
+        (
+            "column / ACROSS * 2 * ROW + column % ACROSS",
+            "column / OUT_W * 2 * ROW + column % OUT_W",
+        ),
+    ),
+    wrong(
+        "the row below for `high`",
+        "lies one row below",
+        ("window + (n + 1) / K * PLANE + ((n + 1) % K + row) * ROW", "low + ROW"),
+    ),
+    wrong(
+        "one row of the filter a step",
+        "its first one is 2 * step",
+        ("const int n = 2 * step;", "const int n = step;"),
+    ),
+    wrong(
+        "`low` in channel 0",
+        "always taken from channel 0",
+        ("window + n / K * PLANE + (n % K", "window + (n % K"),
+    ),
 )  # fmt: skip

@@ -75,4 +75,35 @@ WRONG = (
         "half a turn",
         ("filter[((m * C + c) * K + p) * K + q]", "filter[((m * C + c + 1) * K - p) * K - 1 - q]"),
     ),
+    wrong(
+        "values above a million",
+        "right in 7 of 8 cases",
+        ("largest = max(largest, sum);", "largest = max(largest, min(sum, 1e6f));"),
+    ),
+    wrong(
+        "windows of at most four rows",
+        "right in 7 of 8 cases",
+        ("r < pool; ++r", "r < 4 && r < pool; ++r"),
+    ),
+    wrong(
+        "averages",
+        "outputs of a window are averaged",
+        ("largest = max(largest, sum);", "largest += max(0.0f, sum) / (pool * pool);"),
+    ),
+    wrong(
+        "the smallest",
+        "smallest output",
+        ("max(largest, sum)", "min(largest, sum)"),
+    ),
+    wrong(
+        "absolute values",
+        "sign of the outputs",
+        ("max(largest, sum)", "max(largest, fabsf(sum))"),
+    ),
+    wrong(
+        "sums in whole numbers",
+        "no output has a fraction",
+        ("float sum = 0.0f;", "int sum = 0;"),
+        ("max(largest, sum)", "max(largest, (float)sum)"),
+    ),
 )

@@ -96,4 +96,19 @@ WRONG = (
         ("WAIT_BUT(1)", "WAIT_BUT(0)"),
         status="budget",
     ),
+    wrong(
+        "outputs of N itself",
+        "that was copied once",
+        ("sum += cells[o + j] * filter[j];", "sum += N[start + o + j] * filter[j];"),
+        status="budget",
+    ),
+    wrong(
+        "thread 0 copies a tile",
+        "all threads of the block share",
+        (
+            "for (int v = threadIdx.x; v < vectors; v += THREADS) {",
+            "for (int v = 0; threadIdx.x == 0 && v < vectors; ++v) {",
+        ),
+        status="budget",
+    ),
 )

@@ -21,6 +21,33 @@ RIGHT = (
         (BYTES, "min(4 * VECTORS, n - start) << 2"),
         ("turn / 2 % 2", "(turn & 2) >> 1"),
     ),
+    right(
+        "the last thread starts the copies",
+        "solution.cu",
+        (
+            "threadIdx.x == 0 && start + stride < outputs",
+            "threadIdx.x == THREADS - 1 && start + stride < outputs",
+        ),
+    ),
+    right(
+        "waited for, and then started behind the barrier",
+        "solution.cu",
+        (
+            "        if (threadIdx.x == 0 && start + stride < outputs) {\n"
+            "            start_copy(tiles[current ^ 1], N, start + stride, n, "
+            "&arrived[current ^ 1]);\n"
+            "        }\n",
+            "",
+        ),
+        (
+            "        wait(&arrived[current], turn / 2 % 2);\n",
+            "        wait(&arrived[current], turn / 2 % 2);\n"
+            "        __syncthreads();\n"
+            "        if (threadIdx.x == 0 && start + stride < outputs)\n"
+            "            start_copy(tiles[current ^ 1], N, start + stride, n, "
+            "&arrived[current ^ 1]);\n",
+        ),
+    ),
 )
 
 WRONG = (
@@ -91,5 +118,14 @@ WRONG = (
             "start_copy(tiles[current], N, start, n, &arrived[current]);",
         ),
         status="budget",
+    ),
+    wrong(
+        "the buffer in work",
+        "the other one is",
+        (
+            "start_copy(tiles[current ^ 1], N, start + stride",
+            "start_copy(tiles[current], N, start + stride",
+        ),
+        status="finding",
     ),
 )

@@ -7,6 +7,7 @@ from tests.exercises.answers import right, wrong
 LOAD = "value[k] = i < n ? in[i] : 0.0f;"
 
 RIGHT = (
+    right("the last cell again behind the end", "right_clamped.cu"),
     right("loads, then stores"),
     right(
         "a load under an if", "solution.cu", (LOAD, "value[k] = 0; if (i < n) value[k] = in[i];")

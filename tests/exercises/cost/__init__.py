@@ -41,4 +41,11 @@ WRONG = (
         ("    return", "    while True: pass\n    return"),
         status="time",
     ),
+    wrong_python(
+        "a text",
+        "return a number",
+        ("return seen.shared_load_requests", "return str(seen.shared_load_requests"),
+        ("2 * seen.global_load_requests", "2 * seen.global_load_requests)"),
+        status="refused",
+    ),
 )

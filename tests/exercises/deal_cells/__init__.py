@@ -14,6 +14,12 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "one warp loads all cells",
+        "others have nothing to do",
+        file="wrong_one_warp.cu",
+        status="budget",
+    ),
     wrong("no barrier", "between filling and reading", (BARRIER, ""), status="finding"),
     wrong(
         "the barrier stands before the filling",

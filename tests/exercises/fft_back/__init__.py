@@ -136,4 +136,10 @@ WRONG = (
         "the stage with span 1",
         ("span = 1;", "span = 2;"),
     ),
+    wrong(
+        "64 points written into the kernel",
+        "points / 2 twiddles",
+        ("place * (POINTS / 2 / span)", "place * (32 / span)"),
+        status="finding",
+    ),
 )

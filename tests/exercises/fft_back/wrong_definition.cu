@@ -8,7 +8,7 @@ __global__ void fft_back(float2* x, const float2* X, const float2* twiddles)
     for (int n = t; n < POINTS; n += POINTS / 2) {
         float2 sum = make_float2(0.0f, 0.0f);
         for (int k = 0; k < POINTS; ++k) {
-            const float2 c = cells[__brev(k) >> 26];
+            const float2 c = cells[__brev(k) >> (__clz(POINTS) + 1)];
             const int angle = n * k % POINTS;
             float2 w = twiddles[angle % (POINTS / 2)];
             if (angle >= POINTS / 2) w = make_float2(-w.x, -w.y);

@@ -65,4 +65,18 @@ WRONG = (
         "nothing is written",
         ("    if (row < rows && col < cols) Y", "    if (rows < 0) Y"),
     ),
+    wrong(
+        "one row of threads loads X",
+        "all threads share the loads",
+        ("for (int i = ty; i < STEP; i += ROWS)", "for (int i = 0; ty == 0 && i < STEP; ++i)"),
+        status="budget",
+    ),
+    wrong(
+        "a sum that begins anew in each step",
+        "only the last step counts",
+        (
+            "for (int k = 0; k < STEP; ++k) sum +=",
+            "sum = 0.0f;\n        for (int k = 0; k < STEP; ++k) sum +=",
+        ),
+    ),
 )

@@ -155,4 +155,10 @@ WRONG = (
             "for (int s = 0; s < PATCH - 1; ++s) {\n                    sum",
         ),
     ),
+    wrong(
+        "sums in double",
+        "the sums are floats",
+        ("float sum[PATCH][PATCH]", "double sum[PATCH][PATCH]"),
+        status="budget",
+    ),
 )

@@ -52,4 +52,19 @@ WRONG = (
             "h = pixel * (1.0f / out_w), w = pixel - h * out_w",
         ),
     ),
+    wrong(
+        "filters of at most 7 x 7",
+        "never written",
+        ("p < K;", "p < 7 && p < K;"),
+    ),
+    wrong(
+        "the first image for all",
+        "cells of the first image",
+        ("x + ((size_t)b * C + c) * H * W", "x + (size_t)c * H * W"),
+    ),
+    wrong(
+        "the last row of the filter left out",
+        "last row of the filter",
+        ("p < K;", "p < K - 1;"),
+    ),
 )

@@ -56,4 +56,25 @@ WRONG = (
         ("        if (q >= K) { q -= K; ++p; }\n", ""),
         ("        if (p >= K) { p -= K; ++c; }\n", ""),
     ),
+    wrong(
+        "c and p begin at 0",
+        "begin at 0 for every row",
+        ("int c = ty / (K * K), p = ty % (K * K) / K, q = ty % K;", "int c = 0, p = 0, q = ty;"),
+        (
+            "if (q >= K) { q -= K; ++p; }\n        if (p >= K) { p -= K; ++c; }",
+            "while (q >= K) { q -= K; ++p; }\n        while (p >= K) { p -= K; ++c; }",
+        ),
+    ),
+    wrong(
+        "q carries too late",
+        "one too late",
+        (
+            "c += dc, p += dp, q += dq;\n"
+            "        if (q >= K) { q -= K; ++p; }\n"
+            "        if (p >= K) { p -= K; ++c; }",
+            "q += TILE;\n"
+            "        while (q > K) { q -= K; ++p; }\n"
+            "        while (p >= K) { p -= K; ++c; }",
+        ),
+    ),
 )

@@ -14,6 +14,21 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong_python(
+        "the copy back in another stream",
+        "a copy back reads the results",
+        ("pipe.d2h(piece, stream)", "pipe.d2h(piece, streams[(piece + 1) % pipe.buffers])"),
+        status="finding",
+    ),
+    wrong_python(
+        "the kernel before its images",
+        "copied in first",
+        (
+            "        pipe.h2d(piece, stream)\n        pipe.kernel(piece, stream)\n",
+            "        pipe.kernel(piece, stream)\n        pipe.h2d(piece, stream)\n",
+        ),
+        status="finding",
+    ),
     wrong_python("the stub", "works are enqueued", file="stub.py", status="not_begun"),
     wrong_python("one stream for all", "steps for", (STREAM, "streams[0]"), status="budget"),
     wrong_python(

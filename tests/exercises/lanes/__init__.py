@@ -10,6 +10,11 @@ LAST = "    return 32 * warps * tiles"
 RIGHT = (
     right_python("warps of a block"),
     right_python("tile by tile", "right_tiles.py"),
+    right_python(
+        "a whole number as a float",
+        "solution.py",
+        ("return 32 * warps * tiles", "return 32.0 * warps * tiles"),
+    ),
 )
 
 WRONG = (
@@ -30,6 +35,6 @@ WRONG = (
         "idle ones count",
         ("-(-width * width // 32)", "width * width // 32"),
     ),
-    wrong_python("a number with a fraction", "whole number", (LAST, LAST + " / 1")),
+    wrong_python("a number with a fraction", "whole number", (LAST, LAST + " / 7")),
     *broken_python("lanes", (LAST, "    return 1 // 0")),
 )

@@ -112,4 +112,9 @@ WRONG = (
         "is a counter a short",
         ("for (long long i = first; i < last; ++i)", "for (short i = first; i < (short)last; ++i)"),
     ),
+    wrong_python(
+        "at most 31 weights",
+        "look at the ends",
+        ("j < width; ++j", "j < width && j < 31; ++j"),
+    ),
 )

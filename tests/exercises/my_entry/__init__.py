@@ -48,4 +48,9 @@ WRONG = (
         "nothing is written",
         ("            if (m + j < M", "            if (K < 0 && m + j < M"),
     ),
+    wrong(
+        "at most four channels",
+        "not on other shapes",
+        ("c < C;", "c < C && c < 4;"),
+    ),
 )

@@ -11,6 +11,13 @@ RIGHT = (
 
 
 WRONG = (
+    wrong_python(
+        "threads rounded down to warps",
+        "round the threads",
+        ("-(-threads // 32)", "max(1, threads // 32)"),
+    ),
+    wrong_python("no limit of warps", "holds 64 warps", ("        64 // warps_of_block,\n", "")),
+    wrong_python("kilobytes of 1,000 bytes", "a kilobyte has 1,024", ("228 * 1024", "228 * 1000")),
     wrong_python("the stub", "32 blocks", file="stub.py", status="not_begun"),
     wrong_python(
         "partial warps",
@@ -44,12 +51,12 @@ WRONG = (
     ),
     wrong_python(
         "blocks in place of warps",
-        "per thread",
+        "the number of blocks",
         ("    return blocks * warps_of_block", "    return blocks"),
     ),
     wrong_python(
         "a number with a fraction",
-        "whole number",
+        "round the threads of a block up",
         ("    return blocks * warps_of_block", "    return blocks * threads / 32"),
     ),
     wrong_python(

@@ -60,4 +60,22 @@ WRONG = (
             "    for (int m = 0; m < maps && K < 0; ++m)\n        y",
         ),
     ),
+    wrong(
+        "a cell read for each map",
+        "read once for all maps",
+        (
+            "sum[m] += cell * taps",
+            "sum[m] += ((volatile float*)tile[threadIdx.y + i / K])[threadIdx.x + i % K] * taps",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "one warp loads the tile",
+        "all 256 threads share",
+        (
+            "for (int i = t; i < span * span; i += 256) {",
+            "for (int i = t; t < 32 && i < span * span; i += 32) {",
+        ),
+        status="budget",
+    ),
 )

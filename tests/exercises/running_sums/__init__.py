@@ -17,6 +17,9 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "32 shuffles in a row", "and not in 31", file="wrong_serial_shuffles.cu", status="budget"
+    ),
+    wrong(
         "no barrier between reading and writing",
         "read into a variable",
         (BOTH_READ, ""),

@@ -11,6 +11,12 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "thread 0 loads the tile",
+        "others have nothing to do",
+        file="wrong_one_thread.cu",
+        status="budget",
+    ),
     wrong("no barrier", "between filling", ("    __syncthreads();\n", ""), status="finding"),
     wrong(
         "the left halo is not filled",

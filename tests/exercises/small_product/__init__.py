@@ -46,4 +46,24 @@ WRONG = (
         "name them yourself",
         ("    __syncwarp();\n", "    __syncwarp(__activemask());\n"),
     ),
+    wrong(
+        "lane 0 copies",
+        "all lanes of the warp share",
+        (
+            "for (int i = threadIdx.x; i < 16 * DEPTH; i += 32) {",
+            "for (int i = 0; threadIdx.x == 0 && i < 16 * DEPTH; ++i) {",
+        ),
+        status="budget",
+    ),
+    wrong(
+        "fragments of x by rows",
+        "rows and columns exchanged",
+        ("16, 16, 16, __half, wmma::col_major", "16, 16, 16, __half, wmma::row_major"),
+    ),
+    wrong(
+        "a step that is whole pitches",
+        "begins k terms further on",
+        ("right + k, PITCH", "right + k * PITCH, PITCH"),
+        status="finding",
+    ),
 )

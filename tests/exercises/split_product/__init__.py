@@ -35,7 +35,7 @@ WRONG = (
           ("second - kept.y", "second - kept.x")),
     wrong("residuals of the other sign", "with this sign",
           ("first - kept.x, second - kept.y", "kept.x - first, kept.y - second")),
-    wrong("all four", "three products are enough",
+    wrong("all four", "below what float32 rounds away",
           (LOW_A, f"multiply(sum, a_lo, b_lo); {LOW_A}"), status="budget"),
     wrong("the number in place of its residual", "three times too large",
           ("first - kept.x, second - kept.y", "first, second")),

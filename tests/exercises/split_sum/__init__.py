@@ -50,7 +50,7 @@ WRONG = (
     ),
     wrong(
         "all four products",
-        "three products are enough",
+        "below what float32 rounds away",
         (
             "        multiply(sum, a_lo, b_hi);",
             "        multiply(sum, a_lo, b_lo);\n        multiply(sum, a_lo, b_hi);",

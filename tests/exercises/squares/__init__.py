@@ -12,6 +12,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("powf", "for a square write x * x", ("N[i] * N[i];", "powf(N[i], 2.0f);")),
     wrong("one thread does everything", "own part", file="wrong_one_thread.cu", status="budget"),
     wrong("copied", "copied, not squared", ("N[i] * N[i];", "N[i];")),
     wrong("doubled", "doubled", ("N[i] * N[i];", "2 * N[i];")),

@@ -45,4 +45,36 @@ WRONG = (
         "name them yourself",
         ("    __syncwarp();   //", "    __syncwarp(__activemask());   //"),
     ),
+    wrong(
+        "the four floats from the right",
+        "the wrong way round",
+        (
+            "= sums[n * 32 + lane];",
+            "= make_float4(sums[n * 32 + lane].w, sums[n * 32 + lane].z, sums[n * 32 + "
+            "lane].y, sums[n * 32 + lane].x);",
+        ),
+    ),
+    wrong(
+        "places 12 columns apart",
+        "lie 12 columns apart",
+        ("n * 16 + q * 4", "n * 4 + q * 12"),
+    ),
+    wrong(
+        "g and q by 8",
+        "g and q are mixed up",
+        ("g = lane / 4, q = lane % 4", "g = lane % 8, q = lane / 8"),
+    ),
+    wrong(
+        "rows of 34, unguarded",
+        "belong to no row",
+        ("float staged[8][48];", "float staged[8 * 34 + 16];"),
+        (
+            "*reinterpret_cast<float4*>(&staged[g][n * 16 + q * 4]) = sums[n * 32 + lane];",
+            "for (int i = 0; i < 4; ++i)\n"
+            "            staged[34 * g + n * 16 + q * 4 + i] = ((const float*)&sums[n "
+            "* 32 + lane])[i];",
+        ),
+        ("staged[i / 34][i % 34]", "staged[i]"),
+        status="finding",
+    ),
 )

@@ -20,6 +20,15 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong(
+        "read by __ldg",
+        "__ldg() keeps",
+        (
+            "+= cell[p * W + q] * tap[p * FILTER_WIDTH + q]",
+            "+= __ldg(cell + p * W + q) * __ldg(tap + p * FILTER_WIDTH + q)",
+        ),
+        status="budget",
+    ),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(
         "no promise",

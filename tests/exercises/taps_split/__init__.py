@@ -91,4 +91,9 @@ WRONG = (
         ("p = t / K % K", "p = t / K"),
         status="finding",
     ),
+    wrong(
+        "at most 512 taps",
+        "right in 6 of 7 cases",
+        ("t < taps; t += 32", "t < taps && t < 512; t += 32"),
+    ),
 )

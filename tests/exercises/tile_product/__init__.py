@@ -11,6 +11,24 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "one warp fills the tiles",
+        "others have nothing to do",
+        file="wrong_one_warp.cu",
+        status="budget",
+    ),
+    wrong(
+        "an index of A of 16 bits",
+        "only arrays of",
+        ("A[r * inner + first + x]", "A[(unsigned short)(r * inner + first + x)]"),
+    ),
+    wrong(
+        "tiles of halves",
+        "or fp16",
+        ("__shared__ float a", "__shared__ __half a"),
+        ("a[y][k] * b[k][x]", "__half2float(a[y][k]) * __half2float(b[k][x])"),
+        ("__global__ void", "#include <cuda_fp16.h>\n__global__ void"),
+    ),
     wrong("no tiles", "in each turn a thread loads", file="wrong_direct.cu", status="budget"),
     wrong(
         "no barrier behind the filling",

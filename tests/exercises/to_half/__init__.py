@@ -60,4 +60,20 @@ WRONG = (
         ("(to)[i]", "(to)[k]"),
         status="finding",
     ),
+    wrong(
+        "the number of a pair in 16 bits",
+        "is an index a short",
+        (
+            "reinterpret_cast<const float2*>(from)[i]",
+            "reinterpret_cast<const float2*>(from)[(unsigned short)i]",
+        ),
+    ),
+    wrong(
+        "first and second numbers apart",
+        "are neighbours there, too",
+        (
+            "reinterpret_cast<__half2*>(to)[i] = __floats2half2_rn(two.x, two.y);",
+            "to[i] = __float2half(two.x);\n        to[i + n / 2] = __float2half(two.y);",
+        ),
+    ),
 )

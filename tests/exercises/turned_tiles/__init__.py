@@ -80,7 +80,7 @@ WRONG = (
     ),
     wrong(
         "one buffer",
-        "still under way",
+        "into the same buffer",
         ("tiles[current ^ 1]", "tiles[current]"),
         ("start += stride, current ^= 1", "start += stride"),
         status="finding",
@@ -116,5 +116,19 @@ WRONG = (
         "nothing is written",
         "nothing is written",
         ("o < 256", "o < 0"),
+    ),
+    wrong(
+        "the tile beside its own",
+        "cells further on",
+        (
+            "start_copy(tiles[current ^ 1], N, start + stride)",
+            "start_copy(tiles[current ^ 1], N, start + 256)",
+        ),
+    ),
+    wrong(
+        "one cell too far",
+        "does the index stay in the tile",
+        ("cells[255 - o]", "cells[256 - o]"),
+        status="finding",
     ),
 )

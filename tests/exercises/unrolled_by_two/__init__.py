@@ -14,6 +14,7 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("tap 0 left out", "tap 0 of each row", ("int q = 0", "int q = 1")),
     wrong("the last pair is left out", "while two taps are left", ("q + 1 < K;", "q + 2 < K;")),
     wrong("the stub", "no partner", file="stub.cu", status="not_begun"),
     wrong(

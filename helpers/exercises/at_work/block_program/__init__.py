@@ -19,11 +19,12 @@ def wanted(x: np.ndarray) -> np.ndarray:
 
 
 def cases(seed: int) -> list[tuple[int, list[float], int]]:
-    """Every program of small arrays, and the ends of a large one: (pid, x, BLOCK)."""
+    """Return every program of small arrays, and the ends of a large one: (pid, x, BLOCK)."""
     rng = np.random.default_rng(seed)
     found = []
     for n, block in (*SIZES, (int(rng.integers(20, 60)), int(rng.integers(5, 17)))):
-        x = rng.integers(-40, 40, n) / 4
+        # One of the arrays has large numbers: no limit on the values is asked for.
+        x = rng.integers(-40, 40, n) / 4 * (2**20 if n == 10 else 1)
         programs = -(-n // block)
         for pid in range(programs) if programs < 20 else (0, programs - 1):
             found.append((pid, x.tolist(), block))

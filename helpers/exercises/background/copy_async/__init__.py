@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from helpers.exercises import kit
-from helpers.exercises.background import FINDINGS, LAB, NEIGHBOURS, OVERLAP, cases, convolved
+from helpers.exercises.background import (
+    FINDINGS,
+    LAB,
+    NEIGHBOURS,
+    OVERLAP,
+    SAME_BUFFER,
+    cases,
+    convolved,
+    vectors,
+    vectors_of_a_thread,
+)
 
 EXERCISE = kit.Exercise(
     name="copy_async",
@@ -30,18 +40,27 @@ EXERCISE = kit.Exercise(
             what="stores to shared memory",
             hint="cp.async writes to shared memory by itself; no thread stores there.",
         ),
+        kit.Budget(
+            "bytes of N loaded, over those of all tiles",
+            lambda case, one: (
+                one.total("bytes_used", "global", "load", "N") / (16 * vectors(case))
+            ),
+            1.2,
+            "The outputs are made of `cells`, the tile in shared memory, and not of N: that was "
+            "copied once.",
+            quiet=True,
+        ),
+        kit.loads_of_a_warp(
+            lambda case: 2 * case["tiles of a block"] * vectors_of_a_thread(case),
+            "All threads of the block share the copy of a tile: each starts its own vectors.",
+        ),
         OVERLAP,
         kit.ONE_STORE,
         *kit.NO_DETOURS,
     ),
     mistakes=(NEIGHBOURS,),
     findings=(
-        kit.FindingHint(
-            "race",
-            "Two copies go into the same buffer: the next tile belongs in the other one, "
-            "tiles[current ^ 1], and `current` changes in every turn.",
-            when=lambda found: " writes " in found.message and "asynchronous" in found.message,
-        ),
+        SAME_BUFFER,
         kit.FindingHint(
             "race",
             "The copy of this tile may still be under way when a cell is read. First wait for the "

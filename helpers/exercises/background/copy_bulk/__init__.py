@@ -41,6 +41,12 @@ EXERCISE = kit.Exercise(
     findings=(
         kit.FindingHint(
             "race",
+            "The copy of the next tile goes into the buffer of the tile in work: the other one is "
+            "tiles[current ^ 1].",
+            when=lambda found: "starts a bulk copy of tiles" in found.message,
+        ),
+        kit.FindingHint(
+            "race",
             "The bulk copy of this tile may still be under way when a cell is read. Each buffer "
             "has an mbarrier, whose phase changes once in two turns: for which parity must this "
             "turn wait, and at which mbarrier?",
@@ -79,6 +85,11 @@ EXERCISE = kit.Exercise(
             "A phase that does not end: either the announced bytes are not those that come (a "
             "vector has 16 bytes, and the last tile has fewer vectors), or nobody has started a "
             "copy at this mbarrier, or this turn waits for a later phase.",
+        ),
+        kit.FindingHint(
+            "uninitialised",
+            "Nothing was copied to this place of the tile. A tile comes with its halo, VECTORS "
+            "vectors in all; and the copy of this turn's tile went into this turn's buffer.",
         ),
         *FINDINGS,
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.background import FINDINGS, LAB, OVERLAP
+from helpers.exercises.background import FINDINGS, LAB, OVERLAP, SAME_BUFFER
 
 TILE, THREADS = 256, 64
 # (tiles, blocks): one tile; a block without a tile; as many tiles for each block; one more; enough
@@ -16,7 +16,7 @@ SIZES = ((1, 1), (1, 3), (6, 2), (7, 2), (9, 1), (10, 4), (280, 4))
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Tiles of random cells, shared out among some blocks."""
+    """Yield tiles of random cells, shared out among some blocks."""
     for tiles, blocks in SIZES:
         n = TILE * tiles
         yield kit.Case(
@@ -31,8 +31,19 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 
 def turned(case: kit.Case) -> np.ndarray:
-    """N, each tile turned around."""
+    """Return N, with each tile turned around."""
     return case["N"].reshape(-1, TILE)[:, ::-1].ravel()
+
+
+def neighbours(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if a block's next tile is the next one of N, and not one of its own."""
+    blocks = case.steps[0].grid[0]
+    tiles = turned(case).reshape(-1, TILE)
+    if blocks == 1 or len(tiles) <= blocks:
+        return None
+    later = np.arange(blocks, len(tiles))
+    tiles[later] = turned(case).reshape(-1, TILE)[later - blocks + 1]
+    return tiles.ravel()
 
 
 EXERCISE = kit.Exercise(
@@ -81,17 +92,29 @@ EXERCISE = kit.Exercise(
             gives=lambda case: case["N"].reshape(-1, TILE // 4, 4)[:, ::-1].ravel(),
         ),
         kit.Mistake(
+            "A block copies the tile beside its own as the next one: its next tile begins 256 * "
+            "gridDim.x cells further on.",
+            gives=neighbours,
+        ),
+        kit.Mistake(
             "Whole N is turned around: only the cells within each tile change places.",
             gives=lambda case: case["N"][::-1] if case.count > TILE else None,
         ),
     ),
     findings=(
+        SAME_BUFFER,
         kit.FindingHint(
             "race",
             "The copy is still under way when a cell is read. Wait for this tile's group "
             "(wait_group) first, then for the other threads (__syncthreads()), in this order; and "
             "commit a group in every turn, behind the last tile, too.",
             when=lambda found: "asynchronous copy" in found.message,
+        ),
+        kit.FindingHint(
+            "uninitialised",
+            "Nothing was copied to this place. Is it in this turn's buffer, was the copy into it "
+            "started in the turn before, and does the index stay in the tile? 255 - o is its last "
+            "cell for o = 0.",
         ),
         *FINDINGS,
         kit.FindingHint(

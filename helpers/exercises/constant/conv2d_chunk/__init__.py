@@ -16,7 +16,7 @@ WORDS = 16_384
 
 
 def chunks(case: kit.Case) -> list[tuple[int, int, int, int]]:
-    """(first map, maps, first channel, channels) of each launch."""
+    """Return (first map, maps, first channel, channels) of each launch."""
     shape, (maps, channels) = case["shape"], case["most"]
     return [
         (m, min(maps, shape.M - m), c, min(channels, shape.C - c))
@@ -36,7 +36,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
             (7, 3),
         ),  # at most 7 maps, 3 channels a launch
         (ConvShape(1, 11, 3, 8, 9 + next(drawn), 7), (1, 6)),
-        (ConvShape(1, 5, 4, 6, 7 + next(drawn), 3), (3, 2)),
+        (ConvShape(2, 3, 4, 6, 7 + next(drawn), 3), (3, 1)),
         (ConvShape(2, 2, 2, 18, 32, 1), (2, 2)),
     )
     for shape, most in layouts:
@@ -63,6 +63,16 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
             f"launch{'es' * (len(steps) > 1)}"
         )
         yield kit.Case(title, arrays, ("y",), tuple(steps), kinds, facts)
+
+
+def without_channel_0(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if a launch that begins with channel 1 sets y; None if there is none.
+    """
+    if all(c != 1 for _, _, c, _ in chunks(case)):
+        return None
+    filter = case["filter"].copy()
+    filter[:, 0] = 0
+    return reference.conv2d(case["x"], filter)
 
 
 def without(*, first: bool):
@@ -201,6 +211,11 @@ EXERCISE = kit.Exercise(
             "Cells of the symbol are read that this launch has not filled. It begins with map "
             "first_map and channel first_channel, and has `channels` channels a map.",
             when=lambda case, got, want: bool(np.isnan(got).any() and not is_unwritten(got).any()),
+        ),
+        kit.Mistake(
+            "A launch that begins with channel 1 overwrites what the one before has made: add to y "
+            "where first_channel > 0.",
+            gives=without_channel_0,
         ),
         *indices.WRONG_INDICES,
     ),

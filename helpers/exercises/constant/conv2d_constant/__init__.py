@@ -43,6 +43,13 @@ def first_map(case: kit.Case) -> np.ndarray | None:
     return layers.convolved(case)[:, :1].repeat(case["shape"].M, axis=1)
 
 
+def first_map_and_channel(case: kit.Case) -> np.ndarray:
+    """Return what comes out if every map and channel has the first K * K weights."""
+    return layers.conv2d(
+        case["x"], np.broadcast_to(case["filter"][:1, :1], case["filter"].shape).copy()
+    )
+
+
 def maps_for_channels(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the symbol is read as (C, M, K, K)."""
     shape, filter = case["shape"], case["filter"]
@@ -84,8 +91,14 @@ EXERCISE = kit.Exercise(
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
         kit.Mistake("Every map has the weights of map 0: m belongs to the index.", gives=first_map),
+        kit.Mistake(
+            "Every map and channel has the same K * K weights: m and c belong to the index, too.",
+            gives=first_map_and_channel,
+        ),
         layers.TURNED,
         layers.EXCHANGED,
+        layers.ASSIGNED,
+        layers.LAST_CHANNEL,
         kit.Mistake(
             "Map and channel are exchanged: a map has C channels, so its weights begin at "
             "m * C * K * K.",

@@ -137,7 +137,7 @@ EXERCISE = kit.Exercise(
             what="accesses to local memory",
             hint="An array whose index the compiler does not know cannot live in registers.",
         ),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.shuffles(),
     ),
     most_of_a_block=lambda case: 2 * WIDE * WIDE,

@@ -18,25 +18,32 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield layers of several channels, maps and filters; one of more outputs than 16 bits count.
     """
     yield layer(rng, ConvShape(2, 2, 3, 17, int(rng.integers(18, 30)), 5))
-    yield layer(rng, ConvShape(1, 3, 2, 19, 34, 3))
+    yield layer(rng, ConvShape(1, 3, 2, 19, 34, 3), scale=2.0**-16)
     yield layer(rng, ConvShape(3, 1, 4, 12, 21, 7))
     yield layer(rng, ConvShape(1, 1, 1, 2, 2, 2))
     yield layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), budgeted=False)
 
 
 def layer(
-    rng: np.random.Generator, shape: ConvShape = layers.LARGE, budgeted: bool = True
+    rng: np.random.Generator,
+    shape: ConvShape = layers.LARGE,
+    budgeted: bool = True,
+    scale: float = 1.0,
 ) -> kit.Case:
     """Return a layer of numbers of six bits: their products have up to twelve, one more than a
     half, and their sums are exact in float. The cells are eighths, so that none is a whole number.
+    scale: of the weights, a power of two.
     """
-    drawn = _six_bits(rng, shape.x_shape) / np.float16(8), _six_bits(rng, shape.filter_shape)
+    drawn = (
+        _six_bits(rng, shape.x_shape) / np.float16(8),
+        _six_bits(rng, shape.filter_shape) * np.float16(scale),
+    )
     grid = layers.tiles(shape, TILE), shape.M, shape.B
     return layers.layer_case(rng, shape, grid, (TILE, TILE), drawn=drawn, budgeted=budgeted)
 
 
 def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Odd numbers from 33 to 63, two of three above zero, so that sums become large."""
+    """Return odd numbers from 33 to 63, two of three above zero, so that sums become large."""
     return (rng.choice((-1, 1, 1), shape) * (2 * rng.integers(16, 32, shape) + 1)).astype(
         np.float16
     )
@@ -71,11 +78,36 @@ def rounded_products(case: kit.Case) -> np.ndarray | None:
     return (cells * weights).astype(np.float64).sum(axis=0)
 
 
-def whole_cells(case: kit.Case) -> np.ndarray:
-    """Return what comes out if cells and weights are cut to whole numbers. (The weights are whole.)
+def whole(
+    *names: str, by: Callable[[np.ndarray], np.ndarray] = np.trunc
+) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if the cells ("x") or weights ("filter") are made
+    whole numbers.
     """
-    cells = np.trunc(case["x"].astype(np.float32))
-    return reference.conv2d(cells, case["filter"].astype(np.float32))
+
+    def made(case: kit.Case) -> np.ndarray:
+        cells, weights = (
+            by(array) if name in names else array
+            for name in ("x", "filter")
+            for array in [case[name].astype(np.float32)]
+        )
+        return reference.conv2d(cells, weights)
+
+    return made
+
+
+def half_rows(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if each row of the filter is summed in half; None for a large layer."""
+    shape = case["shape"]
+    if shape.outputs > 20_000:
+        return None
+    cells, weights = (part.astype(np.float64) for part in terms(case))
+    rows = (cells * weights).reshape(-1, shape.K, *shape.y_shape)
+    sums = np.zeros(rows[:, 0].shape, np.float16)
+    with np.errstate(over="ignore"):
+        for q in range(shape.K):
+            sums = (sums.astype(np.float64) + rows[:, q]).astype(np.float16)
+    return sums.astype(np.float64).sum(axis=0)
 
 
 def half_sums(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -131,6 +163,10 @@ EXERCISE = kit.Exercise(
             least=0.1,
         ),
         kit.none_of("shared"),
+        kit.no_doubles(
+            "Sum in float: it holds each product exactly. Many GPUs have far fewer units for "
+            "doubles."
+        ),
         kit.ONE_STORE,
         *kit.NO_DETOURS,
     ),
@@ -139,10 +175,23 @@ EXERCISE = kit.Exercise(
             "All outputs are 0: nothing is added to sum.",
             when=lambda case, got, want: not got.any(),
         ),
+        *(
+            kit.Mistake(
+                "Cells or weights are cut to whole numbers: __half2float(h) gives the float of the "
+                "same value.",
+                gives=whole(*names),
+            )
+            for names in (("x",), ("filter",), ("x", "filter"))
+        ),
         kit.Mistake(
-            "Cells or weights are cut to whole numbers: __half2float(h) gives the float of the "
-            "same value.",
-            gives=whole_cells,
+            "Cells are rounded to whole numbers: __half2float(h) gives the float of the same "
+            "value.",
+            gives=whole("x", by=np.rint),
+        ),
+        kit.Mistake(
+            "The sum of a row is a half, and loses digits before it is added. Sum in float: one "
+            "float for all products of an output.",
+            gives=half_rows,
         ),
         kit.Mistake(
             "Each product is rounded to half before it is added. Widen both factors first: the "

@@ -14,9 +14,11 @@ BEFORE = -31_344  # what "to" holds before the launch: no number that is drawn
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield even lengths: fewer than a block makes, whole blocks, one more pair, and many."""
+    """Yield even lengths: fewer than a block makes, whole blocks, one more pair, and more pairs
+    than 16 bits count.
+    """
     drawn = 2 * int(rng.integers(600, 900))
-    for n in (2, 64, 2 * THREADS, 2 * THREADS + 2, 8 * THREADS, drawn, kit.MANY + 1):
+    for n in (2, 64, 2 * THREADS, 2 * THREADS + 2, 8 * THREADS, drawn, 2 * kit.MANY):
         yield numbers(rng, n)
 
 
@@ -85,6 +87,11 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Both halves of a pair hold its first number.",
             gives=lambda case: np.repeat(rounded(case)[::2], 2),
+        ),
+        kit.Mistake(
+            "The first numbers of all pairs stand in the first half of `to`, the second ones in "
+            "the other: number 2 i and number 2 i + 1 are neighbours there, too.",
+            gives=lambda case: rounded(case).reshape(-1, 2).T.ravel(),
         ),
     ),
     findings=(

@@ -76,7 +76,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.ONE_STORE,
         kit.none_of("shared", hint="The patch stays in registers here."),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.shuffles(
             hint="Neighbours' cells by shuffles are another exercise: load each row once."
         ),

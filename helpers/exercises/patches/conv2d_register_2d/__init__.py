@@ -84,6 +84,20 @@ def first_map(case: kit.Case) -> np.ndarray | None:
     return made if shape.M > 1 else None
 
 
+def first_maps(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if all blocks have the weights of the first maps."""
+    shape = case["shape"]
+    made = layers.convolved(case)[:, np.arange(shape.M) % case["maps"]]
+    return made if case["maps"] < shape.M else None
+
+
+def weights_of_channel_0(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if the cells of each channel meet the weights of channel 0."""
+    if case["shape"].C == 1:
+        return None
+    return layers.conv2d(case["x"], np.repeat(case["filter"][:, :1], case["shape"].C, axis=1))
+
+
 def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
     """Return a function of a case: what comes out if all weights of a column (axis 2), or of a row
     (axis 3), meet its first cell.
@@ -131,6 +145,7 @@ EXERCISE = kit.Exercise(
             20,
             "The patch needs 2 x 10 cells for a row of the filter: copy each to a register once, "
             "before the loops over q and m.",
+            least=2,  # three loads of 16 bytes for each of eight rows of cells, in seven rows
         ),
         kit.Budget(
             "weights that a thread loads per row of the filter",
@@ -161,6 +176,14 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "All maps of a thread have the weights of its first one: the map is map + m.",
             gives=first_map,
+        ),
+        kit.Mistake(
+            "All patches have the weights of the first MAPS maps: the map is map + m.",
+            gives=first_maps,
+        ),
+        kit.Mistake(
+            "Every channel has the weights of channel 0: c belongs to the index of a weight.",
+            gives=weights_of_channel_0,
         ),
         layers.TURNED,
         layers.EXCHANGED,
@@ -193,6 +216,11 @@ EXERCISE = kit.Exercise(
         ),
     ),
     findings=(
+        kit.FindingHint(
+            "out-of-bounds",
+            "The filter has rows p and columns q from 0 to 6, and channels from 0 to CHANNELS - 1.",
+            when=lambda found: found.array == "filter" and "float [7]" in found.message,
+        ),
         kit.FindingHint(
             "out-of-bounds",
             "A patch has MAPS maps, and MAPS is not always 4: let the loop over m end there.",

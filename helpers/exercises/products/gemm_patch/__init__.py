@@ -71,7 +71,7 @@ def right(t: np.ndarray, r: np.ndarray) -> np.ndarray:
 
 
 def neighbours(t: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """8 neighbouring cells."""
+    """Return 8 neighbouring cells."""
     return t * PATCH + r
 
 

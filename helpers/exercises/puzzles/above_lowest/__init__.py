@@ -27,8 +27,16 @@ def case(N: np.ndarray, block: int, warp: int = WARP) -> kit.Case:
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Different numbers from 100 on: one that is left out changes a minimum, and so does a 0."""
+    """Return different numbers from 100 on: one that is left out changes a minimum, and so does a
+    0.
+    """
     return (100 + rng.permutation(np.arange(n))).astype(np.float32)
+
+
+def of_both_signs(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Different numbers on both sides of 0: their bits, taken as whole numbers, are not in order.
+    """
+    return (rng.permutation(np.arange(n)) - n // 2).astype(np.float32)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -40,6 +48,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     for most, step in ((3e6, 16), (np.ldexp(1.0, 127), np.ldexp(1.0, 104))):
         far = numbers(rng, 100).astype(np.float64) * step + most
         yield kit.without_budgets(case(far.astype(np.float32), 64))
+    yield kit.without_budgets(case(of_both_signs(rng, 160), 32))
 
 
 def above(case: kit.Case, keep: slice = slice(None), fill: float = np.inf) -> np.ndarray:
@@ -111,6 +120,25 @@ EXERCISE = puzzle(
         kit.Mistake(
             "N itself comes out: the smallest number of the warp is not subtracted.",
             lambda case: case["N"],
+        ),
+        kit.Mistake(
+            "The largest number of the warp is subtracted: fminf keeps the smaller of two.",
+            lambda case: as_blocks(
+                case["N"],
+                case["warp"],
+                lambda rows: rows - rows.max(axis=1, keepdims=True),
+                -np.inf,
+            ),
+        ),
+        kit.Mistake(
+            "Only numbers below 0 come out wrong. Compare floats by fminf: an absolute value, or "
+            "the bits of a float as an unsigned number, have another order there.",
+            when=lambda case, got, want: case["N"].min() < 0 and np.isfinite(got).all(),
+        ),
+        kit.Mistake(
+            "It is right with blocks of one size only: a block's width is blockDim.x, not a "
+            "number.",
+            when=lambda case, got, want: case.kinds["block size"] != 128,
         ),
         kit.Mistake(
             "Of each warp only lane 0 has the smallest number. With __shfl_down_sync the "

@@ -11,7 +11,7 @@ from helpers.exercises.puzzles import puzzle
 
 
 def case(A: np.ndarray, B: np.ndarray, block: int) -> kit.Case:
-    """Just as many blocks as the numbers need."""
+    """Return a case with just as many blocks as the numbers need."""
     n = A.size
     step = kit.Step((kit.ceil_div(n, block),), (block,), ("C", "A", "B", np.int32(n)))
     return kit.Case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,15 +27,21 @@ def case(N: np.ndarray, bins: int = BINS, share: int = SHARE, threads: int = THR
 
 
 def values(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return values from 0 to 255, small ones more often."""
-    return np.minimum(rng.integers(0, BINS, n), rng.integers(0, BINS, n)).astype(np.int32)
+    """Return values from 0 to 255, small ones more often, and the last one at least once."""
+    drawn = np.minimum(rng.integers(0, BINS, n), rng.integers(0, BINS, n)).astype(np.int32)
+    drawn[n // 2] = BINS - 1
+    return drawn
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield a ragged size, a few values, and sizes around a block's share."""
+    """Yield a ragged size, a few values, sizes around a block's share, and one value alone, whose
+    count needs more than 8 bits.
+    """
     for n in (int(rng.integers(2_100, 4_000)), 3, SHARE, SHARE + 1):
         yield case(values(rng, n))
     yield kit.without_budgets(case(values(rng, kit.MANY)))
+    alone = np.full(SHARE, rng.integers(1, BINS), np.int32)
+    yield kit.without_budgets(dataclasses.replace(case(alone), title="n = 1,024, all the same"))
 
 
 def counted(case: kit.Case, most: int = 0) -> np.ndarray:
@@ -47,6 +54,13 @@ def counted(case: kit.Case, most: int = 0) -> np.ndarray:
         ],
         np.int32,
     )
+
+
+def without_last_value(case: kit.Case) -> np.ndarray:
+    """Return the counts, 0 for the last value."""
+    made = counted(case)
+    made[:, -1] = 0
+    return made
 
 
 def first_block_alone(case: kit.Case) -> np.ndarray:
@@ -80,6 +94,19 @@ EXERCISE = puzzle(
             "Only the first 256 cells of each block are counted: a block has 1,024 cells for its "
             "256 threads, so each thread counts four.",
             lambda case: counted(case, THREADS),
+        ),
+        kit.Mistake(
+            "A value that does not occur has a count, too: store the counts that are 0.",
+            when=lambda case, got, want: np.array_equal(got == want, want != 0),
+        ),
+        kit.Mistake(
+            "The last value, 255, is counted nowhere.",
+            without_last_value,
+        ),
+        kit.Mistake(
+            "Only a block in which one value occurs more than 255 times is wrong: 8 bits hold no "
+            "larger count.",
+            when=lambda case, got, want: want.max() > 255,
         ),
         kit.Mistake(
             "Every block counts the cells of block 0: a block's own begin at 1024 * blockIdx.x.",

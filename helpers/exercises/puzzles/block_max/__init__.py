@@ -27,7 +27,7 @@ def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Different numbers below 0: a block that counts a 0 has another maximum.
+    """Return different numbers below 0: a block that counts a 0 has another maximum.
 
     The largest of block 0 stands in its last thread, those of the other blocks in threads that are
     drawn, so that a kernel which leaves threads out does not find them.
@@ -89,7 +89,19 @@ EXERCISE = puzzle(
             "many in a row: halve the candidates down to one, with half = 16, 8, 4, 2 and 1 at the "
             "end.",
         ),
-        kit.none_of("shared", "atomic", what="atomics in shared memory"),
+        kit.none_of(
+            "shared",
+            "atomic",
+            what="atomics in shared memory",
+            hint="256 atomics on one word are made one after the other. Halve the candidates in "
+            "eight steps instead.",
+        ),
+        kit.shuffles(
+            10,
+            per="warp",
+            hint="A warp compares its 32 numbers in five steps of shuffles, 16, 8, 4, 2 and 1 "
+            "lanes apart, and not in 31.",
+        ),
         kit.Budget(
             "stores of each result",
             kit.per_output("global", "store"),
@@ -138,7 +150,14 @@ EXERCISE = puzzle(
             when=lambda found: found.array == "N",
         ),
         kit.FindingHint(
-            "out-of-bounds", "A block has one result: P[blockIdx.x], written by one thread."
+            "out-of-bounds",
+            "A block has one result: P[blockIdx.x], written by one thread.",
+            when=lambda found: found.array == "P",
+        ),
+        kit.FindingHint(
+            "out-of-bounds",
+            "In a step thread t compares s[t] with s[t + half], and only threads below `half` have "
+            "such a partner: if (t < half).",
         ),
         kit.FindingHint(
             "race",
@@ -147,7 +166,11 @@ EXERCISE = puzzle(
             "`half` write.",
             when=lambda found: found.array != "P",
         ),
-        kit.FindingHint("race", "All threads write the block's result: let thread 0 do it."),
+        kit.FindingHint(
+            "race",
+            "All threads write the block's result: let thread 0 do it.",
+            when=lambda found: "two blocks" not in found.message,
+        ),
     ),
     hints=(
         "256 numbers in shared memory. If thread t of the first 128 keeps the larger one "

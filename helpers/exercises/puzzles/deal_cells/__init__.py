@@ -85,6 +85,11 @@ EXERCISE = puzzle(
             "Lane t should store output t, so that 32 lanes share 4 sectors.",
             quiet=True,
         ),
+        kit.loads_of_a_warp(
+            1,
+            "The block's 256 threads load a cell each, so each warp makes one request. A warp that "
+            "loads all cells has to wait for its loads while the others have nothing to do.",
+        ),
         kit.Budget(
             "bank conflicts",
             lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),

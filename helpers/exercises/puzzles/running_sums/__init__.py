@@ -79,6 +79,12 @@ EXERCISE = puzzle(
             "a tree and down again take a few more.)",
         ),
         kit.none_of("shared", "atomic", what="atomics in shared memory"),
+        kit.shuffles(
+            12,
+            per="warp",
+            hint="A warp makes its running sums in five steps of shuffles, from 1, 2, 4, 8 and 16 "
+            "lanes to the left, and not in 31.",
+        ),
     ),
     most_of_a_block=lambda case: case["block"],
     timed=lambda rng: case(kit.cells(rng, 10_000_000)),

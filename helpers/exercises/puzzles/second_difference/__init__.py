@@ -69,6 +69,12 @@ EXERCISE = puzzle(
             "once, into "
             "__shared__ memory, and compute from there.",
         ),
+        kit.loads_of_a_warp(
+            3,
+            "Each of the block's 128 threads loads a cell, and one or two of them the halo. A warp "
+            "that loads the tile alone has to wait for its loads while the others have nothing to "
+            "do.",
+        ),
     ),
     most_of_a_block=lambda case: case["block"],
     timed=lambda rng: case(kit.cells(rng, 10_000_000)),

@@ -19,7 +19,7 @@ def case(N: np.ndarray) -> kit.Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Less than a warp, whole warps, and ragged sizes up to the largest block."""
+    """Return cases of less than a warp, whole warps, and ragged sizes up to the largest block."""
     for n in (int(rng.integers(70, 500)), 2, 31, 32, 33, 1_024):
         yield case(kit.cells(rng, n))
 

@@ -41,7 +41,7 @@ def drawn(rng: np.random.Generator, height: int, width: int, gap: int) -> kit.Ca
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Tables that are higher than wide and wider than high, with and without padding."""
+    """Yield tables that are higher than wide and wider than high, with and without padding."""
     height, width = int(rng.integers(18, 40)), int(rng.integers(70, 120))
     for shape in ((height, width, 5), (2, 33, 31), (31, 5, 3), (16, 64, 0), (9, 31, 1)):
         yield drawn(rng, *shape)

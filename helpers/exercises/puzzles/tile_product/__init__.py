@@ -28,8 +28,8 @@ def case(A: np.ndarray, B: np.ndarray, tile: int = TILE) -> kit.Case:
 
 
 def drawn(rng: np.random.Generator, rows: int, cols: int, inner: int) -> kit.Case:
-    """Return a product of whole numbers, which float32 holds exactly."""
-    return case(kit.whole_numbers(rng, (rows, inner)), kit.whole_numbers(rng, (inner, cols)))
+    """Return a product whose sums float32 holds exactly, and tiles of halves or ints do not."""
+    return case(kit.cells(rng, (rows, inner)), kit.whole_numbers(rng, (inner, cols)))
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -39,7 +39,9 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     rows, cols, inner = (int(n) for n in rng.integers(33, 48, 3))
     for sizes in ((rows, cols, inner), (2, 3, 5), (32, 48, 32), (17, 16, 17), (5, 3, 150)):
         yield drawn(rng, *sizes)
+    # More cells of C than 16 bits can count, and then of A.
     yield kit.without_budgets(drawn(rng, *kit.MANY_ROWS, 2))
+    yield kit.without_budgets(drawn(rng, 1_200, 3, 60))
 
 
 def product(case: kit.Case, of: int = 0) -> np.ndarray:
@@ -90,6 +92,12 @@ EXERCISE = puzzle(
             ),
             "In each turn a thread loads one cell of A and one of B into __shared__ tiles, and the "
             "16 threads of a row, or of a column, use each of them.",
+        ),
+        kit.loads_of_a_warp(
+            lambda case: 2 * kit.ceil_div(case["A"].shape[1], case["tile"]),
+            "In each turn every thread loads one cell of A and one of B, so a warp makes two "
+            "requests. A warp that fills the tiles alone has to wait for its loads while the "
+            "others have nothing to do.",
         ),
         kit.Budget(
             "sectors for each load request",
@@ -149,7 +157,8 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "race",
-            "Two threads write one cell of C: a thread beyond the last column must not store.",
+            "Two threads write one cell of C. A row of C has cols cells, and a thread beyond the "
+            "last column must not store.",
             when=lambda found: found.array == "C",
         ),
         kit.FindingHint(

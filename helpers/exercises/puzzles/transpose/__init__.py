@@ -16,7 +16,7 @@ TILE = (
 
 
 def case(N: np.ndarray, block: int = 32) -> kit.Case:
-    """Square blocks, a thread for each cell."""
+    """Return a case with square blocks, a thread for each cell."""
     height, width = N.shape
     grid = (kit.ceil_div(width, block), kit.ceil_div(height, block))
     step = kit.Step(grid, (block, block), ("P", "N", np.int32(width), np.int32(height)))
@@ -31,7 +31,9 @@ def case(N: np.ndarray, block: int = 32) -> kit.Case:
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Wider than high and higher than wide, one of whole tiles, one of few cells."""
+    """Return cases that are wider than high and higher than wide, one of whole tiles, one of few
+    cells.
+    """
     drawn = (int(rng.integers(33, 60)), int(rng.integers(66, 90)))
     for shape in (drawn, (2, 33), (40, 3), (32, 64)):
         yield case(kit.cells(rng, shape))

@@ -145,6 +145,13 @@ EXERCISE = kit.Exercise(
             "four steps, not 15.",
         ),
         kit.ONE_STORE,
+        kit.none_of(
+            "shared",
+            "atomic",
+            what="atomics in shared memory",
+            hint="Atomics on one number take turns. In a tree many threads add at the same time, "
+            "each to a number of its own.",
+        ),
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: (

@@ -25,6 +25,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         ConvShape(1, 1, 1, 3, 3, 1),
         ConvShape(1, 8, 2, 5, 5, 2),
         ConvShape(2, 3, 1, 6, 7, 5),
+        ConvShape(1, 11, 1, 9, 8, 7),
     ):
         yield layer(rng, shape)
     # In floats 188 times 1.0f / 188 is less than 1: a row of 188 outputs rejects an index that is

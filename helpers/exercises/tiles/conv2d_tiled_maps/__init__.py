@@ -20,9 +20,13 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     """
     for shape in tiles.shapes(rng):
         yield layer(rng, shape)
-    fewer = tiles.layer(rng, ConvShape(1, 2, 5, 20, 23, 3), FEWER)
+    # The weights fill the symbol, and the last thread has a map that does not exist.
+    shape = ConvShape(1, 2, 5, 20, 23, 3)
+    words = shape.M * shape.C * shape.K**2
+    fewer = tiles.layer(rng, shape, FEWER, words)
+    options = f"-DMAPS={FEWER}", f"-DFILTER_WORDS={words}"
     yield dataclasses.replace(
-        fewer, title=f"{fewer.title}, MAPS = {FEWER}", options=(f"-DMAPS={FEWER}",), budgeted=False
+        fewer, title=f"{fewer.title}, MAPS = {FEWER}", options=options, budgeted=False
     )
 
 
@@ -87,6 +91,12 @@ EXERCISE = Exercise(
             "out-of-bounds",
             "A thread has MAPS sums, and MAPS is not always 4: let the loops over o end there.",
             when=lambda found: found.array == "sum",
+        ),
+        FindingHint(
+            "out-of-bounds",
+            "The last block may have fewer maps than MAPS: a weight of a map that does not exist "
+            "lies behind the symbol. Take that of map min(first + o, M - 1).",
+            when=lambda found: found.array == "filter",
         ),
         *tiles.FINDINGS,
         FindingHint(

@@ -12,10 +12,13 @@ from helpers.problems import fft
 
 POINTS = 64
 STAGES = 6
+FEWER = 16  # points of one signal: POINTS is an option of the cell
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield one signal, an impulse that stands anywhere, and several drawn ones, whole numbers."""
+    """Yield one signal, an impulse that stands anywhere, and several drawn ones, whole numbers; one
+    of fewer points.
+    """
     impulse = np.zeros((1, POINTS), np.complex64)
     impulse[0, int(rng.integers(1, POINTS))] = 1
     drawn = (rng.integers(-9, 10, (5, POINTS)) + 1j * rng.integers(-9, 10, (5, POINTS))).astype(
@@ -25,14 +28,16 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         ("an impulse", impulse),
         ("one signal", drawn[:1]),
         ("four signals", drawn[1:]),
+        (f"{FEWER} points", drawn[:1, :FEWER]),
     ):
+        points = signals.shape[1]
         X = fft.reference(signals).astype(np.complex64)
         arrays = {
             "x": kit.unwritten(X.shape, np.complex64),
             "X": X,
-            "twiddles": fft.twiddles(POINTS),
+            "twiddles": fft.twiddles(points),
         }
-        step = kit.Step((len(X),), (POINTS // 2,), ("x", "X", "twiddles"))
+        step = kit.Step((len(X),), (points // 2,), ("x", "X", "twiddles"))
         yield kit.Case(
             name,
             arrays,
@@ -40,12 +45,19 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
             (step,),
             {"signal": name},
             {"signals": signals.astype(np.complex128)},
+            budgeted=points == POINTS,
+            options=(f"-DPOINTS={points}",),
         )
 
 
 def scaled(case: kit.Case) -> np.ndarray:
     """Return the signals, times n."""
-    return POINTS * case["signals"]
+    return case["signals"].shape[1] * case["signals"]
+
+
+def reordered(case: kit.Case) -> np.ndarray:
+    """Return the signals, times n, in bit-reversed order."""
+    return scaled(case)[:, fft.bit_reversed(case["signals"].shape[1])]
 
 
 def per_warp(space: str, access: str):
@@ -57,8 +69,9 @@ def half_done(case: kit.Case) -> np.ndarray:
     """Return what comes out if the last stage is left out: the transforms of the even and of the
     odd part of the spectrum.
     """
-    X = case["X"][:, fft.bit_reversed(POINTS)].astype(np.complex128)
-    return np.concatenate([np.fft.ifft(X[:, first::2]) * (POINTS // 2) for first in (0, 1)], axis=1)
+    points = case["X"].shape[1]
+    X = case["X"][:, fft.bit_reversed(points)].astype(np.complex128)
+    return np.concatenate([np.fft.ifft(X[:, first::2]) * (points // 2) for first in (0, 1)], axis=1)
 
 
 SPANS = tuple(1 << stage for stage in range(STAGES))
@@ -79,10 +92,12 @@ def undone(
     """
 
     def made(case: kit.Case) -> np.ndarray:
-        cells, place = case["X"].astype(np.complex128), np.arange(POINTS)
-        for span in spans:
+        cells = case["X"].astype(np.complex128)
+        points = cells.shape[1]
+        place = np.arange(points)
+        for span in (one for one in spans if one < points):
             first = place[place // span % 2 == 0]
-            turn = np.exp(2j * np.pi * (first % span) / (2 * span if scaled_turns else POINTS))
+            turn = np.exp(2j * np.pi * (first % span) / (2 * span if scaled_turns else points))
             pair = stage(cells[:, first], cells[:, first + span], turn)
             cells[:, first], cells[:, first + span] = pair
         return cells
@@ -155,7 +170,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.Budget("stores per value", kit.per_output("global", "store"), 1, quiet=True),
         kit.none_of("local", what="accesses to local memory"),
-        kit.none_of("global", "atomic", what="atomics"),
+        kit.NO_ATOMICS,
         kit.shuffles(10 * STAGES, per="warp"),
     ),
     most_of_a_block=lambda case: POINTS,
@@ -176,12 +191,12 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "The pairs turn forward: the way back multiplies by the conjugate of the twiddle, "
             "exp(+2 pi i k / n).",
-            gives=lambda case: POINTS * np.roll(case["signals"][:, ::-1], 1, axis=1),
+            gives=lambda case: np.roll(scaled(case)[:, ::-1], 1, axis=1),
         ),
         kit.Mistake(
             "The values are right and stand in bit-reversed order: the way back begins with "
             "neighbours (span 1) and ends with span n / 2.",
-            gives=lambda case: scaled(case)[:, fft.bit_reversed(POINTS)],
+            gives=reordered,
         ),
         kit.Mistake("The last stage is missing: the widest span is n / 2.", gives=half_done),
         kit.Mistake(

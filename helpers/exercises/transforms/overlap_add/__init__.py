@@ -110,12 +110,12 @@ def in_parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def stages(case: kit.Case) -> int:
-    """Stages of a transform."""
+    """Return stages of a transform."""
     return int(case["spec"].log_size)
 
 
 def size(case: kit.Case) -> int:
-    """Points of a transform."""
+    """Return points of a transform."""
     return int(case["spec"].size)
 
 

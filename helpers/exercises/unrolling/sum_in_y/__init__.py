@@ -21,7 +21,8 @@ EXERCISE = kit.Exercise(
             kit.per_output("global", "store"),
             2,
             "Without the promise the compiler must store after each product, because y might be "
-            "x. Write __restrict__ between the * and the name of each array.",
+            "x. Write __restrict__ between the * and the name of each array. If it stands there, "
+            "read cells and weights as usual: __ldg() keeps the compiler from moving the stores.",
         ),
         kit.none_of("shared"),
         *kit.NO_DETOURS,

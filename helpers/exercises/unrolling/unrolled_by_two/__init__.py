@@ -56,11 +56,18 @@ def with_last_column_twice(case: kit.Case) -> np.ndarray | None:
 
 
 def most_turns(case: kit.Case) -> float:
-    """Turns of all loops per warp: channels, rows, and half of the columns, the ends of the loops
-    included.
+    """Return the turns of all loops per warp: channels, rows, and half of the columns, the ends of
+    the loops included.
     """
     shape = case["shape"]
     return (shape.C * (shape.K * (shape.K // 2 + 2) + 2) + 2) * kit.warps(case)
+
+
+def without_first_column(case: kit.Case) -> np.ndarray:
+    """Return what comes out if tap 0 of each row is left out."""
+    filter = case["filter"].copy()
+    filter[..., 0] = 0
+    return layers.conv2d(case["x"], filter)
 
 
 EXERCISE = kit.Exercise(
@@ -107,6 +114,7 @@ EXERCISE = kit.Exercise(
             "the pairs are all.",
             gives=with_last_column_twice,
         ),
+        kit.Mistake("Tap 0 of each row is left out: q begins at 0.", gives=without_first_column),
         layers.TURNED,
         kit.Mistake(
             "Even widths are right, odd ones are not: look at the last tap of a row, which has "

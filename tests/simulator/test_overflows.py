@@ -1,0 +1,90 @@
+"""An index that 32 bits cannot hold is found, where it leads to another element, too."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from instances import Kernels
+
+from helpers import simulator
+from helpers.exercises.mistakes import wrapped_index
+
+N = 64
+PARAMETERS = "float* y, const float* x, const int* v, int n"
+HEAD = "const int t = threadIdx.x;\n"
+# Body, and the index that the first thread computes: n is 65,536.
+WRAPS = {
+    "a product": ("int row = t * 65536;\ny[t] = x[row * n];", 2**32),
+    "a row and a column": ("int row = t / 32 * n;\ny[t] = x[row * n + t];", 2**32 + 32),
+    "a square": ("int i = t * n;\ny[t] = x[i * i];", 2**32),
+    "unsigned numbers": ("unsigned i = t * 65536u;\ny[t] = x[i * i];", 2**32),
+    "three axes": ("int b = t * 64, w = n / 64;\ny[t] = x[((b * 64) * w + 0) * w + t];", 2**32 + 1),
+    "a loop": ("for (int k = 0; k < 3; ++k) y[t] += x[k * 32768 * (2 * n) + t];", 2**32),
+    "a store": ("int row = t * 65536;\ny[row * n + t] = x[t];", 2**32 + 1),
+    "bytes": ("const char* p = (const char*)x;\nint row = t * n;\ny[t] = p[row * n];", 2**32),
+    "a large constant": ("y[t] = x[t * 134217728];", 2**31),
+    "a value from memory": ("y[t] = x[v[t] * n * 65536];", 2**32),
+}
+FITS = {
+    "a hash": (
+        "unsigned h = v[t] * 2654435761u;\nint g = v[t] * 73856093 ^ 19349663;\n"
+        "y[t] = x[h % 64] + x[(g & 0x7fffffff) % 64] + x[h >> 26];"
+    ),
+    "random numbers": (
+        "int s = t;\nfor (int k = 0; k < 9; ++k) {\n    s = s * 1103515245 + 12345;\n"
+        "    y[t] += x[s & 63];\n}"
+    ),
+    "a wide product": (
+        "long long far = (long long)t * n * 65536;\ny[t] = x[t] + (float)far;\n"
+        "size_t at = (size_t)t * n;\nif (at < 64) y[t] = x[at];"
+    ),
+    "a sum that comes back": ("int far = t + 2147483647;\ny[t] = x[far - 2147483647];"),
+    "a guard around the product": ("int row = t * 65536;\nif (row < 4) y[t] = x[row * n];"),
+    "rows and columns": (
+        "int width = n / 4096;\nint r = t / width, c = t % width;\n"
+        "y[r * width + c] = x[(3 - r) * width + (width - 1 - c)];"
+    ),
+    "a row below 0": ("int width = n / 4096;\nif (t >= width) y[t] = x[(t / width - 1) * width];"),
+}
+ALL = Kernels(
+    [HEAD + body for body in [*FITS.values(), *(b for b, _ in WRAPS.values())]], PARAMETERS
+)
+
+
+def found(body: str):
+    values = np.arange(N, dtype=np.int32)
+    y, x = np.zeros(N, np.float32), np.ones(N, np.float32)
+    return simulator.check(
+        *ALL.of(HEAD + body), y, x, values, np.int32(65536), grid=(1,), block=(N,)
+    )
+
+
+@pytest.mark.parametrize("name", WRAPS)
+def test_an_index_that_wraps_is_found(name):
+    body, index = WRAPS[name]
+    (finding,) = (one for one in found(body) if "wraps to" in one.message)
+    assert finding.kind == "out-of-bounds" and finding.index == index
+    assert f"{index:,}" in finding.message and "size_t" in finding.cause
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_numbers_that_are_no_index_may_wrap(name):
+    assert found(FITS[name]) == ()
+
+
+def test_an_access_at_an_index_that_wraps_is_no_finding_of_its_own():
+    body = "int row = t * 31000;\ny[t] = x[row * 70000];"
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(N, np.float32), np.ones(N, np.float32), np.zeros(N, np.int32)
+    (finding,) = simulator.check(
+        *kernels.of(HEAD + body), *arrays, np.int32(0), grid=(1,), block=(N,)
+    )
+    assert finding.index == 2_170_000_000 and finding.array == "x"
+
+
+def test_an_exercise_leaves_the_cause_of_an_index_that_wraps():
+    (finding,) = found(WRAPS["a product"][0])
+    assert wrapped_index(finding)
+    assert not wrapped_index(dataclasses.replace(finding, cause="Is a guard missing?"))
