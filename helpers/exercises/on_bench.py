@@ -23,37 +23,17 @@ from helpers.bench.counts import Count, Counts
 from helpers.bench.sources import Kernel, KernelError
 from helpers.bench.task import Task, Watch
 from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.exercises.cases import Case
+from helpers.exercises.cases import Case, KernelExercise
 from helpers.exercises.mistakes import real_pairs
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Plan
 
 
-class Exercise(Protocol):
+class Exercise(KernelExercise, Protocol):
     """What a count needs of an exercise."""
 
     @property
-    def name(self) -> str: ...
-
-    @property
-    def rtol(self) -> float: ...
-
-    @property
-    def has_solution(self) -> bool: ...
-
-    @property
-    def solution(self) -> str: ...
-
-    @property
     def stub(self) -> str: ...
-
-    def all_cases(self, seed: int) -> tuple[Case, ...]: ...
-
-    def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]: ...
-
-    def wanted(self, case: Case) -> dict[str, np.ndarray]: ...
-
-    def atol_of(self, case: Case) -> float: ...
 
     def accepts(self, cell: KernelCell) -> bool: ...
 

@@ -10,39 +10,19 @@ import numpy as np
 
 from helpers import checking, kernel_cells
 from helpers.bench import timing
-from helpers.exercises.cases import Case
+from helpers.exercises.cases import Case, KernelExercise
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.programs import DeviceRun, Modules
 
 BUDGET_S = 0.5  # of the two timings together
 
 
-class Exercise(Protocol):
+class Exercise(KernelExercise, Protocol):
     """What timing needs of an exercise."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def rtol(self) -> float: ...
-
-    @property
-    def solution(self) -> str: ...
-
-    @property
-    def has_solution(self) -> bool: ...
-
-    def all_cases(self, seed: int) -> tuple[Case, ...]: ...
 
     def to_time(self, cell: kernel_cells.KernelCell, seed: int) -> Case: ...
 
-    def wanted(self, case: Case) -> dict[str, np.ndarray]: ...
-
     def is_right(self, case: Case, got: Mapping[str, np.ndarray]) -> bool: ...
-
-    def atol_of(self, case: Case) -> float: ...
-
-    def fitted(self, cell: kernel_cells.KernelCell, seed: int) -> tuple[Case, ...]: ...
 
 
 def compiled(exercise: Exercise, cell: kernel_cells.KernelCell, seed: int) -> Modules:

@@ -123,7 +123,7 @@ def test_the_example_is_a_course(tmp_path, capsys):
     (f"{CASES}weigth = 3", "may have name, weight, hidden, when"),
     (f"{CASES}hidden = 1", "it must be true or false"),
     (f"{CASES}weight = -1", "it must be a number, 0 or more"),
-    (f"{CASES}when = {{n = 3}}", "it may have filter, size, values"),
+    (f"{CASES}when = {{n = 3}}", "it may have block size, filter, size, values"),
     (f"{CASES}when = {{size = 3}}", "no case is left for 'group 1'"),
     (f"{CASES}\n{CASES}", "no case is left for 'group 2'"),
     ("[labs.101.by_hand]\nfigures = 3", "it may have predictions, written"),

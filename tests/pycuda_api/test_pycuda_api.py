@@ -193,6 +193,22 @@ def test_dynamic_shared_memory_and_its_limits(module, data):
         reverse.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, 300_000)
 
 
+def test_static_shared_memory_leaves_less_for_dynamic():
+    source = """
+    __global__ void staged(float* y) {
+        __shared__ float cells[1024];
+        cells[threadIdx.x] = y[threadIdx.x];
+        __syncthreads();
+        y[threadIdx.x] = cells[1023 - threadIdx.x];
+    }
+    """
+    staged = SourceModule(source).get_function("staged")
+    limit = cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+    with pytest.raises(cuda.LogicError, match="0 to 228,352 bytes"):  # 232,448 - 4,096
+        staged.set_attribute(limit, 232_448)
+    staged.set_attribute(limit, 228_352)
+
+
 def test_function_attributes(module):
     reverse = module.get_function("reverse")
     assert reverse.max_threads_per_block == 1024

@@ -431,6 +431,8 @@ def test_verdicts():
     (line,) = case.lines
     assert sanitizer_tables.verdict(case, ()) == "nothing"
     assert sanitizer_tables.verdict(case, [Said("race", (line,), "")]) == "another kind"
+    elsewhere = Said(case.fault, (max(case.lines) + 1,), "")
+    assert sanitizer_tables.verdict(case, [elsewhere]) == "kind only"
     assert sanitizer_tables.verdict(case, [Said("out-of-bounds", (), "")]) == "kind only"
     assert (
         sanitizer_tables.verdict(case, [Said("out-of-bounds|race", (line, 99), "")])

@@ -191,10 +191,11 @@ bool arrive_later(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint3
 
 void report_endless_wait(Worker& w, Warp& warp, int lane, int32_t pc, const Mbarrier& barrier) {
     char text[128];
+    const uint32_t come = barrier.count - barrier.pending;
     if (barrier.bytes == 0)
         std::snprintf(text, sizeof text,
-                      "waits without end at an mbarrier for %u arrivals, of which %u have come",
-                      barrier.count, barrier.count - barrier.pending);
+                      "waits without end at an mbarrier for %u arrival%s, of which %u %s come",
+                      barrier.count, barrier.count == 1 ? "" : "s", come, come == 1 ? "has" : "have");
     else
         std::snprintf(
             text, sizeof text,

@@ -16,15 +16,10 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from .declarations import Variable
+from .functions import START, with_bodies
 from .rows import END_OF_GAP, GAP, GAP_BYTES
 
-_FUNCTION = re.compile(
-    r"^(?:\.\w+\s+)*\.(?:entry|func)\b(?P<rest>[^;{]*?)\{$(?P<body>.*?)^\}",
-    re.MULTILINE | re.DOTALL,
-)
-_NAME = re.compile(r"\s*(?:\([^)]*\)\s*)?([\w$]+)")
 _BLOCK = re.compile(r"(\.local \.align )(\d+)( \.b8[ \t]+__local_depot\d+\[)(\d+)(\];)")
-_START = re.compile(r"^[ \t]*mov\.u64[ \t]+%SPL, __local_depot\d+;$", re.MULTILINE)
 _DIRECT = re.compile(r"(\[%SPL?)(?:\+(\d+))?(\])")
 _ADDRESS = re.compile(r"(\badd\.u64[ \t]+%\w+, %SPL?, )(\d+)(;)")
 _RETURN = re.compile(r"^([ \t]*)(@!?%\w+[ \t]+)?(ret(?:\.uni)?;)", re.MULTILINE)
@@ -40,12 +35,10 @@ def with_gaps(ptx: str, variables: Iterable[Variable]) -> str:
         if one.space == "local":
             arrays.setdefault(one.function, []).append(one)
 
-    def changed(found: re.Match[str]) -> str:
-        name = _NAME.match(found["rest"])
-        known = arrays.get(name[1], []) if name else []
-        return found[0].replace(found["body"], _apart(found["body"], known), 1)
+    def changed(name: str, body: str) -> str:
+        return _apart(body, arrays.get(name, []))
 
-    return _FUNCTION.sub(changed, ptx) if arrays else ptx
+    return with_bodies(ptx, changed) if arrays else ptx
 
 
 def _apart(body: str, arrays: list[Variable]) -> str:
@@ -80,7 +73,7 @@ def _apart(body: str, arrays: list[Variable]) -> str:
         ]
 
     body = _RETURN.sub(lambda m: "\n".join([*told(END_OF_GAP), m[0]]), body)
-    return _START.sub(lambda m: "\n".join([m[0], "\t.reg .b64 \t%gap;", *told(GAP)]), body)
+    return START.sub(lambda m: "\n".join([m[0], "\t.reg .b64 \t%gap;", *told(GAP)]), body)
 
 
 def _places(arrays: list[Variable]) -> tuple[list[int], int]:

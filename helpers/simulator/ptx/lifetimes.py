@@ -23,14 +23,9 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from .functions import START, with_bodies
 from .rows import END_OF_LIFE, LIFE, LIVES
 
-_FUNCTION = re.compile(
-    r"^(?:\.\w+\s+)*\.(?:entry|func)\b(?P<rest>[^;{]*?)\{$(?P<body>.*?)^\}",
-    re.MULTILINE | re.DOTALL,
-)
-_NAME = re.compile(r"\s*(?:\([^)]*\)\s*)?([\w$]+)")
-_START = re.compile(r"^[ \t]*mov\.u64[ \t]+%SPL, __local_depot\d+;$", re.MULTILINE)
 _LABEL = re.compile(r"^[ \t]*(\$[\w$]+):")
 _PLACE = re.compile(r"\[%SPL?(?:\+(\d+))?\]|\badd\.u64[ \t]+%\w+, %SPL?, (\d+);")
 _ADDRESS = re.compile(r"\badd\.u64[ \t]+(%\w+), %SPL?, (\d+);")
@@ -95,13 +90,12 @@ def with_lifetimes(
     numbered: list[ScopedVariable] = []
     outliving = 0
 
-    def changed(found: re.Match[str]) -> str:
+    def changed(name: str, body: str) -> str:
         nonlocal outliving
-        name = _NAME.match(found["rest"])
-        if name is None or _START.search(found["body"]) is None:
-            return found[0]
-        scoped = list(variables(name[1]))
-        code = _Code(found["body"].split("\n"), scoped)
+        if START.search(body) is None:
+            return body
+        scoped = list(variables(name))
+        code = _Code(body.split("\n"), scoped)
         chosen = []
         for one in scoped:
             reach = code.reach(one)
@@ -109,13 +103,12 @@ def with_lifetimes(
             if reach:
                 chosen.append(one)
         if not chosen:
-            return found[0]
+            return body
         first = len(numbered) + 1
         numbered.extend(chosen)
-        body = code.told({first + k: one for k, one in enumerate(chosen)})
-        return found[0].replace(found["body"], body, 1)
+        return code.told({first + k: one for k, one in enumerate(chosen)})
 
-    ptx = _FUNCTION.sub(changed, ptx)
+    ptx = with_bodies(ptx, changed)
     notes = [
         f"// local {number} is {one.name or '?'} of line {one.line}"
         for number, one in enumerate(numbered, 1)
@@ -235,7 +228,7 @@ class _Code:
             lines += before.get(k, [])
             lines.append(line)
         body = "\n".join(lines)
-        return _START.sub(lambda m: f"{m[0]}\n\t.reg .b64 \t%life, %number;", body)
+        return START.sub(lambda m: f"{m[0]}\n\t.reg .b64 \t%life, %number;", body)
 
 
 def _targets(line: str) -> list[str]:

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import re
 
+from .functions import with_bodies
 from .rows import OVERFLOW
 
-_FUNCTION = re.compile(
-    r"^(?:\.\w+\s+)*\.(?:entry|func)\b[^;{]*?\{$(.*?)^\}", re.MULTILINE | re.DOTALL
-)
 _DECLARED = re.compile(r"^\s*\.reg\s+\.\w+\s+%\w+<\d+>;")  # not one of a call
 _EXTENT = re.compile(r"^\s*mov\.u32\s+(%r\d+), %ntid\.[xyz];")
 _WRITTEN = re.compile(r"^\s*(?:@!?%\w+\s+)?[a-z][\w.]*\s+(%rd?\d+),")
@@ -38,7 +36,7 @@ _FITS = {"s": (1 << 31, (1 << 32) - 1), "u": (1 << 31, (1 << 32) + (1 << 31) - 1
 
 def with_exact_indices(ptx: str) -> str:
     """Return the PTX with calls that tell the machine of indices that have overflowed."""
-    return _FUNCTION.sub(lambda one: one[0].replace(one[1], _checked(one[1]), 1), ptx)
+    return with_bodies(ptx, lambda _, body: _checked(body))
 
 
 def _checked(body: str) -> str:

@@ -14,9 +14,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_FUNCTION = re.compile(
-    r"^(?:\.\w+\s+)*\.(?:entry|func)\b[^;{]*?\{$(.*?)^\}", re.MULTILINE | re.DOTALL
-)
+from .functions import with_bodies
+
 _DECLARED = re.compile(r"\.reg\s+\.(\w+)\s+(%\w+?)<\d+>;")
 _REGISTER = re.compile(r"%[A-Za-z]+\d+\b(?!\.)")
 _LABEL = re.compile(r"^(\$?[\w$]+):\s*(.*)$")
@@ -80,7 +79,7 @@ def frame_bytes(ptx: str) -> int:
 
 def with_marks(ptx: str) -> str:
     """Return the PTX with marks on the registers that its functions may read unset."""
-    return _FUNCTION.sub(lambda one: one[0].replace(one[1], _marked(one[1]), 1), ptx)
+    return with_bodies(ptx, lambda _, body: _marked(body))
 
 
 def _marked(body: str) -> str:
