@@ -108,13 +108,13 @@ def duration_text(ms: float) -> str:
 WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
 
 
-def dot(ax: Axes, y: float, value: float, *, hollow: bool, colour: str = COLOURS[0]) -> None:
+def dot(ax: Axes, y: float, value: float, *, hollow: bool) -> None:
     """Draw a dot on a thin line across the axes, from which the eye finds its name.
 
     On a logarithmic axis the length of a bar would mean nothing, because there is no zero.
     """
     ax.axhline(y, color="#c8c8c8", linewidth=0.8, zorder=0)
-    face = "white" if hollow else colour
+    face = "white" if hollow else COLOURS[0]
     ax.plot(value, y, marker="o", markersize=9, color=face, markeredgecolor=INK, linestyle="none")
 
 
