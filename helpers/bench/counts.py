@@ -235,8 +235,6 @@ class Counts(Sequence[Count]):
         requests only. request: the one of this number, for banks. A kernel whose warp makes no
         such request has none; raises ValueError where that is all of them.
         """
-        import matplotlib.pyplot as plt
-
         from helpers import plotting
 
         spaces = [_space(one, array, kind) for one in self]
@@ -247,10 +245,8 @@ class Counts(Sequence[Count]):
         ]
         if not drawn:
             raise ValueError(f"no warp that was watched makes a {kind} of {array!r}")
-        size = (6.5 * len(drawn), 6 if drawn[0][1] == "shared" else 4.2)
-        figure, axes = plt.subplots(
-            1, len(drawn), figsize=size, layout="constrained", squeeze=False
-        )
+        count, height = len(drawn), 6 if drawn[0][1] == "shared" else 4.2
+        figure, axes = plotting.subplots(6.5 * count, height, columns=count, squeeze=False)
         for ax, (one, space, label) in zip(axes[0], drawn, strict=True):
             if space == "shared":
                 title = f"{label}: {_waves(one, array, kind)}"

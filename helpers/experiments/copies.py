@@ -50,11 +50,9 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = 3) -
 
     waits: the record "106_waiting", of the same GPU.
     """
-    import matplotlib.pyplot as plt
-
     clone = waits.some(series=waiting.DRIVER)[0]
     full = waiting.COPY_CELLS * waiting.CELL_BYTES / (1e-3 * clone["median_ms"])
-    drawing, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    drawing, ax = styles.subplots(9, 4.5)
     share = waiting.shares(waits)
     thread_copies = [
         (warps * limits.WARP * waiting.CELL_BYTES * loads / 1024, percent)
@@ -101,9 +99,7 @@ def turns_figure() -> Figure:
 
     A drawing of the idea, not a measurement: copying and computing take equally long in it.
     """
-    import matplotlib.pyplot as plt
-
-    drawing, panels = plt.subplots(2, 1, figsize=(9, 3.6), layout="constrained")
+    drawing, panels = styles.subplots(9, 3.6, 2)
     turn, count = 2, 4
     looks = {"copy": {"facecolor": COLOURS[5]}, "compute": {"facecolor": styles.LIGHT[1]}}
     for ax, overlapped in zip(panels, (False, True), strict=True):

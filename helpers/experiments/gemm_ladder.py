@@ -48,9 +48,7 @@ def patch_figure() -> Figure:
 
 def _figure(outputs: list[tuple[int, int]], size: int, title: str) -> Figure:
     """Draw the tile of Y with a thread's outputs, and the cells of A and X of one step."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(6, 5.4), layout="constrained")
+    figure, ax = styles.subplots(6, 5.4)
     fills = ("white", styles.COLOURS[0])
     for row in range(size):
         for column in range(size):

@@ -179,12 +179,9 @@ def _stage_bars(
 
     notes: words for each form; ends: of the interval of a (form, stage), where it was measured.
     """
-    import matplotlib.pyplot as plt
-
     sizes = [len(of_form) for of_form in values.values()]
-    figure, axes = plt.subplots(
-        len(values), 1, figsize=(9.5, 1.0 + 0.42 * sum(sizes)), layout="constrained", sharex=True,
-        height_ratios=sizes, squeeze=False,
+    figure, axes = styles.subplots(
+        9.5, 1.0 + 0.42 * sum(sizes), len(values), sharex=True, height_ratios=sizes, squeeze=False
     )
     for ax, (form, of_form) in zip(axes[:, 0], values.items(), strict=True):
         for place, (stage, value) in enumerate(of_form.items()):
@@ -197,6 +194,7 @@ def _stage_bars(
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(len(of_form) - 0.5, -0.5)
         plotting.style(ax)
+        ax.label_outer()
         ax.annotate(
             f"{form}: {notes[form]}", (1, 0.5), xycoords="axes fraction", ha="right",
             va="center", fontsize="small", fontweight="bold",
@@ -227,13 +225,11 @@ def stages_figure(data: Record) -> Figure:
 
 def host_figure(data: Record) -> Figure:
     """Draw the ways from host memory for 10,000 images, and the copy of the input in each."""
-    import matplotlib.pyplot as plt
-
     form = host_form(data)
     ways = [(kind, parts) for kind in ("floats", "bytes") for parts in lenet_times.PARTS]
     last = [_ms(data, "host", form=form, batch=LARGE, input=k, parts=parts) for k, parts in ways]
     copies = [_ms(data, "copy", form=form, batch=LARGE, input=k, parts=1) for k, _ in ways]
-    figure, ax = plt.subplots(figsize=(9.5, 3.2), layout="constrained")
+    figure, ax = styles.subplots(9.5, 3.2)
     look: styles.Look = {"color": "white", "edgecolor": styles.INK, "hatch": "//"}
     ax.barh(range(4), last, label="to classes on the host", **look)
     ax.barh(range(4), copies, 0.3, color="#444444", label="copy of the input alone")
@@ -264,11 +260,10 @@ _SHOWN = {
 
 def batches_figure(data: Record) -> Figure:
     """Draw the images in a second of our forms and PyTorch's over the images of a batch."""
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     rows = data.rows()
-    figure, ax = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
+    figure, ax = styles.subplots(9.5, 4.6)
     for number, (label, (name, way, look)) in enumerate(_SHOWN.items()):
         times = (_device_ms(data, name, way, batch) for batch in BATCHES)
         speeds = [

@@ -192,10 +192,9 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
 
     thread: its threadIdx.x and threadIdx.y. The cells are those for the first row of the filter.
     """
-    import matplotlib.pyplot as plt
     columns, rows, (x, y) = 4, 2, thread
     across, down, cells = 5, 3, columns + filter_width - 1
-    figure, ax = plt.subplots(figsize=(10, 4), layout="constrained")
+    figure, ax = styles.subplots(10, 4)
     looks: dict[str, styles.Look] = {
         f"outputs of thread ({x}, {y})": boxes.OWN,
         "cells that it needs for the first row of the filter": {
@@ -227,11 +226,9 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
 
 def warps_figure(layer: str = LAYERS[1]) -> Figure:
     """Draw the times of the sweep over the warps that fit, by the sums of a thread."""
-    import matplotlib.pyplot as plt
-
     found, record = swept(layer), sweep.recorded(layer)
     groups = {"16 to 31": range(16, 32), "32 to 47": range(32, 48), "48 to 72": range(48, 73)}
-    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    figure, ax = styles.subplots(9, 4.4)
     for number, (name, sums) in enumerate(groups.items()):
         points = [(one.warps, one.ms) for one in found if one.sums in sums]
         if points:

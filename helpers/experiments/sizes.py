@@ -191,9 +191,7 @@ def figure_of_times(record: Record) -> Figure:
 
     record: of `with_pinned`.
     """
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
+    figure, ax = styles.subplots(9, 5)
     drawn = (
         KERNEL_ONLY,
         WAITED,

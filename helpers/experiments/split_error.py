@@ -193,9 +193,7 @@ def crossing(rows: Sequence[Mapping[str, Any]], signs: str = "one sign") -> int 
 
 def figure(data: results.Record, mine: Sequence[Mapping[str, Any]] = ()) -> Figure:
     """Draw `picture` for both kinds of signs; the title says so. mine: of `of_kernel`."""
-    import matplotlib.pyplot as plt
-
-    drawing, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", sharey=True)
+    drawing, axes = styles.subplots(12, 4.6, columns=2, sharey=True)
     picture(axes, data)
     for ax, signs in zip(axes, SIGNS, strict=True):
         own = [row for row in mine if row["signs"] == signs]
@@ -246,12 +244,10 @@ def bits_of(x: float) -> tuple[list[int], list[int], list[int]]:
 
 def bits_figure(x: float) -> Figure:
     """Draw the 24 significant bits of x and which of its two halves reach them."""
-    import matplotlib.pyplot as plt
-
     high, low, lost = bits_of(x)
     number = np.float32(x)
     mantissa = int(number.view(np.uint32)) & 0x7FFFFF | 0x800000
-    drawing, ax = plt.subplots(figsize=(9, 1.9), layout="constrained")
+    drawing, ax = styles.subplots(9, 1.9)
     looks = ((high, COLOURS[5], "x_hi"), (low, styles.LIGHT[1], "x_lo"), (lost, "white", "lost"))
     for places, colour, name in looks:
         for place in places:

@@ -202,12 +202,8 @@ def _steps(row: int, start: float, widths: Sequence[float], kinds: Sequence[str]
 
 def schema_figure() -> Figure:
     """Draw a quarter of a multiprocessor with one warp and with four: which warps wait or work."""
-    import matplotlib.pyplot as plt
-
     start, wait, work = 1, 9, 2  # widths of the boxes, in steps of the drawing
-    figure, panels = plt.subplots(
-        2, 1, figsize=(9, 4), layout="constrained", height_ratios=(1.3, 4)
-    )
+    figure, panels = styles.subplots(9, 4, 2, height_ratios=(1.3, 4))
     kinds = ("a load starts", "the warp waits for the value", "arithmetic with the value")
     looks = dict(zip(kinds, _LOADING, strict=True))
     for ax, warps in zip(panels, (1, 4), strict=True):
@@ -227,10 +223,8 @@ def schema_figure() -> Figure:
 
 def thread_figure() -> Figure:
     """Draw four loads of one thread: each stored before the next one starts, and loads first."""
-    import matplotlib.pyplot as plt
-
     start, wait, loads = 1, 9, 4  # widths of the boxes, and their number
-    figure, panels = plt.subplots(2, 1, figsize=(9, 4), layout="constrained")
+    figure, panels = styles.subplots(9, 4, 2)
     kinds = ("a load starts", "its value is on the way", "its value is stored")
     looks = dict(zip(kinds, _LOADING, strict=True))
     for ax, apart in zip(panels, (start + wait + 1, start), strict=True):
@@ -252,7 +246,7 @@ def latency_figure(record: Record) -> Figure:
 
     rows, shared = record.some(series=CHAIN), record.some(series=SHARED_CHAIN)[0]
     first, last = rows[0], rows[-1]
-    figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    figure, ax = styles.subplots(9, 4.5)
     look: dict[str, Any] = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "-"}
     ax.plot([row["bytes"] for row in rows], [row["latency_ns"] for row in rows], **look)
     ax.axhline(shared["latency_ns"], color=styles.COLOURS[1], linestyle="--")
@@ -286,10 +280,8 @@ def copy_figure(record: Record) -> Figure:
 
     A student's copy has the same marks, empty and without lines.
     """
-    import matplotlib.pyplot as plt
-
     share, yours = shares(record), shares(record, YOURS)
-    figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    figure, ax = styles.subplots(9, 4.5)
     for number, loads in enumerate(sorted({loads for _, loads in share})):
         points = sorted((warps, value) for (warps, many), value in share.items() if many == loads)
         look: dict[str, Any] = {
@@ -327,9 +319,7 @@ def flight_figure(record: Record, needed: float | None = None) -> Figure:
     needed: the bytes for full speed by Little's law, which is drawn as a line up to them; None for
     no line.
     """
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    figure, ax = styles.subplots(9, 4.5)
     for series, fill in ((COPY, None), (YOURS, "none")):
         share = shares(record, series)
         for number, loads in enumerate(sorted({loads for _, loads in share})):

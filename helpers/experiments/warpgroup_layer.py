@@ -42,9 +42,7 @@ CELLS = COLUMNS + TAPS - 1
 
 def descriptor_figure(tap: int = 1) -> Figure:
     """Draw the octets of a row of cells in shared memory, and what B's descriptor says of them."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(13, 2.7), layout="constrained")
+    figure, ax = styles.subplots(13, 2.7)
     for half in range(2):
         for cell in range(CELLS):
             inside = tap <= cell < tap + COLUMNS
@@ -103,9 +101,7 @@ def swizzle_table(place: Callable[[int, int], Any]) -> str:
 
 def swizzle_figure() -> Figure:
     """Draw where the pieces of eight rows lie, in order and swizzled over 128 bytes."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+    figure, axes = styles.subplots(11, 4.4, columns=2)
     for ax, title, where in (
         (axes[0], "in order", lambda row, piece: piece),
         (axes[1], "swizzled over 128 bytes", _swizzled),
@@ -216,11 +212,10 @@ _SHOWN = {
 
 def batches_figure() -> Figure:
     """Draw layer 2 over the images: times as multiples of the time of a copy of its bytes."""
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     by_batch = {batch: fastest_layer.fastest("layer 2", batch) for batch in BATCHES}
-    _, ax = plt.subplots(figsize=(9.5, 4.8), layout="constrained")
+    _, ax = styles.subplots(9.5, 4.8)
     for number, (label, (series, way, look)) in enumerate(_SHOWN.items()):
         shares = [found[series, way] / found[COPY, ""] for found in by_batch.values()]
         colour = "#4a4a4a" if label.startswith("cuDNN") else styles.COLOURS[number]
@@ -266,9 +261,7 @@ def winners_table() -> str:
 
 def roles_figure() -> Figure:
     """Draw what the three warpgroups of conv2d_wgmma do at the same time; nothing is measured."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9.5, 2.9), layout="constrained")
+    figure, ax = styles.subplots(9.5, 2.9)
     looks: dict[str, styles.Look] = {
         "fills a slot": {"facecolor": styles.PALE},
         "its products on the tensor cores": {"facecolor": styles.COLOURS[0]},

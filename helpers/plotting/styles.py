@@ -44,6 +44,23 @@ def style(ax: Axes, title: str = "") -> Axes:
     return ax
 
 
+def subplots(
+    width: float, height: float, rows: int = 1, columns: int = 1, **more: Any
+) -> tuple[Figure, Any]:
+    """Return a new figure of pyplot, with so many inches, and its axes, as `plt.subplots` does.
+
+    The axes do not overlap, and rows that share a horizontal axis have its numbers each. more:
+    other arguments of `plt.subplots`.
+    """
+    import matplotlib.pyplot as plt
+
+    size = (width, height)
+    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", **more)
+    for ax in figure.axes if more.get("sharex") else ():
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
+    return figure, axes
+
+
 def figure_of(ax: Axes) -> Figure:
     """Return the figure of `ax`. Raises ValueError if `ax` was removed from its figure."""
     figure = ax.get_figure()
