@@ -636,7 +636,13 @@ NO_OUTPUT: Mapping[Callable[..., Any], str] = {
         _COUNTED,
     ),
     **dict.fromkeys((cpu_programs.cpu_of, network_stages.host_form, sizes.cpu_name), _READ),
-    **dict.fromkeys((styles.caption, styles.figure_of, styles.style), _PART),
+    **dict.fromkeys(
+        (
+            styles.caption, styles.figure_of, styles.finish, styles.style,
+            plotting.timings.over_batches,
+        ),
+        _PART,
+    ),
     **dict.fromkeys(
         (
             plotting.access_map, plotting.bank_conflicts, plotting.cells, plotting.compare,

@@ -138,9 +138,7 @@ def across(
     ax.set_xlabel(xlabel or by.replace("_", " "))
     ax.set_ylabel(f"time over that of\n{over.title}")
     ax.legend(frameon=False)
-    plotting.style(ax, title)
-    plotting.caption(ax, times[0].record)
-    return figure
+    return plotting.finish(ax, title, times[0].record)
 
 
 def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:

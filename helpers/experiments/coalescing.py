@@ -171,9 +171,7 @@ def shapes_figure(shapes: Shapes) -> Figure:
         f"{over_least['requests']:.2f} x the fewest requests and "
         f"{over_least['sectors']:.2f} x the fewest sectors"
     )
-    plotting.style(ax, title)
-    plotting.caption(ax, shapes.times.record)
-    return figure
+    return plotting.finish(ax, title, shapes.times.record)
 
 
 def price_figure(shapes: Shapes) -> Figure:
@@ -197,6 +195,4 @@ def price_figure(shapes: Shapes) -> Figure:
         f"A request takes less than {ALIKE} x as long up to {alike:.1f} sectors, "
         f"{most[1]:.1f} x at {most[0]:.0f}"
     )
-    plotting.style(ax, title)
-    plotting.caption(ax, shapes.times.record)
-    return figure
+    return plotting.finish(ax, title, shapes.times.record)

@@ -217,10 +217,8 @@ def steps_figure(record: Record) -> Figure:
     ax.set_ylabel("one image, GPU alone (µs)")
     ax.legend(loc="lower right", frameon=False)
     more = steps(second) - steps(first)
-    plotting.style(
-        ax,
+    title = (
         f"One image a launch: {more} more steps take "
-        f"{gpu_alone_us(record, second, 1) - gpu_alone_us(record, first, 1):.0f} µs more",
+        f"{gpu_alone_us(record, second, 1) - gpu_alone_us(record, first, 1):.0f} µs more"
     )
-    plotting.caption(ax, record)
-    return figure
+    return plotting.finish(ax, title, record)

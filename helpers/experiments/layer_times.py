@@ -208,9 +208,9 @@ def copies_figure(times: LayerTimes) -> Figure:
     shares = [times.copies_ms(one, batch) / times.ms(one, batch, LAYER_TIME) for one in LAYERS]
     words = [f"{share:.0%} in {layer}" for share, layer in zip(shares, LAYERS, strict=True)]
     title = f"{batch:,} images: the copies are most of the layer time, {' and '.join(words)}"
-    plotting.style(ax, title if min(shares) > 0.5 else f"Copies in the layer time: {words}")
-    plotting.caption(ax, times.record)
-    return figure
+    return plotting.finish(
+        ax, title if min(shares) > 0.5 else f"Copies in the layer time: {words}", times.record
+    )
 
 
 def _bar(ax: Axes, y: int, left: float, width: float, colour: str, hatch: str, label: str) -> None:

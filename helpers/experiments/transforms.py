@@ -177,9 +177,9 @@ def layer_figure(data: Record) -> Figure:
         widths = [row["K"] for row in points]
         ax.errorbar(widths, middle, around, label=name, capsize=3, **styles.series(number))
     said = layer_ratio(data, "layer 2", 7).words()
-    plotting.style(ax, f"Layer 2, K = 7: {fft_conv2d.TILES} beside {DIRECT_2D}: {said}")
     ax.set(xlabel="filter width K (the outputs stay 34 x 34)", ylabel="time (ms)")
     ax.set(xticks=LAYER_WIDTHS, ylim=(0, None))
     ax.legend(frameon=False)
-    plotting.caption(ax, data)
-    return figure
+    return plotting.finish(
+        ax, f"Layer 2, K = 7: {fft_conv2d.TILES} beside {DIRECT_2D}: {said}", data
+    )

@@ -19,7 +19,7 @@ from helpers.bench import contenders, cudnn
 from helpers.bench.counts import NOT_YET
 from helpers.experiments import fastest_layer
 from helpers.limits import ConvShape
-from helpers.plotting import boxes, styles
+from helpers.plotting import boxes, styles, timings
 from helpers.plotting.boxes import Phase
 from helpers.problems import conv2d
 from helpers.simulator.bounds import resources
@@ -212,27 +212,17 @@ _SHOWN = {
 
 def batches_figure() -> Figure:
     """Draw layer 2 over the images: times as multiples of the time of a copy of its bytes."""
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    by_batch = {batch: fastest_layer.fastest("layer 2", batch) for batch in BATCHES}
-    _, ax = styles.subplots(9.5, 4.8)
-    for number, (label, (series, way, look)) in enumerate(_SHOWN.items()):
-        shares = [found[series, way] / found[COPY, ""] for found in by_batch.values()]
-        colour = "#4a4a4a" if label.startswith("cuDNN") else styles.COLOURS[number]
-        ax.plot(BATCHES, shares, look, color=colour, label=label, markersize=7)
+    by_batch = [fastest_layer.fastest("layer 2", batch) for batch in BATCHES]
+    lines = {
+        label: (look, [found[series, way] / found[COPY, ""] for found in by_batch])
+        for label, (series, way, look) in _SHOWN.items()
+    }
+    ylabel, ticks = "time / time of a copy of its bytes", (1, 2, 5, 10, 20)
+    ax = timings.over_batches(lines, BATCHES, library="cuDNN", ylabel=ylabel, yticks=ticks)
+    ax.set_ylim(0.9, 30)
     gain = ms(PAIRS) / ms(WGMMA)
     title = f"Layer 2, 10,000 images, split halves: wgmma is {gain:.2f} times as fast as mma"
-    plotting.style(ax, title)
-    ax.set(xscale="log", yscale="log", ylabel="time / time of a copy of its bytes")
-    ax.set_xlabel("images (both axes logarithmic)")
-    ax.set_xticks(BATCHES, [f"{batch:,}" for batch in BATCHES])
-    ax.set_yticks((1, 2, 5, 10, 20))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(FuncFormatter(styles.tick_text))
-    ax.set_ylim(0.9, 30)
-    styles.legend_beside(ax)
-    return styles.figure_of(plotting.caption(ax, fastest_layer.benchmark()))
+    return plotting.finish(ax, title, fastest_layer.benchmark())
 
 
 def winners_table() -> str:

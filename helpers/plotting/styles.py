@@ -93,6 +93,11 @@ def caption(ax: Axes, record: Measured) -> Axes:
     return ax
 
 
+def finish(ax: Axes, title: str, record: Measured) -> Figure:
+    """Style `ax` with its title, write the record's caption below it, and return its figure."""
+    return figure_of(caption(style(ax, title), record))
+
+
 def tick_text(value: float, _: int) -> str:
     """Return a tick's label as a plain number without an exponent: 0.01, 30, 100,000."""
     if 0 < value < 1e-4:

@@ -23,10 +23,12 @@ from helpers.plotting.styles import (
     interval,
     legend_beside,
     name_bars,
+    plain_ticks,
     ratio_text,
     series,
     spread,
     style,
+    subplots,
     tick_text,
     whisker,
 )
@@ -294,6 +296,31 @@ def scaling(
     ax.yaxis.set_major_formatter(PlainLogFormatter())
     ax.yaxis.set_minor_formatter(PlainLogFormatter(minor_thresholds=(1, 0.4)))
     ax.grid(which="major", color="#d0d0d0", linewidth=0.6)
+    legend_beside(ax)
+    return ax
+
+
+def over_batches(
+    lines: Mapping[str, tuple[str, Sequence[float]]],
+    batches: Sequence[int],
+    *,
+    library: str,
+    ylabel: str,
+    yticks: Sequence[float],
+) -> Axes:
+    """Draw a figure of lines over the images of a batch, on logarithmic axes; return its axes.
+
+    lines: by label, a format of Matplotlib and a value for each of `batches`. Those whose label
+    begins with the name of the library are grey.
+    """
+    _, ax = subplots(9.5, 4.7)
+    for number, (label, (look, values)) in enumerate(lines.items()):
+        colour = "#4a4a4a" if label.startswith(library) else COLOURS[number]
+        ax.plot(batches, values, look, color=colour, label=label, markersize=7)
+    ax.set(xscale="log", yscale="log", ylabel=ylabel)
+    ax.set_xlabel("images of a batch (both axes logarithmic)")
+    plain_ticks(ax.xaxis, batches)
+    plain_ticks(ax.yaxis, yticks)
     legend_beside(ax)
     return ax
 
