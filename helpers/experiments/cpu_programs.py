@@ -363,10 +363,8 @@ def convolutions_figure(data: Record, timed: Mapping[str, Here] | None = None) -
     timed: what `here` returned, drawn as diamonds beside the record's dots. A program that is not
     right yet has a row without one.
     """
-    import matplotlib.pyplot as plt
-
     ms = by_key(data)
-    figure, ax = plt.subplots(figsize=(8, 4.4 if timed else 3.8), layout="constrained")
+    figure, ax = styles.subplots(8, 4.4 if timed else 3.8)
     swapped, unrolled = ms[PLAIN] / ms["swapped"], ms[PLAIN] / ms["unrolled_4"]
     title = f"Swapping the loops: {swapped:.1f} times as fast. Unrolling by 4: {unrolled:.2f} times"
     plotting.speedup(ax, data, baseline="C++, one core", title=title)
@@ -403,14 +401,12 @@ def _draw_here(ax: Axes, timed: Mapping[str, Here], data: Record) -> float:
 
 def widths_figure(data: Record) -> Figure:
     """Draw the nanoseconds for each weight of each output over the width."""
-    import matplotlib.pyplot as plt
-
     ns: dict[tuple[str, int], float] = results.Found(data, {})
     for row in data.rows():
         width = row["filter_width"]
         ns[row["key"], width] = 1e6 * row["median_ms"] / SWEEP_CELLS / width
     names = {row["key"]: row["series"] for row in data.rows()}
-    figure, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
+    figure, ax = styles.subplots(9, 4.2)
     for number, key in enumerate(SWEPT):
         look = {**styles.series(number), "linestyle": LINES[number]}
         ax.plot(WIDTHS, [ns[key, width] for width in WIDTHS], label=names[key], **look)
@@ -430,11 +426,9 @@ def widths_figure(data: Record) -> Figure:
 
 def phases_figure_here(epochs: int = EPOCHS) -> Figure:
     """Profile the network's training on this machine, and draw the phases of a step."""
-    import matplotlib.pyplot as plt
-
     data = two_classes.two_class(seed=0)
     phases = mlp.profile(data.train_x, data.train_y, epochs=epochs)
-    figure, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
+    figure, ax = styles.subplots(8, 2.8)
     share = phases.nanoseconds["activation functions"] / phases.total
     plotting.style(
         ax,
@@ -453,10 +447,8 @@ def phases_figure_here(epochs: int = EPOCHS) -> Figure:
 
 def threads_figure(data: Record) -> Figure:
     """Draw the times of threaded training and of idle threads over the number of threads."""
-    import matplotlib.pyplot as plt
-
     rows = network_rows(data)
-    figure, ax = plt.subplots(figsize=(8.5, 4), layout="constrained")
+    figure, ax = styles.subplots(8.5, 4)
     for number, series in enumerate((*EVERY, IDLE)):
         points = [rows[series, t] for t in THREADS]
         middle, around = styles.spread(map(styles.interval, points))
@@ -479,10 +471,8 @@ def threads_figure(data: Record) -> Figure:
 
 def report_figure(data: Record) -> Figure:
     """Draw the report's speedups beside ours, with ours for both ways of averaging."""
-    import matplotlib.pyplot as plt
-
     theirs, rows = reported(), network_rows(data)
-    figure, ax = plt.subplots(figsize=(11, 4), layout="constrained")
+    figure, ax = styles.subplots(11, 4)
     shares = {name: rows[name, 0] for name in theirs if name.startswith("unrolled")}
     columns: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
         ("ours", shares, {"color": COLOURS[5]})

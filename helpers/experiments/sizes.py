@@ -3,8 +3,6 @@
 `record` has the rows of lab 101: the kernel alone, the kernel launched and waited for, the kernel
 with the copies of its arrays, pageable or pinned, and the same convolution in C++ on one core and
 on all cores.
-
-    python -m helpers.experiments.sizes   # on a GPU: one launch of 1,000 cells, to run under ncu
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, reference, tables
+from helpers import checking, kernels, reference, tables
 from helpers.bench import reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
@@ -58,16 +56,6 @@ def measure() -> Iterator[Mapping[str, Any]]:
         x, y = np.resize(period, n), np.full(n, np.nan, np.float32)
         yield from _gpu_rows(x, y, three)
         yield from _cpu_rows(x, y, three)
-
-
-def launch_once(n: int = 1000) -> None:
-    """Launch conv1d_basic once on the selected device, for Nsight Compute to look at."""
-    device.select()
-    import pycuda.driver as cuda
-
-    P, N = np.zeros(n, np.float32), np.ones(n, np.float32)
-    block, grid = (THREADS, 1, 1), kernels.grid_for(n, THREADS)
-    _function()(cuda.Out(P), cuda.In(N), cuda.In(FILTER), np.int32(n), block=block, grid=grid)
 
 
 def verdict_of(P: np.ndarray, three: np.ndarray, name: str) -> checking.Verdict:
@@ -191,9 +179,7 @@ def figure_of_times(record: Record) -> Figure:
 
     record: of `with_pinned`.
     """
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
+    figure, ax = styles.subplots(9, 5)
     drawn = (
         KERNEL_ONLY,
         WAITED,
@@ -259,7 +245,3 @@ def table_of_reports(record: Record) -> str:
         "ours,\nwaited for,\nloops swapped",
     )
     return tables.text(head, rows, left=())
-
-
-if __name__ == "__main__":
-    launch_once()
