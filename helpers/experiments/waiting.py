@@ -179,7 +179,7 @@ def speeds(times: Times, driver: Times) -> str:
         label = times.name(one) if one.state == NOT_YET else one.kernel.label
         lines.setdefault(label, {})[dict(one.kernel.settings)["warps"]] = state
     body = [(label, *(cells[count] for count in warps)) for label, cells in lines.items()]
-    head = ("% of the driver's copy", *(f"{count} warps" for count in warps))
+    head = ("% of CUDA's copy", *(f"{count} warps" for count in warps))
     return tables.text(head, body)
 
 
@@ -306,7 +306,7 @@ def copy_figure(record: Record) -> Figure:
     ax.set_xticks(warps, [str(count) for count in warps])
     ax.set_ylim(0, 110)
     ax.set_xlabel("warps on a multiprocessor")
-    ax.set_ylabel("percent of the driver's copy")
+    ax.set_ylabel("percent of the speed of CUDA's copy")
     rings = "\n(rings: yours)" if yours else ""
     ax.legend(title=f"in flight, each thread{rings}", frameon=False)
     if not share:
@@ -356,7 +356,7 @@ def flight_figure(record: Record, needed: float | None = None) -> Figure:
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.set_ylim(0, 110)
     ax.set_xlabel("KiB in flight on a multiprocessor (warps x 128 bytes x loads)")
-    ax.set_ylabel("percent of the driver's copy")
+    ax.set_ylabel("percent of the speed of CUDA's copy")
     ax.legend(frameon=False, loc="lower right")
     title = "Equal bytes in flight give nearly equal speed, by many warps or by many loads"
     styles.style(ax, title)
