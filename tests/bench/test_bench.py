@@ -499,7 +499,7 @@ def test_times_by_the_entries_that_name_them():
         kernel[7]
     with pytest.raises(KeyError, match="has no row with"):
         record.ms("n", series="no way")
-    with pytest.raises(KeyError, match="several rows with {} and n 1000: name more entries"):
+    with pytest.raises(KeyError, match=r"several rows with \{\} and n 1000: name more"):
         record.ms("n")
 
 
