@@ -155,7 +155,7 @@ def _walk_timing(
 
 
 def shares(record: Record, series: str = COPY) -> dict[tuple[int, int], float]:
-    """Return a kernel's speed in percent of the driver's copy, by (warps, loads).
+    """Return a kernel's speed in percent of the speed of CUDA's copy, by (warps, loads).
 
     Rows that do not name both numbers are left out.
     """
@@ -180,7 +180,7 @@ def speeds(times: Times, driver: Times) -> str:
         label = times.name(one) if one.state == NOT_YET else one.kernel.label
         lines.setdefault(label, {})[dict(one.kernel.settings)["warps"]] = state
     body = [(label, *(cells[count] for count in warps)) for label, cells in lines.items()]
-    head = ("% of the driver's copy", *(f"{count} warps" for count in warps))
+    head = ("% of CUDA's copy", *(f"{count} warps" for count in warps))
     return tables.text(head, body)
 
 
@@ -342,10 +342,10 @@ def flight_figure(record: Record, needed: float | None = None) -> Figure:
 
 
 def share_axes(ax: Axes, xlabel: str) -> None:
-    """Draw the axes of a speed in percent of the driver's copy; the other one is logarithmic."""
+    """Draw the axes of a speed, in percent of that of CUDA's copy; the other one is logarithmic."""
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.set(ylim=(0, 110), xlabel=xlabel, ylabel="percent of the driver's copy")
+    ax.set(ylim=(0, 110), xlabel=xlabel, ylabel="percent of the speed of CUDA's copy")
 
 
 def kilobytes_in_flight(warps: int, loads: int) -> float:
