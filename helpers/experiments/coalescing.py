@@ -146,7 +146,7 @@ def ratio_figure(
 
 def shapes_figure(shapes: Shapes) -> Figure:
     """Draw requests, sectors and time over the shape of the block, those of 16 x 16 being 1."""
-    figure, ax = styles.subplots(9, 4.6)
+    _, ax = styles.subplots(9, 4.6)
     drawn: tuple[tuple[str, Mapping[str, float]], ...] = (
         ("sectors (counted)", shapes.sectors),
         ("requests (counted)", shapes.requests),
@@ -176,7 +176,7 @@ def shapes_figure(shapes: Shapes) -> Figure:
 
 def price_figure(shapes: Shapes) -> Figure:
     """Draw the time of a request over the sectors that it moves, a point for each shape."""
-    figure, ax = styles.subplots(9, 4.6)
+    _, ax = styles.subplots(9, 4.6)
     points = {shape: shapes.per_request(shape) for shape in shapes.ms}
     ax.plot(*zip(*sorted(points.values()), strict=True), color=styles.PALE, zorder=1)
     for shape, (moved, time) in points.items():

@@ -51,7 +51,7 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = 3) -
     """
     clone = waits.some(series=waiting.DRIVER)[0]
     full = waiting.COPY_CELLS * waiting.CELL_BYTES / (1e-3 * clone["median_ms"])
-    drawing, ax = styles.subplots(9, 4.5)
+    _, ax = styles.subplots(9, 4.5)
     share = waiting.shares(waits)
     thread_copies = [
         (waiting.kilobytes_in_flight(*key), percent) for key, percent in share.items()

@@ -199,7 +199,7 @@ def launches_figure(record: Record) -> Figure:
 
 def steps_figure(record: Record) -> Figure:
     """Draw the time of one image on the GPU over the steps of its product."""
-    figure, ax = styles.subplots(9, 4)
+    _, ax = styles.subplots(9, 4)
     for number, layer in enumerate(LAYERS):
         row = record.one(series=GPU_ALONE, layer=layer, images=1)
         middle, around = styles.spread([styles.interval(row)])

@@ -228,7 +228,7 @@ def host_figure(data: Record) -> Figure:
     ways = [(kind, parts) for kind in ("floats", "bytes") for parts in lenet_times.PARTS]
     last = [_ms(data, "host", form=form, batch=LARGE, input=k, parts=parts) for k, parts in ways]
     copies = [_ms(data, "copy", form=form, batch=LARGE, input=k, parts=1) for k, _ in ways]
-    figure, ax = styles.subplots(9.5, 3.2)
+    _, ax = styles.subplots(9.5, 3.2)
     look: styles.Look = {"color": "white", "edgecolor": styles.INK, "hatch": "//"}
     ax.barh(range(4), last, label="to classes on the host", **look)
     ax.barh(range(4), copies, 0.3, color="#444444", label="copy of the input alone")

@@ -227,7 +227,7 @@ def warps_figure(layer: str = LAYERS[1]) -> Figure:
     """Draw the times of the sweep over the warps that fit, by the sums of a thread."""
     found, record = swept(layer), sweep.recorded(layer)
     groups = {"16 to 31": range(16, 32), "32 to 47": range(32, 48), "48 to 72": range(48, 73)}
-    figure, ax = styles.subplots(9, 4.4)
+    _, ax = styles.subplots(9, 4.4)
     for number, (name, sums) in enumerate(groups.items()):
         points = [(one.warps, one.ms) for one in found if one.sums in sums]
         if points:

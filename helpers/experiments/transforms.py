@@ -165,7 +165,7 @@ def stages_figure() -> Figure:
 
 def layer_figure(data: Record) -> Figure:
     """Draw the times of layer 2 by tiles and by the direct kernel over K."""
-    figure, ax = styles.subplots(9, 4.4)
+    _, ax = styles.subplots(9, 4.4)
     rows = [row for row in data.rows() if row.get("layer") == "layer 2" and "median_ms" in row]
     for number, name in enumerate((DIRECT_2D, fft_conv2d.TILES)):
         points = [row for row in rows if row["series"] == name]

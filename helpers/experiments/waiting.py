@@ -247,7 +247,7 @@ def latency_figure(record: Record) -> Figure:
 
     rows, shared = record.some(series=CHAIN), record.some(series=SHARED_CHAIN)[0]
     first, last = rows[0], rows[-1]
-    figure, ax = styles.subplots(9, 4.5)
+    _, ax = styles.subplots(9, 4.5)
     look: dict[str, Any] = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "-"}
     ax.plot([row["bytes"] for row in rows], [row["latency_ns"] for row in rows], **look)
     ax.axhline(shared["latency_ns"], color=styles.COLOURS[1], linestyle="--")
@@ -280,7 +280,7 @@ def copy_figure(record: Record) -> Figure:
     A student's copy has the same marks, empty and without lines.
     """
     share, yours = shares(record), shares(record, YOURS)
-    figure, ax = styles.subplots(9, 4.5)
+    _, ax = styles.subplots(9, 4.5)
     for number, loads in enumerate(sorted({loads for _, loads in share})):
         points = sorted((warps, value) for (warps, many), value in share.items() if many == loads)
         look: dict[str, Any] = {
@@ -312,7 +312,7 @@ def flight_figure(record: Record, needed: float | None = None) -> Figure:
     needed: the bytes for full speed by Little's law, which is drawn as a line up to them; None for
     no line.
     """
-    figure, ax = styles.subplots(9, 4.5)
+    _, ax = styles.subplots(9, 4.5)
     for series, fill in ((COPY, None), (YOURS, "none")):
         share = shares(record, series)
         for number, loads in enumerate(sorted({loads for _, loads in share})):
