@@ -74,8 +74,7 @@ def _ms(data: Record, series: str, **which: Any) -> float:
 
 def wholes(data: Record, batch: int = LARGE) -> dict[str, float]:
     """Return the time (ms) of the whole network on the device, by form."""
-    rows = data.by("form", series="whole", batch=batch)
-    return {form: row["median_ms"] for form, row in rows.items()}
+    return data.ms("form", series="whole", batch=batch)
 
 
 def stages(data: Record, form: str, batch: int = LARGE) -> dict[str, float]:
@@ -83,8 +82,8 @@ def stages(data: Record, form: str, batch: int = LARGE) -> dict[str, float]:
 
     Raises KeyError for a form whose stages were not timed.
     """
-    rows = data.some(series="stage", form=form, batch=batch)
-    return {row["stage"]: row["median_ms"] for row in rows if row["stage"] != "resize"}
+    ms = data.ms("stage", series="stage", form=form, batch=batch)
+    return {stage: value for stage, value in ms.items() if stage != "resize"}
 
 
 def host_form(data: Record) -> str:

@@ -156,11 +156,6 @@ def _cpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mappi
 # Figures and tables
 
 
-def medians(record: Record, series: str) -> Mapping[int, float]:
-    """Return the median times in ms of a series, by n. Raises KeyError for no such series."""
-    return {row["n"]: row["median_ms"] for row in record.some(series=series)}
-
-
 def cpu_name(record: Record, program: str) -> str:
     """Return the name of a CPU program's series; program: a key of baselines.conv1d().
 
@@ -188,8 +183,8 @@ def figure_of_times(record: Record) -> Figure:
         cpu_name(record, "all_cores"),
     )
     rows = [row for name in drawn for row in record.rows() if row["series"] == name]
-    largest = max(medians(record, PINNED))
-    ratio = medians(record, PINNED)[largest] / medians(record, KERNEL_ONLY)[largest]
+    largest = max(record.ms("n", series=PINNED))
+    ratio = record.ms("n", series=PINNED)[largest] / record.ms("n", series=KERNEL_ONLY)[largest]
     title = f"{largest:,} cells: with pinned copies {ratio:,.0f} times as long as the kernel"
     timings.scaling(ax, rows, xlabel="n (cells of float32)", title=title)
     styles.caption(ax, record)
@@ -202,9 +197,9 @@ def table_of_wins(
     """Return a table: from which number of cells on the GPU is faster than each CPU program."""
     rows = []
     for program in (PLAIN, SWAPPED, "all_cores"):
-        cpu = medians(record, cpu_name(record, program))
+        cpu = record.ms("n", program=program)
         rows.append(
-            (cpu_name(record, program), *(_first_win(medians(record, w), cpu) for w in ways))
+            (cpu_name(record, program), *(_first_win(record.ms("n", series=w), cpu) for w in ways))
         )
     return tables.text(("GPU faster than", *ways), rows)
 
@@ -221,9 +216,9 @@ def _first_win(gpu: Mapping[int, float], cpu: Mapping[int, float]) -> str:
 
 def table_of_reports(record: Record) -> str:
     """Return a table: the published speedups over one CPU core beside those of this record."""
-    plain, swapped = (medians(record, cpu_name(record, key)) for key in (PLAIN, SWAPPED))
-    copies, waited = medians(record, COPIES), medians(record, WAITED)
-    pinned = medians(record, PINNED)
+    plain, swapped = (record.ms("n", program=key) for key in (PLAIN, SWAPPED))
+    copies, waited = record.ms("n", series=COPIES), record.ms("n", series=WAITED)
+    pinned = record.ms("n", series=PINNED)
     rows = [
         (
             f"{row['n']:,}",

@@ -191,14 +191,10 @@ def searches_table() -> str:
     return tables.text(head, rows)
 
 
-def _small_images() -> tuple[Record, dict[tuple[str, str, int], float]]:
+def _small_images() -> tuple[Record, Mapping[tuple[str, str, int], float]]:
     """Return the record of the layers of small images, and its ms by kernel, layer and images."""
     record = results.recorded("benchmark_tensor")
-    return record, {
-        (row["series"], row["layer"], row["batch"]): row["median_ms"]
-        for row in record.rows()
-        if row["series"] in (BEST, IMAGES) and row.get("median_ms")
-    }
+    return record, record.ms("series", "layer", "batch", series=(BEST, IMAGES), layer=SMALL)
 
 
 def images_win() -> str:

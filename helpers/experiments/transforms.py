@@ -100,13 +100,9 @@ def _layer(problem: layers.Layer) -> Iterator[Row]:
 # What a record says
 
 
-def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
+def yardstick_table(data: Record) -> str:
     """Return a table of overlap-add's times beside those of the same steps by cuFFT, in ms."""
-    rows = [row for row in data.rows() if row.get("n") == n and row.get("stages") == 3]
-    timed = {
-        (row["series"], row["filter_width"]): row["median_ms"] for row in rows if "median_ms" in row
-    }
-    times = results.Found(data, timed)
+    times = data.ms("series", "filter_width", n=SIZES[0], stages=3)
     body = []
     for width in WIDTHS:
         ours, theirs = times[fft_conv1d.OVERLAP_ADD, width], times.get((CUFFT, width))
