@@ -445,10 +445,13 @@ class _Describer(BarrierWords, EndingWords):
     def cause_of_race(self, same_block: bool) -> str:
         if (update := self.update()) is not None:
             element, atomic = update
+            own = "give each thread an element of its own"
+            if not same_block and self.raw.here.thread == self.raw.other.thread:
+                own += " (both have the same number in their blocks: is blockIdx in the index?)"
             return (
                 f"{UPDATED} {element}: each loads it, computes and stores it, and an "
                 "update between another thread's load and store is lost. A barrier cannot help: "
-                f"use {atomic}, or give each thread an element of its own."
+                f"use {atomic}, or {own}."
             )
         if not same_block:
             if (unordered := self.unordered_store()) is not None:
