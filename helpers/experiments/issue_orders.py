@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 Issue = Callable[[streams.Pipeline], None]
 
 KERNEL = "conv2d_register_tiled"
