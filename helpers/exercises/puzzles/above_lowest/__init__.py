@@ -15,15 +15,10 @@ WARP = 32
 def case(N: np.ndarray, block: int, warp: int = WARP) -> kit.Case:
     """Return a thread for each number."""
     n = N.size
-    step = kit.Step((kit.ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
-    return kit.Case(
-        f"n = {n:,}, blocks of {block}",
-        {"P": kit.unwritten(n), "N": N},
-        ("P",),
-        (step,),
-        {"size": n, "block size": block},
-        {"block": block, "warp": warp},
-    )
+    arrays, grid = {"P": kit.unwritten(n), "N": N}, (kit.ceil_div(n, block),)
+    kinds, facts = {"size": n, "block size": block}, {"block": block, "warp": warp}
+    title = f"n = {n:,}, blocks of {block}"
+    return kit.one_launch(title, arrays, grid, (block,), n, kinds=kinds, facts=facts)
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:

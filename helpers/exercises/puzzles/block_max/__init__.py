@@ -7,23 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import barriers, padded, puzzle, shared_loads, sizes_of
+from helpers.exercises.puzzles import barriers, over_line, padded, puzzle, shared_loads, sizes_of
 
 BLOCK = 256
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
     """Return a thread for each number, a result for each block."""
-    blocks = kit.ceil_div(N.size, block)
-    step = kit.Step((blocks,), (block,), ("P", "N", np.int32(N.size)))
-    return kit.Case(
-        f"n = {N.size:,}",
-        {"P": kit.unwritten(blocks), "N": N},
-        ("P",),
-        (step,),
-        {"size": N.size},
-        {"block": block},
-    )
+    return over_line(N, kit.unwritten(kit.ceil_div(N.size, block)), block)
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:

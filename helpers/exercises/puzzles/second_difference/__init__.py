@@ -8,23 +8,14 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import as_blocks, lanes_of, puzzle, sizes_of
+from helpers.exercises.puzzles import as_blocks, lanes_of, over_line, puzzle, sizes_of
 
 BLOCK = 128
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
     """Return a thread for each output."""
-    n = N.size
-    step = kit.Step((kit.ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
-    return kit.Case(
-        f"n = {n:,}",
-        {"P": kit.unwritten(n), "N": N},
-        ("P",),
-        (step,),
-        {"size": n},
-        {"block": block},
-    )
+    return over_line(N, kit.unwritten(N.size), block)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import puzzle, sectors_per_request
+from helpers.exercises.puzzles import over_image, puzzle, sectors_per_request
 
 TILE = (
     "Lanes that are neighbours in a row of N lie a whole row apart in P, so that a direct copy "
@@ -17,17 +17,7 @@ TILE = (
 
 def case(N: np.ndarray, block: int = 32) -> kit.Case:
     """Return a case with square blocks, a thread for each cell."""
-    height, width = N.shape
-    grid = (kit.ceil_div(width, block), kit.ceil_div(height, block))
-    step = kit.Step(grid, (block, block), ("P", "N", np.int32(width), np.int32(height)))
-    return kit.Case(
-        f"{height} rows of {width}",
-        {"P": kit.unwritten((width, height)), "N": N},
-        ("P",),
-        (step,),
-        {"size": (height, width)},
-        {"block": block},
-    )
+    return over_image(N, kit.unwritten(N.shape[::-1]), (block, block), block=block)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
