@@ -32,15 +32,12 @@ def layer(
     columns = shape.out_h * shape.out_w
     grid = (kit.ceil_div(columns, THREADS), shape.C, shape.B)
     _, C, _, H, W, K = layers.sizes(shape)
-    step = kit.Step(grid, (THREADS,), ("unrolled", "x", np.int32(shape.B), C, H, W, K))
-    return kit.Case(
+    return kit.one_launch(
         layers.words(shape),
         {"unrolled": kit.unwritten((shape.B, shape.terms, columns)), "x": x},
-        ("unrolled",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape},
-        budgeted,
+        grid, (THREADS,), shape.B, C, H, W, K,
+        kinds={"layer": shape, "filter width": shape.K}, facts={"shape": shape},
+        budgeted=budgeted,
     )
 
 

@@ -32,19 +32,13 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     ):
         points = signals.shape[1]
         X = fft.reference(signals).astype(np.complex64)
-        arrays = {
-            "x": kit.unwritten(X.shape, np.complex64),
-            "X": X,
-            "twiddles": fft.twiddles(points),
-        }
-        step = kit.Step((len(X),), (points // 2,), ("x", "X", "twiddles"))
-        yield kit.Case(
+        x = kit.unwritten(X.shape, np.complex64)
+        yield kit.one_launch(
             name,
-            arrays,
-            ("x",),
-            (step,),
-            {"signal": name},
-            {"signals": signals.astype(np.complex128)},
+            {"x": x, "X": X, "twiddles": fft.twiddles(points)},
+            (len(X),), (points // 2,),
+            kinds={"signal": name},
+            facts={"signals": signals.astype(np.complex128)},
             budgeted=points == POINTS,
             options=(f"-DPOINTS={points}",),
         )
