@@ -145,11 +145,10 @@ EXERCISE = kit.Exercise(
     findings=(
         kit.FindingHint(
             "race",
-            "Both threads belong to one warp, and since Volta its lanes need not march in step: "
-            "a __syncwarp() is missing between "
-            "the write and the read. In the same line they race as well: let only lanes below "
-            "`stride` add, or read into a "
-            "variable, wait, and then write.",
+            "Both threads belong to one warp, and since Volta its lanes need not march in step: a "
+            "__syncwarp() is missing between the write and the read. In the same line they race as "
+            "well: let only lanes below `stride` add, or read into a variable, wait, and then "
+            "write.",
             when=kit.within_warp,
         ),
         kit.FindingHint(

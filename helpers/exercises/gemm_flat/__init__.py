@@ -157,9 +157,8 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "uninitialised",
-            "A part of the tile of X is never filled: it has 16 rows, and the block only 4 rows "
-            "of threads, so that "
-            "each thread loads four of its rows.",
+            "A part of the tile of X is never filled: it has 16 rows, and the block only 4 rows of "
+            "threads, so that each thread loads four of its rows.",
             when=lambda found: found.array == "tile_x",
         ),
         kit.FindingHint(

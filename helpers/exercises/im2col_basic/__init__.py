@@ -190,9 +190,8 @@ EXERCISE = kit.Exercise(
         ),
         *(kit.Mistake(hint, gives=with_taps(taps)) for hint, taps in indices.TAPS),
         kit.Mistake(
-            "Only first outputs of rows are wrong. A product with 1.0f / out_w is rounded, and "
-            "may lie below the whole number that it should be: divide whole numbers, pixel / "
-            "out_w.",
+            "Only first outputs of rows are wrong. A product with 1.0f / out_w is rounded, and may "
+            "lie below the whole number that it should be: divide whole numbers, pixel / out_w.",
             when=only_first_of_rows,
         ),
     ),

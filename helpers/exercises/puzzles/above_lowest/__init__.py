@@ -136,9 +136,8 @@ EXERCISE = puzzle(
             when=lambda case, got, want: case.kinds["block size"] != 128,
         ),
         kit.Mistake(
-            "Of each warp only lane 0 has the smallest number. With __shfl_down_sync the "
-            "others see "
-            "a part of the warp: __shfl_xor_sync gives the result to all of them.",
+            "Of each warp only lane 0 has the smallest number. With __shfl_down_sync the others "
+            "see a part of the warp: __shfl_xor_sync gives the result to all of them.",
             when=lane_0_only,
         ),
         kit.Mistake(
@@ -154,9 +153,8 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "mask",
-            "A lane has left the kernel, and the mask 0xffffffff still names it: no lane "
-            "may return "
-            "before the shuffles. Let it bring INFINITY.",
+            "A lane has left the kernel, and the mask 0xffffffff still names it: no lane may "
+            "return before the shuffles. Let it bring INFINITY.",
         ),
     ),
     hints=(

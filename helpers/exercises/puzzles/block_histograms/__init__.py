@@ -139,9 +139,8 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "uninitialised",
-            "Shared memory begins with anything, not with 0: the threads set the counters "
-            "to 0, and "
-            "a __syncthreads() follows.",
+            "Shared memory begins with anything, not with 0: the threads set the counters to 0, "
+            "and a __syncthreads() follows.",
         ),
         kit.FindingHint(
             "out-of-bounds",

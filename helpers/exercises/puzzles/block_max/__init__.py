@@ -105,9 +105,8 @@ EXERCISE = puzzle(
     timed=lambda rng: case(numbers(rng, 10_000_000)),
     mistakes=(
         kit.Mistake(
-            "The last block counts 0 for threads without a number, and all its numbers are "
-            "below 0. "
-            "What changes no maximum is -INFINITY.",
+            "The last block counts 0 for threads without a number, and all its numbers are below "
+            "0. What changes no maximum is -INFINITY.",
             lambda case: largest(case, fill=0.0),
         ),
         kit.Mistake(
@@ -164,9 +163,8 @@ EXERCISE = puzzle(
         ),
     ),
     hints=(
-        "256 numbers in shared memory. If thread t of the first 128 keeps the larger one "
-        "of s[t] and "
-        "s[t + 128], how many candidates are left?",
+        "256 numbers in shared memory. If thread t of the first 128 keeps the larger one of s[t] "
+        "and s[t + 128], how many candidates are left?",
         "Then with 64, 32, ... 1. Between two steps all threads wait: __syncthreads(), outside of "
         "the `if`.",
         "A thread without a number puts -INFINITY into s[t]. At the end thread 0 writes s[0].",

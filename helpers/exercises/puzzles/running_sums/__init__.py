@@ -67,9 +67,8 @@ EXERCISE = puzzle(
         ),
         shared_loads(
             140,
-            "Eight steps, and in each of them a thread adds one number: what stands 1, 2, "
-            "4, ... 128 "
-            "places to its left. It already is a sum of as many numbers.",
+            "Eight steps, and in each of them a thread adds one number: what stands 1, 2, 4, ... "
+            "128 places to its left. It already is a sum of as many numbers.",
         ),
         barriers(
             20,

@@ -56,9 +56,8 @@ EXERCISE = puzzle(
         lanes_of(
             "N",
             lambda case: case.count + 2 * case.steps[0].grid[0],
-            "Each block needs its 128 cells and one more at each side. Load each of them "
-            "once, into "
-            "__shared__ memory, and compute from there.",
+            "Each block needs its 128 cells and one more at each side. Load each of them once, "
+            "into __shared__ memory, and compute from there.",
         ),
         kit.loads_of_a_warp(
             3,
@@ -101,9 +100,8 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "race",
-            "A thread reads a neighbour's cell that may not be there yet: a "
-            "__syncthreads() belongs "
-            "between filling the tile and reading it.",
+            "A thread reads a neighbour's cell that may not be there yet: a __syncthreads() "
+            "belongs between filling the tile and reading it.",
             when=lambda found: found.array != "P",
         ),
         kit.FindingHint(

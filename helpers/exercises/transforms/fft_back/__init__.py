@@ -139,9 +139,8 @@ EXERCISE = kit.Exercise(
             "requests of shared loads per warp",
             per_warp("shared", "load"),
             4 * STAGES + 4,
-            "A stage reads each cell once, two a thread. A sum over all 64 points for each "
-            "output is the transform by its definition: "
-            "n * n products instead of n / 2 * log2 n.",
+            "A stage reads each cell once, two a thread. A sum over all 64 points for each output "
+            "is the transform by its definition: n * n products instead of n / 2 * log2 n.",
         ),
         kit.Budget(
             "multiplications per warp",
@@ -284,8 +283,7 @@ EXERCISE = kit.Exercise(
         "The forward kernel's last stage had span 1. The way back undoes that stage first. With "
         "which span does it end?",
         "In a stage with span s, thread t's place in its group is t & (s - 1), and its pair is "
-        "(first, first + s) with "
-        "first = 2 * (t - place) + place.",
+        "(first, first + s) with first = 2 * (t - place) + place.",
         "Turn the second cell by the conjugate of twiddles[place * (n / 2 / s)]; then sum and "
         "difference.",
     ),
