@@ -434,3 +434,16 @@ def test_a_race_with_another_block_is_told_as_one_behind_a_barrier():
     assert "atomicAdd" in update.cause
     assert "a thread of another block" in store.message and "two blocks" in store.message
     assert "syncthreads" not in store.cause
+
+
+def test_an_asynchronous_copy_past_the_end_names_the_array_that_it_reads():
+    body = (
+        "__shared__ int s[128];\nconst unsigned to = (unsigned)__cvta_generic_to_shared(s + t);\n"
+        'asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(x + i));\n'
+        'asm volatile("cp.async.wait_all;");\n__syncthreads();\ny[t] = s[127 - t];'
+    )
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), np.arange(N, dtype=np.int32)
+    # The copy of block 0 is right, and the last array that this instruction accessed is its tile.
+    (finding,) = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(2,), block=(N,))
+    assert finding.block == (1, 0, 0) and (finding.array, finding.index) == ("x", N)
