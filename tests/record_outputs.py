@@ -118,6 +118,10 @@ def within(
     return of(function, record, call=call)
 
 
+def rows_of_4096(record: Record) -> tuple[list[dict[str, Any]]]:
+    return ([row for row in record.rows() if row["rows"] == 4096],)
+
+
 # --------------------------------------------------------------------------------------------------
 # What the notebooks build from a record
 
@@ -544,9 +548,9 @@ OF_RECORDS: tuple[Output, ...] = (
     of(split_error.figure, "split_error"),
     of(split_error.said, "split_error",
        call=lambda record: split_error.said(record.rows(), 65_536)),
-    within(plotting.speedup, "201_gemm", baseline="gemm_tiled", where={"rows": 4096}),
-    within(plotting.times, "201_gemm", where={"rows": 4096}),
-    within(plotting.ladder, "201_gemm", where={"rows": 4096}),
+    within(plotting.speedup, "201_gemm", rows_of_4096, baseline="gemm_tiled"),
+    within(plotting.times, "201_gemm", rows_of_4096),
+    within(plotting.ladder, "201_gemm", rows_of_4096),
     within(plotting.scaling, "101_sizes"),
 )
 
@@ -634,7 +638,13 @@ NO_OUTPUT: Mapping[Callable[..., Any], str] = {
         _COUNTED,
     ),
     **dict.fromkeys((cpu_programs.cpu_of, network_stages.host_form, sizes.cpu_name), _READ),
-    **dict.fromkeys((styles.caption, styles.figure_of, styles.style), _PART),
+    **dict.fromkeys(
+        (
+            styles.caption, styles.figure_of, styles.finish, styles.style,
+            plotting.timings.over_batches,
+        ),
+        _PART,
+    ),
     **dict.fromkeys(
         (
             plotting.access_map, plotting.bank_conflicts, plotting.cells, plotting.compare,

@@ -289,13 +289,10 @@ class Exercise(BaseExercise):
         if finding.kind == "race" and (large := _only_large((*right, case), [len(right)])):
             known = large
         if one.stopped == "time":
-            late = (
-                f"{case.title}: a launch was still running after {self.limit_s:g} s, and was "
-                f"stopped"
-            )
             return self._verdict(
                 "time",
-                f"{late}\n{finding.brief()}",
+                f"{case.title}: a launch reached its time limit, and was stopped\n"
+                f"{finding.brief()}",
                 known or (_TOO_MUCH if right else "Does each loop end, for every thread?"),
             )
         text = finding.brief() if known else str(finding)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import io
 import math
 import re
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from helpers import launch, simulator
+from helpers.exercises import patience
 from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array, Launch
@@ -183,7 +185,11 @@ def run(
     alone, too; checks: look for faults, unless `checked` has found none in these cases.
     Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cases, lambda case: _run(cell, case, turns, spread, limit_s, checks))
+
+    def outcome_of(case: Case, limit_s: float) -> Outcome:
+        return _run(cell, case, turns, spread, limit_s, checks)
+
+    return _up_to_a_stop(cases, outcome_of, limit_s)
 
 
 def checked(
@@ -194,7 +200,7 @@ def checked(
     That saves the kernel's machine code and half of a launch.
     Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s))
+    return _up_to_a_stop(cases, functools.partial(_check, cell), limit_s)
 
 
 def each(
@@ -203,12 +209,13 @@ def each(
     """Run as `checked` does, but only a launch that took too long keeps later cases from running.
     Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s), ("time",))
+    return _up_to_a_stop(cases, functools.partial(_check, cell), limit_s, ("time",))
 
 
 def _up_to_a_stop(
     cases: Iterable[Case],
-    outcome_of: Callable[[Case], Outcome],
+    outcome_of: Callable[[Case, float], Outcome],
+    limit_s: float,
     stops: Sequence[str] = ("finding", "time", "refused"),
 ) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
@@ -217,7 +224,9 @@ def _up_to_a_stop(
         # verdict, and stands below it.
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             try:
-                one = outcome_of(case)
+                one = patience.with_patience(
+                    functools.partial(outcome_of, case), lambda one: one.stopped == "time", limit_s
+                )
             except CompileFailed as error:
                 raise DoesNotCompile(str(error)) from None
         text = printed.getvalue().rstrip(" ")

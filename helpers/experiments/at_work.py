@@ -592,12 +592,10 @@ def choices(found: Record | None, choose: Callable[..., str], within: Sequence[f
 
 def figure(found: Record | None) -> Figure:
     """Draw, for each job, every tool's time over the best one's."""
-    import matplotlib.pyplot as plt
-
     from helpers import plotting
     from helpers.plotting import styles
 
-    fig, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
+    fig, ax = styles.subplots(9, 4.2)
     for number, tool in enumerate(TOOLS[:-1]):
         points = [
             (ratio, y)

@@ -409,8 +409,6 @@ def table(record: Record) -> str:
 
 def figure_of_blur(B: np.ndarray, want: np.ndarray) -> Figure:
     """Draw a blurred picture and, beside it, the error of each pixel."""
-    import matplotlib.pyplot as plt
-
     error = 100 * np.abs(B - want) / want
     wrong = sorted({int(x) % TILE for x in np.argwhere(error > 100 * RTOL)[:, 1]})
     columns = f"column{'s' * (len(wrong) > 1)} {' and '.join(map(str, wrong)) or 'none'}"
@@ -418,7 +416,7 @@ def figure_of_blur(B: np.ndarray, want: np.ndarray) -> Figure:
         "The picture of the broken kernel": B,
         f"Error (%): {columns} of each tile": error,
     }
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+    figure, axes = styles.subplots(9, 3, columns=2)
     for ax, (title, values) in zip(axes, titles.items(), strict=True):
         styles.style(ax, title)
         ax.set(xlabel="x", ylabel="y")
@@ -430,13 +428,11 @@ def figure_of_blur(B: np.ndarray, want: np.ndarray) -> Figure:
 
 def figure_of_smooth(A: np.ndarray, want: np.ndarray) -> Figure:
     """Draw the relative error of each cell of a smoothed array."""
-    import matplotlib.pyplot as plt
-
     error = np.abs(A - want) / want
     wrong = np.flatnonzero(error > RTOL)
     at_edges = set(wrong % THREADS) <= {0, THREADS - 1}
     place = "all at the edges of blocks" if at_edges else "not only at the edges of blocks"
-    figure, ax = plt.subplots(figsize=(9, 2.6), layout="constrained")
+    figure, ax = styles.subplots(9, 2.6)
     styles.style(ax, f"{wrong.size} of {A.size:,} cells are wrong, {place}")
     ax.plot(error * 1e6, color=styles.INK, linewidth=1)
     ax.set(xlabel="i (cells)", xticks=range(0, A.size, THREADS))

@@ -235,12 +235,10 @@ def medians(record: Record) -> Mapping[tuple[str, int], float]:
 
 def figure_of_ways(record: Record, ways: tuple[str, ...] = ALL_WAYS) -> Figure:
     """Return a figure of the times of the same launch, taken in these ways."""
-    import matplotlib.pyplot as plt
-
     rows = [row for row in record.rows() if row["n"] == TIMED and row["series"] in ways]
     rows.sort(key=lambda row: row["median_ms"])
     least, most = (styles.duration_text(rows[end]["median_ms"]) for end in (0, -1))
-    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    figure, ax = styles.subplots(9, 3.6)
     title = f"One launch on {TIMED:,} elements, timed in {len(rows)} ways: from {least} to {most}"
     timings.times(ax, rows, emphasize=EVENTS, title=title)
     styles.caption(ax, record)
@@ -249,8 +247,6 @@ def figure_of_ways(record: Record, ways: tuple[str, ...] = ALL_WAYS) -> Figure:
 
 def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     """Draw how many times faster than a Python loop the other programs are."""
-    import matplotlib.pyplot as plt
-
     ms, with_pinned = medians(record), medians(pinned)[PINNED, TIMED]
     names = {
         PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
@@ -267,7 +263,7 @@ def figure_of_baselines(record: Record, pinned: Record) -> Figure:
         f"with its copies {_times(ms[CPP, TIMED], ms[COPIES, TIMED])}, "
         f"with pinned memory {_times(ms[CPP, TIMED], with_pinned)}"
     )
-    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    figure, ax = styles.subplots(9, 3.6)
     timings.speedup(ax, rows, baseline=PYTHON, title=title)
     styles.caption(ax, record)
     return figure
@@ -281,8 +277,6 @@ def _times(before: float, after: float) -> str:
 
 def figure_of_sizes(record: Record) -> Figure:
     """Draw three ways of timing over the number of elements, with the floor of the memory."""
-    import matplotlib.pyplot as plt
-
     ms = medians(record)
     few, many = SIZES[0], SIZES[-1]
     rows = [
@@ -293,7 +287,7 @@ def figure_of_sizes(record: Record) -> Figure:
     ]
     grown = ms[NOBODY_WAITS, many] / ms[NOBODY_WAITS, few]
     title = f"{many // few:,} times the work: {grown:.1f} times the time, if nobody waits"
-    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    figure, ax = styles.subplots(9, 4.4)
     timings.scaling(
         ax,
         rows,

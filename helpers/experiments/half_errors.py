@@ -67,9 +67,7 @@ def error_table(found: Errors) -> str:
 
 def error_figure(found: Errors) -> Figure:
     """Draw the largest errors and their bounds over the number of products."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(10, 5), layout="constrained")
+    figure, ax = styles.subplots(10, 5)
     for number, (name, values) in enumerate(found.largest.items()):
         look = styles.series(number)
         ax.plot(found.lengths, values, label=name, **look)

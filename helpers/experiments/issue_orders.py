@@ -104,10 +104,8 @@ def tried(issue: Issue) -> Order | None:
 
 def schedule_figure(stages: Sequence[float], pieces: int) -> Figure:
     """Draw `schedule`: the boxes of a stage never overlap, and each piece goes from row to row."""
-    import matplotlib.pyplot as plt
-
     spans = [span.to_dict() for span in schedule(stages, pieces)]
-    figure, ax = plt.subplots(figsize=(9, 2.6), layout="constrained")
+    figure, ax = plotting.subplots(9, 2.6)
     end, alone = finish(stages, pieces), pieces * sum(stages)
     title = f"{pieces} pieces are through after {end:g} units; one after the other takes {alone:g}"
     plotting.timeline(ax, spans, order=True, title=title)
@@ -129,11 +127,7 @@ def order_figure(cases: Mapping[str, Order | None]) -> Figure:
 
     A student's run that is not there yet, None, has empty axes that say so.
     """
-    import matplotlib.pyplot as plt
-
-    figure, column = plt.subplots(
-        len(cases), 1, figsize=(10, 2.3 * len(cases)), layout="constrained", squeeze=False
-    )
+    figure, column = plotting.subplots(10, 2.3 * len(cases), len(cases), squeeze=False)
     longest = max(order.steps for order in cases.values() if order is not None)
     for ax, (name, order) in zip(column[:, 0], cases.items(), strict=True):
         if order is None:

@@ -250,19 +250,12 @@ def below_floor(times: Times) -> list[str]:
 
 def figure(times: Mapping[str, Times]) -> Figure:
     """Draw both ladders beside each other, slowest above, with the lines of both floors."""
-    import matplotlib.pyplot as plt
-
     from helpers import plotting
     from helpers.plotting import styles
 
     most = max(len([one for one in each if one.ms]) for each in times.values())
-    fig, axes = plt.subplots(
-        1,
-        len(times),
-        figsize=(6.6 * len(times), 0.27 * most + 2.6),
-        sharex=True,
-        layout="constrained",
-    )
+    count = len(times)
+    fig, axes = styles.subplots(6.6 * count, 0.27 * most + 2.6, columns=count, sharex=True)
     for ax, (name, one) in zip(axes, times.items(), strict=True):
         _draw(ax, one)
         plotting.style(ax, _claim(name, one))

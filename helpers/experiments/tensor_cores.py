@@ -33,11 +33,7 @@ WIDTH, HEIGHT, K = 10, 6, 3  # of the drawing: its 8 x 4 outputs are those of on
 
 def gather_figure(lane: int = 5) -> Figure:
     """Draw a warp's outputs, the cells that one lane gathers, and its column of the matrix."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(
-        1, 3, figsize=(13, 4.2), width_ratios=(10, 8, 20), layout="constrained"
-    )
+    figure, axes = styles.subplots(13, 4.2, columns=3, width_ratios=(10, 8, 20))
     out_w = WIDTH - K + 1
     row, column = divmod(lane, out_w)
     cells, outputs, matrix = axes
@@ -207,15 +203,10 @@ def floor_table(times: Times) -> str:
 
 def floor_figure(times: Sequence[Times], title: str) -> Figure:
     """Draw the times of kernels, a picture for each problem, and the floors of each kernel."""
-    import matplotlib.pyplot as plt
-
     height = 0.5 * sum(map(len, times)) + 2.4
-    figure, axes = plt.subplots(
-        len(times), 1, figsize=(10, height), sharex=True, layout="constrained"
-    )
+    figure, axes = styles.subplots(10, height, len(times), sharex=True)
     for ax, one in zip(np.ravel(axes), times, strict=True):
         _draw_floors(ax, one)
-        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
     first, last = np.ravel(axes)[0], np.ravel(axes)[-1]
     plotting.style(first, title)
     why = "the kernel cannot be faster than its mark, because of"

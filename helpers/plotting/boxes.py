@@ -83,7 +83,7 @@ def phases(
     ax.set_xlabel("time (a drawing, not a measurement)")
 
 
-def legend_of(figure: Figure, looks: Mapping[str, Look], columns: int = 3) -> None:
+def legend_of(figure: Figure, looks: Mapping[str, Look]) -> None:
     """Draw a legend of the looks of boxes below a figure's axes."""
     handles = [Patch(label=label, **{"edgecolor": INK, **look}) for label, look in looks.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)

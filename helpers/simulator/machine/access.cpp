@@ -121,10 +121,13 @@ void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::u
         return refuse_access(w, warp, lane, OUT_OF_BOUNDS, nearest, address, size, pc, access);
     }
     Region* region = memory.find(address);
-    // Most likely the instruction means the array that it accessed before.
-    const Region* meant = region != nullptr                ? region
-                          : w.recent[pc].region != nullptr ? w.recent[pc].region
-                                                           : memory.nearest(address);
+    // Most likely the instruction means the array that it accessed before. A cp.async accesses two:
+    // the array that it reads in global memory is not the tile that it wrote before.
+    const Region* before = w.recent[pc].region;
+    if (before != nullptr && before->is_shared() && i.space == GLOBAL_SPACE) before = nullptr;
+    const Region* meant = region != nullptr   ? region
+                          : before != nullptr ? before
+                                              : memory.nearest(address);
     refuse_access(w, warp, lane, OUT_OF_BOUNDS, meant, address, size, pc, access);
 }
 
