@@ -12,7 +12,8 @@ ROWS, COLS, STEP = 4, 64, 16
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
-    """Yield products like layer 1's (4 rows), and ragged ones with other rows, columns and terms.
+    """Yield products like layer 1's (4 rows), and ragged ones with other rows and columns,
+    of 1 to 206 terms.
     """
     drawn = (5, int(rng.integers(70, 130)), int(rng.integers(20, 45)), 2)
     for rows, cols, inner, batch in (
@@ -21,6 +22,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         (1, 1, 1, 1),
         (4, 64, 16, 1),
         (9, 65, 17, 2),
+        (7, 70, 206, 1),
     ):
         yield matrices(rng, rows, cols, inner, batch)
     yield matrices(rng, 4, 17_501, 2, 1)
@@ -52,6 +54,12 @@ def one_row_of_four(case: kit.Case) -> np.ndarray:
     """Return what comes out if only terms 0 to 3 of each step of 16 are multiplied."""
     terms = np.arange(case["terms"]) % STEP < ROWS
     return case["A"][:, terms].astype(float) @ case["X"][:, terms].astype(float)
+
+
+def has_fixed_terms(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether each sum ends after so many steps, and the last terms are left out."""
+    ends = range(STEP, case["terms"], STEP)
+    return any(np.array_equal(got, product(case, end)) for end in ends)
 
 
 def last_step(case: kit.Case) -> np.ndarray | None:
@@ -111,6 +119,11 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: ROWS * COLS,
     mistakes=(
+        kit.Mistake(
+            "A sum has only its first terms: the loop over the steps goes on to `inner`, which is "
+            "another number in each layer.",
+            when=has_fixed_terms,
+        ),
         kit.Mistake(
             "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
             gives=lambda case: np.zeros_like(product(case)),

@@ -95,9 +95,15 @@ def matrices(tile: int, threads: int) -> Callable[..., kit.Case]:
     return case
 
 
+def has_fixed_terms(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether each sum ends after so many steps, and the last terms are left out."""
+    ends = range(DEPTH, case["terms"], DEPTH)
+    return any(np.array_equal(got, product(case, end)) for end in ends)
+
+
 def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[kit.Case]]:
-    """Yield products of whole tiles and ragged ones, of one term, and with more columns than 16
-    bits can count.
+    """Yield products of whole tiles and ragged ones, of 1 to 206 terms, and with more columns than
+    16 bits can count.
     """
     made = matrices(tile, threads)
 
@@ -106,6 +112,7 @@ def cases(tile: int, threads: int) -> Callable[[np.random.Generator], Iterator[k
         yield made(rng, *(int(one) for one in rng.integers(1, tile, 2)), int(rng.integers(9, 30)))
         yield made(rng, tile + 1, tile - 1, DEPTH + 1)
         yield made(rng, 1, 1, 1)
+        yield made(rng, 9, 20, 206)
         yield made(rng, 2, 70_001, 3)
 
     return drawn
@@ -199,6 +206,10 @@ def exercise(
                 gives=without_last_step,
             ),
             *more.pop("mistakes", ()),
+            kit.Mistake(
+                "A sum has only its first terms: the loop over the steps goes on to `inner`.",
+                when=has_fixed_terms,
+            ),
         ),
         findings=(
             kit.FindingHint(

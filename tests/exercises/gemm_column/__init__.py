@@ -137,4 +137,9 @@ WRONG = (
         ("top + patch + r", "top + r"),
         status="finding",
     ),
+    wrong(
+        "32 terms, whatever `inner` is",
+        "only its first terms",
+        ("first < inner; first", "first < 32; first"),
+    ),
 )

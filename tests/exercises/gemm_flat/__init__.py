@@ -79,4 +79,9 @@ WRONG = (
             "sum = 0.0f;\n        for (int k = 0; k < STEP; ++k) sum +=",
         ),
     ),
+    wrong(
+        "as many terms as layer 1 has",
+        "only its first terms",
+        ("first < inner; first", "first < 49; first"),
+    ),
 )

@@ -161,4 +161,9 @@ WRONG = (
         ("float sum[PATCH][PATCH]", "double sum[PATCH][PATCH]"),
         status="budget",
     ),
+    wrong(
+        "32 terms, whatever `inner` is",
+        "only its first terms",
+        ("first < inner; first", "first < 32; first"),
+    ),
 )
