@@ -33,7 +33,9 @@ def box(
     those of the box. The text of a hatched box has a white background.
     """
     shown: Look = {"facecolor": "white", "edgecolor": INK, "linewidth": 0.9, **look}
-    ax.add_patch(Rectangle((x, y), width, height, **shown))
+    # add_patch finds the same corners by transforms, which takes most of the time of a drawing.
+    ax.add_artist(Rectangle((x, y), width, height, **shown))
+    ax.update_datalim([(x, y), (x + width, y + height)])
     if text:
         of_text: Look = {"fontsize": "x-small", "color": INK, "ha": "center", "va": "center"}
         of_text |= {"bbox": _BEHIND} if shown.get("hatch") else {}

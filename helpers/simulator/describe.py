@@ -525,8 +525,7 @@ class _Describer(BarrierWords, EndingWords):
         )
         cause = (
             "Wait for the copy first (__pipeline_wait_prior, cp.async.wait_group, consumer_wait() "
-            "or the barrier's wait()), then "
-            "let the block's threads meet at __syncthreads()."
+            "or the barrier's wait()), then let the block's threads meet at __syncthreads()."
         )
         if "bulk" in self.kernel.operation_at(self.raw.other.pc):
             cause = self.cause_of_bulk_copy(True)
