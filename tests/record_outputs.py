@@ -379,6 +379,7 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda record: layer_times.cpu_table(layer_times.LayerTimes(record))),
     of(bench.bars, "107_blocks", label="107_blocks",
        call=lambda record: bench.bars(of_blocks(record))),
+    counters("107_counters", "executed", "loads", "busy", "warps", "global"),
     of(coalescing.ratio_table, "108_coalescing",
        call=lambda record: coalescing.ratio_table(coalesced(record), counts_of_three())),
     of(coalescing.ratio_figure, "108_coalescing",
@@ -603,6 +604,7 @@ _A_CELL = "a notebook's own cell makes a table of it"
 
 # Records that no figure and no table of the labs is made from, with the reason.
 WITHOUT_OUTPUT: Mapping[str, str] = {
+    "112_issued": "numbers in the text of lab 112, deeper, held by their marks",
     "401_deeper": _A_CELL,
     "402_sizes": _A_CELL,
     "benchmark_conv1d": _A_TOOL,

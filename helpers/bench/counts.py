@@ -92,6 +92,11 @@ class Count:
         sectors = self.total("sectors", "global", kind, array)
         return sectors / self.total("requests", "global", kind, array)
 
+    def executed(self, beginning: str) -> int:
+        """Return how many PTX instructions whose names begin so the warps execute."""
+        operations = (item for profile in self.profiles for item in profile.instructions.items())
+        return sum(n for name, n in operations if name.startswith(beginning))
+
     def lines(self) -> str:
         """Return the counters by line of the source, of each launch."""
         return "\n\n".join(map(str, self.profiles))
@@ -110,7 +115,7 @@ def not_yet(kernel: Kernel, kernels: Iterable[Kernel]) -> str:
 def counted(one: Count, counter: str) -> float:
     """Return a counter of a kernel: one of Profile.counters(), or "instructions"."""
     if counter == "instructions":
-        return sum(n for profile in one.profiles for n in profile.instructions.values())
+        return one.executed("")
     known = one.profile.counters()
     if counter in known:
         return sum(profile.counters()[counter] for profile in one.profiles)
@@ -140,17 +145,12 @@ COLUMNS: Mapping[str, tuple[str, Cell]] = {
     "atomics": ("atomic\nrequests", _of("global_atomic_requests")),
     "shuffles": (
         "shuffles",
-        lambda one, outputs: f"{outputs * _shuffles(one) / one.outputs:.1f}",
+        lambda one, outputs: f"{outputs * one.executed('shfl') / one.outputs:.1f}",
     ),
     "instructions": ("instructions", _of("instructions")),
     "idle": ("idle\nthreads", lambda one, _: f"{one.idle:.0%}"),
 }
 USUAL = ("requests", "sectors", "shared", "barriers", "constant", "idle")
-
-
-def _shuffles(one: Count) -> int:
-    operations = (item for profile in one.profiles for item in profile.instructions.items())
-    return sum(n for name, n in operations if name.startswith("shfl"))
 
 
 class Counts(Sequence[Count]):

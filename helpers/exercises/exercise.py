@@ -657,9 +657,8 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
 
 
 def _number(value: float) -> str:
-    return (
-        f"{value:,.2f}".removesuffix(".00") if abs(value) >= 0.01 or not value else f"{value:.2g}"
-    )
+    """Return a count or a share: two decimals, or three digits below 1, as of 1/8."""
+    return f"{value:,.2f}".removesuffix(".00") if abs(value) >= 1 else f"{value:.3g}"
 
 
 def _own_traffic(case: Case, one: Outcome) -> float:

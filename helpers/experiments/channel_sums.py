@@ -21,7 +21,6 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 Row = Mapping[str, Any]
 
 PLAIN = "conv2d_basic"

@@ -126,10 +126,10 @@ def ratio_figure(
         ratios = [times[layer, batch].ratio(swapped) for batch in batches]
         measured = [ratio.value for ratio in ratios]
         look: styles.Look = {"height": 0.6, "edgecolor": styles.INK}
-        bars = ax.barh(labels[:3], counted, color="white", hatch="////", **look)
-        ax.bar_label(bars, fmt="%.2f", padding=8)
-        bars = ax.barh(labels[3:], measured, color=styles.COLOURS[5], **look)
-        ax.bar_label(bars, fmt="%.2f", padding=8)
+        ax.barh(labels[:3], counted, color="white", hatch="////", **look)
+        ax.barh(labels[3:], measured, color=styles.COLOURS[5], **look)
+        for bars in ax.containers[:2]:
+            ax.bar_label(bars, fmt="%.2f", padding=8)
         for y, ratio in enumerate(ratios, 3):
             styles.whisker(ax, y, ratio.low, ratio.value, ratio.high)
         ax.axvline(1, color=styles.INK, linestyle=":")

@@ -316,9 +316,8 @@ def useful_flops(layer: str) -> float:
 
 def useful(seen: Count, products: int = 3) -> float:
     """Return which part of a kernel's `mma` the formula needs. products: of halves for one."""
-    counted = seen.profile.instructions.items()
-    made = sum(count for name, count in counted if name.startswith("mma"))
-    flops = 2 * tensor_product.ROWS * tensor_product.COLUMNS * tensor_product.DEPTH * made
+    cells = tensor_product.ROWS * tensor_product.COLUMNS * tensor_product.DEPTH
+    flops = 2 * cells * seen.executed("mma")
     return products * useful_flops(seen.problem) / flops
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, tables
+from helpers import checking, device, kernels, limits, reference, tables
 from helpers.bench import reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
@@ -63,11 +63,6 @@ PYTHON, NUMPY, CPP = "Python loop", "NumPy", "C++, one core"
 
 CPP_TEXT = """extern "C" void axpy(float* y, const float* x, long long n, float a)
 { for (long long i = 0; i < n; ++i) y[i] = a * x[i] + y[i]; }"""
-
-
-def axpy(a: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return a * x + y in float64, the reference."""
-    return a * x.astype(np.float64) + y
 
 
 def variant(name: str) -> str:
@@ -130,7 +125,7 @@ def _rows(n: int, random: np.random.Generator) -> Iterator[Mapping[str, Any]]:
     import pycuda.gpuarray as gpuarray
 
     x, y = (random.uniform(0.5, 1.5, n).astype(np.float32) for _ in range(2))
-    d_x, d_y, want = gpuarray.to_gpu(x), gpuarray.to_gpu(y), axpy(A, x, y)
+    d_x, d_y, want = gpuarray.to_gpu(x), gpuarray.to_gpu(y), reference.axpy(A, x, y)
     launch = launcher(variant(NEIGHBOURS), d_x, d_y)
     launch()
     verdict = checking.check(d_y.get(), want, rtol=RTOL, name=f"{KERNEL}, n = {n:,}")
@@ -192,7 +187,7 @@ def measure_pinned() -> Iterator[Mapping[str, Any]]:
 
     with_copies()
     stream.synchronize()
-    verdict = checking.check(out, axpy(A, x, y), rtol=RTOL, name=PINNED)
+    verdict = checking.check(out, reference.axpy(A, x, y), rtol=RTOL, name=PINNED)
     timed = timing.time_end_to_end(with_copies, verdict=verdict, name=PINNED, budget_s=0.5)
     yield {"series": PINNED, "kernel": KERNEL, "n": TIMED, "timing": timed}
 
@@ -325,4 +320,3 @@ def table_of_streams(record: Record) -> str:
         "times as long,\nif waited for",
     )
     return tables.text(head, rows)
-

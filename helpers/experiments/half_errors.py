@@ -80,8 +80,7 @@ def error_figure(found: Errors) -> Figure:
     )
     ax.set(xscale="log", yscale="log", xlabel="products in a sum")
     ax.set_ylabel("largest error over max |x| sum |filter|")
-    ax.set_xticks(found.lengths, [f"{n:,}" for n in found.lengths])
-    ax.yaxis.set_major_formatter(styles.PlainLogFormatter())
-    ax.minorticks_off()
+    styles.plain_ticks(ax.xaxis, found.lengths)
+    styles.plain_ticks(ax.yaxis)
     styles.legend_beside(ax, title="filled: measured; open, dotted: bound")
     return figure

@@ -30,7 +30,6 @@ from helpers.plotting import styles
 from helpers.problems import conv2d
 
 if TYPE_CHECKING:
-
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record

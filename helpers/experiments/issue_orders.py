@@ -17,9 +17,7 @@ from helpers.bench.counts import NOT_YET
 from helpers.problems import conv2d, streams
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
 
 Issue = Callable[[streams.Pipeline], None]
 
@@ -110,16 +108,11 @@ def schedule_figure(stages: Sequence[float], pieces: int) -> Figure:
     title = f"{pieces} pieces are through after {end:g} units; one after the other takes {alone:g}"
     plotting.timeline(ax, spans, order=True, title=title)
     ax.set_xlabel("units of time")
-    _rename_streams(ax, [f"piece {piece}" for piece in range(pieces)])
-    return figure
-
-
-def _rename_streams(ax: Axes, names: Sequence[str]) -> None:
     legend = ax.get_legend()
-    if legend is None:
-        raise ValueError("the axes have no legend: draw a timeline first")
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(name)
+    assert legend is not None, "a timeline has the streams in its legend"
+    for piece, text in zip(range(pieces), legend.get_texts(), strict=True):
+        text.set_text(f"piece {piece}")
+    return figure
 
 
 def order_figure(cases: Mapping[str, Order | None]) -> Figure:

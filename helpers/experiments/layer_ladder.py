@@ -364,7 +364,7 @@ COUNTERS: Mapping[str, Callable[[Count], float]] = {
     "global sectors": lambda one: one.total("sectors", "global", "load"),
     "global requests": lambda one: one.total("requests", "global", "load"),
     "passes": passes,
-    "instructions": lambda one: sum(sum(p.instructions.values()) for p in one.profiles),
+    "instructions": lambda one: one.executed(""),
     "all of it (cost)": _cycles,
 }
 

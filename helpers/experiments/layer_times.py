@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,14 +71,10 @@ def _cpu_rows(
     y = np.empty(shape.y_shape, np.float32)
     keys = ("numpy", "one_core", "swapped", "all_cores") if shape.B == FEW else ("all_cores",)
     for key in keys:
-        yield _cpu_row(baselines.conv2d()[key], x, filter, y)
-
-
-def _cpu_row(
-    program: baselines.LayerBaseline, x: np.ndarray, filter: np.ndarray, y: np.ndarray
-) -> dict[str, Any]:
-    timed = timing.time_cpu(lambda: program.call(x, filter, y), name=program.name, budget_s=0.3)
-    return {"series": program.name, "timing": timed}
+        program = baselines.conv2d()[key]
+        call = partial(program.call, x, filter, y)
+        timed = timing.time_cpu(call, name=program.name, budget_s=0.3)
+        yield {"series": program.name, "timing": timed}
 
 
 # --------------------------------------------------------------------------------------------------

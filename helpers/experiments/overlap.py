@@ -483,8 +483,6 @@ def _draw_sweep(
     ax: Axes, record: Record, series: Mapping[str, Sequence[Row]], column: str, xlabel: str
 ) -> None:
     """Draw the times over the values of a column; a wide range gets a logarithmic axis."""
-    from matplotlib.ticker import NullLocator
-
     limit = bound(record)
     values = sorted({row[column] for rows in series.values() for row in rows})
     for number, (name, rows) in enumerate(series.items()):
@@ -502,8 +500,7 @@ def _draw_sweep(
     plotting.style(ax, f"Shortest with {best[column]:,} {xlabel}: {ratio:.2f} times the copy alone")
     is_wide = values[-1] > WIDE * values[0]
     ax.set_xscale("log" if is_wide else "linear")
-    ax.set_xticks(values, [f"{value:,}" for value in values])
-    ax.xaxis.set_minor_locator(NullLocator())
+    styles.plain_ticks(ax.xaxis, values)
     ax.set_xlabel(f"{xlabel} (a logarithmic axis)" if is_wide else xlabel)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
 

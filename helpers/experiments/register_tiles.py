@@ -158,7 +158,6 @@ def registers_table(specs: Sequence[RegisterTiled], layer: str) -> str:
 class Swept:
     """A configuration of lab 203's sweep: its sums, registers, warps that fit, and time."""
 
-    configuration: sweep.Configuration
     sums: int
     registers: int
     warps: int
@@ -178,7 +177,7 @@ def swept(layer: str) -> tuple[Swept, ...]:
         spec = sweep.spec_of(one)
         threads = spec.threads(shape)[0]
         warps = limits.resident_warps(threads, registers[one], spec.static_bytes(shape))
-        found.append(Swept(one, math.prod(spec.sizes.patch), registers[one], warps, ms))
+        found.append(Swept(math.prod(spec.sizes.patch), registers[one], warps, ms))
     return tuple(found)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BANKS, WORD_BYTES, HALF_BYTES = 32, 4, 2
 STEP = 16  # terms of one product
+PRODUCT = "wmma.mma"  # of fragments, of 16 x 16 x 16 or as large
 
 # --------------------------------------------------------------------------------------------------
 # What a lane gathers
@@ -132,19 +133,9 @@ def product_table(counts: Counts, layer: layers.Layer) -> str:
         if one.kernel.yours and not one.passed:
             rows.append((counts.not_yet(one), "-", ""))
             continue
-        made = STEP**3 * products(one)
+        made = STEP**3 * one.executed(PRODUCT)
         rows.append((one.kernel.title, f"{made:,}", f"{needed / made:.0%}"))
     return tables.text((f"{layer.title}, one image", "multiply-adds", "needed"), rows)
-
-
-def products(one: Count) -> int:
-    """Return how many products of fragments, of 16 x 16 x 16 or as large, the warps make."""
-    return sum(
-        n
-        for profile in one.profiles
-        for name, n in profile.instructions.items()
-        if name.startswith("wmma.mma")
-    )
 
 
 # --------------------------------------------------------------------------------------------------

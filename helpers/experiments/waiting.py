@@ -243,8 +243,6 @@ def thread_figure() -> Figure:
 
 def latency_figure(record: Record) -> Figure:
     """Draw the latency of one load over the bytes of the chain."""
-    import matplotlib.pyplot as plt
-
     rows, shared = record.some(series=CHAIN), record.some(series=SHARED_CHAIN)[0]
     first, last = rows[0], rows[-1]
     _, ax = styles.subplots(9, 4.5)
@@ -262,7 +260,7 @@ def latency_figure(record: Record) -> Figure:
     ax.set_xscale("log", base=2)
     ax.set_xticks([row["bytes"] for row in rows[::2]])
     ax.xaxis.set_major_formatter(_bytes_text)
-    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.minorticks_off()
     ax.set_ylim(0)
     ax.set_xlabel("bytes that the chain covers")
     ax.set_ylabel("latency of one load (ns)")

@@ -94,6 +94,14 @@ def _caches(images: int) -> Iterator[Case]:
         yield _of_layer(layer, unused, maps=1, variant="tile not used")
 
 
+def _blocks(images: int) -> Iterator[Case]:
+    """Yield the launches of lab 107, deeper: layer 2 in blocks of several shapes."""
+    layer = layers.layer("layer 2", images)
+    for block in ((16, 16), (8, 8), (8, 32), (32, 8), (64, 4)):
+        kernel = layer.kernel("conv2d_basic", block=block)
+        yield _of_layer(layer, kernel, block=f"{block[0]} x {block[1]}")
+
+
 def _widths(images: int) -> Iterator[Case]:
     """Yield the launches of lab 110, deeper: filters of several widths, in kernels that know the
     width or do not.
@@ -206,11 +214,13 @@ def _lookups(n: int) -> Iterator[Case]:
 # By record: its cases by their size (images, or elements), the size, and the lab that shows it.
 RECORDS: Mapping[str, tuple[Callable[[int], Iterator[Case]], int, str]] = {
     "100_caches": (_axpy, first_launch.TIMED, "100_start_here"),
+    "107_counters": (_blocks, FEW, "107_conv2d_layer"),
     "109_counters": (_constant, FEW, "109_conv2d_constant_memory"),
     "110_counters": (_widths, FEW, "110_conv2d_restrict_and_unrolling"),
     "111_caches": (_caches, FEW, "111_conv2d_tiles"),
     "112_constant_filter": (_constant_filter, MANY, "112_conv2d_register_tiling"),
     "112_counters": (_registers, MANY, "112_conv2d_register_tiling"),
+    "112_issued": (_registers, MANY, "112_conv2d_register_tiling"),
     "300_counters": (_halves, MANY, "300_half_precision"),
     "305_counters": (_fastest, MANY, "305_fastest_layer"),
     "401_counters": (_channels, MANY, "401_conv2d_channel_reduction"),

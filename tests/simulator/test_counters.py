@@ -535,6 +535,18 @@ def test_a_branch_diverges_when_lanes_of_one_warp_part(condition, times):
             assert {row.line for row in found.control} == branch
 
 
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("threadIdx.x < 4", "parts the lanes of a warp once; 28 wait"),
+        ("threadIdx.x % 32 < 4", "parts the lanes of a warp 2 times; 28 wait each time"),
+    ],
+)
+def test_a_profile_says_how_often_lanes_part_and_how_many_wait(condition, said):
+    found = profile(PARTING.format(condition), grid=(1,), block=(64,))
+    assert any(line.endswith(said) for line in str(found).splitlines())
+
+
 def test_lanes_that_leave_a_loop_at_different_times_diverge_each_time():
     found = profile(
         "float s = 0;\nfor (int k = 0; k < threadIdx.x % 4; ++k)\ns += x[k];\ny[threadIdx.x] = s;"
