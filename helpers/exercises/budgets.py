@@ -192,6 +192,18 @@ NO_ATOMICS = none_of(
 
 # What most answers need, and how few of them go another way.
 ONE_STORE = Budget("stores per output", per_output("global", "store"), 1, quiet=True)
+
+# A thread that stores for its neighbour, too, needs a second request. It is seen in cases in which
+# most warps have an output for each of their threads.
+ONE_STORE_A_THREAD = Budget(
+    "stores of a warp, on average",
+    lambda case, one: (
+        sum(one.total("requests", "global", "store", name) for name in case.outputs) / warps(case)
+    ),
+    1,
+    "Each thread stores once: a thread that does the work of two leaves another one idle.",
+    quiet=True,
+)
 NO_DETOURS = (
     none_of(
         "local",

@@ -189,6 +189,7 @@ EXERCISE = kit.Exercise(
             "out what lies in row out_h or column out_w or beyond.",
         ),
         kit.ONE_STORE,
+        kit.ONE_STORE_A_THREAD,
         kit.NO_ATOMICS,
         *kit.NO_DETOURS,
     ),

@@ -62,15 +62,16 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
 
 def _hint(findings: list[str], buffers: int) -> str:
     text = findings[0]
+    with_buffers = "With 1 buffer" if buffers == 1 else f"With {buffers} buffers"
     if "HtoD" in text and "kernel" in text:
         return (
-            f"With {buffers} buffers piece k + {buffers} is copied over what piece k's kernel "
+            f"{with_buffers} piece k + {buffers} is copied over what piece k's kernel "
             f"may still read: let the copy's stream wait "
             "for the event behind that kernel."
         )
     if "DtoH" in text and "kernel" in text:
         return (
-            f"With {buffers} buffers the kernel of piece k + {buffers} overwrites an output that "
+            f"{with_buffers} the kernel of piece k + {buffers} overwrites an output that "
             f"is still being copied out: let its stream "
             "wait for the event behind that copy. And a copy out must wait for its own kernel."
         )

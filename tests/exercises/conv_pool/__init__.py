@@ -106,4 +106,19 @@ WRONG = (
         ("float sum = 0.0f;", "int sum = 0;"),
         ("max(largest, sum)", "max(largest, (float)sum)"),
     ),
+    wrong(
+        "two windows by every second thread",
+        "work of two leaves another one idle",
+        (
+            "    const int column = blockIdx.x % across * 16 + threadIdx.x;\n",
+            "    const int first = blockIdx.x % across * 16 + threadIdx.x;\n",
+        ),
+        (
+            "    if (row >= rows || column >= columns) return;\n",
+            "    for (int column = first; column < first + 2 && first % 2 == 0; ++column) {\n"
+            "    if (row >= rows || column >= columns) return;\n",
+        ),
+        ("+ column] = largest;\n", "+ column] = largest;\n    }\n"),
+        status="budget",
+    ),
 )

@@ -11,6 +11,16 @@ STORE = f"reinterpret_cast<__half2*>(to)[i] = {MADE};"
 
 RIGHT = (
     right("ours"),
+    right(
+        "a loop by all threads of the grid",
+        "solution.cu",
+        (
+            GUARD,
+            "for (long long k = i; k < n / 2; k += (long long)gridDim.x * blockDim.x) {",
+        ),
+        ("(from)[i]", "(from)[k]"),
+        ("(to)[i]", "(to)[k]"),
+    ),
     right("CUDA's function of a float2", "solution.cu", (MADE, "__float22half2_rn(two)")),
     right(
         "each half by itself, the guard in cells",
@@ -75,5 +85,16 @@ WRONG = (
             "reinterpret_cast<__half2*>(to)[i] = __floats2half2_rn(two.x, two.y);",
             "to[i] = __float2half(two.x);\n        to[i + n / 2] = __float2half(two.y);",
         ),
+    ),
+    wrong(
+        "two pairs by every second thread",
+        "work of two leaves another one idle",
+        (
+            "    if (i < n / 2) {",
+            "    for (long long k = i; k < i + 2 && k < n / 2 && i % 2 == 0; ++k) {",
+        ),
+        ("(from)[i]", "(from)[k]"),
+        ("(to)[i]", "(to)[k]"),
+        status="budget",
     ),
 )

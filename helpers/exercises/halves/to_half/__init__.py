@@ -72,6 +72,7 @@ EXERCISE = kit.Exercise(
             "One store of 4 bytes, a __half2, writes both halves of a thread.",
             least=0.1,
         ),
+        kit.ONE_STORE_A_THREAD,
         kit.none_of("shared"),
         *kit.NO_DETOURS,
     ),
