@@ -60,7 +60,6 @@ def read_with_ncu(only: str, folder: Path) -> list[dict[str, int | str]]:
     ncu.program()
     # Compile first: ncu would also follow the compiler's processes.
     binaries = _build_all(launches)
-    metrics = [*(metric for several in COMPARED.values() for metric in several), *OBSERVED]
     with tempfile.TemporaryDirectory() as scratch:
         for number, binary in enumerate(binaries.values()):
             (Path(scratch) / f"{number}.cubin").write_bytes(binary)
@@ -72,8 +71,20 @@ def read_with_ncu(only: str, folder: Path) -> list[dict[str, int | str]]:
             f"--launch={scratch}",
             f"--only={only}",
         ]
-        expected = [launch.kernel for launch in launches for _ in range(READINGS)]
-        readings = ncu.read(script, metrics, expected, cold=False)
+        return lowest_readings(script, launches)
+
+
+def lowest_readings(
+    script: Sequence[str], launches: Sequence[Case], observed: Sequence[str] = OBSERVED
+) -> list[dict[str, int | str]]:
+    """Run a script that runs each launch `READINGS` times under ncu, and return the lowest readings
+    of each launch as `read_with_ncu` does.
+
+    observed: the metrics to read besides those of `COMPARED`. Raises NcuError.
+    """
+    metrics = [*(metric for several in COMPARED.values() for metric in several), *observed]
+    kernels = [launch.kernel for launch in launches for _ in range(READINGS)]
+    readings = ncu.read(script, metrics, kernels, cold=False)
     return [_lowest(readings[k : k + READINGS]) for k in range(0, len(readings), READINGS)]
 
 

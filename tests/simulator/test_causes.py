@@ -165,6 +165,15 @@ def test_an_index_that_leaves_a_short_is_named(index, said):
     assert finding.index == -32_536 and said in finding.cause
 
 
+def test_an_index_below_zero_in_an_unsigned_number_is_named():
+    body = "y[threadIdx.x] = x[threadIdx.x - 1];"
+    source = f'extern "C" __global__ void k(float* y, const float* x) {{ {body} }}'
+    y, x = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    (finding,) = simulator.check(source, "k", y, x, grid=(1,), block=(64,))
+    assert finding.index == 2**32 - 1
+    assert finding.cause.startswith("4,294,967,295 is -1 as an unsigned number: threadIdx")
+
+
 @pytest.mark.parametrize("line", ["if (t < 40) s = twice(x, t);", "if (t < 40)\n  s = get(x, t);"])
 def test_a_fault_of_a_header_has_the_line_that_calls_it_where_a_value_may_be_unset(tmp_path, line):
     # Such a kernel is read as a debugger's PTX, in which the compiler names no calls.

@@ -1,5 +1,5 @@
-"""Kernels as strangers write them: the counters that an H200 gave, and the reasons of those that
-the simulator counts differently.
+"""Kernels as strangers write them: the counters that an H200 or an H100 gave, and the reasons of
+those that the simulator counts differently.
 """
 
 from __future__ import annotations

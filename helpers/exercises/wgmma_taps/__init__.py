@@ -21,13 +21,10 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         x = rng.integers(-30, 31, (OUTPUTS + taps - 1, CHANNELS)).astype(np.float16)
         filter = rng.integers(-30, 31, (taps, MAPS, CHANNELS)).astype(np.float16)
         arrays = {"y": kit.unwritten((MAPS, OUTPUTS)), "x": x, "filter": filter}
-        yield kit.Case(
-            f"{taps} tap{'s' * (taps > 1)}",
-            arrays,
-            ("y",),
-            (kit.Step((1,), (128,), tuple(arrays)),),
-            {"filter width": taps},
-            {"taps": taps},
+        yield kit.one_launch(
+            f"{taps} tap{'s' * (taps > 1)}", arrays, (1,), (128,),
+            kinds={"filter width": taps},
+            facts={"taps": taps},
             options=(f"-DTAPS={taps}",),
         )
 

@@ -325,8 +325,7 @@ void count_access(Worker& w, const Warp& warp, const Request& request, std::uint
                   std::int32_t shift) {
     // Another access moves these bytes, too.
     if (counted == 0) return w.traffic.joined(request, request.size);
-    const bool watched = w.traffic.watches(w.block_linear, warp.number);
-    if (UNLIKELY(watched)) w.traffic.in_flight = static_cast<std::uint32_t>(w.async.in_flight);
+    const bool watched = w.traffic.watches(w.block_linear, warp.number, w.async.in_flight);
     if (counted == UINT32_MAX || counted == request.size)
         return w.traffic.request(request, watched);
     count_resized(w, request, watched, counted, shift);

@@ -112,6 +112,7 @@ void begin_block(Worker& w, std::uint64_t number) {
         warp.fence.fill({});
         if (warp.ordered) warp.after.fill({}), warp.ordered = false;
         warp.guessing = 0;
+        warp.passing_by = warp.borrowed = 0, warp.borrowed_pc = -1;
         warp.marks.clear();
         warp.staged_marks = {}, warp.has_staged_marks = false;
         warp.yielding = false, warp.yields = 0;

@@ -222,6 +222,9 @@ struct Warp : Lanes {
     bool yielding = false;    // a lane seems to wait for another thread
     std::uint32_t yields = 0;    // turns of this block that ended for that reason
     std::int32_t exit_pc = 0;    // where a lane of this warp has exited
+    std::uint32_t passing_by = 0;    // lanes that went round a __syncwarp() that waits for them
+    std::uint32_t borrowed = 0;    // those that have let it pass from another one, at borrowed_pc
+    std::int32_t borrowed_pc = -1;
     std::uint32_t guessing =
         0;    // lanes whose `guess` is a race unless a compare-and-swap of the same address follows
     std::array<std::uint64_t, WARP_SIZE> guessed{};

@@ -9,10 +9,13 @@ Place waiting_place(const Worker& w, const Warp& warp, const Path& path) {
 
 namespace {
 
-// Warns of lanes that a mask names and that have exited.
+// Warns of lanes that a mask names and that have exited. A __syncwarp() may name them, unless they
+// went round it first: while others waited in a branch, they were behind it.
 void report_exited(Worker& w, Warp& warp, const Path& path) {
     std::uint32_t gone = path.mask & warp.exist & ~warp.live;
-    if (gone == 0 || w.decoded[path.pc].meeting->orders || !(w.observe & BARRIERS)) return;
+    if (w.decoded[path.pc].meeting->orders)
+        gone &= warp.passing_by | (path.pc == warp.borrowed_pc ? warp.borrowed : 0);
+    if (gone == 0 || !(w.observe & BARRIERS)) return;
     Finding finding;
     finding.kind = MASK_EXITED, finding.size = path.mask, finding.offset = __builtin_ctz(gone);
     finding.here = waiting_place(w, warp, path);
@@ -42,6 +45,18 @@ bool same_meeting(const Worker& w, const Path& a, const Path& b) {
            w.decoded[a.pc].meeting == w.decoded[b.pc].meeting;
 }
 
+// Lanes that went round one __syncwarp() meet those that wait there from another one.
+void note_borrowed(const Worker& w, Warp& warp, const Path& meeting, std::uint32_t there) {
+    for (const Path& path : warp.paths) {
+        const std::uint32_t late = path.waiting & warp.passing_by;
+        if (late == 0 || !same_meeting(w, meeting, path)) continue;
+        for (const Path& other : warp.paths)
+            if (other.pc != path.pc && same_meeting(w, meeting, other))
+                warp.borrowed |= late, warp.borrowed_pc = path.pc;
+    }
+    warp.passing_by &= ~there;
+}
+
 }    // namespace
 
 bool settle_meetings(Worker& w, Warp& warp) {
@@ -55,6 +70,7 @@ bool settle_meetings(Worker& w, Warp& warp) {
         report_exited(w, warp, path);
         if (w.decoded[path.pc].meeting->orders) order_lanes(w, warp, there);
         const Path meeting = path;
+        if (UNLIKELY(warp.passing_by != 0)) note_borrowed(w, warp, meeting, there);
         for (Path& other : warp.paths)
             if (same_meeting(w, meeting, other)) other.met = true, other.participants = there;
         for (Path& other : warp.paths)

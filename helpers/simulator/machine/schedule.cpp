@@ -115,9 +115,28 @@ void arrive_at_barrier(Worker& w, Warp& warp, const Instruction& i, std::int32_t
     }
 }
 
+// Returns whether a way leads to the end of the function, and to nothing else.
+bool only_ends(const Worker& w, std::int32_t pc) {
+    for (;; ++pc) {
+        const Instruction& i = w.launch.program.instructions[pc];
+        const auto control = w.decoded[pc].run == nullptr ? w.decoded[pc].control : MACHINE;
+        if (control == EXIT || control == RETURN) return true;
+        if (control == BRANCH_TO && i.guard == 0 && i.target > pc) pc = i.target - 1;
+        else if (control != NOTHING) return false;
+    }
+}
+
+// Lanes go on behind a branch in which others wait for them. The optimiser also joins the ends of
+// lanes that return early, so only a rehearsal shows what the source does.
+void note_passing(const Worker& w, Warp& warp, const Path& path) {
+    if (w.launch.undo != AT_END || only_ends(w, path.pc)) return;
+    for (const Path& waiting : warp.paths)
+        if (waiting.state == Path::AT_MEETING) warp.passing_by |= waiting.mask & path.lanes;
+}
+
 // A lane may spin or wait for lanes that wait for it at a join. Since Volta such lanes go on
 // without it. Returns true if there are some.
-bool part_joins(Warp& warp) {
+bool part_joins(const Worker& w, Warp& warp) {
     bool any = false;
     for (std::size_t k = 0; k < warp.joins.size(); ++k) {
         Join& join = warp.joins[k];
@@ -126,6 +145,7 @@ bool part_joins(Warp& warp) {
         path.lanes = join.arrived, path.pc = join.pc, path.join = join.outer,
         path.frame = join.frame;
         join.expected &= ~join.arrived, join.arrived = 0;
+        note_passing(w, warp, path);
         warp.paths.push_back(path);
         any = true;
     }
@@ -144,7 +164,7 @@ bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
         w.give_up();
         return true;
     }
-    if (warp.yielding && ++warp.yields % patience == 0) part_joins(warp);
+    if (warp.yielding && ++warp.yields % patience == 0) part_joins(w, warp);
     warp.yielding = false;
     return true;
 }
@@ -353,7 +373,7 @@ bool run_warp(Worker& w, Warp& warp) {
         if (next == 0) {
             bool meets = false;
             for (const Path& path : warp.paths) meets |= path.state == Path::AT_MEETING;
-            if ((meets && settle_meetings(w, warp)) || part_joins(warp)) continue;
+            if ((meets && settle_meetings(w, warp)) || part_joins(w, warp)) continue;
             if (!meets) return false;
             report_deadlock(w, warp);
             return false;

@@ -16,23 +16,17 @@ from .syntax import (
     Address,
     Group,
     Label,
-    Literal,
     Negated,
     Operand,
     Pair,
     Part,
     Place,
-    Special,
     Statement,
     Symbol,
     Variable,
 )
 
 MOST_STATEMENTS = 20_000  # limit of a function; a call that would exceed it stays a call
-# Groups of several warps and of the whole grid use these registers: the begin of the system's
-# shared memory, and the address of the grid's barrier. The encoder refuses optimised code that
-# reads them, so that the careful translation computes such an address and does not use it.
-_RESERVED = {"reserved_smem_offset": Literal(1 << 24), "envreg": Literal(0)}
 _RETURNS = ("ret", "ret.uni")
 _PARAMETERS = 256  # statements before a call that may be those which store its arguments
 
@@ -120,9 +114,6 @@ class _Copy:
             return Part(one.register + self.registers, one.selector)
         if isinstance(one, Label):
             return self.label(one)
-        if isinstance(one, Special):
-            known = (value for name, value in _RESERVED.items() if one.name.startswith(name))
-            return next(known, one)
         return one
 
     def variable(self, one: Variable) -> Variable:

@@ -38,6 +38,10 @@ CLOCKS = (
     "globaltimer_lo",
     "globaltimer_hi",
 )  # mov.clock: the immediate
+# Groups of several warps and of the whole grid use these registers: the begin of the system's
+# shared memory, and the address of the grid's barrier. Optimised code that reads them is refused.
+# The careful translation computes such an address for every group, and does not use it.
+_RESERVED = {"reserved_smem_offset": Literal(1 << 24), "envreg": Literal(0)}
 _FLOATS = frozenset(("f16", "bf16", "f32", "f64"))
 _SIGNED_FLOATS = _FLOATS | {"f16x2", "bf16x2"}
 
@@ -148,6 +152,10 @@ class Values:
         if isinstance(operand, Literal):
             return self.constant(operand, type or "u32")
         if isinstance(operand, Special):
+            if self.context.leaves_out:
+                for name, value in _RESERVED.items():
+                    if operand.name.startswith(name):
+                        return self.constant(value, type or "u32")
             return self.special(operand.name, type)
         if isinstance(operand, Symbol | Variable):
             return self.address_value(operand, slot_width(type) if type else 8)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import strangers_course
 from stranger_cases import (
     ORDER,
     Stranger,
@@ -777,11 +778,13 @@ _PARTS = (
     _turns_and_stencils, _scans_and_sorts, _shared_solvers, _calls_and_lanes, _more_atomics,
     _runtime,
 )  # fmt: skip
-LAUNCHES: tuple[Stranger, ...] = tuple(one for part in _PARTS for one in part())
+LAUNCHES: tuple[Stranger, ...] = tuple(
+    one for part in (*_PARTS, *strangers_course.PARTS) for one in part()
+)
 
-# Counters in which the simulator differs from the H200, by launch, with the reason. The numbers of
-# the H200 are in data/measured/counters_strangers.json. `varies` of a launch says what the order of
-# its threads decides; that is no difference.
+# Counters in which the simulator differs from the GPU, by launch, with the reason. The numbers of
+# the GPU, an H200 or the one that a row names, are in data/measured/counters_strangers.json.
+# `varies` of a launch says what the order of its threads decides; that is no difference.
 _COPIES = (
     "ptxas copies the turns of the loop (NVVM has made turns of one and of four): 16, 8 and 4 at a "
     "time in spmv_scalar (LDG at 04a0 to 0b00, then the copies behind it), 4, 2 and 1 at a time in "
@@ -812,7 +815,16 @@ _REPEATED = (
     "under way"
 )
 _MET = "warps that meet at one word repeat a pass; the simulator runs one warp after another"
+_JOINED = (
+    "ptxas loads own_count and base, which are neighbours, by one LDS.64 (0620) above the test of "
+    "the loop. In PTX the load of base stands behind the branch of that test."
+)
+_YIELDS = (
+    "The loop has YIELD in machine code, because its exit depends on an atomic's result: lanes "
+    "that have left it load and store without waiting for those that go on. Here all lanes wait."
+)
 _LOADS = ("global_load_requests", "global_load_sectors")
+_STORES = ("global_store_requests", "global_store_sectors")
 _BY_DEPTH = ("global_load_requests", "global_store_requests", "global_store_sectors")
 _SHARED = (
     "shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts",
@@ -838,5 +850,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         f"halves_added, n = {what} columns": {"shared_atomic_wavefronts": _TRIES}
         for what in ("32, 32", "30, 4")
     },
+    "bfs_queue, 60 vertices": {"shared_load_wavefronts": _JOINED},
     "dct_of_blocks, 32 x 16": dict.fromkeys(_SHARED[2:], _REPEATED),
+    "hash_put, n = 32": dict.fromkeys((*_LOADS, *_STORES), _YIELDS),
 }

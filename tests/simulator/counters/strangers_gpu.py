@@ -38,7 +38,7 @@ import tensor_products
 
 from helpers import device
 from helpers.bench import results
-from helpers.tools import counter_readings, counters, ncu
+from helpers.tools import counter_readings, counters
 
 READINGS = counter_readings.READINGS
 # Beside those of helpers.tools.counters: read and recorded, not compared.
@@ -268,42 +268,15 @@ def read_counters(
     folder: Path, only: str, launches: Sequence[stranger_cases.Stranger]
 ) -> list[dict[str, int | str]]:
     """As `helpers.tools.counter_readings.read_with_ncu`. Raises NcuError."""
-    program = ncu.program()
-    metrics = [
-        *(metric for several in counter_readings.COMPARED.values() for metric in several),
-        *OBSERVED,
+    script = [
+        sys.executable,
+        str(Path(__file__).resolve()),
+        str(folder),
+        f"--cubins={folder}",
+        f"--only={only}",
+        "--launch",
     ]
-    with tempfile.TemporaryDirectory() as scratch:
-        log = Path(scratch) / "ncu.csv"
-        options = [
-            "--clock-control",
-            "none",
-            "--cache-control",
-            "none",
-            "--csv",
-            "--log-file",
-            str(log),
-        ]
-        script = [
-            sys.executable,
-            str(Path(__file__).resolve()),
-            scratch,
-            f"--cubins={folder}",
-            f"--only={only}",
-            "--launch",
-        ]
-        command = [program, *options, "--metrics", ",".join(metrics), *script]
-        done = subprocess.run(
-            command,
-            check=False,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=ncu.environment(),
-            cwd=stranger_cases.ROOT,
-        )
-        return counter_readings._readings(
-            log.read_text() if log.exists() else "", done.stderr, launches
-        )
+    return counter_readings.lowest_readings(script, launches, OBSERVED)
 
 
 def rows(
