@@ -29,6 +29,11 @@ def conv1d(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
     return P
 
 
+def axpy(a: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a * x + y, float64."""
+    return a * x.astype(np.float64) + y
+
+
 def conv2d(x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
     """Return the oracle of the convolution layer.
 

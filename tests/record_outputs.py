@@ -118,6 +118,10 @@ def within(
     return of(function, record, call=call)
 
 
+def rows_of_4096(record: Record) -> tuple[list[dict[str, Any]]]:
+    return ([row for row in record.rows() if row["rows"] == 4096],)
+
+
 # --------------------------------------------------------------------------------------------------
 # What the notebooks build from a record
 
@@ -375,6 +379,7 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda record: layer_times.cpu_table(layer_times.LayerTimes(record))),
     of(bench.bars, "107_blocks", label="107_blocks",
        call=lambda record: bench.bars(of_blocks(record))),
+    counters("107_counters", "executed", "loads", "busy", "warps", "global"),
     of(coalescing.ratio_table, "108_coalescing",
        call=lambda record: coalescing.ratio_table(coalesced(record), counts_of_three())),
     of(coalescing.ratio_figure, "108_coalescing",
@@ -543,9 +548,9 @@ OF_RECORDS: tuple[Output, ...] = (
     of(split_error.figure, "split_error"),
     of(split_error.said, "split_error",
        call=lambda record: split_error.said(record.rows(), 65_536)),
-    within(plotting.speedup, "201_gemm", baseline="gemm_tiled", where={"rows": 4096}),
-    within(plotting.times, "201_gemm", where={"rows": 4096}),
-    within(plotting.ladder, "201_gemm", where={"rows": 4096}),
+    within(plotting.speedup, "201_gemm", rows_of_4096, baseline="gemm_tiled"),
+    within(plotting.times, "201_gemm", rows_of_4096),
+    within(plotting.ladder, "201_gemm", rows_of_4096),
     within(plotting.scaling, "101_sizes"),
 )
 
@@ -599,6 +604,7 @@ _A_CELL = "a notebook's own cell makes a table of it"
 
 # Records that no figure and no table of the labs is made from, with the reason.
 WITHOUT_OUTPUT: Mapping[str, str] = {
+    "112_issued": "numbers in the text of lab 112, deeper, held by their marks",
     "401_deeper": _A_CELL,
     "402_sizes": _A_CELL,
     "benchmark_conv1d": _A_TOOL,
@@ -632,7 +638,13 @@ NO_OUTPUT: Mapping[Callable[..., Any], str] = {
         _COUNTED,
     ),
     **dict.fromkeys((cpu_programs.cpu_of, network_stages.host_form, sizes.cpu_name), _READ),
-    **dict.fromkeys((styles.caption, styles.figure_of, styles.style), _PART),
+    **dict.fromkeys(
+        (
+            styles.caption, styles.figure_of, styles.finish, styles.style,
+            plotting.timings.over_batches,
+        ),
+        _PART,
+    ),
     **dict.fromkeys(
         (
             plotting.access_map, plotting.bank_conflicts, plotting.cells, plotting.compare,

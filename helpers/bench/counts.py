@@ -92,6 +92,11 @@ class Count:
         sectors = self.total("sectors", "global", kind, array)
         return sectors / self.total("requests", "global", kind, array)
 
+    def executed(self, beginning: str) -> int:
+        """Return how many PTX instructions whose names begin so the warps execute."""
+        operations = (item for profile in self.profiles for item in profile.instructions.items())
+        return sum(n for name, n in operations if name.startswith(beginning))
+
     def lines(self) -> str:
         """Return the counters by line of the source, of each launch."""
         return "\n\n".join(map(str, self.profiles))
@@ -110,7 +115,7 @@ def not_yet(kernel: Kernel, kernels: Iterable[Kernel]) -> str:
 def counted(one: Count, counter: str) -> float:
     """Return a counter of a kernel: one of Profile.counters(), or "instructions"."""
     if counter == "instructions":
-        return sum(n for profile in one.profiles for n in profile.instructions.values())
+        return one.executed("")
     known = one.profile.counters()
     if counter in known:
         return sum(profile.counters()[counter] for profile in one.profiles)
@@ -140,17 +145,12 @@ COLUMNS: Mapping[str, tuple[str, Cell]] = {
     "atomics": ("atomic\nrequests", _of("global_atomic_requests")),
     "shuffles": (
         "shuffles",
-        lambda one, outputs: f"{outputs * _shuffles(one) / one.outputs:.1f}",
+        lambda one, outputs: f"{outputs * one.executed('shfl') / one.outputs:.1f}",
     ),
     "instructions": ("instructions", _of("instructions")),
     "idle": ("idle\nthreads", lambda one, _: f"{one.idle:.0%}"),
 }
 USUAL = ("requests", "sectors", "shared", "barriers", "constant", "idle")
-
-
-def _shuffles(one: Count) -> int:
-    operations = (item for profile in one.profiles for item in profile.instructions.items())
-    return sum(n for name, n in operations if name.startswith("shfl"))
 
 
 class Counts(Sequence[Count]):
@@ -189,6 +189,23 @@ class Counts(Sequence[Count]):
         """Return the name of a student's kernel among these that has not passed."""
         return not_yet(one.kernel, (each.kernel for each in self))
 
+    def rows(
+        self,
+        cells: Callable[[Count], Iterable[str]],
+        columns: int,
+        labels: Sequence[str] | None = None,
+    ) -> list[tuple[str, ...]]:
+        """Return the rows of a table: each kernel's label, and so many cells.
+
+        A student's kernel that has not passed has dashes. labels: in place of the kernels'.
+        """
+        return [
+            (self.not_yet(one), *["-"] * columns)
+            if one.kernel.yours and not one.passed
+            else (label, *cells(one))
+            for label, one in zip(labels or self.labels, self, strict=True)
+        ]
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found in all launches."""
@@ -208,13 +225,9 @@ class Counts(Sequence[Count]):
         kernel that has not passed has no counters yet. Raises KeyError for another column.
         """
         chosen = [COLUMNS.get(name) or (name, _of(name)) for name in columns or USUAL]
-        names = labels or self.labels
-        rows = []
-        for name, one in zip(names, self, strict=True):
-            if one.kernel.yours and not one.passed:
-                rows.append((self.not_yet(one), *["-"] * len(chosen)))
-            else:
-                rows.append((name, *(cell(one, outputs) for _, cell in chosen)))
+        rows = self.rows(
+            lambda one: [cell(one, outputs) for _, cell in chosen], len(chosen), labels
+        )
         head = head or f"per {outputs} outputs"
         return tables.text((head, *(title for title, _ in chosen)), rows)
 
@@ -235,8 +248,6 @@ class Counts(Sequence[Count]):
         requests only. request: the one of this number, for banks. A kernel whose warp makes no
         such request has none; raises ValueError where that is all of them.
         """
-        import matplotlib.pyplot as plt
-
         from helpers import plotting
 
         spaces = [_space(one, array, kind) for one in self]
@@ -247,10 +258,8 @@ class Counts(Sequence[Count]):
         ]
         if not drawn:
             raise ValueError(f"no warp that was watched makes a {kind} of {array!r}")
-        size = (6.5 * len(drawn), 6 if drawn[0][1] == "shared" else 4.2)
-        figure, axes = plt.subplots(
-            1, len(drawn), figsize=size, layout="constrained", squeeze=False
-        )
+        count, height = len(drawn), 6 if drawn[0][1] == "shared" else 4.2
+        figure, axes = plotting.subplots(6.5 * count, height, columns=count, squeeze=False)
         for ax, (one, space, label) in zip(axes[0], drawn, strict=True):
             if space == "shared":
                 title = f"{label}: {_waves(one, array, kind)}"

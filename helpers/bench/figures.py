@@ -99,7 +99,6 @@ def across(
     least time that the record's device needs. Raises ValueError for times without a baseline, or
     where the problems have no such size.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     from helpers import plotting
@@ -108,7 +107,7 @@ def across(
     over = times[0].over if times else None
     if over is None or any(one.over is None or by not in one.problem.where for one in times):
         raise ValueError(f"give times over a baseline, of problems that differ in {by!r}")
-    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    _, ax = styles.subplots(9, 4.4)
     sizes = [one.problem.where[by] for one in times]
     titles = [one.kernel.title for one in times[0] if one.kernel != over]
     for number, label in enumerate(titles):
@@ -139,9 +138,7 @@ def across(
     ax.set_xlabel(xlabel or by.replace("_", " "))
     ax.set_ylabel(f"time over that of\n{over.title}")
     ax.legend(frameon=False)
-    plotting.style(ax, title)
-    plotting.caption(ax, times[0].record)
-    return figure
+    return plotting.finish(ax, title, times[0].record)
 
 
 def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
@@ -150,11 +147,9 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
     yardstick: the title of a kernel that is no step. A kernel without a time has a name and no
     bar.
     """
-    import matplotlib.pyplot as plt
-
     from helpers import plotting
 
-    figure, ax = plt.subplots(figsize=(9, 0.45 * len(times) + 2.2), layout="constrained")
+    figure, ax = plotting.subplots(9, 0.45 * len(times) + 2.2)
     plotting.ladder(
         ax,
         times.rows(),
@@ -169,11 +164,9 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
 
 def roofline(times: Times, *, title: str = "") -> Figure:
     """Draw the kernels below the roofline of the device on which they were measured."""
-    import matplotlib.pyplot as plt
-
     from helpers import plotting
 
-    figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure, ax = plotting.subplots(8, 5)
     work = times.problem.work
     points = [
         (one.kernel.title, work.intensity, work.flops / (1e-3 * one.ms)) for one in times if one.ms
@@ -199,18 +192,14 @@ def _pictures(
     times: Any, height: float, *, beside: bool = False, share: str = ""
 ) -> tuple[Figure, list[tuple[Axes, tuple[str, Times]]]]:
     """Return a figure with a picture for each problem. share: "x", "y" or no axis in common."""
-    import matplotlib.pyplot as plt
+    from helpers import plotting
 
     named = _named(times)
     count = len(named)
     rows, columns = (1, count) if beside else (count, 1)
-    size = (5.5 * count if beside and count > 1 else 9, height * rows)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=size, sharex=share == "x", sharey=share == "y",
-        layout="constrained", squeeze=False,
-    )
-    for ax in axes.ravel() if share == "x" else ():
-        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
+    width = 5.5 * count if beside and count > 1 else 9
+    shared = {"sharex": share == "x", "sharey": share == "y"}
+    figure, axes = plotting.subplots(width, height * rows, rows, columns, squeeze=False, **shared)
     return figure, list(zip(axes.ravel(), named.items(), strict=True))
 
 

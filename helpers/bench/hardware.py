@@ -29,6 +29,9 @@ STALLS = (
 # The counts are of warps, but for that of multiply-adds, which is of lanes.
 METRICS = {
     "instructions": "smsp__inst_executed.sum",
+    "issued": "smsp__inst_issued.sum",  # an instruction may be issued more than once
+    "cycles": "sm__cycles_elapsed.max",
+    "cycles_with_work": "sm__cycles_active.avg",  # cycles in which a multiprocessor has a warp
     "multiply_adds": "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
     "fma_pipe_instructions": "sm__inst_executed_pipe_fma.sum",
     "fma_pipe_active": "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
@@ -155,7 +158,8 @@ def label(row: Row) -> str:
     words = [row.get("layer"), row["series"], row.get("case"), f"{maps} maps" if maps > 1 else ""]
     variant = "without threadIdx.z" if row.get("variant") == "uniform" else row.get("variant")
     memory = f"filter in {row['filter']} memory" if "filter" in row else ""
-    return ", ".join(filter(None, [*words, variant, memory]))
+    block = f"blocks of {row['block']}" if "block" in row else ""
+    return ", ".join(filter(None, [*words, variant, memory, block]))
 
 
 def table(rows: Sequence[Row], *columns: str) -> str:

@@ -97,6 +97,9 @@ class Product(Problem):
         want = tensor_product.reference(A, B)
         return checking.check(arrays["D"], want, rtol=0.0, atol=atol, name=name)
 
+    def passed(self, verdict: checking.Verdict) -> str:
+        return f"PASS {verdict.name}: {verdict.count:,} values within {verdict.atol:.1g}"
+
     @property
     def outputs(self) -> int:
         return self.batch * tensor_product.ROWS * tensor_product.COLUMNS

@@ -18,7 +18,7 @@ import math
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -173,21 +173,36 @@ class Record:
             )
         return rows[0]
 
-    def by(self, key: str, **where: Any) -> dict[Any, dict[str, Any]]:
+    def by(self, *keys: str, **where: Any) -> Found:
         """Return the comparable rows with these entries, by the value of another entry.
 
-        Rows without the entry are left out. Raises KeyError for several rows of one value.
+        Several keys make tuples of values. Rows without one of these entries are left out. Raises
+        KeyError for several rows of one value.
         """
-        rows: dict[Any, dict[str, Any]] = {}
-        for row in self.select(**where):
-            if row.get(key) is None:
+        return self._by(keys, where, self.select(**where))
+
+    def ms(self, *keys: str, **where: Any) -> Found:
+        """Return the median times of the rows with these entries, by the values of others, as `by`.
+
+        Rows without a time are left out. Raises KeyError for no such row, and as `by`.
+        """
+        timed = [row for row in self.some(**where) if row.get("median_ms") is not None]
+        rows = self._by(keys, where, timed)
+        return Found(self, {key: row["median_ms"] for key, row in rows.items()})
+
+    def _by(self, keys: Sequence[str], where: Any, chosen: Iterable[dict[str, Any]]) -> Found:
+        rows = Found(self, {})
+        for row in chosen:
+            values = tuple(row.get(key) for key in keys)
+            if None in values:
                 continue
-            if row[key] in rows:
+            name = values if len(keys) > 1 else values[0]
+            if name in rows:
                 raise KeyError(
-                    f"record {self.name} has several rows with {where} and {key} {row[key]!r}: "
-                    "name more entries"
+                    f"record {self.name} has several rows with {where} and {', '.join(keys)} "
+                    f"{name!r}: name more entries"
                 )
-            rows[row[key]] = row
+            rows[name] = row
         return rows
 
     def changed_sources(self) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ _FILES = {
         "helpers/exercises/__init__.py",
         "helpers/exercises/cases.py",
         "helpers/exercises/outcome.py",
+        "helpers/exercises/patience.py",
         "helpers/course/__init__.py",
         "helpers/course/codec.py",
         "helpers/course/wire.py",

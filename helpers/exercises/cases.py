@@ -100,6 +100,24 @@ class Case:
         return self.facts[name] if name in self.facts else self.arrays[name]
 
 
+def one_launch(
+    title: str,
+    arrays: Mapping[str, np.ndarray],
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    *numbers: Any,
+    constants: Mapping[str, np.ndarray] | None = None,
+    **more: Any,
+) -> Case:
+    """Return a case of one launch, whose arguments are all arrays, the output first, and numbers.
+
+    numbers: NumPy scalars, or whole numbers, which become int32. more: other fields of Case.
+    """
+    scalars = (one if isinstance(one, np.generic) else np.int32(one) for one in numbers)
+    step = Step(grid, block, (*arrays, *scalars), constants or {})
+    return Case(title, arrays, (next(iter(arrays)),), (step,), **more)
+
+
 def unwritten(shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
     """Return an output before a launch: every 4 bytes are UNWRITTEN."""
     a = np.empty(shape, dtype)

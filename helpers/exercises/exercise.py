@@ -289,13 +289,10 @@ class Exercise(BaseExercise):
         if finding.kind == "race" and (large := _only_large((*right, case), [len(right)])):
             known = large
         if one.stopped == "time":
-            late = (
-                f"{case.title}: a launch was still running after {self.limit_s:g} s, and was "
-                f"stopped"
-            )
             return self._verdict(
                 "time",
-                f"{late}\n{finding.brief()}",
+                f"{case.title}: a launch reached its time limit, and was stopped\n"
+                f"{finding.brief()}",
                 known or (_TOO_MUCH if right else "Does each loop end, for every thread?"),
             )
         text = finding.brief() if known else str(finding)
@@ -660,9 +657,8 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
 
 
 def _number(value: float) -> str:
-    return (
-        f"{value:,.2f}".removesuffix(".00") if abs(value) >= 0.01 or not value else f"{value:.2g}"
-    )
+    """Return a count or a share: two decimals, or three digits below 1, as of 1/8."""
+    return f"{value:,.2f}".removesuffix(".00") if abs(value) >= 1 else f"{value:.3g}"
 
 
 def _own_traffic(case: Case, one: Outcome) -> float:

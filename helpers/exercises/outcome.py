@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import io
 import math
 import re
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from helpers import launch, simulator
+from helpers.exercises import patience
 from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Array, Launch
@@ -31,6 +33,7 @@ from helpers.simulator.toolchain import CompileFailed
 # The verdict looks at what came out of all.
 _WRITTEN_WHOLE = ()
 OWN = "(its own)"
+_BLOCK = (0, 0, 0), None  # all warps of it are watched
 # Of a watched warp, among Counts.instructions.
 LOADS, BESIDE_COPIES = "watched shared loads", "watched loads beside copies"
 GLOBAL_LOADS = "watched global loads"
@@ -183,7 +186,11 @@ def run(
     alone, too; checks: look for faults, unless `checked` has found none in these cases.
     Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cases, lambda case: _run(cell, case, turns, spread, limit_s, checks))
+
+    def outcome_of(case: Case, limit_s: float) -> Outcome:
+        return _run(cell, case, turns, spread, limit_s, checks)
+
+    return _up_to_a_stop(cases, outcome_of, limit_s)
 
 
 def checked(
@@ -194,7 +201,7 @@ def checked(
     That saves the kernel's machine code and half of a launch.
     Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s))
+    return _up_to_a_stop(cases, functools.partial(_check, cell), limit_s)
 
 
 def each(
@@ -203,12 +210,13 @@ def each(
     """Run as `checked` does, but only a launch that took too long keeps later cases from running.
     Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cases, lambda case: _check(cell, case, limit_s), ("time",))
+    return _up_to_a_stop(cases, functools.partial(_check, cell), limit_s, ("time",))
 
 
 def _up_to_a_stop(
     cases: Iterable[Case],
-    outcome_of: Callable[[Case], Outcome],
+    outcome_of: Callable[[Case, float], Outcome],
+    limit_s: float,
     stops: Sequence[str] = ("finding", "time", "refused"),
 ) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
@@ -217,7 +225,9 @@ def _up_to_a_stop(
         # verdict, and stands below it.
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             try:
-                one = outcome_of(case)
+                one = patience.with_patience(
+                    functools.partial(outcome_of, case), lambda one: one.stopped == "time", limit_s
+                )
             except CompileFailed as error:
                 raise DoesNotCompile(str(error)) from None
         text = printed.getvalue().rstrip(" ")
@@ -252,11 +262,11 @@ def _run(
     arrays, outputs = _copies(case)
     how = {"outputs": _WRITTEN_WHOLE, "time_limit": limit_s, "checks": checks}
     counts: list[Counts] = []
-    all_blocks, first_warp = 0, _Share()
+    all_blocks, shares = 0, [_Share()]
     plan = case.plan(cell)
     for one in plan:
         try:
-            (seen,) = launch.simulate((one,), arrays, simulator.profile, **how)
+            (seen,) = launch.simulate((one,), arrays, simulator.profile, watch=_BLOCK, **how)
         except LaunchRefused as refusal:
             return Outcome(outputs, tuple(counts), (refusal.finding,), "finding")
         except _NO_LAUNCH as error:
@@ -266,10 +276,12 @@ def _run(
             with contextlib.redirect_stdout(None):  # printed already
                 (seen_turns,) = launch.simulate((one,), arrays, simulator.turns, time_limit=limit_s)
         names = _names(one)
+        by_warp = [seen.requests.of(warp=warp) for warp in range(-(-math.prod(one.block) // 32))]
         if not counts:
-            all_blocks, first_warp = _changed(case, arrays), _share(case, seen.requests, names)
+            all_blocks = _changed(case, arrays)
+            shares = [_share(case, made, names) for made in by_warp]
         own = Counts.of(seen, seen_turns, names)
-        more = {**_special(one), **_beside_copies(one, case, seen, limit_s), **_global_loads(seen)}
+        more = {**_special(one), **_beside_copies(seen, by_warp), **_global_loads(by_warp[0])}
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
         if seen.findings:
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
@@ -277,9 +289,8 @@ def _run(
         return Outcome(outputs, tuple(counts))
     with contextlib.redirect_stdout(None):
         even = _even_blocks(plan[0], case, limit_s)
-        warps = [first_warp, *_other_warps(plan[0], case, limit_s)]
-    busiest = (max(one) for one in zip(*map(dataclasses.astuple, warps), strict=True))
-    lies = Spread(even, max(all_blocks - even, 0), first_warp.stored, *busiest)
+    busiest = (max(one) for one in zip(*map(dataclasses.astuple, shares), strict=True))
+    lies = Spread(even, max(all_blocks - even, 0), shares[0].stored, *busiest)
     return Outcome(outputs, tuple(counts), spread=lies)
 
 
@@ -308,35 +319,30 @@ def _names(one: Launch) -> dict[str, str]:
     }
 
 
-def _beside_copies(one: Launch, case: Case, seen: Profile, limit_s: float) -> dict[str, int]:
+def _beside_copies(seen: Profile, by_warp: Sequence[Requests]) -> dict[str, int]:
     """Return how many requests that load from shared memory a warp of block 0 makes, and how many
     of them while asynchronous copies of its block are under way.
 
     It is the first warp or the last one, whichever sees more of the copies: the simulator runs the
     warps one after another, so one of the two may be through before a copy is started that on a GPU
-    is under way beside it. seen: where the first warp is watched.
+    is under way beside it.
     """
     if not any(name.startswith("cp.async") for name in seen.instructions):
         return {}
-    watched = [seen.requests]
-    if last := -(-math.prod(one.block) // 32) - 1:
-        with contextlib.redirect_stdout(None):
-            watched.append(_watched(one, case, last, limit_s))
     in_flight = [
         [bool(request.in_flight) for request in made.of(kind="load", space="shared")]
-        for made in watched
+        for made in (by_warp[0], by_warp[-1])
     ]
     loads = max(in_flight, key=lambda flags: sum(flags) / max(len(flags), 1))
     return {LOADS: len(loads), BESIDE_COPIES: sum(loads)}
 
 
-def _global_loads(seen: Profile) -> dict[str, int]:
-    """Return how many requests of the watched warp load from global memory, and how many times it
-    begins to: at first, and after a store. A value is waited for before it is stored, so the loads
-    in between are under way at the same time. It is the order of the PTX, which is that of the
-    source.
+def _global_loads(made: Requests) -> dict[str, int]:
+    """Return how many requests of a warp load from global memory, and how many times it begins to:
+    at first, and after a store. A value is waited for before it is stored, so the loads in between
+    are under way at the same time. It is the order of the PTX, which is that of the source.
     """
-    kinds = [one.kind for one in seen.requests if one.space == "global"]
+    kinds = [one.kind for one in made if one.space == "global"]
     before = ["store", *kinds]
     turns = sum(pair == ("store", "load") for pair in zip(before, kinds, strict=False))
     return {GLOBAL_LOADS: kinds.count("load"), TURNS_TO_LOADS: turns}
@@ -364,22 +370,6 @@ class _Share:
     stored: int = -1
     loads: int = -1
     numbers: int = -1
-
-
-def _other_warps(first: Launch, case: Case, limit_s: float) -> list[_Share]:
-    """Return what each warp of block 0 does, from warp 1 on."""
-    warps = range(1, -(-math.prod(first.block) // 32))
-    names = _names(first)
-    return [_share(case, _watched(first, case, warp, limit_s), names) for warp in warps]
-
-
-def _watched(one: Launch, case: Case, warp: int, limit_s: float) -> Requests:
-    """Return the requests of a warp of block 0, which runs alone."""
-    arrays, _ = _copies(case)
-    how = {"sample_every": math.prod(one.grid), "time_limit": limit_s}
-    watch = (0, 0, 0), warp
-    (made,) = launch.simulate((one,), arrays, simulator.requests, watch=watch, **how)
-    return made
 
 
 def _share(case: Case, made: Requests, names: Mapping[str, str]) -> _Share:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import io
 import linecache
 import re
@@ -22,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import kernel_cells
-from helpers.exercises import gate
+from helpers.exercises import gate, patience
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.verdict import Verdict
 
@@ -110,8 +111,27 @@ class PythonExercise(BaseExercise):
         """Execute the text of a cell and return what it makes. Raises whatever the text raises, and
         StoppedError.
         """
-        with _stopped_after(self.limit_s):
-            return self.made(self.bound(text), seed)
+        return self._made(functools.partial(self.bound, text), seed)
+
+    def _made(self, answer: Callable[[], Any], seed: int) -> Any:
+        """Return what an answer makes within its time. Raises whatever it raises, and
+        StoppedError.
+        """
+
+        def run(limit_s: float) -> Any:
+            try:
+                with _stopped_after(limit_s):
+                    return self.made(answer(), seed)
+            except StoppedError as stopped:
+                return StoppedError(str(stopped) or f"{limit_s:.3g} s")
+
+        def is_late(made: Any) -> bool:
+            return isinstance(made, StoppedError)
+
+        made = patience.with_patience(run, is_late, self.limit_s)
+        if is_late(made):
+            raise made
+        return made
 
     def verdict(self, made: Any, seed: int) -> Verdict:
         """Judge what an answer has made."""
@@ -131,11 +151,9 @@ class PythonExercise(BaseExercise):
 
     def _of(self, answer: Any, seed: int) -> Verdict:
         try:
-            with _stopped_after(self.limit_s):
-                made = self.made(answer, seed)
+            made = self._made(lambda: answer, seed)
         except StoppedError as stopped:
-            after = str(stopped) or f"{self.limit_s:g} s"
-            late = f"it was still running after {after}, and was stopped"
+            late = f"it was still running after {stopped}, and was stopped"
             return self._verdict(Found("time", late, "Does each loop end?"))
         except Exception as error:
             where = _place(error)

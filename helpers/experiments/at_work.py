@@ -321,15 +321,15 @@ def _by_chain(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterator
         from helpers.problems import triton_kernels
 
         y = cudnn.borrowed(addresses["y"], x.shape)
+
+        def chain_of(block: int, warps: int) -> None:
+            grid = (-(-CELLS // block),)
+            triton_kernels.chain[grid](y, cells, CELLS, BLOCK=block, num_warps=warps)
+
         with _left_out(TRITON, rows):
             runs = {}
             for block, warps in job.sizes:
-
-                def enqueue(block: int = block, warps: int = warps) -> None:
-                    grid = (-(-CELLS // block),)
-                    triton_kernels.chain[grid](y, cells, CELLS, BLOCK=block, num_warps=warps)
-
-                run = TorchCall(enqueue).launch
+                run = TorchCall(chain_of, block, warps).launch
                 what = f"blocks of {block:,}"
                 runs[what] = run, written(run, what)
             rows.append(_fastest(TRITON, runs, budget_s))
@@ -380,26 +380,18 @@ def _by_product(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterat
     if not reasons[TRITON]:
         from helpers.problems import triton_kernels
 
+        def product(high: int, wide: int, depth: int, warps: int, stages: int) -> None:
+            grid = (-(-rows_ // high) * -(-cols // wide),)
+            triton_kernels.product[grid](
+                y, a, x, rows_, cols, inner, HIGH=high, WIDE=wide, DEPTH=depth, GROUP=8,
+                num_warps=warps, num_stages=stages,
+            )
+
         with _left_out(TRITON, rows):
             runs = {}
-            for high, wide, depth, warps, stages in job.sizes:
-
-                def enqueue(
-                    high: int = high,
-                    wide: int = wide,
-                    depth: int = depth,
-                    warps: int = warps,
-                    stages: int = stages,
-                ) -> None:
-                    grid = (-(-rows_ // high) * -(-cols // wide),)
-                    triton_kernels.product[grid](
-                        y, a, x, rows_, cols, inner,
-                        HIGH=high, WIDE=wide, DEPTH=depth, GROUP=8,
-                        num_warps=warps, num_stages=stages,
-                    )
-
-                run = TorchCall(enqueue).launch
-                what = f"tiles of {high} x {wide}, {depth} deep"
+            for sizes in job.sizes:
+                run = TorchCall(product, *sizes).launch
+                what = f"tiles of {sizes[0]} x {sizes[1]}, {sizes[2]} deep"
                 runs[what] = run, written(run, what)
             rows.append(_fastest(TRITON, runs, budget_s))
     yield from rows
@@ -592,12 +584,10 @@ def choices(found: Record | None, choose: Callable[..., str], within: Sequence[f
 
 def figure(found: Record | None) -> Figure:
     """Draw, for each job, every tool's time over the best one's."""
-    import matplotlib.pyplot as plt
-
     from helpers import plotting
     from helpers.plotting import styles
 
-    fig, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
+    fig, ax = styles.subplots(9, 4.2)
     for number, tool in enumerate(TOOLS[:-1]):
         points = [
             (ratio, y)

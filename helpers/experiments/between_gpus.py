@@ -126,10 +126,8 @@ def sums(group: cards.Cards, counts: Sequence[int], budget_s: float) -> Iterator
                     for card in range(count):
                         require_same(ring.read(card), want, f"{way}, card {card}")
                     verdict = checking.check(ring.read(0)[::97], want[::97], rtol=0, name=way)
-                    zeros = np.zeros(
-                        n, np.float32
-                    )  # else the vectors grow with each repetition, to infinity
-                    ring.load([zeros] * count)
+                    # Of other vectors the sums would grow with each repetition, to infinity.
+                    ring.load([np.zeros(n, np.float32)] * count)
                     timed = timing.time_end_to_end(
                         add, verdict=verdict, name=way, budget_s=budget_s
                     )

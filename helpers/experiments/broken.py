@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, simulator, tables
+from helpers import checking, device, reference, simulator, tables
 from helpers.bench import sources
 from helpers.kernels import Listing
 from helpers.plotting import styles
@@ -101,11 +101,6 @@ def blur(A: np.ndarray) -> np.ndarray:
     return (wide[:, :-1] + wide[:, 1:]) / 2
 
 
-def axpy(a: float, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Return a * X + Y in float64."""
-    return a * X.astype(float) + Y
-
-
 def smooth(A: np.ndarray) -> np.ndarray:
     """Return the mean of A[i - 1], A[i], A[i + 1] for each i, in float64; the ends are repeated."""
     wide = np.pad(A.astype(float), 1, mode="edge")
@@ -128,6 +123,10 @@ class Setting:
     block: tuple[int, int, int] = (THREADS, 1, 1)
     words: str = ""
 
+    def given(self) -> list[Any]:
+        """Return the arguments for one launch: copies of the arrays."""
+        return [a.copy() if isinstance(a, np.ndarray) else a for a in self.arguments]
+
 
 def setting(name: str, sign: int = 1, size: int = N_CELLS) -> Setting:
     """Return the launch of a kernel, with the check that its fault passes.
@@ -148,7 +147,7 @@ def setting(name: str, sign: int = 1, size: int = N_CELLS) -> Setting:
         return Setting(given, blur(A), grid=grid, block=block)
     if name == "axpy4":
         Y = N[::-1].copy()
-        sums = axpy(AXPY_FACTOR, N, Y)
+        sums = reference.axpy(AXPY_FACTOR, N, Y)
         given = (sums.astype(np.float32), N, Y, np.float32(AXPY_FACTOR), n)
         return Setting(given, sums, grid=(1, 1, 1), words=" into a used array")
     if name == "smooth":
@@ -165,7 +164,7 @@ def run(
     kernel's own setting.
     """
     where = at or setting(kernel.name)
-    given = [a.copy() if isinstance(a, np.ndarray) else a for a in where.arguments]
+    given = where.given()
     found = simulator.check(
         source or kernel.source, kernel.name, *given, grid=where.grid, block=where.block
     )
@@ -209,9 +208,8 @@ def fault(kernel: Any) -> str:
 def stored(kernel: Any) -> tuple[int, int]:
     """Return how many values a kernel stores to global memory, and how many outputs there are."""
     at = setting(kernel.name)
-    given = [a.copy() if isinstance(a, np.ndarray) else a for a in at.arguments]
     seen = simulator.profile(
-        kernel.source, kernel.name, *given, grid=at.grid, block=at.block
+        kernel.source, kernel.name, *at.given(), grid=at.grid, block=at.block
     )
     return seen.total("lanes", "global", "store"), at.want.size
 
@@ -350,7 +348,7 @@ def _flat_cases(
     for name, M in (("sliding_max", N), ("sliding_max, negative cells", -N)):
         yield name, _runner(kernels["sliding_max"], [unwritten, M, size], **how), sliding_max(M)
     axpy4 = _runner(kernels["axpy4"], [unwritten, N, Y, factor, size], **fewer)
-    yield "axpy4", axpy4, axpy(AXPY_FACTOR, N, Y)
+    yield "axpy4", axpy4, reference.axpy(AXPY_FACTOR, N, Y)
     yield "smooth", _runner(kernels["smooth"], [N, size], **how), smooth(N)
 
 
@@ -409,8 +407,6 @@ def table(record: Record) -> str:
 
 def figure_of_blur(B: np.ndarray, want: np.ndarray) -> Figure:
     """Draw a blurred picture and, beside it, the error of each pixel."""
-    import matplotlib.pyplot as plt
-
     error = 100 * np.abs(B - want) / want
     wrong = sorted({int(x) % TILE for x in np.argwhere(error > 100 * RTOL)[:, 1]})
     columns = f"column{'s' * (len(wrong) > 1)} {' and '.join(map(str, wrong)) or 'none'}"
@@ -418,7 +414,7 @@ def figure_of_blur(B: np.ndarray, want: np.ndarray) -> Figure:
         "The picture of the broken kernel": B,
         f"Error (%): {columns} of each tile": error,
     }
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+    figure, axes = styles.subplots(9, 3, columns=2)
     for ax, (title, values) in zip(axes, titles.items(), strict=True):
         styles.style(ax, title)
         ax.set(xlabel="x", ylabel="y")
@@ -430,13 +426,11 @@ def figure_of_blur(B: np.ndarray, want: np.ndarray) -> Figure:
 
 def figure_of_smooth(A: np.ndarray, want: np.ndarray) -> Figure:
     """Draw the relative error of each cell of a smoothed array."""
-    import matplotlib.pyplot as plt
-
     error = np.abs(A - want) / want
     wrong = np.flatnonzero(error > RTOL)
     at_edges = set(wrong % THREADS) <= {0, THREADS - 1}
     place = "all at the edges of blocks" if at_edges else "not only at the edges of blocks"
-    figure, ax = plt.subplots(figsize=(9, 2.6), layout="constrained")
+    figure, ax = styles.subplots(9, 2.6)
     styles.style(ax, f"{wrong.size} of {A.size:,} cells are wrong, {place}")
     ax.plot(error * 1e6, color=styles.INK, linewidth=1)
     ax.set(xlabel="i (cells)", xticks=range(0, A.size, THREADS))

@@ -21,7 +21,6 @@ from helpers.problems import conv2d
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 Row = Mapping[str, Any]
 
 PLAIN = "conv2d_basic"
@@ -75,10 +74,8 @@ def fitted_to(problem: layers.Layer, kernel: Any) -> Kernel:
 
 def access_figure(lanes: Sequence[int] = (4, 32)) -> Figure:
     """Draw the first load of x of a warp, for several numbers of lanes that share an output."""
-    import matplotlib.pyplot as plt
-
     few = conv2d.random_inputs(ConvShape(1, MOST_THREADS, 1, SIDE, SIDE, WIDTH))
-    figure, axes = plt.subplots(len(lanes), 1, figsize=(9, 3.5 * len(lanes)), layout="constrained")
+    figure, axes = plotting.subplots(9, 3.5 * len(lanes), len(lanes))
     for ax, count in zip(axes, lanes, strict=True):
         _, (seen,) = conv2d.simulate(conv2d.channels_shuffle(count, OUT), *few)
         request = next(r for r in seen.requests if (r.array, r.kind) == ("x", "load"))

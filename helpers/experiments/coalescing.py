@@ -110,14 +110,11 @@ def ratio_figure(
     times: ByLayer | Mapping[str, Times], seen: Mapping[str, Counts], swapped: str
 ) -> Figure:
     """Draw what the swap multiplies: counted requests and sectors, measured times."""
-    import matplotlib.pyplot as plt
-
     times = _by_batch(times)
     batches = sorted({batch for _, batch in times})
     counted_names = "load requests", "sectors of x", "sectors of all loads"
     labels = [*counted_names, *(f"time, {batch:,} images" for batch in batches)]
-    size = (9, 3.1 * len(seen))
-    figure, axes = plt.subplots(len(seen), 1, figsize=size, sharex=True, layout="constrained")
+    figure, axes = styles.subplots(9, 3.1 * len(seen), len(seen), sharex=True)
     longest = 0.0
     for ax, (layer, counts) in zip(axes, seen.items(), strict=True):
         bad, good = counts[swapped], counts[0]
@@ -129,10 +126,10 @@ def ratio_figure(
         ratios = [times[layer, batch].ratio(swapped) for batch in batches]
         measured = [ratio.value for ratio in ratios]
         look: styles.Look = {"height": 0.6, "edgecolor": styles.INK}
-        bars = ax.barh(labels[:3], counted, color="white", hatch="////", **look)
-        ax.bar_label(bars, fmt="%.2f", padding=8)
-        bars = ax.barh(labels[3:], measured, color=styles.COLOURS[5], **look)
-        ax.bar_label(bars, fmt="%.2f", padding=8)
+        ax.barh(labels[:3], counted, color="white", hatch="////", **look)
+        ax.barh(labels[3:], measured, color=styles.COLOURS[5], **look)
+        for bars in ax.containers[:2]:
+            ax.bar_label(bars, fmt="%.2f", padding=8)
         for y, ratio in enumerate(ratios, 3):
             styles.whisker(ax, y, ratio.low, ratio.value, ratio.high)
         ax.axvline(1, color=styles.INK, linestyle=":")
@@ -140,7 +137,6 @@ def ratio_figure(
         over = f"{swapped} over {good.kernel.title}"
         ax.set(xlabel=f"{over} (hatched: counted, solid: measured)")
         longest = max(longest, *counted, *measured)
-        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         title = f"{layer}: {counted[2]:.1f} times the sectors, {measured[-1]:.2f} times the time"
         plotting.style(ax, title)
     axes[-1].set_xlim(0, 1.12 * longest)  # of both
@@ -150,9 +146,7 @@ def ratio_figure(
 
 def shapes_figure(shapes: Shapes) -> Figure:
     """Draw requests, sectors and time over the shape of the block, those of 16 x 16 being 1."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
+    _, ax = styles.subplots(9, 4.6)
     drawn: tuple[tuple[str, Mapping[str, float]], ...] = (
         ("sectors (counted)", shapes.sectors),
         ("requests (counted)", shapes.requests),
@@ -177,16 +171,12 @@ def shapes_figure(shapes: Shapes) -> Figure:
         f"{over_least['requests']:.2f} x the fewest requests and "
         f"{over_least['sectors']:.2f} x the fewest sectors"
     )
-    plotting.style(ax, title)
-    plotting.caption(ax, shapes.times.record)
-    return figure
+    return plotting.finish(ax, title, shapes.times.record)
 
 
 def price_figure(shapes: Shapes) -> Figure:
     """Draw the time of a request over the sectors that it moves, a point for each shape."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 4.6), layout="constrained")
+    _, ax = styles.subplots(9, 4.6)
     points = {shape: shapes.per_request(shape) for shape in shapes.ms}
     ax.plot(*zip(*sorted(points.values()), strict=True), color=styles.PALE, zorder=1)
     for shape, (moved, time) in points.items():
@@ -205,6 +195,4 @@ def price_figure(shapes: Shapes) -> Figure:
         f"A request takes less than {ALIKE} x as long up to {alike:.1f} sectors, "
         f"{most[1]:.1f} x at {most[0]:.0f}"
     )
-    plotting.style(ax, title)
-    plotting.caption(ax, shapes.times.record)
-    return figure
+    return plotting.finish(ax, title, shapes.times.record)

@@ -1,15 +1,11 @@
 """Lab 102, deeper: the look-ups of constant memory, the loop that nvcc keeps, and published times.
 
-    python -m helpers.experiments.constant_memory    # launches of the three kernels, for a profiler
-
 Ratios in the text are the time in global memory over the time in constant memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-import numpy as np
 
 from helpers import tables
 from helpers.bench import reports, results, sass
@@ -21,7 +17,6 @@ GLOBAL, CONSTANT, DIVERGENT = "conv1d_basic", "conv1d_constant", "conv1d_constan
 KERNELS = (GLOBAL, CONSTANT, DIVERGENT)
 ROLLED_WIDTHS = (31, 63, 255)  # of which nvcc keeps a loop
 COUNTED_CELLS = 10_007  # the n of the launches that data/measured/counters.json has
-SEED = 3
 
 ByWidth = Mapping[int, Times]  # by the number of weights
 
@@ -95,25 +90,3 @@ def reported_table() -> str:
             body.append((report, f"{batch:,} images", *both))
     head = ("report", "", "without over with,\n1D or layer 1", "the same,\nlayer 2")
     return tables.text(head, body, left=(0, 1))
-
-
-def main() -> None:
-    """Launch the three kernels on the selected device, for a profiler: 31 weights."""
-    from helpers import device
-
-    device.select()
-    import pycuda.driver as cuda
-
-    rng = np.random.default_rng(SEED)
-    cells = rng.uniform(0.5, 1.5, COUNTED_CELLS).astype(np.float32)
-    source, output = cuda.to_device(cells), cuda.mem_alloc(cells.nbytes)
-    for name in KERNELS:
-        launch = conv1d.conv1d_launch(
-            conv1d.conv1d_named(name), cells.size, int(source), int(output), np.ones(31, np.float32)
-        )
-        launch(None)
-        print(f"launched {name}: n = {cells.size:,}, 31 weights")
-
-
-if __name__ == "__main__":
-    main()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from helpers import limits
 from helpers.bench import results
 from helpers.experiments import waiting
-from helpers.plotting import COLOURS, boxes, caption, style, styles
+from helpers.plotting import COLOURS, boxes, finish, style, styles
 from helpers.plotting.boxes import Phase
 from helpers.problems.copies import NAMES
 
@@ -50,15 +49,12 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = 3) -
 
     waits: the record "106_waiting", of the same GPU.
     """
-    import matplotlib.pyplot as plt
-
     clone = waits.some(series=waiting.DRIVER)[0]
     full = waiting.COPY_CELLS * waiting.CELL_BYTES / (1e-3 * clone["median_ms"])
-    drawing, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    _, ax = styles.subplots(9, 4.5)
     share = waiting.shares(waits)
     thread_copies = [
-        (warps * limits.WARP * waiting.CELL_BYTES * loads / 1024, percent)
-        for (warps, loads), percent in share.items()
+        (waiting.kilobytes_in_flight(*key), percent) for key, percent in share.items()
     ]
     ax.plot(
         *zip(*sorted(thread_copies), strict=True),
@@ -80,20 +76,14 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = 3) -
                 label=label if label not in ax.get_legend_handles_labels()[1] else None,
             )
     ax.axhline(100, color=styles.INK, linestyle=":")
-    ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.set_ylim(0, 110)
-    ax.set_xlabel("KiB in flight on a multiprocessor")
-    ax.set_ylabel("percent of the driver's copy")
+    waiting.share_axes(ax, "KiB in flight on a multiprocessor")
     ax.legend(frameon=False, loc="lower right")
     size, speed = flights(data, NAMES[1], width)[0]
-    style(
-        ax,
+    title = (
         f"One to two tiles of {size / 1024:.0f} KiB in flight on each multiprocessor reach "
-        f"{100 * speed / full:.0f} % of the copy's speed (filter of {width})",
+        f"{100 * speed / full:.0f} % of the copy's speed (filter of {width})"
     )
-    caption(ax, data)
-    return drawing
+    return finish(ax, title, data)
 
 
 def turns_figure() -> Figure:
@@ -101,9 +91,7 @@ def turns_figure() -> Figure:
 
     A drawing of the idea, not a measurement: copying and computing take equally long in it.
     """
-    import matplotlib.pyplot as plt
-
-    drawing, panels = plt.subplots(2, 1, figsize=(9, 3.6), layout="constrained")
+    drawing, panels = styles.subplots(9, 3.6, 2)
     turn, count = 2, 4
     looks = {"copy": {"facecolor": COLOURS[5]}, "compute": {"facecolor": styles.LIGHT[1]}}
     for ax, overlapped in zip(panels, (False, True), strict=True):

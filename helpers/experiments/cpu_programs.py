@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, kernels, plotting, reference, tables
-from helpers.bench import reports, results, timing
+from helpers.bench import reports, timing
 from helpers.bench.counts import NOT_YET
 from helpers.plotting import COLOURS, styles
 from helpers.plotting.styles import INK, LINES, Look
@@ -84,11 +84,6 @@ def measure_widths() -> Iterator[dict[str, Any]]:
             yield {"series": programs[key].name, **common, "timing": timed}
 
 
-def by_key(data: Record) -> Mapping[str, float]:
-    """Return the median times in ms of "400_conv1d_baselines", by the program's key."""
-    return results.Found(data, {row["key"]: row["median_ms"] for row in data.rows()})
-
-
 def yours(text: str, flags: tuple[str, ...] = ()) -> baselines.Baseline | None:
     """Return the program of a C++ text; None where it does not compile, or is not right yet.
 
@@ -135,7 +130,7 @@ def here(more: Mapping[str, str] | None = None, budget_s: float = 0.3) -> dict[s
 
 def here_table(timed: Mapping[str, Here], data: Record) -> str:
     """Return a table of `here`, beside the record `data`, with compilers and flags below it."""
-    there, body, plain = by_key(data), [], timed[PLAIN].ms
+    there, body, plain = data.ms("key"), [], timed[PLAIN].ms
     for key, one in timed.items():
         old = f"{there[PLAIN] / there[key]:.2f}" if key in there else "-"
         if one.ms is None or plain is None:
@@ -306,15 +301,10 @@ def measure_network() -> Iterator[dict[str, Any]]:
         yield {"series": IDLE, "threads": t, **made_by, "timing": idle}
 
 
-def network_rows(data: Record) -> Mapping[tuple[str, int], dict[str, Any]]:
-    """Return the rows of "400_mlp", by series and threads (0: none started)."""
-    return results.Found(data, {(row["series"], row["threads"]): row for row in data.rows()})
-
-
 def network_table(data: Record) -> str:
     """Return a table of times, of speedups with their intervals, and of accuracies."""
     body = []
-    for (series, threads), row in network_rows(data).items():
+    for (series, threads), row in data.by("series", "threads").items():
         if "speedup" in row:
             interval = f"{row['speedup_low']:.2f} to {row['speedup_high']:.2f}"
             numbers = (f"{row['median_ms']:.1f}", f"{row['speedup']:.2f}", interval)
@@ -325,7 +315,7 @@ def network_table(data: Record) -> str:
 
 def idle_share(data: Record, threads: int) -> float:
     """Return the percentage of "averaged every pass" that starting idle threads alone takes."""
-    rows = network_rows(data)
+    rows = data.by("series", "threads")
     every_pass = rows["averaged every pass", threads]["median_ms"]
     return 100 * rows[IDLE, threads]["median_ms"] / every_pass
 
@@ -363,10 +353,8 @@ def convolutions_figure(data: Record, timed: Mapping[str, Here] | None = None) -
     timed: what `here` returned, drawn as diamonds beside the record's dots. A program that is not
     right yet has a row without one.
     """
-    import matplotlib.pyplot as plt
-
-    ms = by_key(data)
-    figure, ax = plt.subplots(figsize=(8, 4.4 if timed else 3.8), layout="constrained")
+    ms = data.ms("key")
+    figure, ax = styles.subplots(8, 4.4 if timed else 3.8)
     swapped, unrolled = ms[PLAIN] / ms["swapped"], ms[PLAIN] / ms["unrolled_4"]
     title = f"Swapping the loops: {swapped:.1f} times as fast. Unrolling by 4: {unrolled:.2f} times"
     plotting.speedup(ax, data, baseline="C++, one core", title=title)
@@ -403,18 +391,14 @@ def _draw_here(ax: Axes, timed: Mapping[str, Here], data: Record) -> float:
 
 def widths_figure(data: Record) -> Figure:
     """Draw the nanoseconds for each weight of each output over the width."""
-    import matplotlib.pyplot as plt
-
-    ns: dict[tuple[str, int], float] = results.Found(data, {})
-    for row in data.rows():
-        width = row["filter_width"]
-        ns[row["key"], width] = 1e6 * row["median_ms"] / SWEEP_CELLS / width
+    ms = data.ms("key", "filter_width")
     names = {row["key"]: row["series"] for row in data.rows()}
-    figure, ax = plt.subplots(figsize=(9, 4.2), layout="constrained")
+    figure, ax = styles.subplots(9, 4.2)
     for number, key in enumerate(SWEPT):
         look = {**styles.series(number), "linestyle": LINES[number]}
-        ax.plot(WIDTHS, [ns[key, width] for width in WIDTHS], label=names[key], **look)
-    gain = {width: ns[PLAIN, width] / ns["unrolled_8", width] for width in (31, 511)}
+        ns = [1e6 * ms[key, width] / SWEEP_CELLS / width for width in WIDTHS]
+        ax.plot(WIDTHS, ns, label=names[key], **look)
+    gain = {width: ms[PLAIN, width] / ms["unrolled_8", width] for width in (31, 511)}
     plotting.style(
         ax,
         f"Unrolled by 8: {gain[31]:.2f} times as fast as the plain loop at 31 weights, "
@@ -430,11 +414,9 @@ def widths_figure(data: Record) -> Figure:
 
 def phases_figure_here(epochs: int = EPOCHS) -> Figure:
     """Profile the network's training on this machine, and draw the phases of a step."""
-    import matplotlib.pyplot as plt
-
     data = two_classes.two_class(seed=0)
     phases = mlp.profile(data.train_x, data.train_y, epochs=epochs)
-    figure, ax = plt.subplots(figsize=(8, 2.8), layout="constrained")
+    figure, ax = styles.subplots(8, 2.8)
     share = phases.nanoseconds["activation functions"] / phases.total
     plotting.style(
         ax,
@@ -453,10 +435,8 @@ def phases_figure_here(epochs: int = EPOCHS) -> Figure:
 
 def threads_figure(data: Record) -> Figure:
     """Draw the times of threaded training and of idle threads over the number of threads."""
-    import matplotlib.pyplot as plt
-
-    rows = network_rows(data)
-    figure, ax = plt.subplots(figsize=(8.5, 4), layout="constrained")
+    rows = data.by("series", "threads")
+    figure, ax = styles.subplots(8.5, 4)
     for number, series in enumerate((*EVERY, IDLE)):
         points = [rows[series, t] for t in THREADS]
         middle, around = styles.spread(map(styles.interval, points))
@@ -479,10 +459,8 @@ def threads_figure(data: Record) -> Figure:
 
 def report_figure(data: Record) -> Figure:
     """Draw the report's speedups beside ours, with ours for both ways of averaging."""
-    import matplotlib.pyplot as plt
-
-    theirs, rows = reported(), network_rows(data)
-    figure, ax = plt.subplots(figsize=(11, 4), layout="constrained")
+    theirs, rows = reported(), data.by("series", "threads")
+    figure, ax = styles.subplots(11, 4)
     shares = {name: rows[name, 0] for name in theirs if name.startswith("unrolled")}
     columns: list[tuple[str, dict[str, dict[str, Any]], dict[str, Any]]] = [
         ("ours", shares, {"color": COLOURS[5]})

@@ -316,9 +316,8 @@ def useful_flops(layer: str) -> float:
 
 def useful(seen: Count, products: int = 3) -> float:
     """Return which part of a kernel's `mma` the formula needs. products: of halves for one."""
-    counted = seen.profile.instructions.items()
-    made = sum(count for name, count in counted if name.startswith("mma"))
-    flops = 2 * tensor_product.ROWS * tensor_product.COLUMNS * tensor_product.DEPTH * made
+    cells = tensor_product.ROWS * tensor_product.COLUMNS * tensor_product.DEPTH
+    flops = 2 * cells * seen.executed("mma")
     return products * useful_flops(seen.problem) / flops
 
 
@@ -361,13 +360,9 @@ def window_figure(lane: int = 13) -> Figure:
 
     Layer 2: the first tile of columns 32 to 39, step 0, rows h of outputs.
     """
-    import matplotlib.pyplot as plt
-
     g, column, across = lane // 4, 32 + lane // 4, 17
     top, left = column // across * 2, column % across * 2
-    figure, (image, matrix) = plt.subplots(
-        1, 2, figsize=(12, 5.2), width_ratios=(14, 8), layout="constrained"
-    )
+    figure, (image, matrix) = styles.subplots(12, 5.2, columns=2, width_ratios=(14, 8))
     for row in range(5):
         for cell in range(12):
             inside = row in (0, 1) and left <= cell < left + 8
@@ -404,9 +399,7 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
     Bounds are of an H200, so the times are those of its record, whatever GPU is here. times: of a
     record, by layer.
     """
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 1, figsize=(9.5, 6.4), sharex=True, layout="constrained")
+    figure, axes = styles.subplots(9.5, 6.4, 2, sharex=True)
     longest = max(measured.ms(WAYS[SPLIT][name].name) for name, measured in times.items())
     for ax, (name, measured) in zip(axes, times.items(), strict=True):
         found, ms = bounds(name, SPLIT), measured.ms(WAYS[SPLIT][name].name)
@@ -421,23 +414,15 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
             ha="right", va="center", fontsize="small",
         )
         ax.set_xlim(0, 1.15e3 * longest)
-        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         plotting.caption(ax, measured.record)
     return figure
 
 
 def end_figure(times: Mapping[str, Times]) -> Figure:
     """Draw the times of kernels by layer, cuDNN's from the benchmark, and both floors."""
-    import matplotlib.pyplot as plt
-
     longest, counts = 0.0, [len(one) + 2 for one in times.values()]
-    figure, axes = plt.subplots(
-        len(times),
-        1,
-        figsize=(10, 0.42 * sum(counts) + 1.5 * len(times)),
-        height_ratios=counts,
-        sharex=True,
-        layout="constrained",
+    figure, axes = styles.subplots(
+        10, 0.42 * sum(counts) + 1.5 * len(times), len(times), height_ratios=counts, sharex=True
     )
     for ax, (name, measured) in zip(np.ravel(axes), times.items(), strict=True):
         bars = [(measured.name(one), one.ms, one.state) for one in measured]
@@ -466,7 +451,6 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
         factor = gain(measured)
         plotting.style(ax, f"{name}: {ours} is {factor:.2f} times as fast as the best FP32 kernel")
         ax.set_xlabel("time of 10,000 images (ms)")
-        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         longest = max([longest, *(ms for _, ms, _ in bars if ms is not None)])
         styles.legend_beside(ax)
         plotting.caption(ax, measured.record)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, limits, tables
+from helpers import checking, device, kernels, limits, reference, tables
 from helpers.bench import reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
@@ -63,11 +63,6 @@ PYTHON, NUMPY, CPP = "Python loop", "NumPy", "C++, one core"
 
 CPP_TEXT = """extern "C" void axpy(float* y, const float* x, long long n, float a)
 { for (long long i = 0; i < n; ++i) y[i] = a * x[i] + y[i]; }"""
-
-
-def axpy(a: float, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return a * x + y in float64, the reference."""
-    return a * x.astype(np.float64) + y
 
 
 def variant(name: str) -> str:
@@ -130,7 +125,7 @@ def _rows(n: int, random: np.random.Generator) -> Iterator[Mapping[str, Any]]:
     import pycuda.gpuarray as gpuarray
 
     x, y = (random.uniform(0.5, 1.5, n).astype(np.float32) for _ in range(2))
-    d_x, d_y, want = gpuarray.to_gpu(x), gpuarray.to_gpu(y), axpy(A, x, y)
+    d_x, d_y, want = gpuarray.to_gpu(x), gpuarray.to_gpu(y), reference.axpy(A, x, y)
     launch = launcher(variant(NEIGHBOURS), d_x, d_y)
     launch()
     verdict = checking.check(d_y.get(), want, rtol=RTOL, name=f"{KERNEL}, n = {n:,}")
@@ -192,7 +187,7 @@ def measure_pinned() -> Iterator[Mapping[str, Any]]:
 
     with_copies()
     stream.synchronize()
-    verdict = checking.check(out, axpy(A, x, y), rtol=RTOL, name=PINNED)
+    verdict = checking.check(out, reference.axpy(A, x, y), rtol=RTOL, name=PINNED)
     timed = timing.time_end_to_end(with_copies, verdict=verdict, name=PINNED, budget_s=0.5)
     yield {"series": PINNED, "kernel": KERNEL, "n": TIMED, "timing": timed}
 
@@ -235,12 +230,10 @@ def medians(record: Record) -> Mapping[tuple[str, int], float]:
 
 def figure_of_ways(record: Record, ways: tuple[str, ...] = ALL_WAYS) -> Figure:
     """Return a figure of the times of the same launch, taken in these ways."""
-    import matplotlib.pyplot as plt
-
     rows = [row for row in record.rows() if row["n"] == TIMED and row["series"] in ways]
     rows.sort(key=lambda row: row["median_ms"])
     least, most = (styles.duration_text(rows[end]["median_ms"]) for end in (0, -1))
-    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    figure, ax = styles.subplots(9, 3.6)
     title = f"One launch on {TIMED:,} elements, timed in {len(rows)} ways: from {least} to {most}"
     timings.times(ax, rows, emphasize=EVENTS, title=title)
     styles.caption(ax, record)
@@ -249,8 +242,6 @@ def figure_of_ways(record: Record, ways: tuple[str, ...] = ALL_WAYS) -> Figure:
 
 def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     """Draw how many times faster than a Python loop the other programs are."""
-    import matplotlib.pyplot as plt
-
     ms, with_pinned = medians(record), medians(pinned)[PINNED, TIMED]
     names = {
         PYTHON: PYTHON, NUMPY: NUMPY, CPP: CPP,
@@ -267,7 +258,7 @@ def figure_of_baselines(record: Record, pinned: Record) -> Figure:
         f"with its copies {_times(ms[CPP, TIMED], ms[COPIES, TIMED])}, "
         f"with pinned memory {_times(ms[CPP, TIMED], with_pinned)}"
     )
-    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    figure, ax = styles.subplots(9, 3.6)
     timings.speedup(ax, rows, baseline=PYTHON, title=title)
     styles.caption(ax, record)
     return figure
@@ -281,8 +272,6 @@ def _times(before: float, after: float) -> str:
 
 def figure_of_sizes(record: Record) -> Figure:
     """Draw three ways of timing over the number of elements, with the floor of the memory."""
-    import matplotlib.pyplot as plt
-
     ms = medians(record)
     few, many = SIZES[0], SIZES[-1]
     rows = [
@@ -293,7 +282,7 @@ def figure_of_sizes(record: Record) -> Figure:
     ]
     grown = ms[NOBODY_WAITS, many] / ms[NOBODY_WAITS, few]
     title = f"{many // few:,} times the work: {grown:.1f} times the time, if nobody waits"
-    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    figure, ax = styles.subplots(9, 4.4)
     timings.scaling(
         ax,
         rows,
@@ -331,4 +320,3 @@ def table_of_streams(record: Record) -> str:
         "times as long,\nif waited for",
     )
     return tables.text(head, rows)
-

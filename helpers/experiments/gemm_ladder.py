@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helpers import tables
-from helpers.bench.counts import LANES, Counts
+from helpers.bench.counts import LANES, Count, Counts
 from helpers.bench.gemms import Gemm
 from helpers.plotting import boxes, styles
 
@@ -21,17 +21,14 @@ def words_table(problem: Gemm, seen: Counts) -> str:
     Words: those that a thread reads. Loads and wavefronts: for one multiply-add of a warp, since
     one load instruction of a warp may bring several words to each of its lanes.
     """
-    rows: list[tuple[str, ...]] = []
-    for one in seen:
-        if one.kernel.yours and not one.passed:
-            rows.append((seen.not_yet(one), "-", "-", "-"))
-            continue
-        products = one.outputs * problem.one.inner
-        words = one.total("bytes_used", "shared", "load") / 4 / products
-        counts = (one.per(LANES, counter) / problem.one.inner for counter in COUNTED)
-        rows.append((one.kernel.title, f"{words:.3f}", *(f"{count:.3f}" for count in counts)))
+
+    def cells(one: Count) -> list[str]:
+        words = one.total("bytes_used", "shared", "load") / 4 / one.outputs
+        counts = (one.per(LANES, counter) for counter in COUNTED)
+        return [f"{number / problem.one.inner:.3f}" for number in (words, *counts)]
+
     head = ("for one multiply-add", "words", "load instructions", "wavefronts")
-    return tables.text(head, rows, left=(0,))
+    return tables.text(head, seen.rows(cells, 3), left=(0,))
 
 
 def column_figure() -> Figure:
@@ -48,9 +45,7 @@ def patch_figure() -> Figure:
 
 def _figure(outputs: list[tuple[int, int]], size: int, title: str) -> Figure:
     """Draw the tile of Y with a thread's outputs, and the cells of A and X of one step."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(6, 5.4), layout="constrained")
+    figure, ax = styles.subplots(6, 5.4)
     fills = ("white", styles.COLOURS[0])
     for row in range(size):
         for column in range(size):

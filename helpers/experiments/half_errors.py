@@ -67,9 +67,7 @@ def error_table(found: Errors) -> str:
 
 def error_figure(found: Errors) -> Figure:
     """Draw the largest errors and their bounds over the number of products."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(10, 5), layout="constrained")
+    figure, ax = styles.subplots(10, 5)
     for number, (name, values) in enumerate(found.largest.items()):
         look = styles.series(number)
         ax.plot(found.lengths, values, label=name, **look)
@@ -82,8 +80,7 @@ def error_figure(found: Errors) -> Figure:
     )
     ax.set(xscale="log", yscale="log", xlabel="products in a sum")
     ax.set_ylabel("largest error over max |x| sum |filter|")
-    ax.set_xticks(found.lengths, [f"{n:,}" for n in found.lengths])
-    ax.yaxis.set_major_formatter(styles.PlainLogFormatter())
-    ax.minorticks_off()
+    styles.plain_ticks(ax.xaxis, found.lengths)
+    styles.plain_ticks(ax.yaxis)
     styles.legend_beside(ax, title="filled: measured; open, dotted: bound")
     return figure

@@ -145,9 +145,7 @@ def counted_by_hardware(layer: str = "layer 1") -> tuple[int, int]:
 
 def rows_figure(own: Counts) -> Figure:
     """Draw the instructions for one product of each lane, by kind. own: as for `row_table`."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(10, 3.4 + 0.4 * len(own)), layout="constrained")
+    figure, ax = styles.subplots(10, 3.4 + 0.4 * len(own))
     looks: Sequence[styles.Look] = (
         {"facecolor": styles.COLOURS[0]},
         {"facecolor": styles.LIGHT[0], "hatch": "////"},

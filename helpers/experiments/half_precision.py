@@ -20,7 +20,6 @@ from helpers.problems import conv2d, datasets, precision, resizing
 from helpers.problems.lenet import network, trained_weights
 
 if TYPE_CHECKING:
-
     from helpers.bench.results import Record
     from helpers.problems.precision import Precision
     from helpers.simulator import Profile
@@ -215,4 +214,3 @@ def moved_outputs(weights: trained_weights.Weights, count: int = 300) -> tuple[f
     plain = network.logits(images, weights, conv=network.conv2d)
     moved = network.logits(images, weights, conv=rounded)
     return float(np.abs(moved - plain).max()), float(np.median(network.margins(plain)))
-

@@ -145,15 +145,11 @@ _NEEDED: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": "#9a9a9a"}
 
 def unroll_figure(rows: int = 3, columns: int = 4, K: int = 2, output: int = 4) -> Figure:
     """Draw a small image and its unrolled matrix; the cells of one output are marked in both."""
-    import matplotlib.pyplot as plt
-
     image = np.arange(rows * columns).reshape(1, rows, columns)
     matrix = unroll(image, K)
     out_w = columns - K + 1
     top, left = divmod(output, out_w)
-    figure, axes = plt.subplots(
-        1, 2, figsize=(9, 3), width_ratios=(columns, matrix.shape[1] + 2), layout="constrained"
-    )
+    figure, axes = styles.subplots(9, 3, columns=2, width_ratios=(columns, matrix.shape[1] + 2))
     window = {(top + p, left + q) for p in range(K) for q in range(K)}
     _draw_numbers(axes[0], image[0], window)
     column = {(row, output) for row in range(K * K)}
@@ -190,7 +186,6 @@ def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> 
 
     columns: how many columns of tiles to draw.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch, Rectangle
 
@@ -199,7 +194,7 @@ def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> 
     gap = tile
     block, step = 1, 1  # the tile of Y and the step that are marked
     tx, ty = 3, 2  # the thread
-    figure, ax = plt.subplots(figsize=(8, 5.6), layout="constrained")
+    figure, ax = styles.subplots(8, 5.6)
     matrices = (  # name, place, height, width, of them needed
         ("A, the filter", 0, inner + gap, high, inner, one.M, one.terms),
         ("X, unrolled", inner + gap, 0, inner, wide, one.terms, wide),

@@ -30,7 +30,6 @@ from helpers.plotting import styles
 from helpers.problems import conv2d
 
 if TYPE_CHECKING:
-
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
@@ -172,7 +171,6 @@ def one_image_table(record: Record) -> str:
 
 def launches_figure(record: Record) -> Figure:
     """Draw the time of an image over the images that a pair of launches handles."""
-    import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator
 
     lines = []
@@ -183,7 +181,7 @@ def launches_figure(record: Record) -> Figure:
                 count = CUT if series == WITH_LAUNCHES else images
                 each = {key: 1e3 * row[key] / count for key in ("median_ms", "low_ms", "high_ms")}
                 lines.append({"line": f"{layer}, {series}", "images": images, **each})
-    figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    figure, ax = styles.subplots(9, 4.5)
     first, second = (one_over_many(record, layer) for layer in OTHERS)
     title = (
         f"One image a launch takes {first:.0f} times (E1) and {second:.0f} times (E2) as long as "
@@ -200,9 +198,7 @@ def launches_figure(record: Record) -> Figure:
 
 def steps_figure(record: Record) -> Figure:
     """Draw the time of one image on the GPU over the steps of its product."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 4), layout="constrained")
+    _, ax = styles.subplots(9, 4)
     for number, layer in enumerate(LAYERS):
         row = record.one(series=GPU_ALONE, layer=layer, images=1)
         middle, around = styles.spread([styles.interval(row)])
@@ -220,10 +216,8 @@ def steps_figure(record: Record) -> Figure:
     ax.set_ylabel("one image, GPU alone (µs)")
     ax.legend(loc="lower right", frameon=False)
     more = steps(second) - steps(first)
-    plotting.style(
-        ax,
+    title = (
         f"One image a launch: {more} more steps take "
-        f"{gpu_alone_us(record, second, 1) - gpu_alone_us(record, first, 1):.0f} µs more",
+        f"{gpu_alone_us(record, second, 1) - gpu_alone_us(record, first, 1):.0f} µs more"
     )
-    plotting.caption(ax, record)
-    return figure
+    return plotting.finish(ax, title, record)

@@ -17,9 +17,7 @@ from helpers.bench.counts import NOT_YET
 from helpers.problems import conv2d, streams
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
 
 Issue = Callable[[streams.Pipeline], None]
 
@@ -104,24 +102,17 @@ def tried(issue: Issue) -> Order | None:
 
 def schedule_figure(stages: Sequence[float], pieces: int) -> Figure:
     """Draw `schedule`: the boxes of a stage never overlap, and each piece goes from row to row."""
-    import matplotlib.pyplot as plt
-
     spans = [span.to_dict() for span in schedule(stages, pieces)]
-    figure, ax = plt.subplots(figsize=(9, 2.6), layout="constrained")
+    figure, ax = plotting.subplots(9, 2.6)
     end, alone = finish(stages, pieces), pieces * sum(stages)
     title = f"{pieces} pieces are through after {end:g} units; one after the other takes {alone:g}"
     plotting.timeline(ax, spans, order=True, title=title)
     ax.set_xlabel("units of time")
-    _rename_streams(ax, [f"piece {piece}" for piece in range(pieces)])
-    return figure
-
-
-def _rename_streams(ax: Axes, names: Sequence[str]) -> None:
     legend = ax.get_legend()
-    if legend is None:
-        raise ValueError("the axes have no legend: draw a timeline first")
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(name)
+    assert legend is not None, "a timeline has the streams in its legend"
+    for piece, text in zip(range(pieces), legend.get_texts(), strict=True):
+        text.set_text(f"piece {piece}")
+    return figure
 
 
 def order_figure(cases: Mapping[str, Order | None]) -> Figure:
@@ -129,11 +120,7 @@ def order_figure(cases: Mapping[str, Order | None]) -> Figure:
 
     A student's run that is not there yet, None, has empty axes that say so.
     """
-    import matplotlib.pyplot as plt
-
-    figure, column = plt.subplots(
-        len(cases), 1, figsize=(10, 2.3 * len(cases)), layout="constrained", squeeze=False
-    )
+    figure, column = plotting.subplots(10, 2.3 * len(cases), len(cases), squeeze=False)
     longest = max(order.steps for order in cases.values() if order is not None)
     for ax, (name, order) in zip(column[:, 0], cases.items(), strict=True):
         if order is None:

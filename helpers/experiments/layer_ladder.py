@@ -250,19 +250,12 @@ def below_floor(times: Times) -> list[str]:
 
 def figure(times: Mapping[str, Times]) -> Figure:
     """Draw both ladders beside each other, slowest above, with the lines of both floors."""
-    import matplotlib.pyplot as plt
-
     from helpers import plotting
     from helpers.plotting import styles
 
     most = max(len([one for one in each if one.ms]) for each in times.values())
-    fig, axes = plt.subplots(
-        1,
-        len(times),
-        figsize=(6.6 * len(times), 0.27 * most + 2.6),
-        sharex=True,
-        layout="constrained",
-    )
+    count = len(times)
+    fig, axes = styles.subplots(6.6 * count, 0.27 * most + 2.6, columns=count, sharex=True)
     for ax, (name, one) in zip(axes, times.items(), strict=True):
         _draw(ax, one)
         plotting.style(ax, _claim(name, one))
@@ -371,7 +364,7 @@ COUNTERS: Mapping[str, Callable[[Count], float]] = {
     "global sectors": lambda one: one.total("sectors", "global", "load"),
     "global requests": lambda one: one.total("requests", "global", "load"),
     "passes": passes,
-    "instructions": lambda one: sum(sum(p.instructions.values()) for p in one.profiles),
+    "instructions": lambda one: one.executed(""),
     "all of it (cost)": _cycles,
 }
 

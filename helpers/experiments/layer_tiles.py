@@ -69,7 +69,6 @@ def tile_figure(tile: int = 16, filter_width: int = 7, thread: tuple[int, int] =
 
     tile: outputs along each side, as many as threads. thread: its threadIdx.x and threadIdx.y.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.patches import Rectangle
 
     span, (x, y) = tile + filter_width - 1, thread
@@ -80,7 +79,7 @@ def tile_figure(tile: int = 16, filter_width: int = 7, thread: tuple[int, int] =
     }
     own, halo, loaded = looks
     loads = [(row, column) for row in range(y, span, tile) for column in range(x, span, tile)]
-    figure, ax = plt.subplots(figsize=(7, 7.4), layout="constrained")
+    figure, ax = styles.subplots(7, 7.4)
     for row in range(span):
         for column in range(span):
             look, text = {**looks[own if max(row, column) < tile else halo], "linewidth": 0.5}, ""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,14 +71,10 @@ def _cpu_rows(
     y = np.empty(shape.y_shape, np.float32)
     keys = ("numpy", "one_core", "swapped", "all_cores") if shape.B == FEW else ("all_cores",)
     for key in keys:
-        yield _cpu_row(baselines.conv2d()[key], x, filter, y)
-
-
-def _cpu_row(
-    program: baselines.LayerBaseline, x: np.ndarray, filter: np.ndarray, y: np.ndarray
-) -> dict[str, Any]:
-    timed = timing.time_cpu(lambda: program.call(x, filter, y), name=program.name, budget_s=0.3)
-    return {"series": program.name, "timing": timed}
+        program = baselines.conv2d()[key]
+        call = partial(program.call, x, filter, y)
+        timed = timing.time_cpu(call, name=program.name, budget_s=0.3)
+        yield {"series": program.name, "timing": timed}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -166,9 +163,7 @@ def _speedup_text(times: LayerTimes, layer: str, series: str) -> str:
 
 def tiles_figure(tile: int) -> Figure:
     """Draw how square tiles cover an output map of each layer; threads without output hatched."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
+    figure, axes = styles.subplots(9, 4.4, columns=2)
     for ax, layer in zip(axes, LAYERS, strict=True):
         shape = conv2d.shape_of(layer, 1)
         tiles, idle = boxes.cover(ax, shape.out_h, shape.out_w, tile, numbered=True)
@@ -186,10 +181,8 @@ def _is_cpu(series: str) -> bool:
 
 def copies_figure(times: LayerTimes) -> Figure:
     """Draw op time and copies as one bar, beside all cores of the CPU, for the largest batch."""
-    import matplotlib.pyplot as plt
-
     batch = MANY
-    figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
+    figure, ax = styles.subplots(9, 3.8)
     names: list[str] = []
     shortest = 0.1 * max(times.ms(layer, batch, LAYER_TIME) for layer in LAYERS)
     for layer in LAYERS:
@@ -212,9 +205,9 @@ def copies_figure(times: LayerTimes) -> Figure:
     shares = [times.copies_ms(one, batch) / times.ms(one, batch, LAYER_TIME) for one in LAYERS]
     words = [f"{share:.0%} in {layer}" for share, layer in zip(shares, LAYERS, strict=True)]
     title = f"{batch:,} images: the copies are most of the layer time, {' and '.join(words)}"
-    plotting.style(ax, title if min(shares) > 0.5 else f"Copies in the layer time: {words}")
-    plotting.caption(ax, times.record)
-    return figure
+    return plotting.finish(
+        ax, title if min(shares) > 0.5 else f"Copies in the layer time: {words}", times.record
+    )
 
 
 def _bar(ax: Axes, y: int, left: float, width: float, colour: str, hatch: str, label: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from helpers import kernels, limits, plotting, simulator, tables
 from helpers.bench import lenet_times
 from helpers.bench.pytorch import COMPILED
-from helpers.plotting import styles
+from helpers.plotting import styles, timings
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import network, network_plan, pooled, trained_weights
 
@@ -74,8 +74,7 @@ def _ms(data: Record, series: str, **which: Any) -> float:
 
 def wholes(data: Record, batch: int = LARGE) -> dict[str, float]:
     """Return the time (ms) of the whole network on the device, by form."""
-    rows = data.by("form", series="whole", batch=batch)
-    return {form: row["median_ms"] for form, row in rows.items()}
+    return data.ms("form", series="whole", batch=batch)
 
 
 def stages(data: Record, form: str, batch: int = LARGE) -> dict[str, float]:
@@ -83,8 +82,8 @@ def stages(data: Record, form: str, batch: int = LARGE) -> dict[str, float]:
 
     Raises KeyError for a form whose stages were not timed.
     """
-    rows = data.some(series="stage", form=form, batch=batch)
-    return {row["stage"]: row["median_ms"] for row in rows if row["stage"] != "resize"}
+    ms = data.ms("stage", series="stage", form=form, batch=batch)
+    return {stage: value for stage, value in ms.items() if stage != "resize"}
 
 
 def host_form(data: Record) -> str:
@@ -179,12 +178,9 @@ def _stage_bars(
 
     notes: words for each form; ends: of the interval of a (form, stage), where it was measured.
     """
-    import matplotlib.pyplot as plt
-
     sizes = [len(of_form) for of_form in values.values()]
-    figure, axes = plt.subplots(
-        len(values), 1, figsize=(9.5, 1.0 + 0.42 * sum(sizes)), layout="constrained", sharex=True,
-        height_ratios=sizes, squeeze=False,
+    figure, axes = styles.subplots(
+        9.5, 1.0 + 0.42 * sum(sizes), len(values), sharex=True, height_ratios=sizes, squeeze=False
     )
     for ax, (form, of_form) in zip(axes[:, 0], values.items(), strict=True):
         for place, (stage, value) in enumerate(of_form.items()):
@@ -197,6 +193,7 @@ def _stage_bars(
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(len(of_form) - 0.5, -0.5)
         plotting.style(ax)
+        ax.label_outer()
         ax.annotate(
             f"{form}: {notes[form]}", (1, 0.5), xycoords="axes fraction", ha="right",
             va="center", fontsize="small", fontweight="bold",
@@ -227,13 +224,11 @@ def stages_figure(data: Record) -> Figure:
 
 def host_figure(data: Record) -> Figure:
     """Draw the ways from host memory for 10,000 images, and the copy of the input in each."""
-    import matplotlib.pyplot as plt
-
     form = host_form(data)
     ways = [(kind, parts) for kind in ("floats", "bytes") for parts in lenet_times.PARTS]
     last = [_ms(data, "host", form=form, batch=LARGE, input=k, parts=parts) for k, parts in ways]
     copies = [_ms(data, "copy", form=form, batch=LARGE, input=k, parts=1) for k, _ in ways]
-    figure, ax = plt.subplots(figsize=(9.5, 3.2), layout="constrained")
+    _, ax = styles.subplots(9.5, 3.2)
     look: styles.Look = {"color": "white", "edgecolor": styles.INK, "hatch": "//"}
     ax.barh(range(4), last, label="to classes on the host", **look)
     ax.barh(range(4), copies, 0.3, color="#444444", label="copy of the input alone")
@@ -242,14 +237,12 @@ def host_figure(data: Record) -> Figure:
         styles.beside(ax, value, place, f"{value:.2f} ms, {rate}")
     gain = min(last[:2]) / min(last[2:])
     title = f"Bytes over the bus, floats made on the device: {gain:.1f} times as fast"
-    plotting.style(ax, title if gain > 1 else "Sending bytes does not pay here")
     labels = [f"{kind}, {'at once' if parts == 1 else f'{parts} chunks'}" for kind, parts in ways]
     ax.set(yticks=range(4), yticklabels=labels, xlabel="10,000 images (ms)")
     ax.set_xlim(0, 1.5 * max(last))
     ax.invert_yaxis()
     ax.legend(frameon=False, fontsize="small", loc="lower right")
-    plotting.caption(ax, data)
-    return figure
+    return plotting.finish(ax, title if gain > 1 else "Sending bytes does not pay here", data)
 
 
 _SHOWN = {
@@ -264,34 +257,21 @@ _SHOWN = {
 
 def batches_figure(data: Record) -> Figure:
     """Draw the images in a second of our forms and PyTorch's over the images of a batch."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    rows = data.rows()
-    figure, ax = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
-    for number, (label, (name, way, look)) in enumerate(_SHOWN.items()):
-        times = (_device_ms(data, name, way, batch) for batch in BATCHES)
+    lines = {}
+    for label, (name, way, look) in _SHOWN.items():
+        times = [_device_ms(data, name, way, batch) for batch in BATCHES]
         speeds = [
             math.nan if ms is None else batch / ms / 1e3
             for batch, ms in zip(BATCHES, times, strict=True)
         ]
-        colour = "#4a4a4a" if "PyTorch" in label else styles.COLOURS[number]
-        ax.plot(BATCHES, speeds, look, color=colour, label=label, markersize=7)
+        lines[label] = look, speeds
+    ylabel, ticks = "million images in a second", (0.5, 1, 2, 5, 10, 20)
+    ax = timings.over_batches(lines, BATCHES, library="PyTorch", ylabel=ylabel, yticks=ticks)
     # torch.compile was tried for one batch only, and has no line here.
-    tried = (r for r in rows if r["series"] == lenet_times.RATIO and r["way"] != COMPILED)
-    least = min(row["ratio"] for row in tried)
+    ratios = data.select(series=lenet_times.RATIO)
+    least = min(row["ratio"] for row in ratios if row["way"] != COMPILED)
     title = f"Without torch.compile, PyTorch takes at least {least:.1f} times as long as warpgroups"
-    plotting.style(ax, title)
-    ax.set(xscale="log", yscale="log", ylabel="million images in a second")
-    ax.set_xlabel("images of a batch (both axes logarithmic)")
-    ax.set_xticks(BATCHES, [f"{batch:,}" for batch in BATCHES])
-    ax.set_yticks((0.5, 1, 2, 5, 10, 20))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(FuncFormatter(styles.tick_text))
-    styles.legend_beside(ax)
-    plotting.caption(ax, data)
-    return figure
+    return plotting.finish(ax, title, data)
 
 
 def floor_ms(device: Device) -> float:

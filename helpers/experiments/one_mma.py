@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers.bench.counts import Count, Counts
 from helpers.plotting import fragments, style
-from helpers.plotting.styles import COLOURS, INK, LIGHT
+from helpers.plotting.styles import COLOURS, INK, LIGHT, subplots
 from helpers.problems import tensor_product as product
 
 if TYPE_CHECKING:
@@ -108,8 +108,6 @@ def cost_figure(seen: Counts) -> Figure:
 
     A student's kernel that has not passed has no bar.
     """
-    import matplotlib.pyplot as plt
-
     sectors = sum(
         2 * rows * columns // SECTOR_BYTES for (rows, columns), *_ in list(LAYOUTS.values())[:2]
     )
@@ -117,7 +115,7 @@ def cost_figure(seen: Counts) -> Figure:
         ("global_load_requests", "load requests of the warp", LEAST_REQUESTS),
         ("global_load_sectors", "sectors of 32 bytes", sectors),
     )
-    figure, axes = plt.subplots(1, 2, figsize=(11, 3), layout="constrained", sharey=True)
+    figure, axes = subplots(11, 3, columns=2, sharey=True)
     missing = [one.kernel.yours and not one.passed for one in seen]
     names = [
         seen.not_yet(one) if gone else one.kernel.title

@@ -433,11 +433,9 @@ def reported_table(record: Record) -> str:
 
 def clock_figure(record: Record) -> Figure:
     """Draw the time of one launch of layer 1 by the four clocks."""
-    import matplotlib.pyplot as plt
-
     rows = [clock(record, how) for how in CLOCKS]
     least, true = min(map(_median, rows)), _median(clock(record, TRUE))
-    figure, ax = plt.subplots(figsize=(9, 2.8), layout="constrained")
+    figure, ax = styles.subplots(9, 2.8)
     title = (
         f'"{styles.duration_text(least)}" for a kernel of {styles.duration_text(true)}: '
         "that clock did not wait"
@@ -449,9 +447,7 @@ def clock_figure(record: Record) -> Figure:
 
 def timeline_figure(record: Record) -> Figure:
     """Draw the measured timelines of layer 1, with the order in which the copies back ended."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 1, figsize=(12, 6), sharex=True, layout="constrained")
+    figure, axes = styles.subplots(12, 6, 2, sharex=True)
     longest = 0.0
     for ax, run in zip(axes, ("depth_first", "by_engine"), strict=True):
         drawn = spans(record, run)
@@ -462,7 +458,6 @@ def timeline_figure(record: Record) -> Figure:
             f"{run}: copies back in the order {order}, busy for {busy / end:.0%} of {end:.1f} ms"
         )
         plotting.timeline(ax, drawn, title=title)
-        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         longest = max(longest, end)
     axes[1].set_xlim(-0.01 * longest, 1.01 * longest)  # of both
     plotting.caption(axes[1], record)
@@ -471,9 +466,7 @@ def timeline_figure(record: Record) -> Figure:
 
 def sweep_figure(record: Record) -> Figure:
     """Draw the time of layer 1 host to host over the streams, and over the images of a piece."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), sharey=True, layout="constrained")
+    figure, axes = styles.subplots(12, 4.2, columns=2, sharey=True)
     by_streams = {name: end_to_end(record, name) for name in ("depth_first", "breadth_first")}
     _draw_sweep(axes[0], record, by_streams, "buffers", "streams")
     by_images = {"by_engine": end_to_end(record, "by_engine")}
@@ -490,8 +483,6 @@ def _draw_sweep(
     ax: Axes, record: Record, series: Mapping[str, Sequence[Row]], column: str, xlabel: str
 ) -> None:
     """Draw the times over the values of a column; a wide range gets a logarithmic axis."""
-    from matplotlib.ticker import NullLocator
-
     limit = bound(record)
     values = sorted({row[column] for rows in series.values() for row in rows})
     for number, (name, rows) in enumerate(series.items()):
@@ -509,8 +500,7 @@ def _draw_sweep(
     plotting.style(ax, f"Shortest with {best[column]:,} {xlabel}: {ratio:.2f} times the copy alone")
     is_wide = values[-1] > WIDE * values[0]
     ax.set_xscale("log" if is_wide else "linear")
-    ax.set_xticks(values, [f"{value:,}" for value in values])
-    ax.xaxis.set_minor_locator(NullLocator())
+    styles.plain_ticks(ax.xaxis, values)
     ax.set_xlabel(f"{xlabel} (a logarithmic axis)" if is_wide else xlabel)
     ax.legend(frameon=False, fontsize="small", loc="lower right")
 
@@ -522,16 +512,7 @@ def end_to_end_figure(
 
     own: what `yours` returned of a student's order, drawn with the first layer.
     """
-    import matplotlib.pyplot as plt
-
-    figure, column = plt.subplots(
-        len(layers),
-        1,
-        figsize=(10, 2.8 * len(layers)),
-        sharex=True,
-        layout="constrained",
-        squeeze=False,
-    )
+    figure, column = styles.subplots(10, 2.8 * len(layers), len(layers), sharex=True, squeeze=False)
     axes = column[:, 0]
     for ax, layer in zip(axes, layers, strict=True):
         ways: dict[str, Row | str] = {
@@ -566,7 +547,6 @@ def end_to_end_figure(
             styles.beside(ax, row["high_ms"], y, text, fontweight="bold" if chosen else "normal")
         plotting.style(ax, title)
         styles.name_bars(ax, list(ways))
-        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
         ax.set_xlabel("time (ms)")
     axes[-1].set_xlim(left=0)  # of all pictures
     plotting.caption(axes[-1], record)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from helpers import limits, plotting, tables
 from helpers.bench import results, sass
-from helpers.bench.counts import Counts
+from helpers.bench.counts import Count, Counts
 from helpers.bench.layers import Layer
 from helpers.bench.sources import Changes, Kernel
 from helpers.experiments import sweep
@@ -55,15 +55,14 @@ def loads_table(counts: Counts) -> str:
 
     counts: of a layer. A student's kernel that has not passed is "yours: not yet".
     """
-    rows = []
-    for label, one in zip(counts.labels, counts, strict=True):
-        if one.kernel.yours and not one.passed:
-            rows.append((counts.not_yet(one), *["-"] * (len(MEMORIES) + 1)))
-            continue
+
+    def cells(one: Count) -> list[str]:
         products = FLOAT_BYTES * one.outputs * conv2d.shape_of(one.problem, 1).terms
         words = [one.total("bytes_used", memory, "load") / products for memory in MEMORIES]
-        rows.append((label, *(f"{value:.3f}" for value in (*words, sum(words)))))
-    return tables.text(("words loaded for a multiply-add", *MEMORIES, "together"), rows)
+        return [f"{value:.3f}" for value in (*words, sum(words))]
+
+    head = ("words loaded for a multiply-add", *MEMORIES, "together")
+    return tables.text(head, counts.rows(cells, len(MEMORIES) + 1))
 
 
 def rates_table() -> str:
@@ -159,7 +158,6 @@ def registers_table(specs: Sequence[RegisterTiled], layer: str) -> str:
 class Swept:
     """A configuration of lab 203's sweep: its sums, registers, warps that fit, and time."""
 
-    configuration: sweep.Configuration
     sums: int
     registers: int
     warps: int
@@ -179,7 +177,7 @@ def swept(layer: str) -> tuple[Swept, ...]:
         spec = sweep.spec_of(one)
         threads = spec.threads(shape)[0]
         warps = limits.resident_warps(threads, registers[one], spec.static_bytes(shape))
-        found.append(Swept(one, math.prod(spec.sizes.patch), registers[one], warps, ms))
+        found.append(Swept(math.prod(spec.sizes.patch), registers[one], warps, ms))
     return tuple(found)
 
 
@@ -192,10 +190,9 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
 
     thread: its threadIdx.x and threadIdx.y. The cells are those for the first row of the filter.
     """
-    import matplotlib.pyplot as plt
     columns, rows, (x, y) = 4, 2, thread
     across, down, cells = 5, 3, columns + filter_width - 1
-    figure, ax = plt.subplots(figsize=(10, 4), layout="constrained")
+    figure, ax = styles.subplots(10, 4)
     looks: dict[str, styles.Look] = {
         f"outputs of thread ({x}, {y})": boxes.OWN,
         "cells that it needs for the first row of the filter": {
@@ -227,11 +224,9 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
 
 def warps_figure(layer: str = LAYERS[1]) -> Figure:
     """Draw the times of the sweep over the warps that fit, by the sums of a thread."""
-    import matplotlib.pyplot as plt
-
     found, record = swept(layer), sweep.recorded(layer)
     groups = {"16 to 31": range(16, 32), "32 to 47": range(32, 48), "48 to 72": range(48, 73)}
-    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    _, ax = styles.subplots(9, 4.4)
     for number, (name, sums) in enumerate(groups.items()):
         points = [(one.warps, one.ms) for one in found if one.sums in sums]
         if points:
@@ -244,9 +239,7 @@ def warps_figure(layer: str = LAYERS[1]) -> Figure:
         f"{layer}: the fastest sizes let {found[0].warps} of {MOST_WARPS} warps fit; "
         f"with {most}, the best take {crowded / found[0].ms:.1f} times as long"
     )
-    plotting.style(ax, title)
     ax.set(xlim=(0, MOST_WARPS + 2), ylim=(0, None), ylabel="Kernel Tuner's time (ms)")
     ax.set_xlabel(f"warps that fit on a multiprocessor, of {MOST_WARPS}")
     ax.legend(frameon=False, loc="lower right")
-    plotting.caption(ax, record)
-    return figure
+    return plotting.finish(ax, title, record)

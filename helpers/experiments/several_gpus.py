@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -347,9 +348,9 @@ def buses(group: cards.Cards, images: int, budget_s: float) -> Iterator[Row]:
                 *((str(one.card.number), [one]) for one in copies),
                 *([("all", copies)] if len(copies) > 1 else []),
             ]:
-                call = _call(some, ways)
                 timed = timing.time_end_to_end(
-                    call, verdict=verdict, name=f"{way}, card {name}", budget_s=budget_s
+                    partial(_at_once, some, ways),
+                    verdict=verdict, name=f"{way}, card {name}", budget_s=budget_s,
                 )
                 yield {
                     "series": "bus",
@@ -361,10 +362,6 @@ def buses(group: cards.Cards, images: int, budget_s: float) -> Iterator[Row]:
     finally:
         for one in copies:
             one.card.call(one.free)
-
-
-def _call(copies: Sequence[_Copies], ways: Sequence[str]) -> Callable[[], None]:
-    return lambda: _at_once(copies, ways)
 
 
 def _at_once(copies: Sequence[_Copies], ways: Sequence[str]) -> None:

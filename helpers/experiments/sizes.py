@@ -3,8 +3,6 @@
 `record` has the rows of lab 101: the kernel alone, the kernel launched and waited for, the kernel
 with the copies of its arrays, pageable or pinned, and the same convolution in C++ on one core and
 on all cores.
-
-    python -m helpers.experiments.sizes   # on a GPU: one launch of 1,000 cells, to run under ncu
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from helpers import checking, device, kernels, reference, tables
+from helpers import checking, kernels, reference, tables
 from helpers.bench import reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
@@ -58,16 +56,6 @@ def measure() -> Iterator[Mapping[str, Any]]:
         x, y = np.resize(period, n), np.full(n, np.nan, np.float32)
         yield from _gpu_rows(x, y, three)
         yield from _cpu_rows(x, y, three)
-
-
-def launch_once(n: int = 1000) -> None:
-    """Launch conv1d_basic once on the selected device, for Nsight Compute to look at."""
-    device.select()
-    import pycuda.driver as cuda
-
-    P, N = np.zeros(n, np.float32), np.ones(n, np.float32)
-    block, grid = (THREADS, 1, 1), kernels.grid_for(n, THREADS)
-    _function()(cuda.Out(P), cuda.In(N), cuda.In(FILTER), np.int32(n), block=block, grid=grid)
 
 
 def verdict_of(P: np.ndarray, three: np.ndarray, name: str) -> checking.Verdict:
@@ -168,11 +156,6 @@ def _cpu_rows(x: np.ndarray, y: np.ndarray, three: np.ndarray) -> Iterator[Mappi
 # Figures and tables
 
 
-def medians(record: Record, series: str) -> Mapping[int, float]:
-    """Return the median times in ms of a series, by n. Raises KeyError for no such series."""
-    return {row["n"]: row["median_ms"] for row in record.some(series=series)}
-
-
 def cpu_name(record: Record, program: str) -> str:
     """Return the name of a CPU program's series; program: a key of baselines.conv1d().
 
@@ -191,9 +174,7 @@ def figure_of_times(record: Record) -> Figure:
 
     record: of `with_pinned`.
     """
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 5), layout="constrained")
+    figure, ax = styles.subplots(9, 5)
     drawn = (
         KERNEL_ONLY,
         WAITED,
@@ -202,8 +183,8 @@ def figure_of_times(record: Record) -> Figure:
         cpu_name(record, "all_cores"),
     )
     rows = [row for name in drawn for row in record.rows() if row["series"] == name]
-    largest = max(medians(record, PINNED))
-    ratio = medians(record, PINNED)[largest] / medians(record, KERNEL_ONLY)[largest]
+    largest = max(record.ms("n", series=PINNED))
+    ratio = record.ms("n", series=PINNED)[largest] / record.ms("n", series=KERNEL_ONLY)[largest]
     title = f"{largest:,} cells: with pinned copies {ratio:,.0f} times as long as the kernel"
     timings.scaling(ax, rows, xlabel="n (cells of float32)", title=title)
     styles.caption(ax, record)
@@ -216,9 +197,9 @@ def table_of_wins(
     """Return a table: from which number of cells on the GPU is faster than each CPU program."""
     rows = []
     for program in (PLAIN, SWAPPED, "all_cores"):
-        cpu = medians(record, cpu_name(record, program))
+        cpu = record.ms("n", program=program)
         rows.append(
-            (cpu_name(record, program), *(_first_win(medians(record, w), cpu) for w in ways))
+            (cpu_name(record, program), *(_first_win(record.ms("n", series=w), cpu) for w in ways))
         )
     return tables.text(("GPU faster than", *ways), rows)
 
@@ -235,9 +216,9 @@ def _first_win(gpu: Mapping[int, float], cpu: Mapping[int, float]) -> str:
 
 def table_of_reports(record: Record) -> str:
     """Return a table: the published speedups over one CPU core beside those of this record."""
-    plain, swapped = (medians(record, cpu_name(record, key)) for key in (PLAIN, SWAPPED))
-    copies, waited = medians(record, COPIES), medians(record, WAITED)
-    pinned = medians(record, PINNED)
+    plain, swapped = (record.ms("n", program=key) for key in (PLAIN, SWAPPED))
+    copies, waited = record.ms("n", series=COPIES), record.ms("n", series=WAITED)
+    pinned = record.ms("n", series=PINNED)
     rows = [
         (
             f"{row['n']:,}",
@@ -259,7 +240,3 @@ def table_of_reports(record: Record) -> str:
         "ours,\nwaited for,\nloops swapped",
     )
     return tables.text(head, rows, left=())
-
-
-if __name__ == "__main__":
-    launch_once()

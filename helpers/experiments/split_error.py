@@ -139,23 +139,6 @@ def split_table(split: Callable[[np.ndarray], tuple[Any, Any]]) -> str:
     return tables.text(("100,000 numbers", "largest error"), lines, left=(0,))
 
 
-def picture(axes: Sequence[Any], data: results.Record, title: str = "") -> None:
-    """Draw the error over the length, one of two axes for each kind of signs."""
-    rows = data.rows()
-    for ax, signs in zip(axes, SIGNS, strict=True):
-        for number, name in enumerate(SERIES):
-            chosen = [row for row in rows if row["series"] == name and row["signs"] == signs]
-            lengths, error = ([row[key] for row in chosen] for key in ("length", "error"))
-            look = {"color": COLOURS[number], "label": name, "markersize": 5}
-            ax.plot(lengths, error, MARKERS[name], **look)
-        style(ax, title or f"Sums of products of {signs}")
-        ax.set_xscale("log", base=2)
-        ax.set_yscale("log")
-        ax.set(xlabel="terms of a sum", ylabel="error / sum of absolute products")
-    styles.legend_beside(axes[-1])
-    caption(axes[0], data)
-
-
 def said(rows: Iterable[Mapping[str, Any]], length: int, signs: str = "one sign") -> str:
     """Return the errors of all series at one length, one a line."""
     rows = list(rows)
@@ -192,39 +175,38 @@ def crossing(rows: Sequence[Mapping[str, Any]], signs: str = "one sign") -> int 
 
 
 def figure(data: results.Record, mine: Sequence[Mapping[str, Any]] = ()) -> Figure:
-    """Draw `picture` for both kinds of signs; the title says so. mine: of `of_kernel`."""
-    import matplotlib.pyplot as plt
-
-    drawing, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained", sharey=True)
-    picture(axes, data)
-    for ax, signs in zip(axes, SIGNS, strict=True):
-        own = [row for row in mine if row["signs"] == signs]
-        ax.plot(
-            [row["length"] for row in own],
-            [row["error"] for row in own],
-            "*",
-            color=styles.INK,
-            markersize=13,
-            label=own[0]["series"] if own else NOT_YET,
-        )
-    styles.legend_beside(axes[-1])
+    """Draw the error over the length for both kinds of signs. mine: of `of_kernel`."""
+    drawing, axes = styles.subplots(12, 4.6, columns=2, sharey=True)
     rows = data.rows()
     lengths = sorted({row["length"] for row in rows})
     for ax, signs in zip(axes, SIGNS, strict=True):
-        ax.set_title(f"Factors of {signs}", loc="left", fontsize="medium")
+        for number, name in enumerate(SERIES):
+            chosen = [row for row in rows if row["series"] == name and row["signs"] == signs]
+            look = {"color": COLOURS[number], "label": name, "markersize": 5}
+            ax.plot(*_points(chosen), MARKERS[name], **look)
+        own = [row for row in mine if row["signs"] == signs]
+        label = own[0]["series"] if own else NOT_YET
+        ax.plot(*_points(own), "*", color=styles.INK, markersize=13, label=label)
+        style(ax, f"Factors of {signs}")
+        ax.set_xscale("log", base=2)
+        ax.set(yscale="log", xlabel="terms of a sum")
         styles.plain_ticks(ax.xaxis, lengths[::3])
-    axes[1].set_ylabel("")
+    axes[0].set_ylabel("error / sum of absolute products")
+    styles.legend_beside(axes[-1])
+    caption(axes[0], data)
     long, short = (
         lookup(rows, name, lengths[-1], "one sign") for name in ("split", "split, short sums")
     )
     drawing.suptitle(
         f"With factors of one sign, one long sum of {lengths[-1]:,} terms errs "
         f"{long / short:,.0f} times as much as short sums",
-        x=0.01,
-        ha="left",
-        fontsize="medium",
+        x=0.01, ha="left", fontsize="medium",
     )
     return drawing
+
+
+def _points(rows: Iterable[Mapping[str, Any]]) -> tuple[list[int], list[float]]:
+    return [row["length"] for row in rows], [row["error"] for row in rows]
 
 
 def bits_of(x: float) -> tuple[list[int], list[int], list[int]]:
@@ -246,12 +228,10 @@ def bits_of(x: float) -> tuple[list[int], list[int], list[int]]:
 
 def bits_figure(x: float) -> Figure:
     """Draw the 24 significant bits of x and which of its two halves reach them."""
-    import matplotlib.pyplot as plt
-
     high, low, lost = bits_of(x)
     number = np.float32(x)
     mantissa = int(number.view(np.uint32)) & 0x7FFFFF | 0x800000
-    drawing, ax = plt.subplots(figsize=(9, 1.9), layout="constrained")
+    drawing, ax = styles.subplots(9, 1.9)
     looks = ((high, COLOURS[5], "x_hi"), (low, styles.LIGHT[1], "x_lo"), (lost, "white", "lost"))
     for places, colour, name in looks:
         for place in places:

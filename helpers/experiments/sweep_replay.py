@@ -20,16 +20,7 @@ import numpy as np
 
 from helpers import kernels
 from helpers.bench import results
-from helpers.experiments.sweep import (
-    KERNEL,
-    PARAMETERS,
-    Configuration,
-    SweepError,
-    import_kernel_tuner,
-    key,
-    restriction,
-    tune_params,
-)
+from helpers.experiments import sweep
 
 # Kernel Tuner's strategies that end on any space. Some others never end on a space in which few
 # configurations have neighbours.
@@ -42,7 +33,7 @@ def replay(
     *,
     evaluations: int | None = None,
     seed: int = 0,
-) -> list[tuple[Configuration, float | None]]:
+) -> list[tuple[sweep.Configuration, float | None]]:
     """Return the trials of a strategy of Kernel Tuner's on a recorded space, in order.
 
     A trial is (configuration, ms), with None for a rejected one. strategy: one of STRATEGIES.
@@ -51,15 +42,15 @@ def replay(
     record without rows, and for another strategy.
     """
     if strategy not in STRATEGIES:
-        raise SweepError(
+        raise sweep.SweepError(
             f"{strategy!r} is none of the strategies to replay: {', '.join(STRATEGIES)}"
         )
     kernel_tuner, rows = (
-        import_kernel_tuner(),
-        [row for row in record.rows() if row["series"] == KERNEL],
+        sweep.import_kernel_tuner(),
+        [row for row in record.rows() if row["series"] == sweep.KERNEL],
     )
     if not rows:
-        raise SweepError(f"the record {record.name} has no configurations to replay")
+        raise sweep.SweepError(f"the record {record.name} has no configurations to replay")
     options = (
         {} if evaluations is None or strategy == "brute_force" else {"max_fevals": evaluations}
     )
@@ -69,12 +60,12 @@ def replay(
         cache.write_text(json.dumps(_cache(record, rows)))
         try:
             trials, _ = kernel_tuner.tune_kernel(
-                KERNEL,
-                kernels.source(KERNEL),
+                sweep.KERNEL,
+                kernels.source(sweep.KERNEL),
                 len(rows),
                 [],
-                tune_params(map(key, rows)),
-                restrictions=restriction(map(key, rows)),
+                sweep.tune_params(map(sweep.key, rows)),
+                restrictions=sweep.restriction(map(sweep.key, rows)),
                 strategy=strategy,
                 strategy_options=options,
                 cache=str(cache),
@@ -84,11 +75,11 @@ def replay(
                 block_size_names=["threads"],
             )
         except ValueError as error:
-            raise SweepError(
+            raise sweep.SweepError(
                 f"Kernel Tuner cannot replay the record {record.name}: {error}"
             ) from error
-    times = {key(row): row["tuner_ms"] for row in rows}
-    tried = dict.fromkeys(key(row) for row in trials if row is not None)
+    times = {sweep.key(row): row["tuner_ms"] for row in rows}
+    tried = dict.fromkeys(sweep.key(row) for row in trials if row is not None)
     return [(one, times[one]) for one in tried][:evaluations]
 
 
@@ -96,18 +87,18 @@ def _cache(record: results.Record, rows: Sequence[Mapping[str, Any]]) -> dict[st
     """Return the rows in the form of Kernel Tuner's cache file."""
     entries = {}
     for row in rows:
-        sizes = dict(zip(PARAMETERS, key(row), strict=True))
+        sizes = dict(zip(sweep.PARAMETERS, sweep.key(row), strict=True))
         failed = dict.fromkeys(("time", "__error__"), "RuntimeFailedConfig")
         outcome = failed if row["tuner_ms"] is None else {"time": row["tuner_ms"]}
         spent = {"compile_time": 0.0, "verification_time": 0.0, "benchmark_time": 0.0}
         entries[",".join(map(str, sizes.values()))] = sizes | outcome | spent
     return {
         "device_name": record.device.name,
-        "kernel_name": KERNEL,
+        "kernel_name": sweep.KERNEL,
         "problem_size": len(rows),
         "objective": "time",
-        "tune_params_keys": list(PARAMETERS),
-        "tune_params": tune_params(map(key, rows)),
+        "tune_params_keys": list(sweep.PARAMETERS),
+        "tune_params": sweep.tune_params(map(sweep.key, rows)),
         "cache": entries,
     }
 
@@ -124,6 +115,6 @@ def _seeded(seed: int) -> Iterator[None]:
         np.random.set_state(numpys)
 
 
-def best_so_far(tried: Iterable[tuple[Configuration, float | None]]) -> list[float]:
+def best_so_far(tried: Iterable[tuple[sweep.Configuration, float | None]]) -> list[float]:
     """Return the smallest time after each trial, in ms; infinite before the first right one."""
     return list(itertools.accumulate((math.inf if ms is None else ms for _, ms in tried), min))

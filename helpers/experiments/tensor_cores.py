@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 BANKS, WORD_BYTES, HALF_BYTES = 32, 4, 2
 STEP = 16  # terms of one product
+PRODUCT = "wmma.mma"  # of fragments, of 16 x 16 x 16 or as large
 
 # --------------------------------------------------------------------------------------------------
 # What a lane gathers
@@ -33,11 +34,7 @@ WIDTH, HEIGHT, K = 10, 6, 3  # of the drawing: its 8 x 4 outputs are those of on
 
 def gather_figure(lane: int = 5) -> Figure:
     """Draw a warp's outputs, the cells that one lane gathers, and its column of the matrix."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(
-        1, 3, figsize=(13, 4.2), width_ratios=(10, 8, 20), layout="constrained"
-    )
+    figure, axes = styles.subplots(13, 4.2, columns=3, width_ratios=(10, 8, 20))
     out_w = WIDTH - K + 1
     row, column = divmod(lane, out_w)
     cells, outputs, matrix = axes
@@ -136,19 +133,9 @@ def product_table(counts: Counts, layer: layers.Layer) -> str:
         if one.kernel.yours and not one.passed:
             rows.append((counts.not_yet(one), "-", ""))
             continue
-        made = STEP**3 * products(one)
+        made = STEP**3 * one.executed(PRODUCT)
         rows.append((one.kernel.title, f"{made:,}", f"{needed / made:.0%}"))
     return tables.text((f"{layer.title}, one image", "multiply-adds", "needed"), rows)
-
-
-def products(one: Count) -> int:
-    """Return how many products of fragments, of 16 x 16 x 16 or as large, the warps make."""
-    return sum(
-        n
-        for profile in one.profiles
-        for name, n in profile.instructions.items()
-        if name.startswith("wmma.mma")
-    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -207,15 +194,10 @@ def floor_table(times: Times) -> str:
 
 def floor_figure(times: Sequence[Times], title: str) -> Figure:
     """Draw the times of kernels, a picture for each problem, and the floors of each kernel."""
-    import matplotlib.pyplot as plt
-
     height = 0.5 * sum(map(len, times)) + 2.4
-    figure, axes = plt.subplots(
-        len(times), 1, figsize=(10, height), sharex=True, layout="constrained"
-    )
+    figure, axes = styles.subplots(10, height, len(times), sharex=True)
     for ax, one in zip(np.ravel(axes), times, strict=True):
         _draw_floors(ax, one)
-        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
     first, last = np.ravel(axes)[0], np.ravel(axes)[-1]
     plotting.style(first, title)
     why = "the kernel cannot be faster than its mark, because of"

@@ -191,14 +191,10 @@ def searches_table() -> str:
     return tables.text(head, rows)
 
 
-def _small_images() -> tuple[Record, dict[tuple[str, str, int], float]]:
+def _small_images() -> tuple[Record, Mapping[tuple[str, str, int], float]]:
     """Return the record of the layers of small images, and its ms by kernel, layer and images."""
     record = results.recorded("benchmark_tensor")
-    return record, {
-        (row["series"], row["layer"], row["batch"]): row["median_ms"]
-        for row in record.rows()
-        if row["series"] in (BEST, IMAGES) and row.get("median_ms")
-    }
+    return record, record.ms("series", "layer", "batch", series=(BEST, IMAGES), layer=SMALL)
 
 
 def images_win() -> str:
@@ -232,13 +228,12 @@ def images_table() -> str:
 
 def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -> Figure:
     """Draw how square tiles cover an output map, with the threads that have no output."""
-    import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     shape = conv2d.shape_of(layer, 1)
     last: styles.Look = {"color": styles.INK, "marker": "o", "markersize": 6, "linestyle": "none"}
-    figure, axes = plt.subplots(1, len(widths), figsize=(12, 4.6), layout="constrained")
+    figure, axes = styles.subplots(12, 4.6, columns=len(widths))
     for ax, width in zip(axes, widths, strict=True):
         tiles, idle = boxes.cover(ax, shape.out_h, shape.out_w, width)
         end = (conv2d.ceil_div(size, width) * width - 0.5 for size in (shape.out_w, shape.out_h))
@@ -260,9 +255,7 @@ def widths_figure(times: Mapping[str, Times], lanes: Lanes) -> Figure:
 
     times: of a sweep over WIDTHS, by layer.
     """
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
+    figure, axes = styles.subplots(12, 4.2, columns=2)
     for ax, layer in zip(axes, LAYERS, strict=True):
         rows, ms = times[layer].rows(), by_width(times[layer])
         middle, around = styles.spread(map(styles.interval, rows))
@@ -285,9 +278,7 @@ def widths_figure(times: Mapping[str, Times], lanes: Lanes) -> Figure:
 
 def sums_figure() -> Figure:
     """Draw Kernel Tuner's times by the sums of a thread."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
+    figure, axes = styles.subplots(12, 4.2, columns=2)
     for ax, layer in zip(axes, LAYERS, strict=True):
         maps = sorted({one[2] for one, _ in best(layer)})
         for number, some in enumerate(maps):
@@ -309,9 +300,7 @@ def sums_figure() -> Figure:
 
 def searches_figure() -> Figure:
     """Draw how near the searches are to the best, by tries; the median of all searches."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), sharey=True, layout="constrained")
+    figure, axes = styles.subplots(12, 4.2, columns=2, sharey=True)
     for ax, layer in zip(axes, LAYERS, strict=True):
         for number, (strategy, (_, curve)) in enumerate(searches(layer).items()):
             look: styles.Look = {"color": styles.COLOURS[number]}

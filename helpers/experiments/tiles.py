@@ -42,7 +42,6 @@ def tile_figure(tile: int = 8, filter_width: int = 5, block: int = 1, thread: in
 
     tile: outputs, and threads, of a block. thread: whose window is framed.
     """
-    import matplotlib.pyplot as plt
     from matplotlib.patches import Patch
 
     radius = filter_width // 2
@@ -50,7 +49,7 @@ def tile_figure(tile: int = 8, filter_width: int = 5, block: int = 1, thread: in
     first = block * tile - radius
     halo: Look = {"facecolor": "#f3d9c8", "edgecolor": INK, "hatch": "////"}
 
-    figure, ax = plt.subplots(figsize=(10, 4.2), layout="constrained")
+    figure, ax = plotting.subplots(10, 4.2)
 
     def row(y: float, texts: Mapping[int, str], shaded: bool = False) -> None:
         for place, text in texts.items():
@@ -93,9 +92,7 @@ def tile_figure(tile: int = 8, filter_width: int = 5, block: int = 1, thread: in
 
 def ways_figure() -> Figure:
     """Draw three ways to fill a tile, for 12 cells, a filter of 3 and blocks of 5 threads."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(3, 1, figsize=(9, 8), layout="constrained")
+    figure, axes = plotting.subplots(9, 8, 3)
     plotting.halo(
         axes[0], 12, 5, 1, block=1,
         title="In steps: 5 threads make 5 outputs and stage 7 cells, so they load twice",
@@ -139,9 +136,7 @@ def shares_figure(times: Mapping[int, Times], copy: Time) -> Figure:
 
     A kernel that has no time has a name and no bar. The title names the last one that is ours.
     """
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 5.6), layout="constrained")
+    figure, ax = plotting.subplots(9, 5.6)
     looks: tuple[Look, Look] = ({"color": "white", "hatch": "////"}, {"color": COLOURS[5]})
     names: list[str] = []
     for k, ((width, each), look) in enumerate(zip(times.items(), looks, strict=True)):

@@ -100,13 +100,9 @@ def _layer(problem: layers.Layer) -> Iterator[Row]:
 # What a record says
 
 
-def yardstick_table(data: Record, n: int = SIZES[0]) -> str:
+def yardstick_table(data: Record) -> str:
     """Return a table of overlap-add's times beside those of the same steps by cuFFT, in ms."""
-    rows = [row for row in data.rows() if row.get("n") == n and row.get("stages") == 3]
-    timed = {
-        (row["series"], row["filter_width"]): row["median_ms"] for row in rows if "median_ms" in row
-    }
-    times = results.Found(data, timed)
+    times = data.ms("series", "filter_width", n=SIZES[0], stages=3)
     body = []
     for width in WIDTHS:
         ours, theirs = times[fft_conv1d.OVERLAP_ADD, width], times.get((CUFFT, width))
@@ -136,9 +132,7 @@ def layers_table(data: Record) -> str:
 
 def segments_figure() -> Figure:
     """Draw segments of 4 cells in transforms of 8 points, for a filter of 5: where tails lie."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(10, 2.8), layout="constrained")
+    figure, ax = styles.subplots(10, 2.8)
     for row, start in enumerate(range(0, 16, 4)):
         for cell in range(start, start + 8):
             look = boxes.OWN if cell < start + 4 else {"hatch": "////"}
@@ -152,9 +146,7 @@ def segments_figure() -> Figure:
 
 def stages_figure() -> Figure:
     """Draw the pairs of a transform of eight points, stage by stage."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 3.6), layout="constrained")
+    figure, ax = styles.subplots(9, 3.6)
     for stage, span in enumerate((4, 2, 1)):
         for first in (i for i in range(8) if not i & span):
             for a in (first, first + span):
@@ -173,9 +165,7 @@ def stages_figure() -> Figure:
 
 def layer_figure(data: Record) -> Figure:
     """Draw the times of layer 2 by tiles and by the direct kernel over K."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    _, ax = styles.subplots(9, 4.4)
     rows = [row for row in data.rows() if row.get("layer") == "layer 2" and "median_ms" in row]
     for number, name in enumerate((DIRECT_2D, fft_conv2d.TILES)):
         points = [row for row in rows if row["series"] == name]
@@ -183,9 +173,9 @@ def layer_figure(data: Record) -> Figure:
         widths = [row["K"] for row in points]
         ax.errorbar(widths, middle, around, label=name, capsize=3, **styles.series(number))
     said = layer_ratio(data, "layer 2", 7).words()
-    plotting.style(ax, f"Layer 2, K = 7: {fft_conv2d.TILES} beside {DIRECT_2D}: {said}")
     ax.set(xlabel="filter width K (the outputs stay 34 x 34)", ylabel="time (ms)")
     ax.set(xticks=LAYER_WIDTHS, ylim=(0, None))
     ax.legend(frameon=False)
-    plotting.caption(ax, data)
-    return figure
+    return plotting.finish(
+        ax, f"Layer 2, K = 7: {fft_conv2d.TILES} beside {DIRECT_2D}: {said}", data
+    )

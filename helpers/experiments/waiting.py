@@ -24,6 +24,7 @@ from helpers.problems import in_flight
 from helpers.programs import Program
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from helpers.bench.results import Record
@@ -154,7 +155,7 @@ def _walk_timing(
 
 
 def shares(record: Record, series: str = COPY) -> dict[tuple[int, int], float]:
-    """Return a kernel's speed in percent of the driver's copy, by (warps, loads).
+    """Return a kernel's speed in percent of the speed of CUDA's copy, by (warps, loads).
 
     Rows that do not name both numbers are left out.
     """
@@ -179,7 +180,7 @@ def speeds(times: Times, driver: Times) -> str:
         label = times.name(one) if one.state == NOT_YET else one.kernel.label
         lines.setdefault(label, {})[dict(one.kernel.settings)["warps"]] = state
     body = [(label, *(cells[count] for count in warps)) for label, cells in lines.items()]
-    head = ("% of the driver's copy", *(f"{count} warps" for count in warps))
+    head = ("% of CUDA's copy", *(f"{count} warps" for count in warps))
     return tables.text(head, body)
 
 
@@ -202,12 +203,8 @@ def _steps(row: int, start: float, widths: Sequence[float], kinds: Sequence[str]
 
 def schema_figure() -> Figure:
     """Draw a quarter of a multiprocessor with one warp and with four: which warps wait or work."""
-    import matplotlib.pyplot as plt
-
     start, wait, work = 1, 9, 2  # widths of the boxes, in steps of the drawing
-    figure, panels = plt.subplots(
-        2, 1, figsize=(9, 4), layout="constrained", height_ratios=(1.3, 4)
-    )
+    figure, panels = styles.subplots(9, 4, 2, height_ratios=(1.3, 4))
     kinds = ("a load starts", "the warp waits for the value", "arithmetic with the value")
     looks = dict(zip(kinds, _LOADING, strict=True))
     for ax, warps in zip(panels, (1, 4), strict=True):
@@ -227,10 +224,8 @@ def schema_figure() -> Figure:
 
 def thread_figure() -> Figure:
     """Draw four loads of one thread: each stored before the next one starts, and loads first."""
-    import matplotlib.pyplot as plt
-
     start, wait, loads = 1, 9, 4  # widths of the boxes, and their number
-    figure, panels = plt.subplots(2, 1, figsize=(9, 4), layout="constrained")
+    figure, panels = styles.subplots(9, 4, 2)
     kinds = ("a load starts", "its value is on the way", "its value is stored")
     looks = dict(zip(kinds, _LOADING, strict=True))
     for ax, apart in zip(panels, (start + wait + 1, start), strict=True):
@@ -248,11 +243,9 @@ def thread_figure() -> Figure:
 
 def latency_figure(record: Record) -> Figure:
     """Draw the latency of one load over the bytes of the chain."""
-    import matplotlib.pyplot as plt
-
     rows, shared = record.some(series=CHAIN), record.some(series=SHARED_CHAIN)[0]
     first, last = rows[0], rows[-1]
-    figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    _, ax = styles.subplots(9, 4.5)
     look: dict[str, Any] = {"color": styles.COLOURS[0], "marker": "o", "linestyle": "-"}
     ax.plot([row["bytes"] for row in rows], [row["latency_ns"] for row in rows], **look)
     ax.axhline(shared["latency_ns"], color=styles.COLOURS[1], linestyle="--")
@@ -267,7 +260,7 @@ def latency_figure(record: Record) -> Figure:
     ax.set_xscale("log", base=2)
     ax.set_xticks([row["bytes"] for row in rows[::2]])
     ax.xaxis.set_major_formatter(_bytes_text)
-    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.minorticks_off()
     ax.set_ylim(0)
     ax.set_xlabel("bytes that the chain covers")
     ax.set_ylabel("latency of one load (ns)")
@@ -276,9 +269,7 @@ def latency_figure(record: Record) -> Figure:
         f"A load from DRAM takes {last['latency_ns']:.0f} ns, "
         f"{ratio:.0f} times as long as one from the L1 cache"
     )
-    styles.style(ax, title)
-    styles.caption(ax, record)
-    return figure
+    return styles.finish(ax, title, record)
 
 
 def copy_figure(record: Record) -> Figure:
@@ -286,10 +277,8 @@ def copy_figure(record: Record) -> Figure:
 
     A student's copy has the same marks, empty and without lines.
     """
-    import matplotlib.pyplot as plt
-
     share, yours = shares(record), shares(record, YOURS)
-    figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    _, ax = styles.subplots(9, 4.5)
     for number, loads in enumerate(sorted({loads for _, loads in share})):
         points = sorted((warps, value) for (warps, many), value in share.items() if many == loads)
         look: dict[str, Any] = {
@@ -301,12 +290,8 @@ def copy_figure(record: Record) -> Figure:
         own = sorted((warps, value) for (warps, many), value in yours.items() if many == loads)
         ax.plot(*_columns(own), linestyle="none", markerfacecolor="none", markersize=12, **look)
     ax.axhline(100, color=styles.INK, linestyle=":")
-    ax.set_xscale("log", base=2)
-    warps = sorted({warps for warps, _ in share})
-    ax.set_xticks(warps, [str(count) for count in warps])
-    ax.set_ylim(0, 110)
-    ax.set_xlabel("warps on a multiprocessor")
-    ax.set_ylabel("percent of the driver's copy")
+    share_axes(ax, "warps on a multiprocessor")
+    styles.plain_ticks(ax.xaxis, sorted({warps for warps, _ in share}))
     rings = "\n(rings: yours)" if yours else ""
     ax.legend(title=f"in flight, each thread{rings}", frameon=False)
     if not share:
@@ -316,9 +301,7 @@ def copy_figure(record: Record) -> Figure:
         f"With one load in flight, {most[0]} warps reach {share[most[0], 1]:.0f} % of the copy's "
         f"speed; {fewest[0]} warps reach {share[fewest]:.0f} %"
     )
-    styles.style(ax, title)
-    styles.caption(ax, record)
-    return figure
+    return styles.finish(ax, title, record)
 
 
 def flight_figure(record: Record, needed: float | None = None) -> Figure:
@@ -327,14 +310,12 @@ def flight_figure(record: Record, needed: float | None = None) -> Figure:
     needed: the bytes for full speed by Little's law, which is drawn as a line up to them; None for
     no line.
     """
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+    _, ax = styles.subplots(9, 4.5)
     for series, fill in ((COPY, None), (YOURS, "none")):
         share = shares(record, series)
         for number, loads in enumerate(sorted({loads for _, loads in share})):
             points = sorted(
-                (warps * WARP * CELL_BYTES * many / 1024, value)
+                (kilobytes_in_flight(warps, many), value)
                 for (warps, many), value in share.items()
                 if many == loads
             )
@@ -352,16 +333,22 @@ def flight_figure(record: Record, needed: float | None = None) -> Figure:
         law = np.geomspace(0.25, 64, 200)
         percent = np.minimum(100, 100 * law * 1024 / needed)
         ax.plot(law, percent, color=styles.INK, linestyle="--", label="Little's law")
-    ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.set_ylim(0, 110)
-    ax.set_xlabel("KiB in flight on a multiprocessor (warps x 128 bytes x loads)")
-    ax.set_ylabel("percent of the driver's copy")
+    share_axes(ax, "KiB in flight on a multiprocessor (warps x 128 bytes x loads)")
     ax.legend(frameon=False, loc="lower right")
     title = "Equal bytes in flight give nearly equal speed, by many warps or by many loads"
-    styles.style(ax, title)
-    styles.caption(ax, record)
-    return figure
+    return styles.finish(ax, title, record)
+
+
+def share_axes(ax: Axes, xlabel: str) -> None:
+    """Draw the axes of a speed, in percent of that of CUDA's copy; the other one is logarithmic."""
+    ax.set_xscale("log", base=2)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.set(ylim=(0, 110), xlabel=xlabel, ylabel="percent of the speed of CUDA's copy")
+
+
+def kilobytes_in_flight(warps: int, loads: int) -> float:
+    """Return the KiB that warps with so many loads have in flight."""
+    return warps * WARP * CELL_BYTES * loads / 1024
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:

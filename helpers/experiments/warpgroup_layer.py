@@ -19,7 +19,7 @@ from helpers.bench import contenders, cudnn
 from helpers.bench.counts import NOT_YET
 from helpers.experiments import fastest_layer
 from helpers.limits import ConvShape
-from helpers.plotting import boxes, styles
+from helpers.plotting import boxes, styles, timings
 from helpers.plotting.boxes import Phase
 from helpers.problems import conv2d
 from helpers.simulator.bounds import resources
@@ -42,9 +42,7 @@ CELLS = COLUMNS + TAPS - 1
 
 def descriptor_figure(tap: int = 1) -> Figure:
     """Draw the octets of a row of cells in shared memory, and what B's descriptor says of them."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(13, 2.7), layout="constrained")
+    figure, ax = styles.subplots(13, 2.7)
     for half in range(2):
         for cell in range(CELLS):
             inside = tap <= cell < tap + COLUMNS
@@ -103,9 +101,7 @@ def swizzle_table(place: Callable[[int, int], Any]) -> str:
 
 def swizzle_figure() -> Figure:
     """Draw where the pieces of eight rows lie, in order and swizzled over 128 bytes."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+    figure, axes = styles.subplots(11, 4.4, columns=2)
     for ax, title, where in (
         (axes[0], "in order", lambda row, piece: piece),
         (axes[1], "swizzled over 128 bytes", _swizzled),
@@ -216,28 +212,17 @@ _SHOWN = {
 
 def batches_figure() -> Figure:
     """Draw layer 2 over the images: times as multiples of the time of a copy of its bytes."""
-    import matplotlib.pyplot as plt
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    by_batch = {batch: fastest_layer.fastest("layer 2", batch) for batch in BATCHES}
-    _, ax = plt.subplots(figsize=(9.5, 4.8), layout="constrained")
-    for number, (label, (series, way, look)) in enumerate(_SHOWN.items()):
-        shares = [found[series, way] / found[COPY, ""] for found in by_batch.values()]
-        colour = "#4a4a4a" if label.startswith("cuDNN") else styles.COLOURS[number]
-        ax.plot(BATCHES, shares, look, color=colour, label=label, markersize=7)
+    by_batch = [fastest_layer.fastest("layer 2", batch) for batch in BATCHES]
+    lines = {
+        label: (look, [found[series, way] / found[COPY, ""] for found in by_batch])
+        for label, (series, way, look) in _SHOWN.items()
+    }
+    ylabel, ticks = "time / time of a copy of its bytes", (1, 2, 5, 10, 20)
+    ax = timings.over_batches(lines, BATCHES, library="cuDNN", ylabel=ylabel, yticks=ticks)
+    ax.set_ylim(0.9, 30)
     gain = ms(PAIRS) / ms(WGMMA)
     title = f"Layer 2, 10,000 images, split halves: wgmma is {gain:.2f} times as fast as mma"
-    plotting.style(ax, title)
-    ax.set(xscale="log", yscale="log", ylabel="time / time of a copy of its bytes")
-    ax.set_xlabel("images (both axes logarithmic)")
-    ax.set_xticks(BATCHES, [f"{batch:,}" for batch in BATCHES])
-    ax.set_yticks((1, 2, 5, 10, 20))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(FuncFormatter(styles.tick_text))
-    ax.set_ylim(0.9, 30)
-    styles.legend_beside(ax)
-    return styles.figure_of(plotting.caption(ax, fastest_layer.benchmark()))
+    return plotting.finish(ax, title, fastest_layer.benchmark())
 
 
 def winners_table() -> str:
@@ -266,9 +251,7 @@ def winners_table() -> str:
 
 def roles_figure() -> Figure:
     """Draw what the three warpgroups of conv2d_wgmma do at the same time; nothing is measured."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(9.5, 2.9), layout="constrained")
+    figure, ax = styles.subplots(9.5, 2.9)
     looks: dict[str, styles.Look] = {
         "fills a slot": {"facecolor": styles.PALE},
         "its products on the tensor cores": {"facecolor": styles.COLOURS[0]},

@@ -19,8 +19,7 @@ from . import ROOT
 HERE = Path(__file__).resolve().parent
 START_PAGE = f"{copies.FOLDER}/{copies.START_PAGE}"
 AS_ROOT = (
-    "If JupyterLab refuses to start for root, as in a container: "
-    "make jupyter OPTIONS=--allow-root"
+    "If JupyterLab refuses to start for root, as in a container: make jupyter OPTIONS=--allow-root"
 )
 
 

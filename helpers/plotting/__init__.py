@@ -8,7 +8,7 @@ from helpers.plotting.launches import grid_picture, halo, timeline
 from helpers.plotting.memory import access_map, bank_conflicts, compare
 from helpers.plotting.resources import resource_bars
 from helpers.plotting.rooflines import roofline
-from helpers.plotting.styles import COLOURS, caption, style
+from helpers.plotting.styles import COLOURS, caption, finish, style, subplots
 from helpers.plotting.timings import ladder, scaling, speedup, times
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "caption",
     "cells",
     "compare",
+    "finish",
     "grid_picture",
     "halo",
     "ladder",
@@ -27,6 +28,7 @@ __all__ = [
     "scaling",
     "speedup",
     "style",
+    "subplots",
     "timeline",
     "times",
 ]

@@ -33,7 +33,9 @@ def box(
     those of the box. The text of a hatched box has a white background.
     """
     shown: Look = {"facecolor": "white", "edgecolor": INK, "linewidth": 0.9, **look}
-    ax.add_patch(Rectangle((x, y), width, height, **shown))
+    # add_patch finds the same corners by transforms, which takes most of the time of a drawing.
+    ax.add_artist(Rectangle((x, y), width, height, **shown))
+    ax.update_datalim([(x, y), (x + width, y + height)])
     if text:
         of_text: Look = {"fontsize": "x-small", "color": INK, "ha": "center", "va": "center"}
         of_text |= {"bbox": _BEHIND} if shown.get("hatch") else {}
@@ -83,7 +85,7 @@ def phases(
     ax.set_xlabel("time (a drawing, not a measurement)")
 
 
-def legend_of(figure: Figure, looks: Mapping[str, Look], columns: int = 3) -> None:
+def legend_of(figure: Figure, looks: Mapping[str, Look]) -> None:
     """Draw a legend of the looks of boxes below a figure's axes."""
     handles = [Patch(label=label, **{"edgecolor": INK, **look}) for label, look in looks.items()]
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)

@@ -203,6 +203,8 @@ _CELLS: dict[str, Look] = {
     "own": OWN,
     "halo": {"facecolor": "#f3d9c8", "edgecolor": INK, "hatch": "////"},
     "ghost": {"facecolor": "white", "edgecolor": "#666666", "linestyle": "--"},
+    # A block whose threads are drawn: without a hatch, which marks threads without an element.
+    "chosen": {"facecolor": "#f3d9c8", "edgecolor": INK, "linewidth": 2.0},
 }
 
 
@@ -306,7 +308,7 @@ def _draw_grid(ax: Axes, columns: int, rows: int, chosen: Sequence[int]) -> tupl
     width, height = 0.92 / max(across, 3), min(0.28, 0.92 / down)
     for j in range(down):
         for i in range(across):
-            look = "halo" if (i, j) == tuple(chosen[:2]) else "plain"
+            look = "chosen" if (i, j) == tuple(chosen[:2]) else "plain"
             size: Look = {"width": width * 0.92, "height": height * 0.88}
             box(ax, i * width, j * height, f"{i},{j}", **size, **_CELLS[look])
     if across < columns:

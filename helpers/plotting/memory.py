@@ -41,7 +41,6 @@ def access_map(
     kind: str = "load",
     space: str = "global",
     first: int | None = None,
-    requests: Sequence[int] | None = None,
     title: str = "",
 ) -> Axes:
     """Draw which bytes of `array` each lane of the watched warp touches, and which sectors move.
@@ -52,19 +51,20 @@ def access_map(
     mark is an access of more than 4 bytes. Shared and constant memory have no sectors: there a band
     is a word of 4 bytes.
 
-    kind: "load", "store" or "atomic". first: draw only the first so many requests. requests: draw
-    the requests of these numbers, counted from 1 like in the legend.
+    kind: "load", "store" or "atomic". first: draw only the first so many requests, all by default.
 
-    Raises ValueError if the watched warp made no such request, or not all of these numbers.
+    Raises ValueError if the watched warp made no such request, and for a `first` below 1.
     """
     there = _requests_of(profile, array, kind, space)
-    chosen = _chosen(there, first, requests, f"{space} {kind}s of {array}")
+    if first is not None and first < 1:
+        raise ValueError(f"first={first}: draw one request or more")
+    drawn = there[:first]
     unit, name = (SECTOR_BYTES, "sector") if space == "global" else (WORD_BYTES, "word")
     style(ax, title)
-    pieces = sorted({piece for number in chosen for piece in _pieces(there[number - 1], unit)})
+    pieces = sorted({piece for request in drawn for piece in _pieces(request, unit)})
     _draw_pieces(ax, pieces, unit)
-    for place, number in enumerate(chosen):
-        _draw_request(ax, place, number, there[number - 1], chosen[-1], unit)
+    for number, request in enumerate(drawn, 1):
+        _draw_request(ax, number, request, len(drawn), unit)
     ax.set_ylim(WARP - 0.5, -0.5)
     ax.set_yticks([0, 8, 16, 24, 31])
     ax.set_ylabel("lane of the warp")
@@ -83,22 +83,6 @@ def _requests_of(profile: Profile, array: str, kind: str, space: str) -> list:
             f"{', '.join(others) or 'none'}"
         )
     return requests
-
-
-def _chosen(
-    there: Sequence, first: int | None, requests: Sequence[int] | None, what: str
-) -> list[int]:
-    """Return the numbers of the requests to draw, from 1 on."""
-    if first is not None and requests is not None:
-        raise ValueError("give first= or requests=, not both")
-    if requests is not None:
-        chosen = list(requests)
-    else:
-        chosen = list(range(1, (len(there) if first is None else min(first, len(there))) + 1))
-    if not chosen or not all(1 <= number <= len(there) for number in chosen):
-        argument = f"requests={list(requests)}" if requests is not None else f"first={first}"
-        raise ValueError(f"{argument}: the watched warp made {len(there)} {what}, numbered from 1")
-    return sorted(set(chosen))
 
 
 def _pieces(request, unit: int) -> set[int]:
@@ -123,7 +107,8 @@ def _draw_pieces(ax: Axes, pieces: Sequence[int], unit: int) -> None:
     ax.set_xlim(first - margin, last + margin)
 
 
-def _draw_request(ax: Axes, place: int, number: int, request, last: int, unit: int) -> None:
+def _draw_request(ax: Axes, number: int, request, last: int, unit: int) -> None:
+    place = number - 1
     distinct = place < MOST_REQUESTS
     count = len(_pieces(request, unit))
     name = "sector" if unit == SECTOR_BYTES else "different word"
@@ -173,7 +158,11 @@ def bank_conflicts(
     number = request
     if number is None:
         number = max(range(1, len(there) + 1), key=lambda n: _wavefronts(there[n - 1])[1])
-    _chosen(there, None, [number], f"shared {kind}s of {array}")
+    if not 1 <= number <= len(there):
+        raise ValueError(
+            f"request={number}: the watched warp made {len(there)} shared {kind}s of {array}, "
+            "numbered from 1"
+        )
     cells, wavefronts, least = _wavefronts(there[number - 1])
     style(ax, title)
     _draw_wavefronts(ax, cells, wavefronts)

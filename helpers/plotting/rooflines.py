@@ -30,7 +30,6 @@ def roofline(
     points: Sequence[tuple[str, float, float]],
     device: Device,
     *,
-    what: str = "FP32",
     title: str = "",
 ) -> Axes:
     """Draw the roofline of a device on logarithmic axes, and kernels below it.
@@ -77,7 +76,7 @@ def roofline(
         "arithmetic intensity (flop per byte of DRAM traffic)\npercent: of the roof above a point",
         fontsize="small",
     )
-    ax.set_ylabel(f"{what} speed (Tflop/s)")
+    ax.set_ylabel("FP32 speed (Tflop/s)")
     ax.grid(which="major", color="#e4e4e4", linewidth=0.6)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(tick_text))

@@ -44,6 +44,23 @@ def style(ax: Axes, title: str = "") -> Axes:
     return ax
 
 
+def subplots(
+    width: float, height: float, rows: int = 1, columns: int = 1, **more: Any
+) -> tuple[Figure, Any]:
+    """Return a new figure of pyplot, with so many inches, and its axes, as `plt.subplots` does.
+
+    The axes do not overlap, and rows that share a horizontal axis have its numbers each. more:
+    other arguments of `plt.subplots`.
+    """
+    import matplotlib.pyplot as plt
+
+    size = (width, height)
+    figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", **more)
+    for ax in figure.axes if more.get("sharex") else ():
+        ax.tick_params(labelbottom=True)  # matplotlib leaves the numbers to the lowest picture
+    return figure, axes
+
+
 def figure_of(ax: Axes) -> Figure:
     """Return the figure of `ax`. Raises ValueError if `ax` was removed from its figure."""
     figure = ax.get_figure()
@@ -74,6 +91,11 @@ def caption(ax: Axes, record: Measured) -> Axes:
         fontsize="x-small", color="#555555", va="top",
     )
     return ax
+
+
+def finish(ax: Axes, title: str, record: Measured) -> Figure:
+    """Style `ax` with its title, write the record's caption below it, and return its figure."""
+    return figure_of(caption(style(ax, title), record))
 
 
 def tick_text(value: float, _: int) -> str:
@@ -108,13 +130,13 @@ def duration_text(ms: float) -> str:
 WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # hides a line behind the text
 
 
-def dot(ax: Axes, y: float, value: float, *, hollow: bool, colour: str = COLOURS[0]) -> None:
+def dot(ax: Axes, y: float, value: float, *, hollow: bool) -> None:
     """Draw a dot on a thin line across the axes, from which the eye finds its name.
 
     On a logarithmic axis the length of a bar would mean nothing, because there is no zero.
     """
     ax.axhline(y, color="#c8c8c8", linewidth=0.8, zorder=0)
-    face = "white" if hollow else colour
+    face = "white" if hollow else COLOURS[0]
     ax.plot(value, y, marker="o", markersize=9, color=face, markeredgecolor=INK, linestyle="none")
 
 

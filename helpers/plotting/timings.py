@@ -23,10 +23,12 @@ from helpers.plotting.styles import (
     interval,
     legend_beside,
     name_bars,
+    plain_ticks,
     ratio_text,
     series,
     spread,
     style,
+    subplots,
     tick_text,
     whisker,
 )
@@ -42,16 +44,13 @@ def speedup(
     data: Data,
     *,
     baseline: str,
-    where: Mapping[str, Any] | None = None,
-    by: str | Sequence[str] = "series",
     title: str = "",
 ) -> Axes:
     """Draw horizontal bars: how many times faster than `baseline` each series is.
 
     The baseline has a bar of its own, at 1. If the values differ by more than a factor of 30, the
     axis is logarithmic, and dots take the place of bars. data: a Record, or its rows (dicts with
-    "series", "median_ms", "low_ms", "high_ms" and parameters). where: the values of the rows to
-    draw, such as {"n": 10**8, "cache": "cold"}. by: the column, or columns, that name a bar.
+    "series", "median_ms", "low_ms", "high_ms" and parameters), one for each bar.
 
     The speedup is the baseline's median time divided by the series' median time. Its whisker goes
     from the fastest baseline over the slowest series to the slowest baseline over the fastest
@@ -60,7 +59,7 @@ def speedup(
     Raises ValueError for no rows, rows without times, several rows for one bar, and a baseline
     without a row.
     """
-    rows = _one_row_each(_timed(data, where), by)
+    rows = _one_row_each(_timed(data))
     if baseline not in rows:
         raise ValueError(
             f"there is no series {baseline!r} to compare with; there is: {', '.join(rows)}"
@@ -112,18 +111,17 @@ def times(
     data: Data,
     *,
     emphasize: str | Sequence[str] = (),
-    where: Mapping[str, Any] | None = None,
-    by: str | Sequence[str] = "series",
+    by: str = "series",
     title: str = "",
 ) -> Axes:
     """Draw dots on a logarithmic axis: the time of each row, with its 95 % interval.
 
-    data, where, by: as for speedup(), one dot a row, in the order of the rows. emphasize: the names
-    of the dots to fill, with their times in bold; the others are hollow.
+    data: as for speedup(), one dot a row, in the order of the rows. by: the column that names a
+    dot. emphasize: the names of the dots to fill, with their times in bold; the others are hollow.
 
     Raises ValueError as speedup() does, and for an emphasized name without a row.
     """
-    rows = _one_row_each(_timed(data, where), by)
+    rows = _one_row_each(_timed(data), by)
     chosen = {emphasize} if isinstance(emphasize, str) else set(emphasize)
     if missing := sorted(chosen - rows.keys()):
         raise ValueError(
@@ -158,28 +156,22 @@ def ladder(
     floor_ms: float | None = None,
     yardstick: str = "",
     missing: Sequence[str] = (),
-    logarithmic: bool | None = None,
-    where: Mapping[str, Any] | None = None,
-    by: str | Sequence[str] = "series",
     title: str = "",
 ) -> Axes:
     """Draw the steps from the slowest to the fastest: their times and their gains.
 
-    They are bars from zero or, on a logarithmic axis, dots.
+    They are bars from zero. If the slowest step takes more than 30 times as long as the shortest
+    one or the floor, the axis is logarithmic, and dots take the place of bars.
 
-    data: a Record, or its rows (dicts with "series", "median_ms", "low_ms", "high_ms" and
-    parameters). where, by: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted
-    line, for instance 1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that
-    is no step, such as a library's. It stands hatched below the others; its text says what percent
-    of its speed the last step reaches. missing: names without a time, which stand below all bars
-    and have none. logarithmic: whether the time axis is logarithmic; by
-    default it is if the slowest step takes more than 30 times as long as the shortest one or the
-    floor.
+    data: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted line, for instance
+    1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that is no step, such as
+    a library's. It stands hatched below the others; its text says what percent of its speed the
+    last step reaches. missing: names without a time, which stand below all bars and have none.
 
     Raises ValueError for no rows, rows without times or names, several rows for one bar, no step
     besides the yardstick, an unknown yardstick, and a floor that is not positive.
     """
-    rows = _one_row_each(_timed(data, where), by)
+    rows = _one_row_each(_timed(data))
     if yardstick and yardstick not in rows:
         raise ValueError(
             f"there is no row {yardstick!r} for the yardstick; choose from {', '.join(rows)}"
@@ -198,8 +190,7 @@ def ladder(
         )
     style(ax, title)
     least = min([row["low_ms"] for row in rows.values()] + ([floor_ms] if floor_ms else []))
-    if logarithmic is None:
-        logarithmic = rows[names[0]]["median_ms"] > LOG_FROM * least
+    logarithmic = rows[names[0]]["median_ms"] > LOG_FROM * least
     if logarithmic:
         ax.set_xscale("log")
     start = 10.0 ** math.floor(math.log10(least) - 0.3) if logarithmic else 0.0
@@ -270,18 +261,15 @@ def scaling(
     data: Data,
     *,
     x: str = "n",
-    by: str | Sequence[str] = "series",
-    where: Mapping[str, Any] | None = None,
-    bytes_of: Callable[[Any], float] | None = None,
+    by: str = "series",
     floor: Callable[[Any], float] | None = None,
     xlabel: str = "",
     title: str = "",
 ) -> Axes:
     """Draw lines on logarithmic axes: the time of each series in ms against the parameter `x`.
 
-    Each time has its 95 % interval. data, where, by: as for speedup(). bytes_of: a function that
-    returns the bytes that a problem of size x must move; with it, the lines are throughputs in
-    GB/s, bytes over time. floor: a function that returns the least seconds for a problem of size x,
+    Each time has its 95 % interval. data: a Record, or its rows, one for each point. by: the column
+    that names a line. floor: a function that returns the least seconds for a problem of size x,
     drawn as the limit of all series, for instance
 
         floor=lambda n: limits.floor(limits.conv1d(n, 3), record.device).seconds
@@ -289,7 +277,7 @@ def scaling(
     Raises ValueError for no rows, rows without times or `x`, and several rows for one point.
     """
     lines: dict[str, dict[Any, Mapping[str, Any]]] = {}
-    for row in _timed(data, where):
+    for row in _timed(data):
         if row.get(x) is None:
             raise ValueError(f"a row of {_name(row, by)} has no {x!r}; it has: {', '.join(row)}")
         points = lines.setdefault(_name(row, by), {})
@@ -298,13 +286,13 @@ def scaling(
         points[row[x]] = row
     style(ax, title)
     for number, (name, points) in enumerate(lines.items()):
-        _draw_line(ax, name, number, dict(sorted(points.items())), bytes_of)
+        _draw_line(ax, name, number, dict(sorted(points.items())))
     if floor is not None:
-        _draw_floor(
-            ax, sorted({size for points in lines.values() for size in points}), floor, bytes_of
-        )
-    ax.set(xscale="log", yscale="log", xlabel=xlabel or x)
-    ax.set_ylabel("time (ms)" if bytes_of is None else "throughput (GB/s)")
+        sizes = sorted({size for points in lines.values() for size in points})
+        label = f"{ROOFLINE} floor (these bytes and operations at the peaks)"
+        look: Look = {"linewidth": 2.2, "linestyle": (0, (1, 1.5)), "label": label}
+        ax.plot(sizes, [1e3 * floor(size) for size in sizes], color=INK, **look)
+    ax.set(xscale="log", yscale="log", xlabel=xlabel or x, ylabel="time (ms)")
     ax.yaxis.set_major_formatter(PlainLogFormatter())
     ax.yaxis.set_minor_formatter(PlainLogFormatter(minor_thresholds=(1, 0.4)))
     ax.grid(which="major", color="#d0d0d0", linewidth=0.6)
@@ -312,68 +300,54 @@ def scaling(
     return ax
 
 
+def over_batches(
+    lines: Mapping[str, tuple[str, Sequence[float]]],
+    batches: Sequence[int],
+    *,
+    library: str,
+    ylabel: str,
+    yticks: Sequence[float],
+) -> Axes:
+    """Draw a figure of lines over the images of a batch, on logarithmic axes; return its axes.
+
+    lines: by label, a format of Matplotlib and a value for each of `batches`. Those whose label
+    begins with the name of the library are grey.
+    """
+    _, ax = subplots(9.5, 4.7)
+    for number, (label, (look, values)) in enumerate(lines.items()):
+        colour = "#4a4a4a" if label.startswith(library) else COLOURS[number]
+        ax.plot(batches, values, look, color=colour, label=label, markersize=7)
+    ax.set(xscale="log", yscale="log", ylabel=ylabel)
+    ax.set_xlabel("images of a batch (both axes logarithmic)")
+    plain_ticks(ax.xaxis, batches)
+    plain_ticks(ax.yaxis, yticks)
+    legend_beside(ax)
+    return ax
+
+
 def _draw_line(
-    ax: Axes, name: str, number: int, points: Mapping, bytes_of: Callable[[Any], float] | None
+    ax: Axes, name: str, number: int, points: Mapping[Any, Mapping[str, Any]]
 ) -> None:
-    values = [_in_unit(size, row, bytes_of) for size, row in points.items()]
-    middle, around = spread(values)
+    middle, around = spread(map(interval, points.values()))
     look: Look = {**series(number), "linestyle": LINES[number % len(LINES)], "markersize": 5}
     ax.errorbar(list(points), middle, around, label=name, capsize=3, linewidth=1.4, **look)
 
 
-def _in_unit(
-    size, row: Mapping[str, Any], bytes_of: Callable[[Any], float] | None
-) -> tuple[float, float, float]:
-    """Return low end, median and high end in ms or, with `bytes_of`, in GB/s."""
-    if bytes_of is None:
-        return interval(row)
-    fast, median, slow = (bytes_of(size) / (ms * 1e-3) / 1e9 for ms in interval(row))
-    return slow, median, fast
-
-
-def _draw_floor(ax: Axes, sizes: Sequence, floor: Callable, bytes_of: Callable | None) -> None:
-    seconds = [floor(size) for size in sizes]
-    limit = (
-        [s * 1e3 for s in seconds] if bytes_of is None else _throughputs(sizes, seconds, bytes_of)
-    )
-    label = (
-        f"{ROOFLINE} floor (these bytes and operations at the peaks)"
-        if bytes_of is None
-        else f"{ROOFLINE} limit (these bytes and operations at the peaks)"
-    )
-    ax.plot(sizes, limit, color=INK, linewidth=2.2, linestyle=(0, (1, 1.5)), label=label)
-
-
-def _throughputs(sizes: Sequence, seconds: Sequence[float], bytes_of: Callable) -> list[float]:
-    return [bytes_of(size) / s / 1e9 for size, s in zip(sizes, seconds, strict=True)]
-
-
-def _timed(data: Data, where: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """Return the rows of `data` with the values of `where`.
-
-    Raises ValueError if there are none, and if one has no time.
-    """
+def _timed(data: Data) -> list[Mapping[str, Any]]:
+    """Return the rows of `data`. Raises ValueError if there are none, and if one has no time."""
     rows = list(data.rows() if hasattr(data, "rows") else data)
     if not rows:
         raise ValueError("there is nothing to draw: the record has no rows")
-    chosen = [
-        row for row in rows if all(row.get(key) == value for key, value in (where or {}).items())
-    ]
-    if not chosen:
-        there = "; ".join(
-            f"{key}: {sorted({str(row.get(key)) for row in rows})}" for key in where or {}
-        )
-        raise ValueError(f"no row has {dict(where or {})}. In the record there is {there}")
-    for row in chosen:
+    for row in rows:
         _require_time(row)
-    return chosen
+    return rows
 
 
 def _require_time(row: Mapping[str, Any]) -> None:
     """Raise ValueError for a row without a time above 0 and its interval."""
     times = {key: row.get(key) for key in ("low_ms", "median_ms", "high_ms")}
     if times["median_ms"] is None:
-        raise ValueError(f"the row {dict(row)} has no time (median_ms); leave it out by `where`")
+        raise ValueError(f"the row {dict(row)} has no time (median_ms); leave it out")
     if missing := [key for key, value in times.items() if value is None]:
         raise ValueError(
             f"the row {dict(row)} has a median_ms and no {missing[0]}: "
@@ -387,15 +361,14 @@ def _require_time(row: Mapping[str, Any]) -> None:
         )
 
 
-def _name(row: Mapping[str, Any], by: str | Sequence[str]) -> str:
-    columns = (by,) if isinstance(by, str) else by
-    if all(row.get(column) is None for column in columns):
-        raise ValueError(f"a row has no {columns[0]!r} to name it by; it has: {', '.join(row)}")
-    return ", ".join(str(row.get(column)) for column in columns)
+def _name(row: Mapping[str, Any], by: str) -> str:
+    if row.get(by) is None:
+        raise ValueError(f"a row has no {by!r} to name it by; it has: {', '.join(row)}")
+    return str(row[by])
 
 
 def _one_row_each(
-    rows: Sequence[Mapping[str, Any]], by: str | Sequence[str]
+    rows: Sequence[Mapping[str, Any]], by: str = "series"
 ) -> dict[str, Mapping[str, Any]]:
     named: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -410,7 +383,4 @@ def _several(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Val
     times = {"median_ms", "low_ms", "high_ms", "samples"}
     apart = [key for key in one if key not in times and one[key] != other.get(key)]
     difference = f"they differ in {', '.join(apart)}" if apart else "they have the same parameters"
-    return ValueError(
-        f"there are several rows for {name}; {difference}. "
-        "Choose by `where`, or name more columns in `by`"
-    )
+    return ValueError(f"there are several rows for {name}; {difference}. Give one of them")

@@ -31,9 +31,9 @@ from . import compiler_options, instructions, memory
 from .comparison import ProfileComparison, compare
 from .faults import LaunchFault, LaunchRefused
 from .findings import Finding, leaked
-from .launch import CHECKS, Extents, LaunchReport, extents
+from .launch import CHECKS, Extents, LaunchReport, Watch, extents
 from .launch import launch as run_launch
-from .machine_counters import profile_of, requests_of
+from .machine_counters import profile_of
 from .module import Kernel, UnknownKernel, load
 from .numpy_arguments import Arguments, set_constants
 from .profile import Profile
@@ -43,7 +43,7 @@ from .traffic import LineTraffic, Request, Requests
 __all__ = [
     "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request",
     "Requests", "activate", "check", "compare", "execute", "leaks",
-    "profile", "requests", "turns",
+    "profile", "turns",
 ]
 
 
@@ -87,7 +87,7 @@ def profile(
     shared: int = 0,
     options: Sequence[str] = (),
     constants: Mapping[str, np.ndarray] | None = None,
-    watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0),
+    watch: Watch = ((0, 0, 0), 0),
     sample_every: int = 1,
     outputs: Sequence[str] | None = None,
     time_limit: float | None = None,
@@ -100,10 +100,11 @@ def profile(
     the simulator, each of the type that the kernel's signature has; grid, block: up to three
     extents; shared: bytes of dynamic shared memory; options: options of nvcc, such as -D...;
     constants: values for `__constant__` symbols; watch: (block, warp) whose requests
-    `Profile.requests` lists one by one; sample_every: run every n-th block only (the result says
-    so); outputs: as for `check`; time_limit: seconds; checks: whether to look for faults. Without
-    checks the counters are the same, in about half the time, and the only finding is a fault that
-    stops the launch: this is for counting with a kernel that a check has passed.
+    `Profile.requests` lists one by one, or (block, None) for those of all its warps; sample_every:
+    run every n-th block only (the result says so); outputs: as for `check`; time_limit: seconds;
+    checks: whether to look for faults. Without checks the counters are the same, in about half the
+    time, and the only finding is a fault that stops the launch: this is for counting with a kernel
+    that a check has passed.
 
     Raises CompileFailed, TypeError or ValueError for arguments that do not fit the kernel, and
     faults.LaunchRefused.
@@ -114,31 +115,6 @@ def profile(
         outputs=outputs if checks else (), time_limit=time_limit,
     )
     return dataclasses.replace(profile_of(*launched, shared), checked=checks)
-
-
-def requests(
-    source: str,
-    name: str,
-    *args,
-    grid: Sequence[int],
-    block: Sequence[int],
-    shared: int = 0,
-    options: Sequence[str] = (),
-    constants: Mapping[str, np.ndarray] | None = None,
-    watch: tuple[tuple[int, int, int], int] = ((0, 0, 0), 0),
-    sample_every: int = 1,
-    time_limit: float | None = None,
-) -> Requests:
-    """Run one launch without looking for faults, and return the requests of the watched warp.
-
-    They are those of `profile`, without its sums, which take most of its time. Arguments and
-    errors: as for `profile`.
-    """
-    report, kernel, *_ = _launch(
-        source, name, args, ("traffic",), options, constants, grid=grid, block=block,
-        shared=shared, watch=watch, sample_every=sample_every, outputs=(), time_limit=time_limit,
-    )
-    return requests_of(report, kernel)
 
 
 def turns(

@@ -82,8 +82,7 @@ class BarrierWords(FindingFacts):
         )
         cause = (
             "Since Volta a thread that has exited does not hold the others up, but its share of "
-            "the tile is not loaded: "
-            "guard the store instead."
+            "the tile is not loaded: guard the store instead."
         )
         return None, None, message, cause
 
@@ -123,8 +122,7 @@ class BarrierWords(FindingFacts):
         )
         cause = (
             "All lanes that a mask names must make the same call with the same mask: take it out "
-            "of the branch, or make the mask "
-            "with __ballot_sync before it."
+            "of the branch, or make the mask with __ballot_sync before it."
         )
         return None, None, message, cause
 

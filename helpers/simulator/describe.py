@@ -30,6 +30,9 @@ from .ptx import lifetimes
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
 ATOMIC = 2  # Place.access
 WIDER_PRODUCT = "compute a product such as row * width as size_t."
+TOO_SMALL = (
+    "Is the array declared too small (a tile needs room for both halos), or the index off by one?"
+)
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 
@@ -139,10 +142,7 @@ class _Describer(BarrierWords, EndingWords):
                 "which may be partial?"
             )
         else:
-            cause = (
-                "Is the array declared too small for the tile and both halos, or the index off by "
-                "one?"
-            )
+            cause = TOO_SMALL
         return index, self.array.name, message, cause
 
     def cause_of_little_shared(self) -> str:
@@ -283,10 +283,7 @@ class _Describer(BarrierWords, EndingWords):
                 f"{name} has {axis.extents[0]:,} elements ({name}[0] to "
                 f"{name}[{axis.extents[0] - 1}])"
             )
-            cause = (
-                "Is the array declared too small for the tile and both halos, or the index off by "
-                "one?"
-            )
+            cause = TOO_SMALL
             return (
                 index,
                 name,
@@ -451,10 +448,13 @@ class _Describer(BarrierWords, EndingWords):
     def cause_of_race(self, same_block: bool) -> str:
         if (update := self.update()) is not None:
             element, atomic = update
+            own = "give each thread an element of its own"
+            if not same_block and self.raw.here.thread == self.raw.other.thread:
+                own += " (both have the same number in their blocks: is blockIdx in the index?)"
             return (
                 f"{UPDATED} {element}: each loads it, computes and stores it, and an "
                 "update between another thread's load and store is lost. A barrier cannot help: "
-                f"use {atomic}, or give each thread an element of its own."
+                f"use {atomic}, or {own}."
             )
         if not same_block:
             if (unordered := self.unordered_store()) is not None:
@@ -531,8 +531,7 @@ class _Describer(BarrierWords, EndingWords):
         )
         cause = (
             "Wait for the copy first (__pipeline_wait_prior, cp.async.wait_group, consumer_wait() "
-            "or the barrier's wait()), then "
-            "let the block's threads meet at __syncthreads()."
+            "or the barrier's wait()), then let the block's threads meet at __syncthreads()."
         )
         if "bulk" in self.kernel.operation_at(self.raw.other.pc):
             cause = self.cause_of_bulk_copy(True)

@@ -228,6 +228,8 @@ class FindingFacts:
         if not array.extents and array.element_bytes and array.space != "global":
             return f"{array.name} is one {array.element}"
         count = array.nbytes // (array.element_bytes or self.raw.size or 1)
+        if count == 1:
+            return f"{array.name} has only {array.name}[0]"
         return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
 
     def wraps_as_short(self, index: int) -> bool:

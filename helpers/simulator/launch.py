@@ -39,6 +39,8 @@ from .progress import progress
 from .race_facts import without_consequences
 from .warned import warned
 
+Watch = tuple[Extents, int | None]  # a block, and the number of a warp of it or None for all
+
 TIME_LIMIT_S = 120.0
 OBSERVERS = {
     "bounds": 0,
@@ -61,13 +63,14 @@ _NEVER, _AT_END, _ON_REQUEST = 0, 1, 2  # Undo in machine/machine.h
 _REHEARSAL_TURNS = 4  # each of 65,536 backward branches of a warp
 _REHEARSAL_SHARE = 0.25  # of the time limit: a loop that waits for another thread counts no turns
 _WORTH_SEVERAL_WORKERS = 1 << 15  # threads; fewer threads end before a second worker has started
+_ALL_WARPS = 2**32 - 1  # all_warps in machine/traffic.h
 _WATCHED = np.dtype(WatchedLane)  # made once: NumPy takes a while to read a structure
 
 
 @dataclass(frozen=True)
 class LaunchReport:
     """The findings of one launch and, with the traffic observer, the raw sites and lanes of the
-    watched warp.
+    watched warps.
 
     fatal: the finding that stopped the launch, None if it ran to its end; printed: the text of its
     printf calls; watched: array of WatchedLane, shape (lanes,); workers: processor cores that ran
@@ -103,7 +106,7 @@ def launch(
     names: Mapping[int, str] | None = None,
     *,
     outputs: Sequence[int] = (),
-    watch: tuple[Extents, int] = ((0, 0, 0), 0),
+    watch: Watch = ((0, 0, 0), 0),
     sample_every: int = 1,
     time_limit: float | None = None,
     stack_limit: int | None = None,
@@ -115,11 +118,11 @@ def launch(
     sizes and offsets); shared: bytes of dynamic shared memory; names: address -> array name, for
     arrays beside the pointer parameters; outputs: addresses of arrays that must be written
     completely when the launch ends, else a finding ("unwritten"); watch: the block and warp whose
-    requests the report lists one by one; sample_every: run every n-th block only; time_limit:
-    seconds, by default those of the environment's HALO_TIME_LIMIT, or else TIME_LIMIT_S;
-    stack_limit: bytes of a thread's stack that the program has set; more ends the launch, as on a
-    GPU. Without it, more than STACK_LIMIT is a warning, because nobody knows what the program will
-    set; workers: processor cores that may run blocks, by default all.
+    requests the report lists one by one, None for all its warps; sample_every: run every n-th block
+    only; time_limit: seconds, by default those of the environment's HALO_TIME_LIMIT, or else
+    TIME_LIMIT_S; stack_limit: bytes of a thread's stack that the program has set; more ends the
+    launch, as on a GPU. Without it, more than STACK_LIMIT is a warning, because nobody knows what
+    the program will set; workers: processor cores that may run blocks, by default all.
     One core runs a small launch, and a launch that can see the order of its blocks (by printf,
     clocks, fences or atomics that return a value). Results, findings and counters do not depend on
     the number of workers: if several workers see anything doubtful, one worker runs the launch
@@ -192,11 +195,13 @@ def _fault(report: LaunchReport, kernel: Kernel) -> LaunchFault:
 
 
 def _watched(watch: Any) -> tuple[Extents, int]:
+    """Return the watched block, and the number of its warp or _ALL_WARPS."""
     example = "give (block, warp), such as watch=((0, 0, 0), 1)"
     try:
         (x, y, z), warp = watch
     except (TypeError, ValueError):
         raise TypeError(f"watch={watch!r} is no block and warp: {example}") from None
+    warp = _ALL_WARPS if warp is None else warp
     x, y, z, warp = (whole_number(one, "a number of watch", example, 0) for one in (x, y, z, warp))
     return (x, y, z), warp
 

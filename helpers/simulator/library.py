@@ -124,9 +124,9 @@ class Site(ctypes.Structure):
 
 
 class WatchedLane(ctypes.Structure):
-    """One lane of one request of the watched warp."""
+    """One lane of one request of a watched warp."""
 
-    _fields_ = [("request", c_uint64), ("pc", c_uint64)] + [
+    _fields_ = [("request", c_uint32), ("warp", c_uint32), ("pc", c_uint64)] + [
         (n, c_uint32) for n in ("access", "region", "space", "size", "lane", "in_flight")
     ] + [("offset", c_int64)]
 

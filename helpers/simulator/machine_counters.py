@@ -141,7 +141,7 @@ def _parted_recursion(sites: Iterable[Site], reader: _Reader) -> tuple[int, ...]
 
 
 def requests_of(report: LaunchReport, kernel: Kernel) -> Requests:
-    """Return the requests of the watched warp, of a launch that ran with the traffic observer."""
+    """Return the requests of the watched warps, of a launch that ran with the traffic observer."""
     # An array of WatchedLane, shape (lanes,), with the lanes of each request one after another.
     watched, reader = report.watched, _Reader(report, kernel)
     offsets = watched["offset"]
@@ -151,19 +151,20 @@ def requests_of(report: LaunchReport, kernel: Kernel) -> Requests:
     for region in regions:
         if first_byte := reader.first_byte(region):
             offsets = np.where(watched["region"] == region, watched["offset"] - first_byte, offsets)
-    numbers = watched["request"]
+    numbers = watched["request"].astype(np.int64) << 32 | watched["warp"]
     starts = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] + 1))
     firsts = watched[starts]
     arrays = {region: reader.array(region) for region in regions}
     lines = {pc: reader.line(pc) for pc in set(firsts["pc"].tolist())}
     columns = (firsts[name].tolist() for name in ("access", "space", "region", "pc", "size"))
-    in_flight = firsts["in_flight"].tolist()
+    last = (firsts[name].tolist() for name in ("in_flight", "warp"))
     rows = [
         RequestRow(
-            _ACCESSES[access], _SPACES[space], arrays[region], lines[pc], size, first, end, copies
+            _ACCESSES[access], _SPACES[space], arrays[region], lines[pc], size, first, end, copies,
+            warp,
         )
-        for access, space, region, pc, size, first, end, copies in zip(
-            *columns, starts.tolist(), [*starts[1:].tolist(), len(watched)], in_flight, strict=True
+        for access, space, region, pc, size, first, end, copies, warp in zip(
+            *columns, starts.tolist(), [*starts[1:].tolist(), len(watched)], *last, strict=True
         )
     ]
     # Copies of two columns, so that the rest of `watched` is let go.

@@ -13,7 +13,7 @@ from .profile_tables import html_table, text_table
 from .profile_words import sentences
 from .traffic import ArrayTraffic, LineControl, LineTraffic, Requests, by_array
 
-# The machine keeps so many requests of the watched warp (watched_limit in machine/traffic.h).
+# The machine keeps so many requests of a watched warp (watched_limit in machine/traffic.h).
 WATCHED_REQUESTS = 4096
 
 # The counters of a launch: name -> (LineTraffic counter, space, access).
@@ -51,7 +51,7 @@ class Profile:
 
     lines: by source line and array; control: barriers and divergent branches by line; instructions:
     warps that executed each operation, by its name in PTX ("shfl.sync.down.b32"), before ptxas;
-    requests: the first WATCHED_REQUESTS requests of the watched warp, one by one; runtime_calls:
+    requests: the first WATCHED_REQUESTS requests of each watched warp, one by one; runtime_calls:
     lines that call printf, malloc, new or free, by the function; what the runtime itself loads and
     stores for these calls is in no counter; parted_recursion: lines in which lanes part in a
     function that calls itself, whose counters are estimates; blocks_run: the simulator ran so many

@@ -111,10 +111,12 @@ def _of_control(control: Sequence[LineControl]) -> Iterable[str]:
     branches = [row for row in control if row.kind == "branch"]
     if branches:
         worst = max(branches, key=lambda row: row.count)
-        yield (
-            f"line {worst.line} parts the lanes of a warp {worst.count:,} times; "
-            f"{worst.lanes / worst.count:.3g} wait each time"
-        )
+        parts = f"line {worst.line} parts the lanes of a warp"
+        if worst.count == 1:
+            yield f"{parts} once; {worst.lanes} wait"
+        else:
+            waiting = worst.lanes / worst.count
+            yield f"{parts} {worst.count:,} times; {waiting:.3g} wait each time"
 
 
 def _of_the_runtime(calls: Mapping[str, Sequence[int]]) -> Iterable[str]:

@@ -99,9 +99,9 @@ class LineControl:
 
 @dataclass(frozen=True)
 class Request:
-    """One instruction of the watched warp: the lanes that took part, and the byte offset in the
-    array that each lane accessed. in_flight: asynchronous copies of its block, one for each lane,
-    that had not arrived.
+    """One instruction of a watched warp: the lanes that took part, and the byte offset in the array
+    that each lane accessed. in_flight: asynchronous copies of its block, one for each lane, that
+    had not arrived; warp: the number of the warp in its block.
     """
 
     kind: str
@@ -112,6 +112,7 @@ class Request:
     offsets: tuple[int, ...]
     size: int
     in_flight: int = 0
+    warp: int = 0
 
 
 class RequestRow(NamedTuple):
@@ -125,10 +126,11 @@ class RequestRow(NamedTuple):
     first: int
     end: int
     in_flight: int = 0
+    warp: int = 0
 
 
 class Requests(Sequence[Request]):
-    """Requests of the watched warp. Each Request is made when somebody reads it, because most
+    """Requests of the watched warps. Each Request is made when somebody reads it, because most
     profiles are made for their sums alone.
 
     lanes, offsets: of all requests.
@@ -158,8 +160,8 @@ class Requests(Sequence[Request]):
     def __hash__(self) -> int:
         return hash(tuple(self))
 
-    def of(self, **words: str) -> Requests:
-        """Return the requests of a kind, a space or an array: of(kind="store", space="global")."""
+    def of(self, **words: str | int) -> Requests:
+        """Return the requests of a kind, a space, an array or a warp: of(kind="store", warp=1)."""
         rows = self._rows
         for name, word in words.items():  # by place: a warp has thousands of requests
             place = RequestRow._fields.index(name)
@@ -181,7 +183,8 @@ class Requests(Sequence[Request]):
             tuple(values[row.first : row.end].tolist()) for values in (self._lanes, self._offsets)
         )
         return Request(
-            row.kind, row.space, row.array, row.line, lanes, offsets, row.size, row.in_flight
+            row.kind, row.space, row.array, row.line, lanes, offsets, row.size, row.in_flight,
+            row.warp,
         )
 
 

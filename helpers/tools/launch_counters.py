@@ -8,7 +8,7 @@
 One call of ``ncu`` runs each of a record's cases on random numbers (no counter here depends on the
 values). It records no times: ncu replays launches, and does not fix the clock here. The exit status
 is 0, or 2 if ``ncu`` cannot be used. `helpers.tools.counters` compares the simulator's counters of
-single launches with ncu's.
+single launches with ncu's. `LAUNCHES` are only launched: labs count them by an ncu of the reader's.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from typing import Any
 import numpy as np
 
 from helpers import device, launch
-from helpers.bench import hardware, layers, results, vectors
+from helpers.bench import convolutions, hardware, layers, results, vectors
 from helpers.experiments import (
     channel_sums,
+    constant_memory,
     fastest_layer,
     first_launch,
     layer_constant,
     register_tiles,
+    sizes,
 )
 from helpers.launch import Plan
 from helpers.limits import ConvShape
@@ -90,6 +92,14 @@ def _caches(images: int) -> Iterator[Case]:
             "tile[(threadIdx.y + p) * span + threadIdx.x + q]", "channel[(h + p) * W + w + q]"
         )
         yield _of_layer(layer, unused, maps=1, variant="tile not used")
+
+
+def _blocks(images: int) -> Iterator[Case]:
+    """Yield the launches of lab 107, deeper: layer 2 in blocks of several shapes."""
+    layer = layers.layer("layer 2", images)
+    for block in ((16, 16), (8, 8), (8, 32), (32, 8), (64, 4)):
+        kernel = layer.kernel("conv2d_basic", block=block)
+        yield _of_layer(layer, kernel, block=f"{block[0]} x {block[1]}")
 
 
 def _widths(images: int) -> Iterator[Case]:
@@ -188,25 +198,48 @@ def _axpy(n: int) -> Iterator[Case]:
         yield Case({**named, "n": n}, problem.plan(kernel))
 
 
+def _cells(n: int) -> Iterator[Case]:
+    """Yield the launch of lab 101, deeper: conv1d_basic with a filter of 3."""
+    problem = convolutions.conv1d(n, sizes.FILTER_WIDTH)
+    yield Case({}, problem.plan(problem.kernel(sizes.KERNEL)))
+
+
+def _lookups(n: int) -> Iterator[Case]:
+    """Yield the launches of lab 102, deeper: 31 weights in global and in constant memory."""
+    problem = convolutions.conv1d(n, 31)
+    for name in constant_memory.KERNELS:
+        yield Case({}, problem.plan(problem.kernel(name)))
+
+
 # By record: its cases by their size (images, or elements), the size, and the lab that shows it.
 RECORDS: Mapping[str, tuple[Callable[[int], Iterator[Case]], int, str]] = {
     "100_caches": (_axpy, first_launch.TIMED, "100_start_here"),
+    "107_counters": (_blocks, FEW, "107_conv2d_layer"),
     "109_counters": (_constant, FEW, "109_conv2d_constant_memory"),
     "110_counters": (_widths, FEW, "110_conv2d_restrict_and_unrolling"),
     "111_caches": (_caches, FEW, "111_conv2d_tiles"),
     "112_constant_filter": (_constant_filter, MANY, "112_conv2d_register_tiling"),
     "112_counters": (_registers, MANY, "112_conv2d_register_tiling"),
+    "112_issued": (_registers, MANY, "112_conv2d_register_tiling"),
     "300_counters": (_halves, MANY, "300_half_precision"),
     "305_counters": (_fastest, MANY, "305_fastest_layer"),
     "401_counters": (_channels, MANY, "401_conv2d_channel_reduction"),
     "402_counters": (_tiles, MANY, "402_fft_overlap_add"),
 }
 
+# Cases by their size, and the size: without a record.
+LAUNCHES: Mapping[str, tuple[Callable[[int], Iterator[Case]], int]] = {
+    "101_cells": (_cells, 1_000),
+    "102_lookups": (_lookups, constant_memory.COUNTED_CELLS),
+}
+
 
 @functools.cache
 def cases(record: str, size: int = 0) -> tuple[Case, ...]:
-    """Return the cases of a record. size: images, or elements, in place of the record's."""
-    make, usual, _ = RECORDS[record]
+    """Return the cases of one of RECORDS or LAUNCHES. size: images, or elements, in place of its
+    own.
+    """
+    make, usual, *_ = RECORDS.get(record) or LAUNCHES[record]
     return tuple(make(size or usual))
 
 
@@ -256,13 +289,15 @@ def measure(record: str) -> Iterator[dict[str, Any]]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ncu and write a record; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m helpers.tools.launch_counters")
-    parser.add_argument("record", choices=RECORDS)
+    parser.add_argument("record", choices=(*RECORDS, *LAUNCHES))
     parser.add_argument("--launch", action="store_true", help="only launch the kernels")
     parser.add_argument("--size", type=int, default=0, help="with --launch: images, or elements")
     chosen = parser.parse_args(argv)
     if chosen.launch:
         launch_all(chosen.record, chosen.size)
         return 0
+    if chosen.record in LAUNCHES:
+        parser.error(f"{chosen.record} has no record, and is only launched: add --launch")
     gpu = device.select()
     if gpu.kind != "gpu":
         print(

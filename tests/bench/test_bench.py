@@ -490,6 +490,19 @@ def test_one_and_by_name_what_is_ambiguous():
         record.by("layer", series=TILED)
 
 
+def test_times_by_the_entries_that_name_them():
+    record = results.load(results.MEASURED / "101_sizes.json")
+    every, kernel = record.ms("series", "n"), record.ms("n", series="kernel only")
+    assert kernel == {n: ms for (series, n), ms in every.items() if series == "kernel only"}
+    assert kernel[1000] == record.one(series="kernel only", n=1000)["median_ms"]
+    with pytest.raises(KeyError, match=r"record 101_sizes has no row of 7; it has: 1000, 10000"):
+        kernel[7]
+    with pytest.raises(KeyError, match="has no row with"):
+        record.ms("n", series="no way")
+    with pytest.raises(KeyError, match=r"several rows with \{\} and n 1000: name more"):
+        record.ms("n")
+
+
 # ---- Ratios and figures
 
 

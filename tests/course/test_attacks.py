@@ -89,7 +89,9 @@ def grade_kernel(machine) -> Iterator[Callable[..., dict]]:
         benches.close()
 
 
-def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.Ended, dict]:
+def run_python(
+    text: str, level: str, limits: box.Limits = LIMITS, most: int = 1 << 20
+) -> tuple[box.Ended, dict]:
     """What a student's Python gives, as a function `cost` that is called once."""
     shape, seen = {"M": 1}, {"blocks": 1}
     call = wire.pack(
@@ -101,7 +103,7 @@ def run_python(text: str, level: str, limits: box.Limits = LIMITS) -> tuple[box.
         }
     )
     with box.Bench("python", level, limits) as bench:
-        ended = bench.run(call, 1 << 20)
+        ended = bench.run(call, most)
     made = {}
     if ended.status == "done":
         made, _ = wire.content(ended.answer)
@@ -127,6 +129,16 @@ def running() -> int:
 
 
 # ---- resources ----
+
+
+def test_an_answer_above_its_size_is_no_answer():
+    text = "def cost(*a):\n    return 1.0\n"
+    whole, _ = run_python(text, best_level())
+    assert whole.status == "done"
+    most = len(whole.answer) * 3 // 4
+    cut, _ = run_python(text, best_level(), most=most)
+    assert (cut.status, cut.answer) == ("crash", b"")
+    assert cut.said == f"the answer has more than {most:,} bytes"
 
 
 def test_a_fork_bomb_is_stopped_and_nothing_is_left(level):

@@ -138,10 +138,26 @@ def test_the_seed_is_secret_and_kept(graded):
         grades.seed_of(graded / "grades", 3)
 
 
-def test_shards_share_the_texts_and_miss_none():
-    tasks = [f"task{k}" for k in range(11)]
-    shares = [tasks[i - 1 :: 3] for i in (1, 2, 3)]
-    assert sorted(task for share in shares for task in share) == sorted(tasks)
+def test_shards_share_the_texts_and_miss_none(tmp_path, monkeypatch):
+    class Seen(Exception):
+        """The tasks of a shard are known, and need not be graded."""
+
+    def graded(waiting, plan):
+        shares.append({task.text for task in waiting})
+        raise Seen
+
+    shares: list[set[str]] = []
+    monkeypatch.setattr(grading, "_graded", graded)
+    texts = {f"%%kernel {NAME}\n// answer {k}\n" for k in range(7)}
+    for k, text in enumerate(sorted(texts)):
+        hand_in(tmp_path / "submitted", f"student{k}", text)
+    answers = list(submissions.answers(tmp_path / "submitted", submissions.places()))
+    for share in (1, 2, 3):
+        plan = grading.Plan(1, "none", shard=(share, 3))
+        with pytest.raises(Seen):
+            grading.grade(answers, tmp_path / "grades", plan, ladders=False)
+    assert set().union(*shares) == texts
+    assert sorted(map(len, shares)) == [2, 2, 3], "each text is in one share"
 
 
 def test_an_answer_that_could_not_be_graded_takes_no_points(tmp_path, monkeypatch, level):

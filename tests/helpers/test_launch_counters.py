@@ -30,6 +30,9 @@ def test_the_command_needs_a_gpu_and_a_record(capsys, monkeypatch):
     with pytest.raises(SystemExit, match="2"):
         launch_counters.main(["no_such_record"])
     assert "invalid choice: 'no_such_record'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        launch_counters.main(["102_lookups"])
+    assert "only launched: add --launch" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -92,7 +95,8 @@ def test_the_cases_of_a_record_run_on_few_images(monkeypatch):
             launched.append(self.names)
 
     monkeypatch.setattr(launch_counters, "Program", Watched)
-    for name, size in (("300_counters", 1), ("401_counters", 1), ("100_caches", 1024)):
+    few = {"300_counters": 1, "401_counters": 1, "100_caches": 1024, "101_cells": 500}
+    for name, size in {**few, "102_lookups": 500}.items():
         assert launch_counters.main([name, "--launch", f"--size={size}"]) == 0
         small = cases(name, size)
         assert launched == [tuple(case.names) for case in small for _ in range(case.times)]

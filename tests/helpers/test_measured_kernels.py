@@ -109,9 +109,9 @@ def test_the_simulator_adds_as_the_gpu_did():
 
 def test_picture_of_the_errors(sums):
     rows = sums
-    fig, axes = plt.subplots(1, 2)
-    split_error.picture(axes, record_of(rows, "split_error"))
-    assert [len(ax.lines) for ax in axes] == [4, 4]
+    fig = split_error.figure(record_of(rows, "split_error"))
+    drawn = [[len(line.get_xdata()) for line in ax.lines] for ax in fig.axes]
+    assert drawn == [[3, 3, 3, 3, 0]] * 2, "four series of three lengths, and none of a student's"
     plt.close(fig)
     assert "split, short sums" in split_error.said(rows, 16)
     assert split_error.SERIES["split"] == Split(3, 0)

@@ -67,7 +67,7 @@ def test_products_of_a_layer_by_hand():
     layer = bench.layer("layer 1")
     counts = layer.count(*(k for k in variants(layer) if k != "conv2d_register_tiled"))
     # 200 times 32 outputs, 4 steps, one product of 8 x 32 x 16; two of 16 rows and 16 columns.
-    assert [tensor_cores.products(one) for one in counts] == [800, 800, 1600]
+    assert [one.executed(tensor_cores.PRODUCT) for one in counts] == [800, 800, 1600]
     table = tensor_cores.product_table(counts, layer)
     assert "38%" in table and "19%" in table
 

@@ -13,6 +13,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from helpers.simulator import memory as device_memory
 from helpers.simulator import pycuda_api
 
 # Importing it makes the context.
@@ -265,6 +266,16 @@ def test_as_buffer_and_pointer_holders():
 
 
 # ---- pools ----
+
+
+def test_the_arrays_that_were_freed_last_are_known(monkeypatch):
+    monkeypatch.setattr(device_memory, "_FREED_KEPT", 2)
+    addresses = [device_memory.allocate(64) for _ in range(3)]
+    for address in addresses:
+        device_memory.free(address)
+    known = [device_memory.freed_at(address) for address in addresses]
+    assert known[0] is None
+    assert [one and one[:2] for one in known[1:]] == [(address, 64) for address in addresses[1:]]
 
 
 def test_bins_of_a_pool():

@@ -165,6 +165,15 @@ def test_an_index_that_leaves_a_short_is_named(index, said):
     assert finding.index == -32_536 and said in finding.cause
 
 
+def test_an_index_below_zero_in_an_unsigned_number_is_named():
+    body = "y[threadIdx.x] = x[threadIdx.x - 1];"
+    source = f'extern "C" __global__ void k(float* y, const float* x) {{ {body} }}'
+    y, x = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    (finding,) = simulator.check(source, "k", y, x, grid=(1,), block=(64,))
+    assert finding.index == 2**32 - 1
+    assert finding.cause.startswith("4,294,967,295 is -1 as an unsigned number: threadIdx")
+
+
 @pytest.mark.parametrize("line", ["if (t < 40) s = twice(x, t);", "if (t < 40)\n  s = get(x, t);"])
 def test_a_fault_of_a_header_has_the_line_that_calls_it_where_a_value_may_be_unset(tmp_path, line):
     # Such a kernel is read as a debugger's PTX, in which the compiler names no calls.
@@ -436,3 +445,16 @@ def test_a_race_with_another_block_is_told_as_one_behind_a_barrier():
     assert "atomicAdd" in update.cause
     assert "a thread of another block" in store.message and "two blocks" in store.message
     assert "syncthreads" not in store.cause
+
+
+def test_an_asynchronous_copy_past_the_end_names_the_array_that_it_reads():
+    body = (
+        "__shared__ int s[128];\nconst unsigned to = (unsigned)__cvta_generic_to_shared(s + t);\n"
+        'asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(x + i));\n'
+        'asm volatile("cp.async.wait_all;");\n__syncthreads();\ny[t] = s[127 - t];'
+    )
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), np.arange(N, dtype=np.int32)
+    # The copy of block 0 is right, and the last array that this instruction accessed is its tile.
+    (finding,) = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(2,), block=(N,))
+    assert finding.block == (1, 0, 0) and (finding.array, finding.index) == ("x", N)

@@ -535,6 +535,18 @@ def test_a_branch_diverges_when_lanes_of_one_warp_part(condition, times):
             assert {row.line for row in found.control} == branch
 
 
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("threadIdx.x < 4", "parts the lanes of a warp once; 28 wait"),
+        ("threadIdx.x % 32 < 4", "parts the lanes of a warp 2 times; 28 wait each time"),
+    ],
+)
+def test_a_profile_says_how_often_lanes_part_and_how_many_wait(condition, said):
+    found = profile(PARTING.format(condition), grid=(1,), block=(64,))
+    assert any(line.endswith(said) for line in str(found).splitlines())
+
+
 def test_lanes_that_leave_a_loop_at_different_times_diverge_each_time():
     found = profile(
         "float s = 0;\nfor (int k = 0; k < threadIdx.x % 4; ++k)\ns += x[k];\ny[threadIdx.x] = s;"
@@ -649,18 +661,34 @@ __global__ void k(float* y, const float4* x, int n)
 """
 
 
-@pytest.mark.parametrize("warp", [0, 2])
-def test_requests_alone_are_those_of_the_profile(warp):
+def of_every_warp(warp: int | None) -> simulator.Requests:
     y, x = np.zeros(96, np.float32), np.ones(96 * 4, np.float32)
     how = {"grid": (1,), "block": (96,), "watch": ((0, 0, 0), warp)}
-    alone = simulator.requests(EVERY_WARP, "k", y, x, np.int32(5), **how)
-    assert alone == simulator.profile(EVERY_WARP, "k", y, x, np.int32(5), **how).requests
+    seen = simulator.profile(EVERY_WARP, "k", y, x, np.int32(5), **how)
     assert np.array_equal(y, np.where(np.arange(96) % 32 < 8, 20, 0))
+    return seen.requests
+
+
+@pytest.mark.parametrize("warp", [0, 2])
+def test_a_watched_block_has_the_requests_of_each_warp(warp):
+    alone = of_every_warp(warp)
+    assert alone == of_every_warp(None).of(warp=warp)
     loads = alone.of(kind="load", space="shared")
     # Eight lanes of the warp load four words in each of five turns.
     assert loads.words_by_lane().tolist() == [20] * 8 + [0] * 24
     assert alone.of(kind="atomic").words_by_lane().tolist() == [0] * 32
     assert {one.space for one in alone.of(kind="load")} == {"global", "shared"}
+
+
+def test_warps_with_one_request_each_do_not_run_together():
+    found = profile("y[threadIdx.x] = 1;", block=(64,), watch=((0, 0, 0), None)).requests
+    assert [(one.warp, len(one.lanes)) for one in found] == [(0, 32), (1, 32)]
+
+
+def test_the_requests_of_each_warp_of_a_watched_block_are_bounded():
+    body = "float s = 0;\nfor (int k = 0; k < 5000; ++k) s += x[k % n];\ny[threadIdx.x] = s;"
+    found = profile(body, block=(64,), watch=((0, 0, 0), None)).requests
+    assert [len(found.of(warp=warp)) for warp in (0, 1, 2)] == [WATCHED_REQUESTS] * 2 + [0]
 
 
 # ---- nvcc joins neighbouring words of shared memory (each case was read from its machine code)

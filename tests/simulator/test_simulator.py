@@ -270,6 +270,12 @@ def test_copies_and_fills_of_a_large_struct_are_seen():
     } == {"uninitialised"}
 
 
+def test_an_array_of_one_element_is_named_in_the_singular():
+    y, x, n = np.zeros(1, np.float32), np.ones(32, np.float32), np.int32(32)
+    found = simulator.check(kernel("y[threadIdx.x] = x[threadIdx.x];"), "k", y, x, n, **ONE_WARP)
+    assert only(found).message.endswith("writes y[1], but y has only y[0]")
+
+
 def test_memcpy_and_memset_are_seen():
     store = "memset(to + t, 0, 4);\nfloat one = x[t];\nmemcpy(to + t, &one, 4);"
     both = Kernels([in_shared(store, "v", "float"), in_global(store, "float")], PARAMETERS)

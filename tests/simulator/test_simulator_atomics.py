@@ -137,6 +137,16 @@ def test_an_update_without_an_atomic_races_and_with_one_does_not():
     assert simulator.check(kernel("atomicAdd(&y[i % 4], 1);"), "k", y, **GRID) == ()
 
 
+def test_an_update_by_threads_of_one_number_in_two_blocks_asks_for_the_number_of_the_block():
+    y = np.zeros(64, np.int32)
+    launch = {"grid": (2,), "block": (64,)}
+    question = "is blockIdx in the index?"
+    same_number = only(simulator.check(kernel("y[threadIdx.x] += 1;"), "k", y, **launch))
+    assert question in same_number.cause
+    in_one_block = simulator.check(kernel("y[0] += 1;"), "k", y, grid=(1,), block=(64,))[0]
+    assert question not in in_one_block.cause
+
+
 def test_an_atomic_races_with_a_plain_read_and_a_plain_write():
     y = np.zeros(4, np.int32)
     source = kernel("atomicAdd(&y[0], 1);\nif (threadIdx.x == 0) y[1] = y[0];\n")

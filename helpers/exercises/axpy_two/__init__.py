@@ -5,6 +5,7 @@ thread needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -22,28 +23,23 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     ):
         for n in sizes:
             for a in (2, int(rng.integers(3, 9))):
-                arrays = {"y": kit.cells(rng, n), "x": kit.cells(rng, n)}
-                step = kit.Step(
-                    (kit.ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(a))
-                )
+                title = f"n = {n}, a = {a}, blocks of {block}"
                 kinds = {"size": n, "block size": block, "factor": a}
-                yield kit.Case(
-                    f"n = {n}, a = {a}, blocks of {block}",
-                    arrays,
-                    ("y",),
-                    (step,),
-                    kinds,
-                    {"a": a, "block": block},
-                    budgeted=n < kit.MANY,
-                )
+                yield arrays_of(rng, n, block, a, title, kinds=kinds, budgeted=n < kit.MANY)
+
+
+def arrays_of(
+    rng: np.random.Generator, n: int, block: int, a: int, title: str, **more: Any
+) -> kit.Case:
+    """Return n elements, two for each thread. more: other fields of the case."""
+    arrays, grid = {"y": kit.cells(rng, n), "x": kit.cells(rng, n)}, (kit.ceil_div(n, 2 * block),)
+    facts = {"a": a, "block": block}
+    return kit.one_launch(title, arrays, grid, (block,), n, np.float32(a), facts=facts, **more)
 
 
 def large(rng: np.random.Generator) -> kit.Case:
     """Return ten million elements; a is 0, so that a launch can be repeated."""
-    n, block = 10_000_000, 256
-    arrays = {"y": kit.cells(rng, n), "x": kit.cells(rng, n)}
-    step = kit.Step((kit.ceil_div(n, 2 * block),), (block,), ("y", "x", np.int32(n), np.float32(0)))
-    return kit.Case(f"n = {n:,}", arrays, ("y",), (step,), {}, {"a": 0, "block": block})
+    return arrays_of(rng, 10_000_000, 256, 0, "n = 10,000,000")
 
 
 def axpy(case: kit.Case) -> np.ndarray:

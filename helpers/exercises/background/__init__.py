@@ -33,21 +33,15 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         outputs = n // 4 * 4 - width + 1
         arrays = {"P": kit.unwritten(outputs), "N": kit.whole_numbers(rng, n // 4 * 4)}
         filter = kit.whole_numbers(rng, width)
-        step = kit.Step((blocks,), (threads,), ("P", "N", np.int32(n // 4 * 4)), {"filter": filter})
         constants = {"TILE_WIDTH": tile, "THREADS": threads, "FILTER_WIDTH": width}
         tiles = -(-outputs // tile)
-        yield kit.Case(
+        facts = {"filter": filter, "tile": tile, "tiles": tiles}
+        yield kit.one_launch(
             f"n = {n // 4 * 4:,}, tiles of {tile}, {blocks} block{'s' if blocks > 1 else ''}",
-            arrays,
-            ("P",),
-            (step,),
-            {"size": sizes},
-            {
-                "filter": filter,
-                "tile": tile,
-                "tiles": tiles,
-                "tiles of a block": -(-tiles // blocks),
-            },
+            arrays, (blocks,), (threads,), n // 4 * 4,
+            constants={"filter": filter},
+            kinds={"size": sizes},
+            facts={**facts, "tiles of a block": -(-tiles // blocks)},
             options=tuple(f"-D{name}={value}" for name, value in constants.items()),
             budgeted=n < 70_000,
         )

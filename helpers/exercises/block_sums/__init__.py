@@ -36,19 +36,11 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield kit.without_budgets(case_of(rng, kit.MANY))
 
 
-def case_of(rng: np.random.Generator, n: int) -> kit.Case:
-    """Return a thread for each number, a sum for each block."""
-    arrays = {"sums": kit.unwritten(kit.ceil_div(n, THREADS)), "N": kit.cells(rng, n)}
-    step = kit.Step((kit.ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
-    return kit.Case(f"n = {n}", arrays, ("sums",), (step,), {"size": n})
-
-
-def large(rng: np.random.Generator) -> kit.Case:
-    """Return ten million numbers."""
-    n = 10_000_000
-    arrays = {"sums": kit.unwritten(kit.ceil_div(n, THREADS)), "N": kit.cells(rng, n)}
-    step = kit.Step((kit.ceil_div(n, THREADS),), (THREADS,), ("sums", "N", np.int32(n)))
-    return kit.Case(f"n = {n:,}", arrays, ("sums",), (step,))
+def case_of(rng: np.random.Generator, n: int = 10_000_000) -> kit.Case:
+    """Return a thread for each number, a sum for each block; by default ten million numbers."""
+    blocks = kit.ceil_div(n, THREADS)
+    arrays = {"sums": kit.unwritten(blocks), "N": kit.cells(rng, n)}
+    return kit.one_launch(f"n = {n:,}", arrays, (blocks,), (THREADS,), n, kinds={"size": n})
 
 
 def sums(case: kit.Case, keep: Any = slice(None)) -> np.ndarray:
@@ -124,7 +116,7 @@ EXERCISE = kit.Exercise(
         kit.Budget("stores per sum", kit.per_output("global", "store"), 1, quiet=True),
         kit.none_of("local", what="accesses to local memory"),
     ),
-    timed=large,
+    timed=case_of,
     most_of_a_block=lambda case: 1,
     mistakes=(
         kit.Mistake(
@@ -153,11 +145,10 @@ EXERCISE = kit.Exercise(
     findings=(
         kit.FindingHint(
             "race",
-            "Both threads belong to one warp, and since Volta its lanes need not march in step: "
-            "a __syncwarp() is missing between "
-            "the write and the read. In the same line they race as well: let only lanes below "
-            "`stride` add, or read into a "
-            "variable, wait, and then write.",
+            "Both threads belong to one warp, and since Volta its lanes need not march in step: a "
+            "__syncwarp() is missing between the write and the read. In the same line they race as "
+            "well: let only lanes below `stride` add, or read into a variable, wait, and then "
+            "write.",
             when=kit.within_warp,
         ),
         kit.FindingHint(

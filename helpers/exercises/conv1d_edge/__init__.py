@@ -33,19 +33,17 @@ def line(
 ) -> kit.Case:
     """Return a thread for each cell of N, in blocks of so many threads."""
     n = N.size
-    step = kit.Step((kit.ceil_div(n, threads),), (threads,), ("P", "N", "filter", np.int32(n)))
-    arrays = {"P": kit.unwritten(n), "N": N, "filter": filter}
+    arrays, grid = {"P": kit.unwritten(n), "N": N, "filter": filter}, (kit.ceil_div(n, threads),)
     title = f"n = {n}, filter {name}" + (f", blocks of {threads}" if threads != THREADS else "")
     kinds = {"size": n, "filter": name, "block size": threads}
-    return kit.Case(title, arrays, ("P",), (step,), kinds, budgeted=budgeted)
+    return kit.one_launch(title, arrays, grid, (threads,), n, kinds=kinds, budgeted=budgeted)
 
 
 def large(rng: np.random.Generator) -> kit.Case:
     """Return ten million cells."""
     n, filter = 10_000_000, kit.whole_numbers(rng, 3)
-    step = kit.Step((kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", "filter", np.int32(n)))
     arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n), "filter": filter}
-    return kit.Case(f"n = {n:,}", arrays, ("P",), (step,))
+    return kit.one_launch(f"n = {n:,}", arrays, (kit.ceil_div(n, THREADS),), (THREADS,), n)
 
 
 def edge(case: kit.Case, left: Any = "edge", right: Any = "edge") -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -21,44 +22,30 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
             "1, 4, 6, 4, 1": np.array([1, 4, 6, 4, 1], np.float32),
         }
         for name, filter in filters.items():
-            step = kit.Step(
-                (kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
-            )
-            arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
-            yield kit.Case(
-                f"n = {n}, filter {name}",
-                arrays,
-                ("P",),
-                (step,),
-                {"size": n, "filter": name},
-                {"filter": filter},
-                budgeted=n < kit.MANY,
-            )
+            kinds = {"size": n, "filter": name}
+            title = f"n = {n}, filter {name}"
+            yield signal(rng, n, filter, title, kinds=kinds, budgeted=n < kit.MANY)
     half = kit.whole_numbers(rng, OTHER_WIDTH // 2 + 1)
     filter, n = np.concatenate([half, half[-2::-1]]), 3 * THREADS + 1
-    step = kit.Step(
-        (kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
-    )
-    yield kit.Case(
-        f"n = {n}, {OTHER_WIDTH} weights",
-        {"P": kit.unwritten(n), "N": kit.cells(rng, n)},
-        ("P",),
-        (step,),
-        {"size": n, "filter": "wide"},
-        {"filter": filter},
-        budgeted=False,
-        options=(f"-DFILTER_WIDTH={OTHER_WIDTH}",),
+    kinds, options = {"size": n, "filter": "wide"}, (f"-DFILTER_WIDTH={OTHER_WIDTH}",)
+    title = f"n = {n}, {OTHER_WIDTH} weights"
+    yield signal(rng, n, filter, title, kinds=kinds, budgeted=False, options=options)
+
+
+def signal(
+    rng: np.random.Generator, n: int, filter: np.ndarray, title: str, **more: Any
+) -> kit.Case:
+    """Return n cells, a thread for each. more: other fields of the case."""
+    arrays, held = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}, {"filter": filter}
+    grid = (kit.ceil_div(n, THREADS),)
+    return kit.one_launch(
+        title, arrays, grid, (THREADS,), n, constants=held, facts=held, **more
     )
 
 
 def large(rng: np.random.Generator) -> kit.Case:
     """Return ten million cells."""
-    n, filter = 10_000_000, np.array([1, 4, 6, 4, 1], np.float32)
-    step = kit.Step(
-        (kit.ceil_div(n, THREADS),), (THREADS,), ("P", "N", np.int32(n)), {"filter": filter}
-    )
-    arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
-    return kit.Case(f"n = {n:,}", arrays, ("P",), (step,), {}, {"filter": filter})
+    return signal(rng, 10_000_000, np.array([1, 4, 6, 4, 1], np.float32), "n = 10,000,000")
 
 
 def words_of_an_output(case: kit.Case, one: kit.Outcome) -> float:

@@ -117,9 +117,8 @@ EXERCISE = kit.Exercise(
         layers.PAST_THE_FILTER,
         kit.FindingHint(
             "race",
-            "Two blocks write the same output: does the guard stop columns from out_w on and "
-            "maps from M on, and does blockIdx.y "
-            "still hold rows and groups of 16 maps?",
+            "Two blocks write the same output: does the guard stop columns from out_w on and maps "
+            "from M on, and does blockIdx.y still hold rows and groups of 16 maps?",
             when=lambda found: found.array == "y" and "nothing orders two blocks" in found.message,
         ),
         kit.FindingHint(

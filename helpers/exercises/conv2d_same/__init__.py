@@ -137,6 +137,12 @@ EXERCISE = kit.Exercise(
             "its column.",
             when=lambda found: found.array == "x",
         ),
+        kit.FindingHint(
+            "race",
+            "Two threads write the same output. A map of y has H rows and W columns here: are these"
+            " the sizes in the store's index, in the number of tiles across, and in the guard?",
+            when=lambda found: found.array == "y",
+        ),
     ),
     hints=(
         "Begin with conv2d_basic; its tiles now cover W columns and H rows. For K = 3, which cells "

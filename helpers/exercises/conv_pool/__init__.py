@@ -24,15 +24,12 @@ def layer(
     x *= np.float32(scale)
     rows, columns = kit.ceil_div(shape.out_h, pool), kit.ceil_div(shape.out_w, pool)
     grid = (kit.ceil_div(rows, TILE) * kit.ceil_div(columns, TILE), shape.M, shape.B)
-    given = ("y", "x", "filter", *layers.sizes(shape), np.int32(pool))
     y = kit.unwritten((shape.B, shape.M, rows, columns))
-    return kit.Case(
+    return kit.one_launch(
         f"{layers.words(shape)}, windows of {pool} x {pool}",
         {"y": y, "x": x, "filter": filter},
-        ("y",),
-        (kit.Step(grid, (TILE, TILE), given),),
-        {"layer": shape, "window": pool},
-        {"shape": shape, "pool": pool},
+        grid, (TILE, TILE), *layers.sizes(shape), pool,
+        kinds={"layer": shape, "window": pool}, facts={"shape": shape, "pool": pool},
     )
 
 

@@ -37,16 +37,13 @@ def array(
     """Return an array, by default a large one that eight blocks on each multiprocessor of an H200
     copy.
     """
-    arrays = {"out": kit.unwritten(n), "in": kit.cells(rng, n)}
-    step = kit.Step((blocks,), (threads,), ("out", "in", np.int32(n)))
-    return kit.Case(
+    return kit.one_launch(
         f"n = {n:,}, {blocks} x {threads} threads, {loads} loads",
-        arrays,
-        ("out",),
-        (step,),
-        {"size": n, "loads": loads},
-        {"blocks": blocks, "loads": loads, "threads": threads},
-        budgeted,
+        {"out": kit.unwritten(n), "in": kit.cells(rng, n)},
+        (blocks,), (threads,), n,
+        kinds={"size": n, "loads": loads},
+        facts={"blocks": blocks, "loads": loads, "threads": threads},
+        budgeted=budgeted,
         options=(f"-DTHREADS={threads}", f"-DLOADS={loads}"),
     )
 

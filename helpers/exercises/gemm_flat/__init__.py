@@ -36,11 +36,11 @@ def matrices(
         "X": kit.whole_numbers(rng, (batch, inner, cols)),
     }
     grid = (kit.ceil_div(cols, COLS), kit.ceil_div(rows, ROWS), batch)
-    given = ("Y", "A", "X", *map(np.int32, (rows, cols, inner)))
-    step = kit.Step(grid, (COLS, ROWS), given)
-    title = f"{rows} x {inner} times {inner} x {cols}" + f", {batch} images" * (batch > 1)
-    kinds, facts = {"size": (rows, cols, inner)}, {"terms": inner}
-    return kit.Case(title, arrays, ("Y",), (step,), kinds, facts, budgeted=cols == 1_280)
+    return kit.one_launch(
+        f"{rows} x {inner} times {inner} x {cols}" + f", {batch} images" * (batch > 1),
+        arrays, grid, (COLS, ROWS), rows, cols, inner,
+        kinds={"size": (rows, cols, inner)}, facts={"terms": inner}, budgeted=cols == 1_280,
+    )
 
 
 def product(case: kit.Case, terms: int | None = None) -> np.ndarray:
@@ -157,9 +157,8 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "uninitialised",
-            "A part of the tile of X is never filled: it has 16 rows, and the block only 4 rows "
-            "of threads, so that "
-            "each thread loads four of its rows.",
+            "A part of the tile of X is never filled: it has 16 rows, and the block only 4 rows of "
+            "threads, so that each thread loads four of its rows.",
             when=lambda found: found.array == "tile_x",
         ),
         kit.FindingHint(

@@ -154,8 +154,7 @@ def _hint(finding: str) -> str:
     if "kernel learn" in finding or "kernel gradient" in finding:
         return (
             "Each card goes on with its vector after your function: its own stream must wait for "
-            "whatever another card's stream "
-            "reads from it or writes to it."
+            "whatever another card's stream reads from it or writes to it."
         )
     return (
         "An event orders two streams, also of two cards: the one that goes on waits for the event "
@@ -174,12 +173,10 @@ EXERCISE = PythonExercise(
     limit_s=8.0,
     hints=(
         "give(), put() and add() return the event behind them. Each runs on a stream: give() and "
-        "put() on that of the card that "
-        "sends, add() on that of the card that adds. Which of them touch the same memory on "
-        "different streams?",
+        "put() on that of the card that sends, add() on that of the card that adds. Which of them "
+        "touch the same memory on different streams?",
         "The stream of card 0 must wait for each give() before it adds. The next card may not give "
-        "into the inbox before "
-        "that add() is done: let its stream wait for the event of add().",
+        "into the inbox before that add() is done: let its stream wait for the event of add().",
         "After put(0, k) the stream of card k must wait for its event: what follows on card k "
         "reads the vector.",
     ),

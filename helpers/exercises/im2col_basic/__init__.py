@@ -32,15 +32,12 @@ def layer(
     columns = shape.out_h * shape.out_w
     grid = (kit.ceil_div(columns, THREADS), shape.C, shape.B)
     _, C, _, H, W, K = layers.sizes(shape)
-    step = kit.Step(grid, (THREADS,), ("unrolled", "x", np.int32(shape.B), C, H, W, K))
-    return kit.Case(
+    return kit.one_launch(
         layers.words(shape),
         {"unrolled": kit.unwritten((shape.B, shape.terms, columns)), "x": x},
-        ("unrolled",),
-        (step,),
-        {"layer": shape, "filter width": shape.K},
-        {"shape": shape},
-        budgeted,
+        grid, (THREADS,), shape.B, C, H, W, K,
+        kinds={"layer": shape, "filter width": shape.K}, facts={"shape": shape},
+        budgeted=budgeted,
     )
 
 
@@ -193,9 +190,8 @@ EXERCISE = kit.Exercise(
         ),
         *(kit.Mistake(hint, gives=with_taps(taps)) for hint, taps in indices.TAPS),
         kit.Mistake(
-            "Only first outputs of rows are wrong. A product with 1.0f / out_w is rounded, and "
-            "may lie below the whole number that it should be: divide whole numbers, pixel / "
-            "out_w.",
+            "Only first outputs of rows are wrong. A product with 1.0f / out_w is rounded, and may "
+            "lie below the whole number that it should be: divide whole numbers, pixel / out_w.",
             when=only_first_of_rows,
         ),
     ),

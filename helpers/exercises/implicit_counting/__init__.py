@@ -130,8 +130,7 @@ EXERCISE = kit.Exercise(
             kit.executed("div.", "rem.", "rcp.", per="warp"),
             DIVISIONS,
             "There are 63 steps: a division in the loop runs in each of them. (Divisions are "
-            "counted as they are executed, whatever "
-            "they are called in the source.)",
+            "counted as they are executed, whatever they are called in the source.)",
         ),
         kit.Budget(
             "load sectors per tile and step",
@@ -193,8 +192,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "Filters of one tap are right, wider ones are not: a carry from columns to rows, or "
-            "from rows to channels, is missing or "
-            "comes too late.",
+            "from rows to channels, is missing or comes too late.",
             when=lambda case, got, want: case["shape"].K > 1,
         ),
         kit.Mistake(

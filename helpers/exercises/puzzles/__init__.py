@@ -98,6 +98,25 @@ def _is_written(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(not np.isnan(got).any() and not ((got == before) & (got != want)).any())
 
 
+def over_line(N: np.ndarray, P: np.ndarray, block: int) -> kit.Case:
+    """Return a case with a thread for each number of N; P: the output before the launch."""
+    kinds, facts = {"size": N.size}, {"block": block}
+    grid = (kit.ceil_div(N.size, block),)
+    return kit.one_launch(
+        f"n = {N.size:,}", {"P": P, "N": N}, grid, (block,), N.size, kinds=kinds, facts=facts
+    )
+
+
+def over_image(N: np.ndarray, P: np.ndarray, threads: tuple[int, int], **facts: Any) -> kit.Case:
+    """Return a case with a thread for each cell of an image; P: the output before the launch."""
+    height, width = N.shape
+    grid = (kit.ceil_div(width, threads[0]), kit.ceil_div(height, threads[1]))
+    title, kinds = f"{height} rows of {width}", {"size": (height, width)}
+    return kit.one_launch(
+        title, {"P": P, "N": N}, grid, threads, width, height, kinds=kinds, facts=facts
+    )
+
+
 # ---- what several puzzles count ----
 
 

@@ -55,8 +55,7 @@ EXERCISE = kit.Exercise(
             lambda case, one: one.total("sectors", "global", "load") / case.count,
             lambda case: SECTORS[case["name"]],
             "conv2d_tiled brings each cell of x to shared memory once a block and map. With "
-            "several maps a block, and the weights in "
-            "shared memory, too, fewer sectors are left.",
+            "several maps a block, and the weights in shared memory, too, fewer sectors are left.",
         ),
         kit.Budget(
             "words from shared memory, over those that the sums need",

@@ -19,13 +19,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     for k in range(3):
         sums = rng.uniform(-1, 1, (TILES, 32, 4)).astype(np.float32)
         arrays = {"y": kit.unwritten((MAPS, COLUMNS)), "sums": sums}
-        yield kit.Case(
-            f"sums {k + 1}",
-            arrays,
-            ("y",),
-            (kit.Step((1,), (32,), ("y", "sums")),),
-            {"set of sums": k},
-        )
+        yield kit.one_launch(f"sums {k + 1}", arrays, (1,), (32,), kinds={"set of sums": k})
 
 
 def rows(case: kit.Case, columns: int = COLUMNS) -> np.ndarray:

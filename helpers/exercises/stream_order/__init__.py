@@ -121,9 +121,8 @@ def judged(
         if buffers in overlapped and one["steps"] > pieces + 2:
             hint = (
                 "Everything is in order, and works wait that need not: a copy in, a kernel and a "
-                "copy out of three pieces can run at "
-                "the same time. Let a stream wait for an event, and not the host, nor a stream "
-                "for more than it needs."
+                "copy out of three pieces can run at the same time. Let a stream wait for an "
+                "event, and not the host, nor a stream for more than it needs."
             )
             return Found(
                 "budget",

@@ -9,6 +9,9 @@ import numpy as np
 from helpers.exercises import kit
 
 MAPS, OUTPUTS, CHANNELS = 64, 32, 16
+# In plain code start_product reads both factors of each product, one by one, by asm volatile, which
+# the compiler keeps. So these loads of warps tell how many products it made.
+LOADS = 2 * MAPS * OUTPUTS * CHANNELS // 32
 TAPS = (3, 1, 6)
 
 
@@ -18,13 +21,10 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         x = rng.integers(-30, 31, (OUTPUTS + taps - 1, CHANNELS)).astype(np.float16)
         filter = rng.integers(-30, 31, (taps, MAPS, CHANNELS)).astype(np.float16)
         arrays = {"y": kit.unwritten((MAPS, OUTPUTS)), "x": x, "filter": filter}
-        yield kit.Case(
-            f"{taps} tap{'s' * (taps > 1)}",
-            arrays,
-            ("y",),
-            (kit.Step((1,), (128,), tuple(arrays)),),
-            {"filter width": taps},
-            {"taps": taps},
+        yield kit.one_launch(
+            f"{taps} tap{'s' * (taps > 1)}", arrays, (1,), (128,),
+            kinds={"filter width": taps},
+            facts={"taps": taps},
             options=(f"-DTAPS={taps}",),
         )
 
@@ -87,6 +87,14 @@ EXERCISE = kit.Exercise(
             ),
             1,
             "Nothing is stored again for a tap.",
+        ),
+        kit.Budget(
+            "start_product for each tap, by the factors that are loaded",
+            kit.executed("ld", per=lambda case: LOADS * case["taps"]),
+            1.1,  # the loads of x, of the filter and of arguments are few
+            "Each tap is one start_product. Nothing else multiplies, because only there your text "
+            "becomes the instruction wgmma.",
+            least=1,
         ),
         kit.ONE_STORE,
         *kit.NO_DETOURS,

@@ -121,10 +121,13 @@ void refuse_place(Worker& w, Warp& warp, int lane, std::uint64_t address, std::u
         return refuse_access(w, warp, lane, OUT_OF_BOUNDS, nearest, address, size, pc, access);
     }
     Region* region = memory.find(address);
-    // Most likely the instruction means the array that it accessed before.
-    const Region* meant = region != nullptr                ? region
-                          : w.recent[pc].region != nullptr ? w.recent[pc].region
-                                                           : memory.nearest(address);
+    // Most likely the instruction means the array that it accessed before. A cp.async accesses two:
+    // the array that it reads in global memory is not the tile that it wrote before.
+    const Region* before = w.recent[pc].region;
+    if (before != nullptr && before->is_shared() && i.space == GLOBAL_SPACE) before = nullptr;
+    const Region* meant = region != nullptr   ? region
+                          : before != nullptr ? before
+                                              : memory.nearest(address);
     refuse_access(w, warp, lane, OUT_OF_BOUNDS, meant, address, size, pc, access);
 }
 
@@ -322,8 +325,7 @@ void count_access(Worker& w, const Warp& warp, const Request& request, std::uint
                   std::int32_t shift) {
     // Another access moves these bytes, too.
     if (counted == 0) return w.traffic.joined(request, request.size);
-    const bool watched = w.traffic.watches(w.block_linear, warp.number);
-    if (UNLIKELY(watched)) w.traffic.in_flight = static_cast<std::uint32_t>(w.async.in_flight);
+    const bool watched = w.traffic.watches(w.block_linear, warp.number, w.async.in_flight);
     if (counted == UINT32_MAX || counted == request.size)
         return w.traffic.request(request, watched);
     count_resized(w, request, watched, counted, shift);

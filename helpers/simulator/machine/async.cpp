@@ -53,7 +53,7 @@ bool copy(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
             Region* from = memory.find(sources[__builtin_ctz(alike)]);
             w.traffic.copied(
                 {sources, alike, static_cast<uint32_t>(pc), read, read, LOAD, from, nullptr},
-                targets, w.traffic.watches(w.block_linear, warp.number));
+                targets, w.traffic.watches(w.block_linear, warp.number, w.async.in_flight));
         }
     }
     if (!observe_access(w, warp, pc, lanes, targets, size, STORE, true, UINT32_MAX, 0, false))

@@ -182,7 +182,7 @@ void count_atomic(Worker& w, const Warp& warp, const Instruction& i, std::int32_
         offers.held[lane] ^= turned;
         offers.offered[lane] = slot_value(warp, warp.operand(i, 2), 8, lane) ^ turned;
     }
-    const bool watched = w.traffic.watches(w.block_linear, warp.number);
+    const bool watched = w.traffic.watches(w.block_linear, warp.number, w.async.in_flight);
     w.traffic.atomic(request, std::max(i.join, 0), swaps, i.space == GENERIC, watched,
                      of_halves ? &halves : nullptr, idle, keeps ? &offers : nullptr);
 }

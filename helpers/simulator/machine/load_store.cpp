@@ -172,7 +172,7 @@ void count_local(Worker& w, const Warp& warp, const Instruction& i, std::int32_t
     const std::uint32_t width = i.join > 0 ? static_cast<std::uint32_t>(i.join) : size;
     w.traffic.local({places, lanes, static_cast<std::uint32_t>(pc), width, size,
                      static_cast<std::uint8_t>(access), w.local_region, nullptr},
-                    w.traffic.watches(w.block_linear, warp.number));
+                    w.traffic.watches(w.block_linear, warp.number, w.async.in_flight));
 }
 
 // Checks and counts an access to local memory. Returns false if the launch is over.
@@ -372,7 +372,7 @@ count_flag(Worker& w, const Warp& warp, std::int32_t pc, std::uint32_t lanes,
     Region* region = memory.find(addresses[__builtin_ctz(lanes)]);
     w.traffic.request({addresses, lanes, static_cast<std::uint32_t>(pc), size, size,
                        static_cast<std::uint8_t>(access), region, nullptr},
-                      w.traffic.watches(w.block_linear, warp.number));
+                      w.traffic.watches(w.block_linear, warp.number, w.async.in_flight));
 }
 
 inline __attribute__((always_inline)) void note_marks(Worker& w, Warp& warp, const Instruction& i,
@@ -436,7 +436,7 @@ run_load_of_halves(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc,
                               LOAD, &region, nullptr, shapes};
         const bool is_own_size = counted == UINT32_MAX || counted == 0;
         if (LIKELY(is_own_size && !Traffic::needs_all_lanes(region, size, shapes) &&
-                   !w.traffic.watches(w.block_linear, warp.number)))
+                   !w.traffic.watches(w.block_linear, warp.number, w.async.in_flight)))
             w.traffic.load_of_halves(request, counted != 0);
         else count_all(w, warp, request, counted, i.target);
     }

@@ -80,8 +80,9 @@ struct Site {
         repeated += other.repeated;
     }
 };
-struct WatchedLane {    // one lane of one request of the watched warp
-    std::uint64_t request = 0, pc = 0;
+struct WatchedLane {    // one lane of one request of a watched warp
+    std::uint32_t request = 0, warp = 0;    // the request's number among those of its warp
+    std::uint64_t pc = 0;
     std::uint32_t access = LOAD, region = 0, space = GLOBAL, size = 0, lane = 0;
     std::uint32_t in_flight = 0;    // copies of its block that had not arrived
     std::int64_t offset = 0;
@@ -138,18 +139,22 @@ class Traffic {
 public:
     Touched touched;
 
-    static constexpr std::size_t watched_limit =
-        4096;    // requests of the watched warp that are kept one by one
-
-    std::uint32_t in_flight = 0;    // copies of the watched block, for its next request
+    static constexpr std::uint32_t watched_limit =
+        4096;    // requests of a watched warp that are kept one by one
+    static constexpr std::uint32_t all_warps = UINT32_MAX;    // in place of the watched warp
+    static constexpr std::size_t most_warps = 32;    // of a block
 
     void begin_launch(std::uint64_t watched_block, std::uint32_t watched_warp) {
-        sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_ = 0;
+        sites_.clear(), index_.clear(), watched_.clear(), recent_.fill({}), requests_seen_.fill(0);
         touched.clear();
         watched_block_ = watched_block, watched_warp_ = watched_warp;
     }
-    bool watches(std::uint64_t block, std::uint32_t warp) const {
-        return block == watched_block_ && warp == watched_warp_;
+    // Whether the warp that makes the next request is watched. in_flight: copies of its block that
+    // have not arrived.
+    bool watches(std::uint64_t block, std::uint32_t warp, std::size_t in_flight) {
+        if (block != watched_block_) return false;
+        requesting_ = warp, in_flight_ = static_cast<std::uint32_t>(in_flight);
+        return watched_warp_ == warp || watched_warp_ == all_warps;
     }
 
     void barrier(std::uint32_t pc, std::uint32_t lanes) {
@@ -290,8 +295,9 @@ private:
     std::unordered_map<std::uint64_t, Site*> index_;
     std::array<Recent, 1024> recent_{};    // by instruction: most touch one array
     std::vector<WatchedLane> watched_;
-    std::uint64_t watched_block_ = 0, requests_seen_ = 0;
-    std::uint32_t watched_warp_ = 0;
+    std::uint64_t watched_block_ = 0;
+    std::uint32_t watched_warp_ = 0, requesting_ = 0, in_flight_ = 0;
+    std::array<std::uint32_t, most_warps> requests_seen_{};    // by warp of the watched block
     Tally tally_, sectors_of_turn_;
 
     static void control(Site& site, std::uint32_t lanes) {
@@ -641,17 +647,19 @@ private:
         site.serialised += most - 1;
     }
     void remember(const Request& r) {
-        if (requests_seen_++ >= watched_limit) return;
+        std::uint32_t& seen = requests_seen_[requesting_];
+        if (seen == watched_limit) return;
         for (std::uint32_t left = r.lanes; left != 0; left &= left - 1) {
             int lane = __builtin_ctz(left);
             const Region* region = r.of(lane);
             WatchedLane row;
-            row.request = requests_seen_ - 1, row.pc = r.pc, row.access = r.access,
+            row.request = seen, row.warp = requesting_, row.pc = r.pc, row.access = r.access,
             row.region = region->id;
             row.space = region->space, row.size = r.size,
-            row.lane = static_cast<std::uint32_t>(lane), row.in_flight = in_flight;
+            row.lane = static_cast<std::uint32_t>(lane), row.in_flight = in_flight_;
             row.offset = static_cast<std::int64_t>(r.addresses[lane] - region->start);
             watched_.push_back(row);
         }
+        ++seen;
     }
 };

@@ -77,8 +77,7 @@ def install() -> None:
     if "pycuda" in sys.modules:
         raise PyCUDAImportedError(
             "the real PyCUDA is already imported in this process, so the simulator cannot take its "
-            "name. Restart the "
-            "kernel and call device.select() before the first `import pycuda`"
+            "name. Restart the kernel and call device.select() before the first `import pycuda`"
         )
     package = types.ModuleType("pycuda", "PyCUDA, as far as the simulator stands in for it.")
     package.__dict__.update(

@@ -139,8 +139,7 @@ class SourceModule:
 
 _NO_LINKER = (
     "the simulator has no device linker: put the sources into one SourceModule, and launch from "
-    "Python what a kernel would launch, "
-    "or use a GPU"
+    "Python what a kernel would launch, or use a GPU"
 )
 
 

@@ -597,28 +597,23 @@ def subset_dot(
 
 def subset_min(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> GPUArray:
     """Return the smallest element of a[subset]."""
-    _need_elements(subset, "subset_min")
-    return reduce_arrays(
-        "subset_min",
-        lambda s, x: np.fmin.reduce(_picked(x, s, "subset_min")),
-        (subset, a),
-        a.dtype,
-        stream,
-        a.allocator,
-    )
+    return _subset_extremum("subset_min", np.fmin, subset, a, stream)
 
 
 def subset_max(subset: GPUArray, a: GPUArray, stream: Stream | None = None) -> GPUArray:
     """Return the largest element of a[subset]."""
-    _need_elements(subset, "subset_max")
-    return reduce_arrays(
-        "subset_max",
-        lambda s, x: np.fmax.reduce(_picked(x, s, "subset_max")),
-        (subset, a),
-        a.dtype,
-        stream,
-        a.allocator,
-    )
+    return _subset_extremum("subset_max", np.fmax, subset, a, stream)
+
+
+def _subset_extremum(
+    what: str, function: np.ufunc, subset: GPUArray, a: GPUArray, stream: Stream | None
+) -> GPUArray:
+    _need_elements(subset, what)
+
+    def extremum(s: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return function.reduce(_picked(x, s, what))
+
+    return reduce_arrays(what, extremum, (subset, a), a.dtype, stream, a.allocator)
 
 
 # ---- logic ----

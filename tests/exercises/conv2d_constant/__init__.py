@@ -19,6 +19,11 @@ WRONG = (
     wrong(
         "one filter for all", "same K * K weights", ("((m * C + c) * K + p) * K + q", "p * K + q")
     ),
+    wrong(
+        "an index without the channel",
+        "a map has C * K * K",
+        (INDEX, "* filter[(m * K + p) * K + q];"),
+    ),
     wrong("no product", "All sums are 0", (INDEX, "* 0.0f * filter[0];")),
     wrong("the stub", "no constant 'filter'", file="stub.cu", status="not_begun"),
     wrong("map 0 for all", "weights of map 0", (INDEX, "* filter[(c * K + p) * K + q];")),

@@ -50,6 +50,12 @@ WRONG = (
         ("h >= H || w >= W", "h > H - K || w > W - K"),
     ),
     wrong(
+        "a store into maps of the smaller output",
+        "H rows and W columns",
+        ("* H + h) * W + w] = sum", "* (H - K + 1) + h) * (W - K + 1) + w] = sum"),
+        status="finding",
+    ),
+    wrong(
         "each cell loaded twice",
         "loads per output and tap",
         ("sum += x", "sum += 0 * x[((b * C + C - 1 - c) * H + row) * W + column] + x"),

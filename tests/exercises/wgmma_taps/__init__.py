@@ -6,6 +6,21 @@ from tests.exercises.answers import right, wrong
 
 A = "descriptor(a_first, 64 * 16, 8 * 16);"
 B = "descriptor(b_first + 16 * tap, CELLS * 16, 8 * 16);"
+START = "start_product(sum, a, b, tap > 0);"
+PLAIN = """
+        for (int i = 0; i < 16; ++i) {
+            const int map = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8;
+            const int w = i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+            sum[i] = tap > 0 ? sum[i] : 0.0f;
+            for (int k = 0; k < 16; ++k) {
+                const Octet* left = &weights[tap][k / 8][map];
+                const Octet* right = &cells[k / 8][w + tap];
+                sum[i] += __half2float(reinterpret_cast<const __half*>(left)[k % 8])
+                          * __half2float(reinterpret_cast<const __half*>(right)[k % 8]);
+            }
+        }
+"""
+UNUSED = "float other[16]; start_product(other, a, b, 0);"
 JOINED = "start | half << 16 | eight << 32;"
 
 RIGHT = (
@@ -31,5 +46,8 @@ WRONG = (
     wrong("fields exchanged", "each in its bits", (JOINED, "start | eight << 16 | half << 32;"),
           status="finding"),
     wrong("bytes", "divided by 16", ("other_half / 16", "other_half"), status="finding"),
+    wrong("plain code", "Nothing else multiplies", (START, PLAIN), status="budget"),
+    wrong("plain code beside an unused product", "Nothing else multiplies",
+          (START, UNUSED + PLAIN), status="budget"),
     wrong("the other half eight further on", "16 to 29", ("64 * 16", "8 * 16")),
 )  # fmt: skip

@@ -19,13 +19,12 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     """Yield tiles of random cells, shared out among some blocks."""
     for tiles, blocks in SIZES:
         n = TILE * tiles
-        yield kit.Case(
+        yield kit.one_launch(
             f"n = {n:,}, {blocks} block{'s' if blocks > 1 else ''}",
             {"P": kit.unwritten(n), "N": kit.whole_numbers(rng, n, 1000)},
-            ("P",),
-            (kit.Step((blocks,), (THREADS,), ("P", "N", np.int32(n))),),
-            {"size": (tiles, blocks)},
-            {"tiles of a block": kit.ceil_div(tiles, blocks)},
+            (blocks,), (THREADS,), n,
+            kinds={"size": (tiles, blocks)},
+            facts={"tiles of a block": kit.ceil_div(tiles, blocks)},
             budgeted=tiles < 280,
         )
 

@@ -50,6 +50,15 @@ def first_map_and_channel(case: kit.Case) -> np.ndarray:
     )
 
 
+def without_channels(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if all channels of map m have the K * K weights from m * K * K on."""
+    shape, filter = case["shape"], case["filter"]
+    if shape.C == 1:
+        return None
+    read = filter.reshape(-1, 1, shape.K, shape.K)[: shape.M]
+    return layers.conv2d(case["x"], np.broadcast_to(read, filter.shape).copy())
+
+
 def maps_for_channels(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the symbol is read as (C, M, K, K)."""
     shape, filter = case["shape"], case["filter"]
@@ -94,6 +103,11 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Every map and channel has the same K * K weights: m and c belong to the index, too.",
             gives=first_map_and_channel,
+        ),
+        kit.Mistake(
+            "The index goes from map to map in steps of K * K weights, but a map has C * K * K: the"
+            " channel c belongs to the index, too.",
+            gives=without_channels,
         ),
         layers.TURNED,
         layers.EXCHANGED,

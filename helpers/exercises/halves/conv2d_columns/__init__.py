@@ -168,8 +168,7 @@ EXERCISE = kit.Exercise(
             gives=of_taps(lambda p, q: q < 6),
         ),
         kit.Mistake(
-            "The weights of a row stand the wrong way round: tap q meets the cell in column "
-            "w + q.",
+            "The weights of a row stand the wrong way round: tap q meets the cell in column w + q.",
             gives=indices.indexed(taps=lambda p, q: (p, 6 - q)),
         ),
         kit.Mistake(
@@ -233,7 +232,6 @@ EXERCISE = kit.Exercise(
         "Load the eight cells of a row into an array. For tap q, the pair is (cell[q], cell[q + "
         "1]), and both have the weight tap[q].",
         "part = __hfma2(__halves2half2(cell[q], cell[q + 1]), __half2half2(tap[q]), part), and "
-        "after each row both halves of part are "
-        "added to float sums.",
+        "after each row both halves of part are added to float sums.",
     ),
 )

@@ -119,9 +119,8 @@ EXERCISE = kit.Exercise(
             when=lambda case, got, want: bool((got[:, :, 1::2] == want[:, :, 1::2]).all()),
         ),
         kit.Mistake(
-            "22 x 38 cells are right, other sizes are not: out_h follows from H and out_w from "
-            "W, which are two numbers. Neither "
-            "follows from the other.",
+            "22 x 38 cells are right, other sizes are not: out_h follows from H and out_w from W, "
+            "which are two numbers. Neither follows from the other.",
             when=lambda case, got, want: case.kinds["size"] != (22, 38),
         ),
     ),
@@ -129,15 +128,13 @@ EXERCISE = kit.Exercise(
         kit.FindingHint(
             "out-of-bounds",
             "The filter has rows 0 to 6: row r of the window is its row r for the upper outputs, "
-            "and r - 1 for "
-            "the lower ones.",
+            "and r - 1 for the lower ones.",
             when=lambda found: found.array == "filter",
         ),
         kit.FindingHint(
             "out-of-bounds",
-            "A partial patch ends at H and W: cells beyond count as 0, and outputs beyond are "
-            "not stored. H and W "
-            "are two numbers: neither follows from the other.",
+            "A partial patch ends at H and W: cells beyond count as 0, and outputs beyond are not "
+            "stored. H and W are two numbers: neither follows from the other.",
             when=lambda found: found.array in ("x", "y"),
         ),
         kit.FindingHint(

@@ -32,20 +32,14 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, maps: int =
     x, filter = layers.draw(rng, shape)
     weights = np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, -shape.M % maps),))
     tiles = kit.ceil_div(shape.out_h, ROWS * DOWN) * kit.ceil_div(shape.out_w, COLUMNS * ACROSS)
-    step = kit.Step(
-        (tiles, kit.ceil_div(shape.M, maps), shape.B),
-        (ACROSS, DOWN),
-        ("y", "x"),
-        {"filter": weights},
-    )
     sizes = {"CHANNELS": shape.C, "OUTPUT_MAPS": shape.M, "HEIGHT": shape.H, "WIDTH": shape.W}
-    return kit.Case(
+    return kit.one_launch(
         layers.words(shape),
         {"y": kit.unwritten(shape.y_shape), "x": x},
-        ("y",),
-        (step,),
-        {"layer": shape},
-        {"shape": shape, "filter": filter, "maps": maps},
+        (tiles, kit.ceil_div(shape.M, maps), shape.B), (ACROSS, DOWN),
+        constants={"filter": weights},
+        kinds={"layer": shape},
+        facts={"shape": shape, "filter": filter, "maps": maps},
         options=(*(f"-D{name}={value}" for name, value in sizes.items()), f"-DMAPS={maps}"),
         budgeted=(shape.H, shape.W) == (22, 86),
     )

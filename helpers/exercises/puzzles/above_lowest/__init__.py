@@ -15,15 +15,10 @@ WARP = 32
 def case(N: np.ndarray, block: int, warp: int = WARP) -> kit.Case:
     """Return a thread for each number."""
     n = N.size
-    step = kit.Step((kit.ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
-    return kit.Case(
-        f"n = {n:,}, blocks of {block}",
-        {"P": kit.unwritten(n), "N": N},
-        ("P",),
-        (step,),
-        {"size": n, "block size": block},
-        {"block": block, "warp": warp},
-    )
+    arrays, grid = {"P": kit.unwritten(n), "N": N}, (kit.ceil_div(n, block),)
+    kinds, facts = {"size": n, "block size": block}, {"block": block, "warp": warp}
+    title = f"n = {n:,}, blocks of {block}"
+    return kit.one_launch(title, arrays, grid, (block,), n, kinds=kinds, facts=facts)
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -141,9 +136,8 @@ EXERCISE = puzzle(
             when=lambda case, got, want: case.kinds["block size"] != 128,
         ),
         kit.Mistake(
-            "Of each warp only lane 0 has the smallest number. With __shfl_down_sync the "
-            "others see "
-            "a part of the warp: __shfl_xor_sync gives the result to all of them.",
+            "Of each warp only lane 0 has the smallest number. With __shfl_down_sync the others "
+            "see a part of the warp: __shfl_xor_sync gives the result to all of them.",
             when=lane_0_only,
         ),
         kit.Mistake(
@@ -159,9 +153,8 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "mask",
-            "A lane has left the kernel, and the mask 0xffffffff still names it: no lane "
-            "may return "
-            "before the shuffles. Let it bring INFINITY.",
+            "A lane has left the kernel, and the mask 0xffffffff still names it: no lane may "
+            "return before the shuffles. Let it bring INFINITY.",
         ),
     ),
     hints=(

@@ -13,15 +13,10 @@ from helpers.exercises.puzzles import puzzle
 def case(A: np.ndarray, B: np.ndarray, block: int) -> kit.Case:
     """Return a case with just as many blocks as the numbers need."""
     n = A.size
-    step = kit.Step((kit.ceil_div(n, block),), (block,), ("C", "A", "B", np.int32(n)))
-    return kit.Case(
-        f"n = {n:,}, blocks of {block}",
-        {"C": kit.unwritten(n), "A": A, "B": B},
-        ("C",),
-        (step,),
-        {"size": n, "block size": block},
-        {"block": block},
-    )
+    arrays, grid = {"C": kit.unwritten(n), "A": A, "B": B}, (kit.ceil_div(n, block),)
+    kinds, facts = {"size": n, "block size": block}, {"block": block}
+    title = f"n = {n:,}, blocks of {block}"
+    return kit.one_launch(title, arrays, grid, (block,), n, kinds=kinds, facts=facts)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:

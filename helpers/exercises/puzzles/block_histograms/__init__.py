@@ -16,13 +16,11 @@ BINS, SHARE, THREADS = 256, 1_024, 256
 def case(N: np.ndarray, bins: int = BINS, share: int = SHARE, threads: int = THREADS) -> kit.Case:
     """Return a block for each `share` of the values."""
     blocks = kit.ceil_div(N.size, share)
-    return kit.Case(
+    return kit.one_launch(
         f"n = {N.size:,}",
         {"P": kit.unwritten((blocks, bins), np.int32), "N": N},
-        ("P",),
-        (kit.Step((blocks,), (threads,), ("P", "N", np.int32(N.size))),),
-        {"size": N.size},
-        {"bins": bins, "share": share},
+        (blocks,), (threads,), N.size,
+        kinds={"size": N.size}, facts={"bins": bins, "share": share},
     )
 
 
@@ -141,9 +139,8 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "uninitialised",
-            "Shared memory begins with anything, not with 0: the threads set the counters "
-            "to 0, and "
-            "a __syncthreads() follows.",
+            "Shared memory begins with anything, not with 0: the threads set the counters to 0, "
+            "and a __syncthreads() follows.",
         ),
         kit.FindingHint(
             "out-of-bounds",

@@ -7,23 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import barriers, padded, puzzle, shared_loads, sizes_of
+from helpers.exercises.puzzles import barriers, over_line, padded, puzzle, shared_loads, sizes_of
 
 BLOCK = 256
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
     """Return a thread for each number, a result for each block."""
-    blocks = kit.ceil_div(N.size, block)
-    step = kit.Step((blocks,), (block,), ("P", "N", np.int32(N.size)))
-    return kit.Case(
-        f"n = {N.size:,}",
-        {"P": kit.unwritten(blocks), "N": N},
-        ("P",),
-        (step,),
-        {"size": N.size},
-        {"block": block},
-    )
+    return over_line(N, kit.unwritten(kit.ceil_div(N.size, block)), block)
 
 
 def numbers(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -114,9 +105,8 @@ EXERCISE = puzzle(
     timed=lambda rng: case(numbers(rng, 10_000_000)),
     mistakes=(
         kit.Mistake(
-            "The last block counts 0 for threads without a number, and all its numbers are "
-            "below 0. "
-            "What changes no maximum is -INFINITY.",
+            "The last block counts 0 for threads without a number, and all its numbers are below "
+            "0. What changes no maximum is -INFINITY.",
             lambda case: largest(case, fill=0.0),
         ),
         kit.Mistake(
@@ -173,9 +163,8 @@ EXERCISE = puzzle(
         ),
     ),
     hints=(
-        "256 numbers in shared memory. If thread t of the first 128 keeps the larger one "
-        "of s[t] and "
-        "s[t + 128], how many candidates are left?",
+        "256 numbers in shared memory. If thread t of the first 128 keeps the larger one of s[t] "
+        "and s[t + 128], how many candidates are left?",
         "Then with 64, 32, ... 1. Between two steps all threads wait: __syncthreads(), outside of "
         "the `if`.",
         "A thread without a number puts -INFINITY into s[t]. At the end thread 0 writes s[0].",

@@ -15,14 +15,10 @@ BLOCK = 256
 def case(N: np.ndarray, step: int, block: int = BLOCK) -> kit.Case:
     """Return whole blocks."""
     blocks = N.size // block
-    return kit.Case(
-        f"{blocks} block{'s' if blocks > 1 else ''}, step {step}",
-        {"P": kit.unwritten(N.size), "N": N},
-        ("P",),
-        (kit.Step((blocks,), (block,), ("P", "N", np.int32(step))),),
-        {"size": N.size, "step": step},
-        {"step": step, "block": block},
-    )
+    arrays, facts = {"P": kit.unwritten(N.size), "N": N}, {"step": step, "block": block}
+    kinds = {"size": N.size, "step": step}
+    title = f"{blocks} block{'s' if blocks > 1 else ''}, step {step}"
+    return kit.one_launch(title, arrays, (blocks,), (block,), step, kinds=kinds, facts=facts)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:

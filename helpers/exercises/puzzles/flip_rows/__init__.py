@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import puzzle, sectors_per_request
+from helpers.exercises.puzzles import over_image, puzzle, sectors_per_request
 
 ACROSS = (
     "A warp is 32 threads with neighbouring threadIdx.x. Let x, the column, come from threadIdx.x: "
@@ -17,16 +17,7 @@ ACROSS = (
 
 def case(N: np.ndarray, block: tuple[int, int] = (32, 8)) -> kit.Case:
     """Return blocks of 32 x 8 threads over an image."""
-    height, width = N.shape
-    grid = (kit.ceil_div(width, block[0]), kit.ceil_div(height, block[1]))
-    step = kit.Step(grid, block, ("P", "N", np.int32(width), np.int32(height)))
-    return kit.Case(
-        f"{height} rows of {width}",
-        {"P": kit.unwritten(N.shape), "N": N},
-        ("P",),
-        (step,),
-        {"size": (height, width)},
-    )
+    return over_image(N, kit.unwritten(N.shape), block)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:

@@ -7,23 +7,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import as_blocks, barriers, puzzle, shared_loads, sizes_of
+from helpers.exercises.puzzles import (
+    as_blocks,
+    barriers,
+    over_line,
+    puzzle,
+    shared_loads,
+    sizes_of,
+)
 
 BLOCK = 256
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
     """Return a thread for each number."""
-    n = N.size
-    step = kit.Step((kit.ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
-    return kit.Case(
-        f"n = {n:,}",
-        {"P": kit.unwritten(n), "N": N},
-        ("P",),
-        (step,),
-        {"size": n},
-        {"block": block},
-    )
+    return over_line(N, kit.unwritten(N.size), block)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -69,9 +67,8 @@ EXERCISE = puzzle(
         ),
         shared_loads(
             140,
-            "Eight steps, and in each of them a thread adds one number: what stands 1, 2, "
-            "4, ... 128 "
-            "places to its left. It already is a sum of as many numbers.",
+            "Eight steps, and in each of them a thread adds one number: what stands 1, 2, 4, ... "
+            "128 places to its left. It already is a sum of as many numbers.",
         ),
         barriers(
             20,

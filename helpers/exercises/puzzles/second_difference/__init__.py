@@ -8,23 +8,14 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import as_blocks, lanes_of, puzzle, sizes_of
+from helpers.exercises.puzzles import as_blocks, lanes_of, over_line, puzzle, sizes_of
 
 BLOCK = 128
 
 
 def case(N: np.ndarray, block: int = BLOCK) -> kit.Case:
     """Return a thread for each output."""
-    n = N.size
-    step = kit.Step((kit.ceil_div(n, block),), (block,), ("P", "N", np.int32(n)))
-    return kit.Case(
-        f"n = {n:,}",
-        {"P": kit.unwritten(n), "N": N},
-        ("P",),
-        (step,),
-        {"size": n},
-        {"block": block},
-    )
+    return over_line(N, kit.unwritten(N.size), block)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -65,9 +56,8 @@ EXERCISE = puzzle(
         lanes_of(
             "N",
             lambda case: case.count + 2 * case.steps[0].grid[0],
-            "Each block needs its 128 cells and one more at each side. Load each of them "
-            "once, into "
-            "__shared__ memory, and compute from there.",
+            "Each block needs its 128 cells and one more at each side. Load each of them once, "
+            "into __shared__ memory, and compute from there.",
         ),
         kit.loads_of_a_warp(
             3,
@@ -110,9 +100,8 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "race",
-            "A thread reads a neighbour's cell that may not be there yet: a "
-            "__syncthreads() belongs "
-            "between filling the tile and reading it.",
+            "A thread reads a neighbour's cell that may not be there yet: a __syncthreads() "
+            "belongs between filling the tile and reading it.",
             when=lambda found: found.array != "P",
         ),
         kit.FindingHint(

@@ -12,10 +12,8 @@ from helpers.exercises.puzzles import puzzle
 
 def case(N: np.ndarray) -> kit.Case:
     """Return one block with a thread for each number."""
-    step = kit.Step((1,), (N.size,), ("P", "N"))
-    return kit.Case(
-        f"n = {N.size}", {"P": kit.unwritten(N.size), "N": N}, ("P",), (step,), {"size": N.size}
-    )
+    arrays = {"P": kit.unwritten(N.size), "N": N}
+    return kit.one_launch(f"n = {N.size}", arrays, (1,), (N.size,), kinds={"size": N.size})
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:

@@ -24,13 +24,11 @@ def case(
     # What T holds at first: cells that must change, and the padding, which must not.
     T = np.concatenate([np.full((height, width), -777.25, np.float32), padding], axis=1)
     grid = (kit.ceil_div(width, block[0]), kit.ceil_div(height, block[1]))
-    sizes = (np.int32(width), np.int32(height), np.int32(pitch))
-    return kit.Case(
+    return kit.one_launch(
         f"{height} rows of {width}, pitch {pitch}",
         {"T": T, "column": column, "row": row},
-        ("T",),
-        (kit.Step(grid, block, ("T", "column", "row", *sizes)),),
-        {"size": (height, width), "pitch": pitch},
+        grid, block, width, height, pitch,
+        kinds={"size": (height, width), "pitch": pitch},
     )
 
 

@@ -16,14 +16,11 @@ def case(A: np.ndarray, B: np.ndarray, tile: int = TILE) -> kit.Case:
     """Return a thread for each cell of C."""
     (rows, inner), cols = A.shape, B.shape[1]
     grid = (kit.ceil_div(cols, tile), kit.ceil_div(rows, tile))
-    sizes = (np.int32(rows), np.int32(cols), np.int32(inner))
-    return kit.Case(
+    return kit.one_launch(
         f"{rows} x {inner} times {inner} x {cols}",
         {"C": kit.unwritten((rows, cols)), "A": A, "B": B},
-        ("C",),
-        (kit.Step(grid, (tile, tile), ("C", "A", "B", *sizes)),),
-        {"size": (rows, cols, inner)},
-        {"tile": tile},
+        grid, (tile, tile), rows, cols, inner,
+        kinds={"size": (rows, cols, inner)}, facts={"tile": tile},
     )
 
 

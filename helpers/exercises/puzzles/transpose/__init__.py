@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import puzzle, sectors_per_request
+from helpers.exercises.puzzles import over_image, puzzle, sectors_per_request
 
 TILE = (
     "Lanes that are neighbours in a row of N lie a whole row apart in P, so that a direct copy "
@@ -17,17 +17,7 @@ TILE = (
 
 def case(N: np.ndarray, block: int = 32) -> kit.Case:
     """Return a case with square blocks, a thread for each cell."""
-    height, width = N.shape
-    grid = (kit.ceil_div(width, block), kit.ceil_div(height, block))
-    step = kit.Step(grid, (block, block), ("P", "N", np.int32(width), np.int32(height)))
-    return kit.Case(
-        f"{height} rows of {width}",
-        {"P": kit.unwritten((width, height)), "N": N},
-        ("P",),
-        (step,),
-        {"size": (height, width)},
-        {"block": block},
-    )
+    return over_image(N, kit.unwritten(N.shape[::-1]), (block, block), block=block)
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -58,9 +48,8 @@ EXERCISE = puzzle(
             "bank conflicts",
             lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
             0,
-            "The cells of a column of tile[32][32] are 32 words apart: all of them lie in "
-            "one bank. "
-            "With rows of 33 cells each of them lies in the next bank.",
+            "The cells of a column of tile[32][32] are 32 words apart: all of them lie in one "
+            "bank. With rows of 33 cells each of them lies in the next bank.",
         ),
     ),
     most_of_a_block=lambda case: case["block"] ** 2,

@@ -130,9 +130,8 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "out-of-bounds",
-            "A filter has rows 0 to 6. Row p of the window meets row p of it for the upper "
-            "output (p < 7), and "
-            "row p - 1 for the lower one (p > 0).",
+            "A filter has rows 0 to 6. Row p of the window meets row p of it for the upper output "
+            "(p < 7), and row p - 1 for the lower one (p > 0).",
             when=lambda found: found.array == "filter",
         ),
         kit.FindingHint(
@@ -146,8 +145,7 @@ EXERCISE = kit.Exercise(
         "A thread's two outputs read rows 0 to 6 and 1 to 7 of its window. How many different "
         "cells are that, and how many reads?",
         "Let p go from 0 to 7 and read each cell once. Row p of the window meets row p of the "
-        "filter for the upper output, and row "
-        "p - 1 for the lower one.",
+        "filter for the upper output, and row p - 1 for the lower one.",
         "Conflicts: two rows of the tile should be 16 banks apart, so 2 * PITCH should leave 16 "
         "when divided by 32.",
     ),

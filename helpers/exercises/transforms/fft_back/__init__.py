@@ -32,19 +32,13 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     ):
         points = signals.shape[1]
         X = fft.reference(signals).astype(np.complex64)
-        arrays = {
-            "x": kit.unwritten(X.shape, np.complex64),
-            "X": X,
-            "twiddles": fft.twiddles(points),
-        }
-        step = kit.Step((len(X),), (points // 2,), ("x", "X", "twiddles"))
-        yield kit.Case(
+        x = kit.unwritten(X.shape, np.complex64)
+        yield kit.one_launch(
             name,
-            arrays,
-            ("x",),
-            (step,),
-            {"signal": name},
-            {"signals": signals.astype(np.complex128)},
+            {"x": x, "X": X, "twiddles": fft.twiddles(points)},
+            (len(X),), (points // 2,),
+            kinds={"signal": name},
+            facts={"signals": signals.astype(np.complex128)},
             budgeted=points == POINTS,
             options=(f"-DPOINTS={points}",),
         )
@@ -145,9 +139,8 @@ EXERCISE = kit.Exercise(
             "requests of shared loads per warp",
             per_warp("shared", "load"),
             4 * STAGES + 4,
-            "A stage reads each cell once, two a thread. A sum over all 64 points for each "
-            "output is the transform by its definition: "
-            "n * n products instead of n / 2 * log2 n.",
+            "A stage reads each cell once, two a thread. A sum over all 64 points for each output "
+            "is the transform by its definition: n * n products instead of n / 2 * log2 n.",
         ),
         kit.Budget(
             "multiplications per warp",
@@ -290,8 +283,7 @@ EXERCISE = kit.Exercise(
         "The forward kernel's last stage had span 1. The way back undoes that stage first. With "
         "which span does it end?",
         "In a stage with span s, thread t's place in its group is t & (s - 1), and its pair is "
-        "(first, first + s) with "
-        "first = 2 * (t - place) + place.",
+        "(first, first + s) with first = 2 * (t - place) + place.",
         "Turn the second cell by the conjugate of twiddles[place * (n / 2 / s)]; then sum and "
         "difference.",
     ),

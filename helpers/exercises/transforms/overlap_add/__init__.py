@@ -40,16 +40,11 @@ def case(
         "spectrum": fft.reference(spec.prepared(filter))[0].astype(np.complex64),
         "twiddles": fft.twiddles(spec.size),
     }
-    step = kit.Step(
-        spec.grid(n, width)[:1], spec.block[:1], (*arrays, np.int32(n), np.int32(width))
-    )
-    return kit.Case(
+    return kit.one_launch(
         f"{n:,} cells, filter of {width}, {spec.size} points",
-        arrays,
-        ("P",),
-        (step,),
-        {"size": n, "filter width": width},
-        {"filter": filter, "spec": spec},
+        arrays, spec.grid(n, width)[:1], spec.block[:1], n, width,
+        kinds={"size": n, "filter width": width},
+        facts={"filter": filter, "spec": spec},
         options=(f"-DLOG_SIZE={log_size}",),
     )
 

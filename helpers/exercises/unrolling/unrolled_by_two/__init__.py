@@ -127,8 +127,7 @@ EXERCISE = kit.Exercise(
         kit.FindingHint(
             "out-of-bounds",
             "Where K is odd, tap q + 1 of the last pair lies behind the row: of the last row, "
-            "behind the array. "
-            "The last tap has no partner.",
+            "behind the array. The last tap has no partner.",
         ),
     ),
     hints=(

@@ -1,0 +1,78 @@
+"""Time limits of answers: a slow machine gives more time, and a loop without an end still stops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from helpers import exercises, kernel_cells
+from helpers.exercises import outcome, patience
+from helpers.exercises.exercise import Exercise
+from helpers.exercises.python_exercise import PythonExercise, StoppedError
+
+
+@pytest.mark.parametrize(
+    ("slowness", "limits"), [(1.0, [2.0]), (1.4, [2.0]), (3.0, [2.0, 6.0]), (40.0, [2.0, 10.0])]
+)
+def test_a_late_answer_runs_again_on_a_slow_machine(monkeypatch, slowness, limits):
+    monkeypatch.setattr(patience, "slowness", lambda: slowness)
+    asked: list[float] = []
+    patience.with_patience(asked.append, lambda _: True, 2.0)
+    assert asked == pytest.approx(limits)
+
+
+def test_an_answer_in_time_runs_once(monkeypatch):
+    monkeypatch.setattr(patience, "slowness", lambda: pytest.fail("it was measured"))
+    assert patience.with_patience(lambda limit_s: limit_s, lambda _: False, 2.0) == 2.0
+
+
+def test_slowness_is_the_time_of_the_work(monkeypatch):
+    clock = iter([10.0, 10.0 + 3 * patience._WORK_S])
+    monkeypatch.setattr(patience.time, "perf_counter", lambda: next(clock))
+    assert patience.slowness() == pytest.approx(3.0)
+
+
+@pytest.fixture
+def a_machine(monkeypatch):
+    """Return a function that makes this machine so many times as slow."""
+
+    def make(slowness: float) -> None:
+        monkeypatch.setattr(patience, "slowness", lambda: slowness)
+        monkeypatch.setattr(patience, "_MOST", slowness)
+
+    return make
+
+
+def test_a_right_kernel_passes_on_a_slow_machine(a_machine):
+    exercise = exercises.find("axpy_basic")
+    assert isinstance(exercise, Exercise)
+    slow = exercise.solution.replace(
+        "if (i < n)", "for (volatile int turn = 0; turn < 3000; ++turn) {}\n    if (i < n)"
+    )
+    assert slow != exercise.solution
+    hurried = replace(exercise, limit_s=1e-3)
+    cell = kernel_cells.parse(slow)
+    cases = hurried.fitted(cell, 3)
+    a_machine(1.0)
+    assert outcome.checked(cell, cases, limit_s=hurried.limit_s)[-1].stopped == "time"
+    verdict = hurried.judge(slow)
+    assert verdict.status == "time" and "reached its time limit" in verdict.message
+    a_machine(1e5)
+    done = outcome.checked(cell, cases, limit_s=hurried.limit_s)
+    assert [one.stopped for one in done] == [""] * len(cases)
+    assert hurried.judge(slow).passed
+
+
+def test_a_right_python_answer_passes_on_a_slow_machine(a_machine):
+    exercise = exercises.find("in_turn")
+    assert isinstance(exercise, PythonExercise)
+    hurried = replace(exercise, limit_s=1e-4)
+    a_machine(1.0)
+    verdict = hurried.judge(exercise.solution)
+    assert verdict.status == "time" and "0.0001 s" in verdict.message
+    with pytest.raises(StoppedError):
+        hurried.run(exercise.solution, 3)
+    a_machine(1e6)
+    assert hurried.judge(exercise.solution).passed
+    assert hurried.run(exercise.solution, 3) is not None
