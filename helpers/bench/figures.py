@@ -215,7 +215,7 @@ def _draw_bars(
     for y, one in enumerate(shown):
         points = _points(one, ratio=times.over is not None)
         if points is None:
-            names[y] = times.without_bar(one, names[y])
+            names[y] = times.without_bar(one, labels[y] if labels else "")
             continue
         _, value, high = points
         if logarithmic:

@@ -39,9 +39,8 @@ def bounds_of(
     *,
     cache: str = "cold",
     parts: Sequence[str] = (),
-    device: str = "H200",
 ) -> Bounds:
-    """Return the bounds of all launches of a plan, one after the other.
+    """Return the bounds of all launches of a plan on an H200, one after the other.
 
     plan: the launches for a problem of a size; sizes: two that the simulator can count; cache: what
     the first launch finds; parts: names of the launches that count, by default all. Raises
@@ -62,17 +61,15 @@ def bounds_of(
         key = wanted.name, wanted.options, wanted.grid, here, number % few
         if key not in made:
             counts = _counts(plan, size, sizes, wanted, number % few, chunks=times // few)
-            made[key] = bounds.bounds(counts, device, here)
+            made[key] = bounds.bounds(counts, "H200", here)
         found.append(made[key])
     return bounds.in_a_row(found, name or whole[-1].name)
 
 
-def of_layer(
-    spec: conv2d.Conv2d, shape: ConvShape, *, cache: str = "cold", parts: Sequence[str] = ()
-) -> Bounds:
+def of_layer(spec: conv2d.Conv2d, shape: ConvShape) -> Bounds:
     """Return the bounds of a kernel on a layer, from `whole_blocks` of its images."""
     plan = layer_plan(spec, shape)
-    return bounds_of(plan, shape.B, whole_blocks(plan), spec.name, cache=cache, parts=parts)
+    return bounds_of(plan, shape.B, whole_blocks(plan), spec.name)
 
 
 def layer_plan(spec: conv2d.Conv2d, shape: ConvShape) -> PlanOf:

@@ -328,13 +328,13 @@ def record(
 # The records that `extend` has begun in this process.
 _begun: dict[str, dict[Any, Measurement]] = {}
 
-def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Record:
+def extend(name: str, rows: Iterable[Mapping[str, Any]]) -> Record:
     """Add rows to a record, write ``results/<name>.json`` and return the whole record.
 
     The first call of a process begins a new record. A row with the entries of an earlier one takes
-    its place, so that a cell may run again. lab: by default the notebook with the number in front
-    of ``name``, the deeper one for a name such as "104_deeper_widths". rows and errors: as for
-    `record`; the device is the selected one.
+    its place, so that a cell may run again. The record's lab is the notebook with the number in
+    front of ``name``, the deeper one for a name such as "104_deeper_widths". rows and errors: as
+    for `record`; the device is the selected one.
     """
     from helpers.device import select
 
@@ -347,7 +347,7 @@ def extend(name: str, rows: Iterable[Mapping[str, Any]], lab: str = "") -> Recor
         begun[one.series, tuple(sorted(named.items(), key=str))] = one
     if not begun:
         raise ValueError(f"record {name}: nothing was measured")
-    return _written(name, lab or _lab_of(name), select(), tuple(begun.values()))
+    return _written(name, _lab_of(name), select(), tuple(begun.values()))
 
 
 def extended(name: str, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> Record:

@@ -162,13 +162,15 @@ class Times(Sequence[Time]):
         return not_yet(one.kernel, (each.kernel for each in self))
 
     def without_bar(self, one: Time, label: str = "") -> str:
-        """Return the name of a kernel without a time, and why it has none.
+        """Return the name of a kernel without a time, and why it has none. The only kernel of a
+        student is "yours".
 
-        label: in place of the title.
+        label: in place of the title, or of "yours".
         """
         if one.state == NOT_YET:
             return self.name(one)
-        return f"{label or one.kernel.title}: {one.missing}"
+        alone = one.kernel.yours and sum(each.kernel.yours for each in self) == 1
+        return f"{label or ('yours' if alone else one.kernel.title)}: {one.missing}"
 
     def rows(self) -> list[Mapping[str, Any]]:
         """Return the rows of the record, those that have a time: for the functions of plotting."""

@@ -41,13 +41,11 @@ def per_output(space: str, access: str, array: str | None = None, counter: str =
     return lambda case, outcome: outcome.total(counter, space, access, array) / case.count
 
 
-def per_block(
-    space: str, access: str, array: str | None = None, counter: str = "requests"
-) -> Amount:
+def per_block(space: str, access: str, counter: str = "requests") -> Amount:
     """Return a counter of one kind of access, divided by the blocks that ran. Without `counter`,
     requests of warps.
     """
-    return lambda case, outcome: outcome.total(counter, space, access, array) / outcome.blocks
+    return lambda case, outcome: outcome.total(counter, space, access) / outcome.blocks
 
 
 def per_request(space: str, access: str, counter: str = "sectors") -> Amount:

@@ -138,21 +138,18 @@ def without_rows(first: int) -> Callable[[kit.Case], np.ndarray]:
     """Return a function of a case: what comes out if the rows of each filter from `first` on are
     left out.
     """
-
-    def made(case: kit.Case) -> np.ndarray:
-        filter = case["filter"].copy()
-        filter[:, :, first:] = 0
-        return conv2d(case["x"], filter)
-
-    return made
+    return _without(np.s_[:, :, first:])
 
 
 def without_columns(first: int) -> Callable[[kit.Case], np.ndarray]:
     """Return the same as `without_rows`, of columns."""
+    return _without(np.s_[:, :, :, first:])
 
+
+def _without(weights: tuple[slice, ...]) -> Callable[[kit.Case], np.ndarray]:
     def made(case: kit.Case) -> np.ndarray:
         filter = case["filter"].copy()
-        filter[:, :, :, first:] = 0
+        filter[weights] = 0
         return conv2d(case["x"], filter)
 
     return made
@@ -172,15 +169,6 @@ def last_channel(case: kit.Case) -> np.ndarray | None:
     return conv2d(case["x"], filter) if filter.shape[1] > 1 else None
 
 
-def exchanged(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if rows and columns of each filter are exchanged; None where it is as
-    wide as one weight.
-    """
-    if case["shape"].K == 1:
-        return None
-    return conv2d(case["x"], np.ascontiguousarray(case["filter"].transpose(0, 1, 3, 2)))
-
-
 ASSIGNED = kit.Mistake(
     "Only the last product is in the sum: each takes the place of those before it. += adds, and = "
     "replaces.",
@@ -193,7 +181,7 @@ LAST_CHANNEL = kit.Mistake(
 EXCHANGED = kit.Mistake(
     "Rows and columns of the filter are exchanged: weight (p, q) belongs to the cell p rows below "
     "and q columns right.",
-    gives=exchanged,
+    gives=transposed,
 )
 TURNED = kit.Mistake("The filter is turned by half a turn.", gives=flipped)
 TRANSPOSED = kit.Mistake(

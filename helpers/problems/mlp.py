@@ -215,7 +215,8 @@ def profile(
     _require_samples(x, y, epochs=epochs)
     parameters = initial_parameters(seed)
     spent, reads = np.zeros(len(PHASES)), np.zeros(len(PHASES))
-    cost = _library().clock_cost()
+    # The least of several: another program on the processor only adds to it.
+    cost = min(_library().clock_cost() for _ in range(5))
     _library().mlp_profile(
         _at(parameters),
         _at(x),

@@ -17,6 +17,7 @@ from .findings import (
     CONTENDED,
     ENDED_BLOCK,
     LOCAL_LEFTOVERS,
+    NEVER_SET,
     ONE_ADDRESS,
     OVERFLOWN,
     UPDATED,
@@ -428,6 +429,11 @@ class _Describer(BarrierWords, EndingWords):
         )
         return index, self.array.name, message, cause
 
+    def never_set(self) -> Words:
+        index, name, _, cause = self.uninitialised()
+        message = f"{self.does()} {self.element()[1]}, {NEVER_SET}"
+        return index, name, message, cause
+
     def race(self) -> Words:
         here, other = self.raw.here, self.raw.other
         self.other_line = self.line_of(other)
@@ -597,6 +603,7 @@ _KINDS: dict[Kind, tuple[str, Callable[[_Describer], Words]]] = {
     Kind.NULL_POINTER: ("out-of-bounds", _Describer.null_pointer),
     Kind.NO_DYNAMIC_SHARED: ("out-of-bounds", _Describer.no_dynamic_shared),
     Kind.LOCAL_OVERRUN: ("out-of-bounds", _Describer.local_overrun),
+    Kind.NEVER_SET: ("uninitialised", _Describer.never_set),
     Kind.INDEX_OVERFLOW: ("out-of-bounds", _Describer.index_overflow),
     Kind.DEAD_LOCAL: ("out-of-bounds", _Describer.dead_local),
     Kind.ASYNC_PROXY: ("race", _Describer.async_proxy),

@@ -82,6 +82,7 @@ class Kind(IntEnum):
     STACK_LIMIT = 29
     DEAD_LOCAL = 30
     INDEX_OVERFLOW = 31
+    NEVER_SET = 32
 
 
 @dataclass(frozen=True)

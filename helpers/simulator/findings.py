@@ -18,6 +18,8 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+# How the message ends about a read that no barrier can mend.
+NEVER_SET = "which no thread of the block ever sets"
 # How the causes of races for one element begin, where a barrier cannot help.
 CONTENDED, UPDATED = "Several threads access", "Several threads update"
 # How the cause begins of a pointer that outlives a variable.
@@ -217,7 +219,8 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             if finding.kind == "race"
             else (finding.line, finding.other_line)
         )
-        key = (finding.kind, finding.file, lines, finding.array, _is_overflow(finding))
+        variant = _is_overflow(finding), is_never_set(finding)
+        key = (finding.kind, finding.file, lines, finding.array, variant)
         earlier = by_fault.get(key)
         by_fault[key] = (
             replace(earlier, count=earlier.count + finding.count) if earlier else finding
@@ -229,11 +232,17 @@ def _is_overflow(finding: Finding) -> bool:
     return finding.cause.startswith(OVERFLOWN)
 
 
+def is_never_set(finding: Finding) -> bool:
+    """Return whether a finding is about an element that no thread sets, early or late."""
+    return finding.message.endswith(NEVER_SET)
+
+
 def _causes_first(findings: list[Finding]) -> list[Finding]:
     """Return the findings in the order in which to mend them, without consequences of others.
 
-    A load that comes too early may find what nothing has written: the race says what to mend. That
-    nobody waits for a copy to its end is told by those that come too early.
+    A load that comes too early may find what nothing has written: the race says what to mend,
+    unless no thread ever sets the element. That nobody waits for a copy to its end is told by those
+    that come too early.
     """
     racing = {
         (f.file, line, f.array) for f in findings if f.kind == "race" for line in _lines_of(f)
@@ -244,7 +253,10 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
         f
         for f in findings
         if not (f.kind == "race" and f.other_line is None and (f.file, f.line) in met)
-        and not (f.kind == "uninitialised" and (f.file, f.line, f.array) in racing)
+        and not (
+            f.kind == "uninitialised"
+            and is_never_set(f) != ((f.file, f.line, f.array) in racing)
+        )
         and not (f.kind == "shuffle" and (f.file, f.line) in masks)
     ]
     return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
@@ -437,7 +449,9 @@ def _joined_races(findings: list[Finding]) -> list[Finding]:
         low, high = min(_lines_of(finding)), max(_lines_of(finding))
         if low < high:
             fitting = known[-1:] if known and low < max(_lines_of(known[-1][0])) else []
-            fitting = fitting or [group for group in known if _goes_on(group[-1], finding)]
+            fitting = fitting or [
+                group for group in known if any(_goes_on(one, finding) for one in group)
+            ]
         else:
             fitting = [group for group in known if any(low in _lines_of(f) for f in group)]
         if fitting:

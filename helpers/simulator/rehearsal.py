@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .findings import Finding, merge_findings
+from .findings import Finding, is_never_set, merge_findings
 from .launch_limits import Extents
 
 # Kinds of findings that an access of the optimiser's own can have, or a division: it divides to
@@ -96,4 +96,4 @@ def joined(
 def _fault(finding: Finding) -> tuple:
     """Return what the findings of one fault have in common, whichever thread was the first."""
     lines = frozenset((finding.line, finding.other_line))
-    return finding.kind, finding.file, lines, finding.array
+    return finding.kind, finding.file, lines, finding.array, is_never_set(finding)

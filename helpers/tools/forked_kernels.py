@@ -34,14 +34,18 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 NAME = "forked-kernels"
 # Read when modules are imported: kernels whose values differ are not forked from one process.
 _OF_IMPORTS = ("PYTHON", "MPL", "OMP_", "OPENBLAS_", "LD_", "HOME", "XDG_")
+# The first is Jupyter's for each kernel, because the kernel's debugger warns of frozen modules.
+_OPTIONS = ("-Xfrozen_modules=off", "-P")
 _LONGEST = 1 << 20  # bytes of a message: an environment is far below
 _MODULES = (
     "helpers.labs.jsonschema_import",
+    "ipykernel.debugger",
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
     "matplotlib.pyplot",
     "scipy.signal",
     "helpers.bench",
+    "helpers.bench.hardware",
     "helpers.checking",
     "helpers.device",
     "helpers.exercises",
@@ -49,6 +53,7 @@ _MODULES = (
     "helpers.kernels",
     "helpers.limits",
     "helpers.plotting",
+    "helpers.problems.conv2d",
     "helpers.simulator",
     "helpers.bench.sass",
 )
@@ -108,7 +113,7 @@ class Prepared:
         self._asked = 0
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__, str(theirs.fileno())],
+                [sys.executable, *_OPTIONS, "-m", __name__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env=dict(env),

@@ -444,6 +444,24 @@ def test_several_kernels_of_a_student_are_told_apart_before_they_pass():
     plt.close("all")
 
 
+def test_the_only_kernel_of_a_student_without_a_time_needs_no_name_in_a_figure():
+    layer = bench.layer("layer 1")
+    mine = cell_of(TILED)
+    alone = layer.compare("conv2d_constant", mine, record="111_tiles")
+    other = layer.kernel(mine, label="yours: the second", TILE_WIDTH=8)
+    both = layer.compare("conv2d_constant", mine, other, record="111_tiles")
+    names = {
+        "yours: not timed here": alone,
+        f"yours: {TILED}: not timed here": both,
+    }
+    for name, times in names.items():
+        (ax,) = bench.bars(times).axes
+        assert name in [label.get_text() for label in ax.get_yticklabels()]
+    (ax,) = bench.bars(alone, labels=["the tile"]).axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["the tile: not timed here"]
+    plt.close("all")
+
+
 def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
     layer = bench.layer("layer 1")
     right, wrong = cell_of(TILED), cell_of(TILED, ("c < C", "c < C - 1"))

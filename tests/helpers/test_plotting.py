@@ -933,6 +933,9 @@ def test_tiles_that_cover_a_map_are_counted_with_their_idle_threads(ax, size, ti
     assert len(frames) == tiles and all(frame.get_width() == tile for frame in frames)
     assert max(frame.get_x() for frame in frames) + tile == whole.get_width()
     assert max(frame.get_y() for frame in frames) + tile == whole.get_height()
+    ax.margins(0)
+    ax.autoscale()
+    assert (*ax.get_xlim(), *ax.get_ylim()) == (0, whole.get_width(), 0, whole.get_height())
 
 
 def test_the_text_of_a_hatched_box_is_readable(ax):

@@ -248,6 +248,13 @@ JOINED = {
         "if (t % 32 < 16) b = __shfl_xor_sync(~0u, v + 1, k);\nv += a + b;\n}\ny[i] = v;",
         "mask", "The same holds for line",
     ),
+    "phases of a warp's sort": (
+        "__shared__ int s[128];\ns[t] = 999 - t;\n__syncthreads();\n"
+        "for (int k = 0; k < 8; ++k) {\nint a = 2 * t + k % 2;\n"
+        "if (t < 31 && s[a] > s[a + 1]) {\nint v = s[a];\ns[a] = s[a + 1];\ns[a + 1] = v;\n"
+        "}\n}\n__syncthreads();\ny[i] = s[t];",
+        "race", "The same holds for lines",
+    ),
     "two arrays around one missing barrier": (
         "__shared__ int a[128], b[128];\na[t] = x[i];\nb[t] = x[i];\n"
         "int u = a[127 - t];\nint v = b[127 - t];\ny[i] = u + v;",
@@ -368,6 +375,10 @@ MIXED = {
     "a race and an overrun": (
         "__shared__ int a[128];\na[t] = x[i];\ny[i + 1] = a[127 - t];",
         ["__syncthreads() is missing", "guard"],
+    ),
+    "a barrier and a halo that nobody sets": (
+        "__shared__ int a[130];\na[t + 1] = x[i];\ny[i] = a[t] + a[t + 1] + a[t + 2];",
+        ["__syncthreads() is missing", "was a part (a halo?) left out"],
     ),
     "a race and a value that is not set": (
         "__shared__ int a[128];\nint s;\nif (x[i] < 0) s = 1;\na[t] = x[i];\n"

@@ -151,8 +151,22 @@ void prepare_warps(Worker& w) {
     }
 }
 
+// At the end of a block: which loads read bytes of shared memory that no thread has set. A barrier
+// cannot help, as it does where a thread only came too early.
+void note_never_set(Worker& w, std::size_t first) {
+    w.origins.note_never_set(first, w.findings, [&](const Finding& finding) {
+        for (const Region* region : w.shared)
+            if (region->id == finding.region)
+                return Initialisation::is_read_of_nothing(
+                    *region, region->start + static_cast<std::uint64_t>(finding.offset),
+                    finding.size);
+        return false;
+    });
+}
+
 void run_block(Worker& w, std::uint64_t number) {
     begin_block(w, number);
+    const std::size_t first_origin = w.origins.count();
     do {
         for (bool again = true; again && !w.aborted;) {
             again = false;
@@ -167,6 +181,7 @@ void run_block(Worker& w, std::uint64_t number) {
                 for (int lane = 0; lane < WARP_SIZE; ++lane) settle_guess(w, warp, lane, false);
     } while (pass_barrier(w));
     if (!w.aborted && !w.async.bulk.empty()) watch_end_of_block(w);
+    if (!w.aborted && first_origin != w.origins.count()) note_never_set(w, first_origin);
 }
 
 std::vector<std::string> machine_names() {

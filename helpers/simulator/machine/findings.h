@@ -37,7 +37,8 @@ enum Kind : std::uint32_t {
     OVERLAP = 28,
     STACK_LIMIT = 29,
     DEAD_LOCAL = 30,
-    INDEX_OVERFLOW = 31
+    INDEX_OVERFLOW = 31,
+    NEVER_SET = 32
 };
 enum Access : std::uint32_t { LOAD = 0, STORE = 1, ATOMIC = 2 };
 

@@ -77,10 +77,10 @@ class Origins {
 public:
     void clear() { all_.clear(), last_of_.clear(), bytes.clear(); }
     std::uint32_t add(const Finding& finding, std::uint64_t address) {
-        if (all_.size() < limit) all_.push_back({finding, address, false});
+        if (all_.size() < limit) all_.push_back({finding, address, false, false});
         else if (auto known = last_of_.find(finding.here.pc); known != last_of_.end())
             return known->second;
-        else all_.push_back({finding, address, false});
+        else all_.push_back({finding, address, false, false});
         return last_of_[finding.here.pc] = static_cast<std::uint32_t>(all_.size());
     }
     bool read_byte(std::uint32_t number, std::uint64_t address) const {
@@ -91,8 +91,18 @@ public:
     // Reports a load whose value is used, once.
     void report(std::uint32_t number, Findings& findings) {
         Origin& one = all_[(number & ~COMPUTED) - 1];
-        if (!one.reported) findings.add(one.finding);
+        if (!one.reported) add_to(findings, one);
         one.reported = true;
+    }
+    std::size_t count() const { return all_.size(); }
+    // Notes of each load from `first` on whether its bytes are still unwritten. A value may be used
+    // before, or only later, in memory of the host.
+    template <class IsUnwritten>
+    void note_never_set(std::size_t first, Findings& findings, IsUnwritten is_unwritten) {
+        for (std::size_t k = first; k < all_.size(); ++k) {
+            all_[k].never_set = is_unwritten(all_[k].finding);
+            if (all_[k].reported && all_[k].never_set) add_to(findings, all_[k]);
+        }
     }
     const Finding& finding(std::uint32_t number) const {
         return all_[(number & ~COMPUTED) - 1].finding;
@@ -105,8 +115,14 @@ private:
     struct Origin {
         Finding finding;
         std::uint64_t address;
-        bool reported;
+        bool reported, never_set;
     };
+    static void add_to(Findings& findings, const Origin& one) {
+        Finding finding = one.finding;
+        if (!one.reported) findings.add(finding);
+        finding.kind = NEVER_SET;
+        if (one.never_set) findings.add(finding);
+    }
     std::vector<Origin> all_;
     std::unordered_map<std::uint64_t, std::uint32_t> last_of_;
 };
