@@ -254,6 +254,33 @@ def test_a_shuffle_from_a_lane_outside_its_mask():
     assert (finding.kind, finding.line, finding.count) == ("shuffle", 5, 8)
 
 
+TAIL = """
+{type} v = lane < 20 ? ({type}) y[lane] : ({type}) 0;
+const unsigned mask = __ballot_sync(0xffffffff, lane < 20);
+if (lane < 20) {{
+    for (int step = 16; step > 0; step /= 2) {{
+        const {type} w = __shfl_down_sync(mask, v, step);
+        {use}
+    }}
+    if (lane == 0) y[0] = (int) v;
+}}
+"""
+
+
+@pytest.mark.parametrize("type", ["int", "unsigned", "float", "double"])
+@pytest.mark.parametrize("use", ["if (lane + step < 20) v += w;", "v += lane + step < 20 ? w : 0;"])
+def test_a_value_from_no_lane_that_is_thrown_away_is_no_fault(type, use):
+    y, findings = run(TAIL.format(type=type, use=use))
+    assert findings == () and y[0] == 20 * 77
+
+
+@pytest.mark.parametrize("type", ["int", "unsigned", "float", "double"])
+@pytest.mark.parametrize("use", ["v += w;", "v = v > w ? v : w;", "if (w > 0) v += w;"])
+def test_a_value_from_no_lane_that_is_used_is_a_fault(type, use):
+    finding = only(run(TAIL.format(type=type, use=use))[1])
+    assert (finding.kind, finding.line) == ("shuffle", 9)
+
+
 def test_a_mask_that_does_not_name_its_caller():
     finding = only(run("y[lane] = __shfl_sync(0xffff, lane, 0);")[1])
     assert (finding.kind, finding.line, finding.thread) == ("mask", 4, (16, 0, 0))

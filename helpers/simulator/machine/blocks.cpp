@@ -155,6 +155,7 @@ void prepare_warps(Worker& w) {
 // cannot help, as it does where a thread only came too early.
 void note_never_set(Worker& w, std::size_t first) {
     w.origins.note_never_set(first, w.findings, [&](const Finding& finding) {
+        if (finding.kind != UNINITIALISED) return false;
         for (const Region* region : w.shared)
             if (region->id == finding.region)
                 return Initialisation::is_read_of_nothing(

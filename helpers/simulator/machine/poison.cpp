@@ -162,6 +162,10 @@ PassingRule passing_rule(const std::string& operation) {
         rule.to = width(parts[1]);
         if (rule.to == 0) return {};
     } else if (name == "selp") rule.how = Passing::SELECT;
+    else if ((type == "f32" || type == "f64") &&
+             (name == "add" || name == "sub" || name == "mul" || name == "fma" || name == "min" ||
+              name == "max" || name == "neg"))
+        rule.how = Passing::FLOAT;
     else if (!is_whole(type) || type.substr(0, 2) == "bf") return {};
     else if (name == "and") rule.how = Passing::LOGIC, rule.table = 0xC0;
     else if (name == "or") rule.how = Passing::LOGIC, rule.table = 0xFC;
@@ -237,6 +241,8 @@ void pass_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes
     if (!any) return set_marks(warp, slot(warp, warp.operand(i, 0)), lanes, bits, origin);
     const unsigned width = 8u * rule.from;
     for (int k = first_deciding(rule.how); k < 4; ++k) use(w, in[k], lanes);
+    // The optimiser computes what some lanes throw away; the careful translation does not.
+    const bool is_careful = w.launch.undo == AT_END;
     std::uint32_t table = rule.table;
     if (rule.how == Passing::LOGIC && table == 0)
         table = static_cast<std::uint32_t>(in[3].value(__builtin_ctz(lanes)));
@@ -299,7 +305,19 @@ void pass_marks(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes
             case Passing::PERMUTE: result = permuted(a, b, in[2].value(lane)); break;
             case Passing::CARRY:
                 result = carried(a | b | in[2].bits(lane));
-                if (result != 0) origin[lane] |= COMPUTED;
+                if (result == 0) break;
+                if (is_careful && w.origins.is_shuffle(origin[lane]))
+                    w.origins.report(origin[lane], w.findings), result = 0;
+                origin[lane] |= COMPUTED;
+                break;
+            case Passing::FLOAT:
+                for (int k = 0; k < inputs; ++k) {
+                    if (in[k].bits(lane) == 0) continue;
+                    const std::uint32_t from = in[k].marks->origin[lane];
+                    if (is_careful || !w.origins.is_shuffle(from))
+                        w.origins.report(from, w.findings);
+                    else result = ~std::uint64_t{0}, origin[lane] = from | COMPUTED;
+                }
                 break;
             default: break;
         }
@@ -318,12 +336,16 @@ void stage_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, int oper
     for (std::uint64_t bits : warp.staged_marks.bits) warp.has_staged_marks |= bits != 0;
 }
 
-void take_staged_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, const int* source) {
+void take_staged_marks(Warp& warp, const Instruction& i, std::uint32_t lanes, const int* source,
+                       const std::array<std::uint32_t, WARP_SIZE>& nothing) {
     if (warp.operand(i, 0) < 0) return;
     std::array<std::uint64_t, WARP_SIZE> bits{};
     std::array<std::uint32_t, WARP_SIZE> origin{};
     for_lanes(lanes, [&](int lane) {
-        if (source[lane] < 0) return;
+        if (source[lane] < 0) {
+            origin[lane] = nothing[lane], bits[lane] = nothing[lane] != 0 ? UINT32_MAX : 0;
+            return;
+        }
         bits[lane] = warp.staged_marks.bits[source[lane]];
         origin[lane] = warp.staged_marks.origin[source[lane]];
     });

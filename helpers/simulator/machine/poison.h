@@ -4,7 +4,9 @@
 // members; a store to a bit field reads the word around it. So a load marks the bits of its result
 // that nothing has written, and moves, selections, shifts and operations on bits pass the marks on,
 // bit by bit. Sums and products pass them on to all higher bits. A store writes the marks beside
-// the memory. Every other use is a fault: in a comparison, an address, a floating-point operation,
+// the memory. A shuffle from a lane that takes no part marks its result, too. There a sum or a
+// product is a use in the careful translation only: the optimiser computes it also for lanes that
+// throw the result away. Every other use is a fault: in a comparison, an address, a floating-point operation,
 // an atomic, an argument of printf. It is reported at the load that read the unwritten bytes. What
 // is still marked in global memory at the end of a launch is a fault, too, unless it is a gap of
 // the array's structure (Region::layout).
@@ -45,6 +47,7 @@ enum class Passing : std::uint8_t {
     EXTRACT,    // bfe
     PERMUTE,    // prmt
     CARRY,    // from a bit to all higher ones: add, sub, mul, mad, neg
+    FLOAT,    // a use; but what a shuffle took from no lane goes on to the whole result
 };
 struct PassingRule {
     Passing how = Passing::USE;
@@ -72,7 +75,8 @@ struct MarkedByte {
 // A number of an origin with this bit: the value is a sum or a product of one with marks.
 constexpr std::uint32_t COMPUTED = 1u << 31;
 
-// The loads that read unwritten bytes, numbered from 1 on.
+// The loads that read unwritten bytes, and the shuffles that read lanes which take no part, numbered
+// from 1 on.
 class Origins {
 public:
     void clear() { all_.clear(), last_of_.clear(), bytes.clear(); }
@@ -83,6 +87,7 @@ public:
         else all_.push_back({finding, address, false, false});
         return last_of_[finding.here.pc] = static_cast<std::uint32_t>(all_.size());
     }
+    bool is_shuffle(std::uint32_t number) const { return finding(number).kind == INACTIVE_LANE; }
     bool read_byte(std::uint32_t number, std::uint64_t address) const {
         if (number & COMPUTED) return false;
         const Origin& one = all_[number - 1];
@@ -140,9 +145,10 @@ void use_marks(Worker&, Warp&, const Instruction&, std::uint32_t lanes, int firs
 // The registers hold other values from now on.
 void drop_marks(Warp&, const Instruction&, std::uint32_t lanes, int first, int count);
 // A shuffle: keeps the marks of the values that lanes give; and marks what each lane takes from its
-// source, -1 for none.
+// source, -1 for none. Then `nothing` has the origin of the lane's value, which is undefined.
 void stage_marks(Warp&, const Instruction&, std::uint32_t lanes, int operand);
-void take_staged_marks(Warp&, const Instruction&, std::uint32_t lanes, const int* source);
+void take_staged_marks(Warp&, const Instruction&, std::uint32_t lanes, const int* source,
+                       const std::array<std::uint32_t, WARP_SIZE>& nothing);
 // After a load: marks the unwritten bits of its results. unwritten: lanes with unwritten bytes.
 void mark_loaded(Worker&, Warp&, const Instruction&, std::int32_t pc, std::uint32_t lanes,
                  std::uint32_t unwritten, const std::uint64_t* addresses);

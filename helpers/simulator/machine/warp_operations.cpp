@@ -37,6 +37,8 @@ bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
     const auto* c = warp.at<uint32_t>(i.operand[4]);
     uint32_t values[WARP_SIZE], inside = 0;
     int source[WARP_SIZE];
+    std::array<uint32_t, WARP_SIZE> nothing{};    // origins of what a lane takes from no lane
+    bool any_nothing = false;
     for_lanes(lanes, [&](int lane) {    // as the pseudo code of the PTX manual
         const int by = static_cast<int>(b[lane] & 31), clamp = static_cast<int>(c[lane] & 31);
         const int segments = static_cast<int>(c[lane] >> 8 & 31);
@@ -55,11 +57,14 @@ bool shuffle(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t l
         Finding finding;
         finding.kind = INACTIVE_LANE, finding.offset = from;
         finding.here = w.place(warp, lane, pc, LOAD);
-        w.findings.add(finding);
+        if (!(w.observe & INITIALISATION)) return w.findings.add(finding);
+        // The value is undefined, and a lane may leave it unused.
+        nothing[lane] = w.origins.add(finding, 0), any_nothing = true;
     });
     put_values(warp, i.operand[0], lanes, values);
     put_predicate(warp, i.operand[1], lanes, inside);
-    if (UNLIKELY(warp.has_staged_marks)) take_staged_marks(warp, i, lanes, source);
+    if (UNLIKELY(warp.has_staged_marks || any_nothing))
+        take_staged_marks(warp, i, lanes, source, nothing);
     return true;
 }
 
