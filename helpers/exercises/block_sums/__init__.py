@@ -152,6 +152,12 @@ EXERCISE = kit.Exercise(
             when=kit.within_warp,
         ),
         kit.FindingHint(
+            "mask",
+            "__syncwarp() names all 32 lanes, and some of them go round it: it stands in a branch "
+            "that they do not take. Put it behind the branch.",
+            when=lambda found: "has returned without this call" in found.message,
+        ),
+        kit.FindingHint(
             "barrier",
             "__syncwarp() waits for all 32 lanes, and some of them never come: it stands in a "
             "branch that they do not take. Here your kernel seemed right because those lanes had "
