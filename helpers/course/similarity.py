@@ -82,6 +82,11 @@ class Group:
         """Of the lab."""
         return labs.number(self.lab)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether one student's answer is like the course's own, and no other one's."""
+        return len(self.students) == 1
+
 
 def pieces(text: str, without: frozenset[int] = frozenset()) -> frozenset[int]:
     """Return the kept pieces of a text, as numbers."""

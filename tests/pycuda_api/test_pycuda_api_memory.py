@@ -270,6 +270,7 @@ def test_as_buffer_and_pointer_holders():
 
 def test_the_arrays_that_were_freed_last_are_known(monkeypatch):
     monkeypatch.setattr(device_memory, "_FREED_KEPT", 2)
+    monkeypatch.setattr(device_memory, "_freed", {})  # other tests have freed arrays, too
     addresses = [device_memory.allocate(64) for _ in range(3)]
     for address in addresses:
         device_memory.free(address)
