@@ -32,15 +32,6 @@ WRONG = (
         status="finding",
     ),
     wrong(
-        "cells numbered in 16 bits",
-        "index a short",
-        (
-            "x[(((size_t)b * C + c) * H + top + r) * W + left + s]",
-            "x[(unsigned short) (((b * C + c) * H + top + r) * W + left + s)]",
-        ),
-        status="wrong",
-    ),
-    wrong(
         "K = 7 written into the kernel",
         "sizes from the arguments",
         ("int H, int W, int K)\n{", "int H, int W, int)\n{\n    const int K = 7;"),
@@ -86,5 +77,14 @@ WRONG = (
             "for (int i = t; t < 32 && i < span * span; i += 32) {",
         ),
         status="budget",
+    ),
+    wrong(
+        "cells numbered in 16 bits",
+        "index a short",
+        (
+            "x[(((size_t)b * C + c) * H + top + r) * W + left + s]",
+            "x[(unsigned short) (((b * C + c) * H + top + r) * W + left + s)]",
+        ),
+        status="wrong",
     ),
 )
