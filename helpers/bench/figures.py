@@ -107,7 +107,7 @@ def across(
     over = times[0].over if times else None
     if over is None or any(one.over is None or by not in one.problem.where for one in times):
         raise ValueError(f"give times over a baseline, of problems that differ in {by!r}")
-    _, ax = styles.subplots(9, 4.4)
+    _, ax = plotting.subplots(9, 4.4)
     sizes = [one.problem.where[by] for one in times]
     titles = [one.kernel.title for one in times[0] if one.kernel != over]
     for number, label in enumerate(titles):
