@@ -4,8 +4,9 @@ It is made from the record as it stands. A figure has a title that says somethin
 and units, and bars and times that begin at zero or stand on a logarithmic axis. Other numbers in
 the record are another picture or another text, and so are other counts or other data, where an
 output is made from these. Each column and row of a table follows them, or is declared as fixed. A
-record without a series is no crash: the output leaves it out, or an error names what is missing. `tests/record_outputs.py` lists the outputs; the
-last tests here show that the contract rejects what breaks it.
+record without a series is no crash: the output leaves it out, or an error names what is missing.
+`tests/record_outputs.py` lists the outputs; the last tests here show that the contract rejects what
+breaks it.
 """
 
 from __future__ import annotations
