@@ -171,7 +171,8 @@ def tiles_figure(tile: int) -> Figure:
         edges = range(0, covered + 1, tile)
         ax.set(xlim=(-1, covered + 1), ylim=(covered + 1, -1), xticks=edges, yticks=edges)
         ax.set(xlabel="column w", ylabel="row h")
-        plotting.style(ax, f"{layer}: {tiles} tiles, {idle:.0%} of the threads have no output")
+        without = f"{styles.percent_text(idle)} of the threads have no output"
+        plotting.style(ax, f"{layer}: {tiles} tiles, {without}")
     return figure
 
 
@@ -203,11 +204,13 @@ def copies_figure(times: LayerTimes) -> Figure:
     ax.set_xlabel("time (ms)")
     styles.legend_below(figure, ax)
     shares = [times.copies_ms(one, batch) / times.ms(one, batch, LAYER_TIME) for one in LAYERS]
-    words = [f"{share:.0%} in {layer}" for share, layer in zip(shares, LAYERS, strict=True)]
-    title = f"{batch:,} images: the copies are most of the layer time, {' and '.join(words)}"
-    return plotting.finish(
-        ax, title if min(shares) > 0.5 else f"Copies in the layer time: {words}", times.record
+    words = " and ".join(
+        f"{styles.percent_text(share)} in {layer}"
+        for share, layer in zip(shares, LAYERS, strict=True)
     )
+    most = "the copies are most of the layer time," if min(shares) > 0.5 else "copies take"
+    rest = "" if min(shares) > 0.5 else " of the layer time"
+    return plotting.finish(ax, f"{batch:,} images: {most} {words}{rest}", times.record)
 
 
 def _bar(ax: Axes, y: int, left: float, width: float, colour: str, hatch: str, label: str) -> None:

@@ -246,12 +246,16 @@ def host_figure(data: Record) -> Figure:
 
 
 _SHOWN = {
-    "ours, FP32 units": ("FP32 units", "launches", "s--"),
-    "ours, tensor cores": ("FP32 accuracy, portable", "launches", "^-"),
-    "ours, warpgroups": ("FP32 accuracy", "launches", "o-"),
-    "PyTorch, FP32": ("PyTorch, FP32", "eager", "x:"),
-    "PyTorch, FP16": ("PyTorch, FP16", "eager", "v:"),
-    "PyTorch, FP16, as a graph": ("PyTorch, FP16", "CUDA graph", "D:"),
+    "ours, FP32 units": ("FP32 units", "launches", styles.PRODUCTS["FP32 units"]),
+    "ours, tensor cores": (
+        "FP32 accuracy, portable", "launches", styles.PRODUCTS["split halves"]
+    ),
+    "ours, warpgroups": (
+        "FP32 accuracy", "launches", styles.PRODUCTS["split halves, improved"]
+    ),
+    "PyTorch, FP32": ("PyTorch, FP32", "eager", styles.library("x")),
+    "PyTorch, FP16": ("PyTorch, FP16", "eager", styles.library("*")),
+    "PyTorch, FP16, as a graph": ("PyTorch, FP16", "CUDA graph", styles.library("D")),
 }
 
 
@@ -266,7 +270,7 @@ def batches_figure(data: Record) -> Figure:
         ]
         lines[label] = look, speeds
     ylabel, ticks = "million images in a second", (0.5, 1, 2, 5, 10, 20)
-    ax = timings.over_batches(lines, BATCHES, library="PyTorch", ylabel=ylabel, yticks=ticks)
+    ax = timings.over_batches(lines, BATCHES, ylabel=ylabel, yticks=ticks)
     # torch.compile was tried for one batch only, and has no line here.
     ratios = data.select(series=lenet_times.RATIO)
     least = min(row["ratio"] for row in ratios if row["way"] != COMPILED)
