@@ -475,7 +475,7 @@ def report_figure(data: Record) -> Figure:
     places = {name: k for k, name in enumerate(theirs)}
     bars = ax.bar(
         [k - 0.27 for k in places.values()], list(theirs.values()), 0.26, label="report",
-        color="white", hatch="////", edgecolor=INK,
+        edgecolor=INK, **styles.BARS["aside"],
     )
     ax.bar_label(bars, fmt="%.2f", padding=2, fontsize="small")
     for number, (label, chosen, look) in enumerate(columns):

@@ -376,6 +376,8 @@ class Board:
         what = "op time" if by == "ms" else "bound on an H200, no time,"
         wide = f"{what} of both layers, {BATCH:,} images (ms)"
         ax.set_xlabel(f"{wide}; shorter is better")
+        if by == "ms":
+            plotting.caption(ax, self.record)
         if any(one.mine for one in ranked):
             handle = next(bar for bar, one in zip(ax.containers, ranked, strict=True) if one.mine)
             ax.legend([handle], ["entered"], frameon=False, fontsize="small", loc="upper right")

@@ -229,9 +229,10 @@ def host_figure(data: Record) -> Figure:
     last = [_ms(data, "host", form=form, batch=LARGE, input=k, parts=parts) for k, parts in ways]
     copies = [_ms(data, "copy", form=form, batch=LARGE, input=k, parts=1) for k, _ in ways]
     _, ax = styles.subplots(9.5, 3.2)
-    look: styles.Look = {"color": "white", "edgecolor": styles.INK, "hatch": "//"}
+    look: styles.Look = {"edgecolor": styles.INK, **styles.BARS["ours"]}
     ax.barh(range(4), last, label="to classes on the host", **look)
-    ax.barh(range(4), copies, 0.3, color="#444444", label="copy of the input alone")
+    look |= styles.BARS["aside"]
+    ax.barh(range(4), copies, 0.3, **look, label="copy of the input alone")
     for place, value in enumerate(last):
         rate = f"{LARGE / value / 1e3:.1f} million images/s"
         styles.beside(ax, value, place, f"{value:.2f} ms, {rate}")

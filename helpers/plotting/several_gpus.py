@@ -59,8 +59,7 @@ def buses(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
         ticks.append((place, f"{told}, one after the other, added"))
         if ("all" in names) and len(alone) > 1:
             _, middle, high = rate(by[way, "all"])
-            look = {"color": "white", "edgecolor": INK, "linewidth": 0.8, "hatch": "////"}
-            ax.barh(place + 0.42, middle, height=0.38, **look)
+            bar(ax, place + 0.42, middle, "aside", height=0.38)
             whisker(ax, place + 0.42, *rate(by[way, "all"]), capsize=3)
             beside(ax, high, place + 0.42, f"{ratio_text(middle)} ({percent_text(middle / left)})")
             ticks.append((place + 0.42, f"{told}, all cards at once"))

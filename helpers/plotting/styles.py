@@ -31,7 +31,7 @@ ROOFLINE = "roofline"
 BARS: dict[str, Look] = {
     "ours": {"color": COLOURS[5]},
     "yours": {"color": "white", "hatch": "////"},
-    "library": {"color": LIGHT[6], "hatch": "...."},
+    "library": {"color": LIGHT[6], "hatch": ".."},
     "aside": {"color": PALE},
 }
 

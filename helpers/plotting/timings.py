@@ -288,7 +288,8 @@ def scaling(
         ax.plot(sizes, [1e3 * floor(size) for size in sizes], color=INK, **look)
     ax.set(xscale="log", yscale="log", xlabel=xlabel or x, ylabel="time (ms)")
     ax.xaxis.set_major_formatter(PlainLogFormatter())
-    ax.tick_params(axis="x", labelsize="x-small")  # room for a billion
+    if max(ax.get_xlim()) > 1e7:
+        ax.tick_params(axis="x", labelsize="x-small")  # room for a billion
     ax.yaxis.set_major_formatter(PlainLogFormatter())
     ax.yaxis.set_minor_formatter(PlainLogFormatter(minor_thresholds=(1, 0.4)))
     ax.grid(which="major", color="#d0d0d0", linewidth=0.6)

@@ -257,7 +257,8 @@ def bus_rows(shared: bool) -> list[dict]:
 def test_a_shared_bus_shows(shared):
     _, ax = plt.subplots()
     drawn.buses(ax, bus_rows(shared), title="t")
-    together = [patch.get_width() for patch in ax.patches if patch.get_hatch()]
+    pale = to_rgba(PALE)
+    together = [patch.get_width() for patch in ax.patches if patch.get_facecolor() == pale]
     assert together == [pytest.approx(50 if shared else 100)] * 3
     assert ("(50 %)" if shared else "(100 %)") in " ".join(text.get_text() for text in ax.texts)
     plt.close("all")
