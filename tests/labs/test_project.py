@@ -355,6 +355,14 @@ def test_commands_of_the_contributors_guide_exist():
     assert modules and [name for name in modules if importlib.util.find_spec(name) is None] == []
 
 
+def test_the_settings_are_those_that_the_code_reads():
+    table = (ROOT / "INSTALL.md").read_text().partition("## Settings")[2].partition("\n## ")[0]
+    said = set(re.findall(r"^\| `((?:HALO|LAB)_\w+)`", table, re.MULTILINE))
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "helpers").rglob("*.py"))
+    read = {name for text in sources for name in re.findall(r'"((?:HALO|LAB)_[A-Z_]+)"', text)}
+    assert said == read
+
+
 def labs_of_commands(text: str) -> set[str]:
     """The labs that commands of `helpers.course` name in a page."""
     command = r"helpers\.course (?:release|gradescope|override \w+)((?: \d+)+)"
