@@ -117,7 +117,7 @@ class _Describer(BarrierWords, EndingWords):
         size = (
             ""
             if self.raw.size == (self.array.element_bytes or self.raw.size)
-            else f"{self.raw.size} bytes from "
+            else f"{self.raw.size} bytes at "
         )
         message = f"{self.does()} {size}{element}, but {self.extent()}"
         if isinstance(index, int) and 2**31 <= index < 2**32:

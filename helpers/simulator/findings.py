@@ -259,7 +259,8 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
         )
         and not (f.kind == "shuffle" and (f.file, f.line) in masks)
     ]
-    return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
+    order = {"barrier": 0, "out-of-bounds": 1, "uninitialised": 3}
+    return sorted(kept, key=lambda f: order.get(f.kind, 2))
 
 
 def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
