@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import tables
 from helpers.bench.sources import Kernel
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -228,7 +229,7 @@ class Counts(Sequence[Count]):
         rows = self.rows(
             lambda one: [cell(one, outputs) for _, cell in chosen], len(chosen), labels
         )
-        head = head or f"per {outputs} outputs"
+        head = head or f"per {quantity(outputs, 'output')}"
         return tables.text((head, *(title for title, _ in chosen)), rows)
 
     def __repr__(self) -> str:
@@ -276,7 +277,7 @@ class Counts(Sequence[Count]):
             title = label
             if space == "global":
                 asked, different = one.sectors(array, kind, first)
-                title += f": asks for {asked} sectors of {array}, {different} different ones"
+                title += f": asks for {quantity(asked, 'sector')} of {array}, {different} different"
                 if first == 1:
                     title = f"{label}: a {kind} of {array} moves {asked} sector{'s' * (asked > 1)}"
             if space == "constant":
