@@ -54,7 +54,7 @@ class Lowering(Values):
         yielding = yielding_loops(self.body)
         for number, statement in enumerate(self.body.statements):
             first_rows.append(len(rows))
-            if number in yielding:
+            if number in yielding or statement.opcode.startswith("nanosleep"):
                 self.guard, self.predicate, self.place = 0, NONE, statement.place
                 self.emit(self.template(describe("yield"), 0, 0, True), [])
             if number in changed:

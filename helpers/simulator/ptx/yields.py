@@ -7,7 +7,8 @@ leave the loop together; there it would change nothing.)
 
 A path of a warp that executes a YIELD rests, until the other paths have run. The lanes that wait
 for it behind the loop go on without it, because a thread of the warp may wait for one of them. So
-lanes that leave such a loop one after another do not run together behind it (measured).
+lanes that leave such a loop one after another do not run together behind it (measured). A loop with
+a `nanosleep` has no YIELD, but the `nanosleep` has the same effect (measured, too).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _ALIKE = ("vote", "redux")
 
 
 def yielding_loops(body: Body) -> set[int]:
-    """Return the statements that begin such a loop."""
+    """Return the statements before which a YIELD stands, one for each such loop."""
     statements = body.statements
     shared = {k for k, one in enumerate(statements) if _is_shared(one)}
     if not shared or not any(_goes_back(one, k) for k, one in enumerate(statements)):
@@ -44,8 +45,24 @@ def yielding_loops(body: Body) -> set[int]:
             and any(not depending.isdisjoint(_registers(statements[row])) for row in exits)
             and not any(statements[row].opcode.startswith("nanosleep") for row in rows)
         ):
-            found.add(graph.starts[_first(graph, head, loop)])
+            first = _rows(graph, _first(graph, head, loop), len(statements))
+            found.add(_behind_loads(body, first))
     return found
+
+
+def _behind_loads(body: Body, rows: range) -> int:
+    """Return the statement of a block before which the YIELD stands.
+
+    ptxas begins the block's loads before it, up to the first atomic or store.
+    """
+    place = rows.start
+    for row in rows:
+        root = body.statements[row].opcode.partition(".")[0]
+        if root in ("atom", "red", "st", "call"):
+            break
+        if root == "ld":
+            place = row + 1
+    return place
 
 
 def _first(graph: Flow, head: int, loop: set[int]) -> int:

@@ -773,10 +773,31 @@ def _runtime() -> Iterable[Stranger]:
     yield launch("prints_first", "n = 100", arguments, 2, 64, varies=_RUNTIME)
 
 
+# What stands in a loop, around it and behind it: forms of lanes_spin.cu.
+_SPINS = (
+    *("AFTER_LOOP", "IN_BRANCH", "BEFORE_SYNCWARP", "VOLATILE_LOAD", "BEFORE_BRANCH", "IN_LOOP"),
+    *("STORE_AND_BREAK", "SHARED_ATOMIC", "IN_FUNCTION", "BEFORE_LOOP", "IN_TWO_BRANCHES"),
+    *("UNUSED_RESULT", "BOUNDED", "PLAIN_LOAD", "BEFORE_SHUFFLE", "BEFORE_BARRIER", "TWO_LOOPS"),
+    *("IN_LOOP_BY_THREAD", "BRANCH_IN_LOOP", "ONE_LANE", "COMPARE_AND_SWAP", "BEFORE_TWO_WAYS"),
+    *("BEFORE_CALL", "SLEEPING", "VOLATILE_IN_LOOP"),
+)
+
+
+def _spins() -> Iterable[Stranger]:
+    """Yield loops whose end depends on another thread, as far as the compiler knows."""
+    order = (np.arange(64) * 13 % 32).astype(np.int32)
+    for form in _SPINS:
+        turns = (np.arange(96) * 5 % 7).astype(np.uint32)
+        if form == "PLAIN_LOAD":
+            turns = (np.arange(7)[:, None] < turns[:32]).astype(np.uint32)
+        arrays = [zeros(96, np.int32), turns, order]
+        yield launch("lanes_spin", form, arrays, 1, 32, options=(f"-DFORM={form}",))
+
+
 _PARTS = (
     _structures, _branches, _atomics, _scans, _local, _tables, _tiles, _learning, _sgemm,
     _turns_and_stencils, _scans_and_sorts, _shared_solvers, _calls_and_lanes, _more_atomics,
-    _runtime,
+    _runtime, _spins,
 )  # fmt: skip
 LAUNCHES: tuple[Stranger, ...] = tuple(
     one for part in (*_PARTS, *strangers_course.PARTS) for one in part()
@@ -819,7 +840,17 @@ _JOINED = (
     "ptxas loads own_count and base, which are neighbours, by one LDS.64 (0620) above the test of "
     "the loop. In PTX the load of base stands behind the branch of that test."
 )
+_PATHS = (
+    "lanes come to the loop's YIELD again after they have left it, or to that of a second loop, "
+    "while others go round the first: in which order a GPU runs these paths is known only in part"
+)
+_FIRM = (
+    "ptxas lets the lanes meet behind the loop by WARPSYNC.ALL, because a barrier follows the "
+    "store: it waits for the lane in the loop. In PTX nothing stands between the loop and the store."
+)
 _LOADS = ("global_load_requests", "global_load_sectors")
+_STORES = ("global_store_requests", "global_store_sectors")
+_ATOMICS = ("global_atomic_requests", "global_atomic_sectors")
 _BY_DEPTH = ("global_load_requests", "global_store_requests", "global_store_sectors")
 _SHARED = (
     "shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts",
@@ -846,5 +877,9 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         for what in ("32, 32", "30, 4")
     },
     "bfs_queue, 60 vertices": {"shared_load_wavefronts": _JOINED},
+    "lanes_spin, TWO_LOOPS": dict.fromkeys(_ATOMICS, _PATHS),
+    "lanes_spin, IN_LOOP_BY_THREAD": dict.fromkeys((*_LOADS, *_STORES), _PATHS),
+    "lanes_spin, VOLATILE_IN_LOOP": dict.fromkeys((_LOADS[1], *_STORES), _PATHS),
+    "lanes_spin, ONE_LANE": dict.fromkeys(_STORES, _FIRM),
     "dct_of_blocks, 32 x 16": dict.fromkeys(_SHARED[2:], _REPEATED),
 }
