@@ -250,6 +250,7 @@ class Counts(Sequence[Count]):
         such request has none; raises ValueError where that is all of them.
         """
         from helpers import plotting
+        from helpers.plotting import memory
 
         spaces = [_space(one, array, kind) for one in self]
         drawn = [
@@ -261,6 +262,11 @@ class Counts(Sequence[Count]):
             raise ValueError(f"no warp that was watched makes a {kind} of {array!r}")
         count, height = len(drawn), 6 if drawn[0][1] == "shared" else 4.2
         figure, axes = plotting.subplots(6.5 * count, height, columns=count, squeeze=False)
+        maps = [
+            memory.touched(one.profile, array, kind, space, first)
+            for one, space, _ in drawn if space != "shared"
+        ]
+        ranges = iter(memory.shared_bytes(maps) if maps else ())
         for ax, (one, space, label) in zip(axes[0], drawn, strict=True):
             if space == "shared":
                 title = f"{label}: {_waves(one, array, kind)}"
@@ -277,11 +283,16 @@ class Counts(Sequence[Count]):
             if space == "constant":
                 title += f": a {kind} of {array} asks for {_words(one, array, kind)}"
             plotting.access_map(
-                ax, one.profile, array=array, kind=kind, space=space, first=first, title=title
+                ax, one.profile, array=array, kind=kind, space=space, first=first,
+                shown=next(ranges), title=title,
             )
             legend = ax.get_legend()
             if first == 1 and legend is not None:
                 legend.remove()  # of one request
+        if drawn[0][1] == "shared":  # one picture may need room above its banks
+            highest = min(ax.get_ylim()[1] for ax in axes[0])
+            for ax in axes[0]:
+                ax.set_ylim(top=highest)
         return figure
 
 
