@@ -191,19 +191,34 @@ NO_ATOMICS = none_of(
 )
 
 # What most answers need, and how few of them go another way.
-ONE_STORE = Budget("stores per output", per_output("global", "store"), 1, quiet=True)
-
-# A thread that stores for its neighbour, too, needs a second request. It is seen in cases in which
-# most warps have an output for each of their threads.
-ONE_STORE_A_THREAD = Budget(
-    "stores of a warp, on average",
-    lambda case, one: (
-        sum(one.total("requests", "global", "store", name) for name in case.outputs) / warps(case)
-    ),
+ONE_STORE = Budget(
+    "stores per output",
+    per_output("global", "store"),
     1,
-    "Each thread stores once: a thread that does the work of two leaves another one idle.",
+    "Store each output once: keep what is not ready yet in a register.",
     quiet=True,
 )
+
+
+def stores_of_a_thread(most: float | Callable[[Case], float]) -> Budget:
+    """Return the budget of so many stores of a thread to the outputs.
+
+    A thread that stores for its neighbour, too, needs further requests. They are seen in cases in
+    which most warps have an output for each of their threads.
+    """
+    return Budget(
+        "stores of a warp, on average",
+        lambda case, one: (
+            sum(one.total("requests", "global", "store", name) for name in case.outputs)
+            / warps(case)
+        ),
+        most,
+        "Each thread stores its own part: one that does the work of two leaves another one idle.",
+        quiet=True,
+    )
+
+
+ONE_STORE_A_THREAD = stores_of_a_thread(1)
 NO_DETOURS = (
     none_of(
         "local",

@@ -42,8 +42,10 @@ class Case:
     of, such as {"size": 257, "filter": "drawn"}, which a verdict counts; facts: more for the
     reference and the budgets; budgeted: whether the budgets hold for it; within: the text of a
     kernel that calls the answer's, by the name KERNEL, and is launched in its place; "" for none;
-    options: -D in place of those of the cell, where sizes are constants of the source; mistaken:
-    what comes out if a mistake is made, by the function that says so, of those that were asked.
+    options: -D in place of those of the cell, where sizes are constants of the source;
+    architecture: for which an answer is compiled once more, to count the operations in that text;
+    mistaken: what comes out if a mistake is made, by the function that says so, of those that were
+    asked.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Case:
     budgeted: bool = True
     within: str = ""
     options: tuple[str, ...] = ()
+    architecture: str = ""
     mistaken: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property

@@ -78,6 +78,11 @@ _WEIGHTS: tuple[tuple[str, Weight], ...] = (
         lambda s, m, c, p, q: ((m + c) * s.K + p) * s.K + q,
     ),
     (
+        "Weights of map m begin at m * C * K * K, and yours at m * K * K. Channel c of map m is "
+        "number m * C + c.",
+        lambda s, m, c, p, q: (m * s.K + p) * s.K + q,
+    ),
+    (
         "Weights of map m begin at m * C * K * K, and those of its channel c at c * K * K behind. "
         "Yours has m and c exchanged.",
         lambda s, m, c, p, q: ((c * s.M + m) * s.K + p) * s.K + q,

@@ -19,6 +19,7 @@ from helpers.exercises.budgets import (
     per_request,
     shuffles,
     single_products,
+    stores_of_a_thread,
     warps,
 )
 from helpers.exercises.cases import (
@@ -68,6 +69,7 @@ __all__ = [
     "per_request",
     "shuffles",
     "single_products",
+    "stores_of_a_thread",
     "unwritten",
     "warp_product",
     "warps",

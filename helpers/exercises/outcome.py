@@ -13,6 +13,7 @@ import functools
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -281,7 +282,12 @@ def _run(
             all_blocks = _changed(case, arrays)
             shares = [_share(case, made, names) for made in by_warp]
         own = Counts.of(seen, seen_turns, names)
-        more = {**_special(one), **_beside_copies(seen, by_warp), **_global_loads(by_warp[0])}
+        more = {
+            **_special(one),
+            **_compiled_for(case.architecture, one),
+            **_beside_copies(seen, by_warp),
+            **_global_loads(by_warp[0]),
+        }
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
         if seen.findings:
             return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
@@ -353,6 +359,22 @@ def _special(one: Launch) -> dict[str, int]:
     compiled = compile_source(one.source, one.options, f"{one.name}.cu")
     read = set(re.findall(r"%(n?smid|gridid|clock\w*|globaltimer\w*)\b", compiled.ptx))
     return {f"special.{name}": 1 for name in sorted(read)}
+
+
+# An operation at the beginning of a line of PTX, behind its condition if it has one.
+_OPERATION = re.compile(r"^\s*(?:@!?\S+\s+)?([a-z]\w*(?:[.:]+\w+)+)\s", re.MULTILINE)
+
+
+def _compiled_for(architecture: str, one: Launch) -> dict[str, int]:
+    """Return how often each operation stands in the PTX for another architecture, by
+    "sm_90a.wgmma.mma_async...": the simulator cannot run it. Nothing without an architecture.
+    """
+    if not architecture:
+        return {}
+    compiled = compile_source(
+        one.source, (*one.options, f"-arch={architecture}"), f"{one.name}.cu"
+    )
+    return Counter(f"{architecture}.{name}" for name in _OPERATION.findall(compiled.ptx))
 
 
 def _even_blocks(first: Launch, case: Case, limit_s: float) -> int:

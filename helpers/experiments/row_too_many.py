@@ -112,6 +112,16 @@ def wrong_outputs(layer: str) -> float:
     return float((error > conv2d.conv2d_atol(x, filter)).mean())
 
 
+def touched_outputs(layer: str) -> float:
+    """Return the share of the outputs of a layer to which a row too many adds a product other than
+    0, of two images.
+    """
+    x, filter = (_with_next_row(one) != 0 for one in conv2d.inputs(layer, 2))
+    filter[:, :, :-1] = False  # the row too many alone
+    products = network.conv2d(x.astype(np.float32), filter.astype(np.float32))
+    return float((products > 0.5).mean())
+
+
 def reported_table(record: Record) -> str:
     """Return report B's accuracies beside those of the course's network in a record."""
     kinds = {SEVEN: "baseline", EIGHT: "restrict and unrolling"}

@@ -99,6 +99,14 @@ def is_last_filter_row_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarr
     return bool(rows[:, :, -1].all() and not rows[:, :, :-1].any())
 
 
+def is_last_filter_column_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether what is missing are the cells of the last column of the filter, all of them.
+    """
+    shape = case["shape"]
+    columns = is_unwritten(got).reshape(shape.B, shape.C, shape.K, shape.K, -1)
+    return bool(columns[:, :, :, -1].all() and not columns[:, :, :, :-1].any())
+
+
 def only_first_of_rows(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether all wrong columns are first outputs of rows, but not that of the first row."""
     columns = np.flatnonzero((got != want).any(axis=(0, 1)))
@@ -147,6 +155,7 @@ EXERCISE = kit.Exercise(
             least=0.9,
         ),
         kit.ONE_STORE,
+        kit.stores_of_a_thread(lambda case: case["shape"].K ** 2),
         *kit.NO_DETOURS,
     ),
     most_of_a_block=lambda case: THREADS * case["shape"].K ** 2,
@@ -187,6 +196,10 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "The last row of the filter is left out: p goes from 0 to K - 1.",
             when=is_last_filter_row_unwritten,
+        ),
+        kit.Mistake(
+            "The last column of the filter is left out: q goes from 0 to K - 1.",
+            when=is_last_filter_column_unwritten,
         ),
         *(kit.Mistake(hint, gives=with_taps(taps)) for hint, taps in indices.TAPS),
         kit.Mistake(

@@ -5,7 +5,7 @@ What the first two exercises are tried on, and what both can get wrong, stands h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -63,11 +63,21 @@ def first_channel(case: kit.Case) -> np.ndarray | None:
     return conv2d(x, case["filter"])
 
 
+def _taken(case: kit.Case, which: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return the outputs, each taken from the row and the column that `which` makes of its own."""
+    y = layers.convolved(case)
+    rows, columns = (which(np.arange(size)) for size in y.shape[2:])
+    return np.ascontiguousarray(y[:, :, rows][..., columns])
+
+
 def first_tile(case: kit.Case) -> np.ndarray:
     """Return what comes out if every block stages the tile of block 0."""
-    y = layers.convolved(case)
-    rows, columns = (np.arange(size) % TILE for size in y.shape[2:])
-    return np.ascontiguousarray(y[:, :, rows][..., columns])
+    return _taken(case, lambda places: places % TILE)
+
+
+def first_window(case: kit.Case) -> np.ndarray:
+    """Return what comes out if every thread of a block has the window of thread (0, 0)."""
+    return _taken(case, lambda places: places // TILE * TILE)
 
 
 LOADS = kit.Budget(
@@ -115,10 +125,15 @@ USUAL = (
             one.total("lanes", "constant", "load") / (case.count * case["shape"].terms)
         ),
         1,
+        "Each product needs one weight: load it once.",
         quiet=True,
     ),
     kit.ONE_STORE,
     *kit.NO_DETOURS,
+)
+FIRST_TILE = kit.Mistake(
+    "Every block has the tile of block 0: its cells begin at row `top` and column `left`.",
+    gives=first_tile,
 )
 MISTAKES = (
     kit.Mistake(
@@ -129,9 +144,11 @@ MISTAKES = (
     layers.EXCHANGED,
     layers.ASSIGNED,
     layers.LAST_CHANNEL,
+    FIRST_TILE,
     kit.Mistake(
-        "Every block has the tile of block 0: its cells begin at row `top` and column `left`.",
-        gives=first_tile,
+        "All threads of a block have the same window: that of a thread begins in row threadIdx.y "
+        "and column threadIdx.x of the tile.",
+        gives=first_window,
     ),
     kit.Mistake(
         "Every channel is multiplied with the cells of channel 0: load them from `channel`.",

@@ -13,6 +13,9 @@ MAPS, OUTPUTS, CHANNELS = 64, 32, 16
 # the compiler keeps. So these loads of warps tell how many products it made.
 LOADS = 2 * MAPS * OUTPUTS * CHANNELS // 32
 TAPS = (3, 1, 6)
+# The plain code can be copied by hand, its loads included. Only start_product becomes `wgmma`, so
+# each answer is compiled for the architecture that has it, and must not multiply elsewhere there.
+WGMMA = "sm_90a"
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -26,6 +29,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
             kinds={"filter width": taps},
             facts={"taps": taps},
             options=(f"-DTAPS={taps}",),
+            architecture=WGMMA,
         )
 
 
@@ -95,6 +99,25 @@ EXERCISE = kit.Exercise(
             "Each tap is one start_product. Nothing else multiplies, because only there your text "
             "becomes the instruction wgmma.",
             least=1,
+        ),
+        kit.Budget(
+            f"wgmma in the code for {WGMMA}",
+            kit.executed(f"{WGMMA}.wgmma.mma_async", per="launch"),
+            lambda case: case["taps"],  # where the loop over the taps is unrolled
+            "Each tap is one start_product.",
+            least=1,
+            quiet=True,
+        ),
+        kit.Budget(
+            f"conversions and products of floats in the code for {WGMMA}",
+            kit.executed(
+                *(f"{WGMMA}.{name}" for name in ("fma", "mad.f", "mul.f", "mul.rn.f", "cvt.f")),
+                per="launch",
+            ),
+            0,
+            "Nothing but start_product multiplies: compiled for an H100, it is the instruction "
+            "wgmma, and your text would multiply beside it.",
+            quiet=True,
         ),
         kit.ONE_STORE,
         *kit.NO_DETOURS,

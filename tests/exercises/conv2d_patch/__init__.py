@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from tests.exercises.answers import right, wrong
 
+CELL = "h + r < H && w + i < W ? x[(h + r) * W + w + i] : 0.0f"
+PRODUCT = "sum[o][i] += cell[i + q] * filter[(m * 7 + r - o) * 7 + q];"
+
 RIGHT = (
+    right("all eight rows first", "right_eight_rows.cu"),
+    right("from the lowest row up", "solution.cu", ("r = 0; r < 8; ++r", "r = 7; r >= 0; --r")),
+    right(
+        "the last cells again, outside of the image",
+        "solution.cu",
+        (CELL, "x[min(h + r, H - 1) * W + min(w + i, W - 1)]"),
+    ),
     right("eight rows, two rows of sums"),
     right("two conditions", "right_conditions.cu"),
     right("the lower row one turn later", "right_later.cu"),
@@ -12,6 +22,19 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "one cell for a row of weights", "depends on q", (PRODUCT, PRODUCT.replace("i + q", "i"))
+    ),
+    wrong(
+        "one column for four", "columns of a patch", (PRODUCT, PRODUCT.replace("i + q", "o + q"))
+    ),
+    wrong("each product replaces the sum", "do not replace", ("sum[o][i] +=", "sum[o][i] =")),
+    wrong(
+        "rows and columns of the filter exchanged",
+        "exchanged",
+        ("(m * 7 + r - o) * 7 + q", "(m * 7 + q) * 7 + r - o"),
+    ),
+    wrong("cells up to the last output", "last K - 1 columns", ("w + i < W ?", "w + i < out_w ?")),
     wrong(
         "no guard for columns",
         "one of the next row",

@@ -15,8 +15,35 @@ COLUMNS = "s < SPAN && left + s < W; s += TILE_WIDTH"
 WARP = "(threadIdx.y * TILE_WIDTH + threadIdx.x) / 32"
 LANE = "(threadIdx.y * TILE_WIDTH + threadIdx.x) % 32"
 
+LOADS = f"""        for (int r = threadIdx.y; {ROWS})
+            for (int s = threadIdx.x; {COLUMNS})
+                tile[r][s] = channel[(top + r) * W + left + s];
+"""
+STORE = """
+    if (h < out_h && w < out_w)
+        y[(((size_t)b * M + m) * out_h + h) * out_w + w] = sum;"""
+
 RIGHT = (
     right("two loops"),
+    right(
+        "the second barrier first",
+        "solution.cu",
+        (LOADS, "        __syncthreads();\n" + LOADS),
+        (AFTER, ""),
+    ),
+    right(
+        "a barrier of cooperative groups",
+        "solution.cu",
+        ("#define SPAN", "#include <cooperative_groups.h>\n#define SPAN"),
+        (BEFORE, "        cooperative_groups::this_thread_block().sync();\n"),
+    ),
+    right(
+        "down from the last cell",
+        "solution.cu",
+        (f"r = threadIdx.y; {ROWS}", "r = SPAN - 1 - threadIdx.y; r >= 0; r -= TILE_WIDTH"),
+        (f"s = threadIdx.x; {COLUMNS}", "s = SPAN - 1 - threadIdx.x; s >= 0; s -= TILE_WIDTH"),
+        ("tile[r][s] = c", "if (top + r < H && left + s < W) tile[r][s] = c"),
+    ),
     right("256 threads along the cells of the tile", "right_one_loop.cu"),
     right("a wider pitch", "solution.cu", ("-DPITCH=22", "-DPITCH=48")),
     right(
@@ -31,6 +58,18 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong("one window for all threads", "same window", (CELL, "tile[p][q]")),
+    wrong(
+        "the sum in y",
+        "keep what is not ready yet in a register",
+        (
+            "    float sum = 0.0f;",
+            "    float& sum = y[(((size_t)b * M + m) * out_h + h) * out_w + w];\n"
+            "    if (h < out_h && w < out_w) sum = 0.0f;",
+        ),
+        (STORE, ""),
+        status="budget",
+    ),
     wrong("image 0 and channel 0 for all", "channel 0 of image 0", ("= channel[(top", "= x[(top")),
     wrong(
         "lanes go down the columns",

@@ -6,12 +6,37 @@ from tests.exercises.answers import right, wrong
 
 CELL = "tile[threadIdx.y + p][threadIdx.x + q]"
 
+MAP = "const int m = min(first + o, M - 1);   // past the last map: its sum again"
+
 RIGHT = (
+    right(
+        "until the last map", "solution.cu", (MAP, "const int m = first + o; if (m >= M) break;")
+    ),
+    right(
+        "from the last map down",
+        "solution.cu",
+        ("int o = 0; o < MAPS; ++o) {", "int o = MAPS - 1; o >= 0; --o) {"),
+    ),
     right("a cell and a loop over the maps"),
     right("the weights first, and a return after the last barrier", "right_weights_first.cu"),
 )
 
 WRONG = (
+    wrong("no channels in the index", "number m * C + c", ("(m * C + c) * K + p", "m * K + p")),
+    wrong(
+        "maps from blockIdx.y on",
+        "not at blockIdx.y",
+        (MAP, "const int m = min((int)blockIdx.y + o, M - 1);"),
+    ),
+    wrong("map 3 for the last", "last one is M - 1", (MAP, "const int m = min(first + o, 3);")),
+    wrong(
+        "a turn over the taps for each map",
+        "shared loads per product",
+        ("for (int p = 0;", "for (int o = 0; o < MAPS; ++o)\n                for (int p = 0;"),
+        ("                    for (int o = 0; o < MAPS; ++o) {\n", "                    {\n"),
+        ("                    #pragma unroll\n", ""),
+        status="budget",
+    ),
     wrong(
         "the weights of maps that do not exist",
         "map min(first + o, M - 1)",

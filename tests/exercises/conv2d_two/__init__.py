@@ -4,7 +4,24 @@ from __future__ import annotations
 
 from tests.exercises.answers import right, wrong
 
+LOADS = """    for (int r = threadIdx.y; r < 22; r += 8)
+        for (int s = threadIdx.x; s < 22; s += 16)
+            tile[r][s] = top + r < H && left + s < W ? x[(top + r) * W + left + s] : 0.0f;
+"""
+CELLS = """    for (int i = threadIdx.y * 16 + threadIdx.x; i < 22 * 22; i += 128) {
+        const int r = i / 22, s = i % 22;
+        float cell = 0.0f;
+        if (top + r < H && left + s < W) cell = x[(top + r) * W + left + s];
+        tile[r][s] = cell;
+    }
+"""
+TWICE = CELLS.replace("float cell =", "tile[r][s] =").replace(") cell =", ") tile[r][s] =")
+TWICE = TWICE.replace("        tile[r][s] = cell;\n", "")
+CELL = "x[(top + r) * W + left + s]"
+
 RIGHT = (
+    right("one loop over the tile", "solution.cu", (LOADS, CELLS)),
+    right("columns, one cell behind the other", "right_columns.cu"),
     right("eight rows, two sums"),
     right("a row in registers", "right_rows.cu"),
     right("a pitch of 40", "solution.cu", ("PITCH=24", "PITCH=40")),
@@ -12,6 +29,23 @@ RIGHT = (
 
 
 WRONG = (
+    wrong(
+        "a zero first, then the cell",
+        "Store each cell of the tile once",
+        (LOADS, TWICE),
+        status="budget",
+    ),
+    wrong(
+        "a window from threadIdx.y on",
+        "2 * threadIdx.y",
+        ("tile[row + p]", "tile[threadIdx.y + p]"),
+    ),
+    wrong("cells below the last output left out", "last K - 1 rows", ("r < H &&", "r < H - 6 &&")),
+    wrong(
+        "rows as long as those of outputs", "out_w apart", (CELL, CELL.replace("* W", "* (W - 6)"))
+    ),
+    wrong("block 0's tile for all", "tile of block 0", (CELL, "x[r * W + s]")),
+    wrong("every 16th row", "in steps of 8", ("r += 8", "r += 16"), status="finding"),
     wrong(
         "the second output eight rows below",
         "two threads store the same output",

@@ -7,12 +7,41 @@ from tests.exercises.answers import right, wrong
 STORE = "rows[(p * K + q) * out_h * out_w + pixel]"
 CELL = "channel[(h + p) * W + w + q]"
 
+QUOTIENTS = "    const int h = pixel / out_w, w = pixel % out_w;\n"
+LOOPS = f"""    for (int p = 0; p < K; ++p) {{
+        for (int q = 0; q < K; ++q) {{
+            {STORE} = {CELL};
+        }}
+    }}
+"""
+PAIRS = f"""    if (pixel % 2) return;
+    for (int one = pixel; one < pixel + 2 && one < out_h * out_w; ++one) {{
+        const int h = one / out_w, w = one % out_w;
+        for (int p = 0; p < K; ++p)
+            for (int q = 0; q < K; ++q)
+                {STORE.replace("pixel", "one")} = {CELL};
+    }}
+"""
+POINTERS = """    const float* in = channel + pixel / out_w * W + pixel % out_w;
+    float* out = rows + pixel;
+    for (int p = 0; p < K; ++p, in += W)
+        for (int q = 0; q < K; ++q, out += out_h * out_w) *out = in[q];
+"""
+
 RIGHT = (
     right("two loops"),
+    right("pointers that go on", "solution.cu", (QUOTIENTS + LOOPS, POINTERS)),
     right("one loop over the filter cells", "right_one_loop.cu"),
 )
 
 WRONG = (
+    wrong(
+        "half of the threads, two outputs each",
+        "leaves another one idle",
+        (QUOTIENTS + LOOPS, PAIRS),
+        status="budget",
+    ),
+    wrong("the last column of the filter left out", "last column of", ("q < K;", "q < K - 1;")),
     wrong(
         "images one channel apart",
         "begins with channel b * c",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.patches import LAB, REGISTERS
 from helpers.limits import ConvShape
 
@@ -32,7 +32,7 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
         grid, (FAR, FAR), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()}
     )
     arrays = {"y": kit.unwritten(shape.y_shape), "x": x}
-    facts, budgeted = {"filter": filter}, (H, W) == (22, 38)
+    facts, budgeted = {"filter": filter, "shape": shape}, (H, W) == (22, 38)
     return kit.Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, facts, budgeted)
 
 
@@ -47,6 +47,12 @@ def short_window(rows: int):
         return outputs
 
     return made
+
+
+def has_equal_columns(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether the four columns of each whole patch are equal."""
+    whole = got[..., : got.shape[3] // 4 * 4].reshape(*got.shape[:3], -1, 4)
+    return bool(whole.size and (whole == whole[..., :1]).all())
 
 
 EXERCISE = kit.Exercise(
@@ -72,6 +78,7 @@ EXERCISE = kit.Exercise(
             "constant requests per warp",
             lambda case, one: one.total("requests", "constant", "load") / kit.warps(case),
             112,
+            "A thread needs each of the 49 weights for both rows of its patch.",
             quiet=True,
         ),
         kit.ONE_STORE,
@@ -105,6 +112,12 @@ EXERCISE = kit.Exercise(
                 ("rows", layers.without_rows),
                 ("columns", layers.without_columns),
             )
+        ),
+        *layers.LAST_CELLS,
+        *indices.WRONG_INDICES,
+        kit.Mistake(
+            "The four columns of a patch are equal: sum[o][i] belongs to cell[i + q].",
+            when=has_equal_columns,
         ),
         kit.Mistake(
             "Only the upper row of each patch is right: row r of the window is row r - 1 of the "

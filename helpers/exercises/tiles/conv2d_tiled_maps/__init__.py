@@ -50,6 +50,17 @@ def first_weights(case: Case) -> np.ndarray | None:
     return made if case["maps"] < shape.M else None
 
 
+def weights_by_block(case: Case) -> np.ndarray:
+    """Return what comes out if the maps of block k begin at k, and not at k * MAPS."""
+    maps = np.arange(case["shape"].M)
+    return layers.convolved(case)[:, maps // case["maps"] + maps % case["maps"]]
+
+
+def four_maps(case: Case) -> np.ndarray:
+    """Return what comes out if every map from 3 on has the weights of map 3."""
+    return layers.convolved(case)[:, np.minimum(np.arange(case["shape"].M), 3)]
+
+
 EXERCISE = Exercise(
     name="conv2d_tiled_maps",
     lab=tiles.LAB,
@@ -83,6 +94,15 @@ EXERCISE = Exercise(
         Mistake(
             "Every block has the weights of the first maps: its maps begin at `first`.",
             gives=first_weights,
+        ),
+        Mistake(
+            "The maps of a block begin at `first`, which is blockIdx.y * MAPS, and not at "
+            "blockIdx.y.",
+            gives=weights_by_block,
+        ),
+        Mistake(
+            "Map 3 is not the last one of every layer: there are M maps, so the last one is M - 1.",
+            gives=four_maps,
         ),
         *tiles.MISTAKES,
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers, tiles
+from helpers.exercises import indices, kit, layers, tiles
 from helpers.limits import ConvShape
 
 MAPS, TILE, SPAN = 4, tiles.TILE, tiles.SPAN
@@ -34,7 +34,8 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
     grid = (kit.ceil_div(H - 6, TILE) * kit.ceil_div(W - 6, TILE), MAPS)
     step = kit.Step(grid, (16, 8), ("y", "x", np.int32(H), np.int32(W)), {"filter": filter.ravel()})
     arrays = {"y": kit.unwritten(shape.y_shape), "x": x}
-    return kit.Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, {"filter": filter})
+    facts = {"filter": filter, "shape": shape}
+    return kit.Case(f"{H} x {W}", arrays, ("y",), (step,), {"size": (H, W)}, facts)
 
 
 def rows_only(first: int):
@@ -48,6 +49,14 @@ def rows_only(first: int):
         return y
 
     return made
+
+
+def rows_of_threads(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the window of a thread begins in row threadIdx.y of the tile."""
+    y = layers.convolved(case)
+    rows = np.arange(y.shape[2])
+    within = rows % TILE
+    return y[:, :, rows - within + within // 2 + within % 2]
 
 
 EXERCISE = kit.Exercise(
@@ -91,12 +100,14 @@ EXERCISE = kit.Exercise(
             "shared stores per block",
             lambda case, one: one.total("lanes", "shared", "store") / one.blocks,
             SPAN * SPAN,
+            "Store each cell of the tile once: choose its value, or 0, before.",
             quiet=True,
         ),
         kit.Budget(
             "constant requests per warp",
             lambda case, one: one.total("requests", "constant", "load") / kit.warps(case),
             98,
+            "A thread has two outputs of 49 products: 98 weights.",
             quiet=True,
         ),
         kit.ONE_STORE,
@@ -111,6 +122,14 @@ EXERCISE = kit.Exercise(
         kit.Mistake("Only the upper output of each pair is right.", gives=rows_only(0)),
         kit.Mistake("Only the lower output of each pair is right.", gives=rows_only(1)),
         layers.TURNED,
+        tiles.FIRST_TILE,
+        kit.Mistake(
+            "A window begins in row threadIdx.y of the tile: a thread has two rows of outputs, so "
+            "its window begins in row `row`, 2 * threadIdx.y.",
+            gives=rows_of_threads,
+        ),
+        *layers.LAST_CELLS,
+        *indices.WRONG_INDICES,
         kit.Mistake(
             "The lower output of each pair is wrong: row p of its window meets row p - 1 of the "
             "filter.",
@@ -133,6 +152,12 @@ EXERCISE = kit.Exercise(
             "A filter has rows 0 to 6. Row p of the window meets row p of it for the upper output "
             "(p < 7), and row p - 1 for the lower one (p > 0).",
             when=lambda found: found.array == "filter",
+        ),
+        kit.FindingHint(
+            "uninitialised",
+            "A part of the tile was not loaded. There are 128 threads and 484 cells: r goes on in "
+            "steps of 8 and s in steps of 16, as long as they are below 22.",
+            when=lambda found: found.array == "tile",
         ),
         kit.FindingHint(
             "race",
