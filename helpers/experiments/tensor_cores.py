@@ -258,8 +258,8 @@ def step_table(counts: Sequence[Count], layer: layers.Layer) -> str:
     return tables.text((f"{layer.title}, a step", *heads), rows)
 
 
-def step_order(one: Count, step: int = 4) -> str:
-    """Return a step's instructions in the order of the machine code, as LETTERS.
+def step_order(one: Count) -> str:
+    """Return the fourth step's instructions in the order of the machine code, as LETTERS.
 
     From the fragments of a step to those of the next. In the machine code of ptxas a barrier of a
     warp is a NOP, but for the first one of a kernel.
@@ -272,4 +272,4 @@ def step_order(one: Count, step: int = 4) -> str:
         if instruction.opcode.startswith(opcode)
     )
     parts = text[text.index("g") : text.rindex("M") + 1].split("FFF")
-    return "FFF" + parts[step]
+    return "FFF" + parts[4]

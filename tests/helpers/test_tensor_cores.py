@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench, exercises, kernel_cells
 from helpers.bench import hardware
@@ -93,7 +92,6 @@ def test_floors_of_a_missing_kernel_are_not_yet():
     assert "yours: not yet" in tensor_cores.floor_table(times)
     figure = tensor_cores.floor_figure([times], "A title")
     assert [one.get_text() for one in figure.axes[0].get_yticklabels()][-1] == "yours: not yet"
-    plt.close(figure)
 
 
 def test_the_next_step_is_gathered_while_this_one_is_multiplied():
