@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.limits import MAX_BLOCK, MAX_GRID, MAX_THREADS
+from helpers.quantities import quantity
 
 FOLDER = Path(__file__).resolve().parents[1] / "kernels"
 
@@ -273,7 +274,7 @@ def _require_block(block: tuple[int, int, int]) -> None:
     threads = math.prod(block)
     if threads > MAX_THREADS:
         raise GridError(
-            f"block {block} has {threads:,} threads; CUDA allows {MAX_THREADS:,}. "
+            f"block {block} has {quantity(threads, 'thread')}; CUDA allows {MAX_THREADS:,}. "
             "Take more and smaller blocks."
         )
     if any(size > most for size, most in zip(block, MAX_BLOCK, strict=True)):

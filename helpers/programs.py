@@ -35,6 +35,7 @@ from helpers.launch import (
     required,
     scratch_sizes,
 )
+from helpers.quantities import quantity
 
 
 @functools.lru_cache(maxsize=64)
@@ -146,7 +147,8 @@ class Modules:
         most = self.cuda.Context.get_device().get_attribute(attribute)
         if one.shared > most:
             raise LaunchError(
-                f"{one.name} needs {one.shared:,} bytes of dynamic shared memory; a block of this "
+                f"{one.name} needs {quantity(one.shared, 'byte')} of dynamic shared memory; a "
+                "block of this "
                 f"device can have {most:,}. Take smaller tiles."
             )
         size = self.cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES

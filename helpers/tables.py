@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from .quantities import quantity
+
 FIRST = (0,)  # a column of names, then numbers
 
 
@@ -65,7 +67,8 @@ def _aligned(
     for line in lines:
         if len(line) != columns:
             raise ValueError(
-                f"the row {list(line)} has {len(line)} cells; the table has {columns} columns"
+                f"the row {list(line)} has {quantity(len(line), 'cell')}; the table has {columns} "
+                "columns"
             )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [

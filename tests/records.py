@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from helpers.bench.counts import Count, Counts
 from helpers.bench.results import Measurement, Record
+
+# Parameters of a row that stay in their order: a ratio or a speedup with its interval, and times.
+RELATED = re.compile("(?:ratio|speedup)(?:_low|_high)?|low|high|start|end|ready")
 
 
 def edited(record: Record, change: Callable[[Measurement], Measurement], **where: Any) -> Record:
@@ -57,26 +62,26 @@ def slower(record: Record, factor: float | Callable[[str, float], float], **wher
 def other_numbers(record: Record, *whole: str, draw: int = 0) -> Record:
     """Return the record with other times and other parameters, each row by another factor.
 
-    whole: the whole numbers that were measured, such as "right"; the others name what was measured,
-    and stay. draw: which of many such records.
+    A ratio and its interval have one factor, and so have a time and its interval; every other
+    parameter has its own. whole: the whole numbers that were measured, such as "right"; the others
+    name what was measured, and stay. draw: which of many such records.
     """
     random = Random(f"{record.name} {draw}")
 
     def change(one: Measurement) -> Measurement:
-        factor = random.uniform(1.5, 6)
-        values = {
-            key: factor * value
-            if isinstance(value, float)
-            else round(factor * value) + 1
-            if key in whole and value is not None
-            else value
-            for key, value in one.parameters.items()
-        }
+        of_time, of_related = random.uniform(1.5, 6), random.uniform(1.5, 6)
+        values = dict(one.parameters)
+        for key, value in values.items():
+            factor = of_related if RELATED.fullmatch(key) else random.uniform(1.5, 6)
+            if isinstance(value, float):
+                values[key] = factor * value
+            elif key in whole and value is not None:
+                values[key] = round(factor * value) + 1
         one = dataclasses.replace(one, parameters=values)
         if one.timing is None:
             return one
         alone = dataclasses.replace(record, measurements=(one,))
-        return slower(alone, factor).measurements[0]
+        return slower(alone, of_time).measurements[0]
 
     return edited(record, change)
 
@@ -86,3 +91,43 @@ def without(record: Record, series: str) -> Record:
     kept = tuple(one for one in record.measurements if one.series != series)
     assert len(kept) < len(record.measurements), f"no measurement has the series {series!r}"
     return dataclasses.replace(record, measurements=kept)
+
+
+def other_counts(found: Any, draw: int = 0) -> Any:
+    """Return counts of kernels with other numbers, each line and instruction by another factor.
+
+    found: `Counts`, one `Count` of them, or a mapping to counts. draw: which of many such counts.
+    """
+    if isinstance(found, Mapping):
+        return {name: other_counts(one, draw) for name, one in found.items()}
+    if isinstance(found, Counts):
+        return Counts([other_counts(one, draw) for one in found])
+    assert isinstance(found, Count), f"there are no counts in {found!r}"
+    random = Random(f"{found.kernel.title} {draw}")
+
+    def more(number: int) -> int:
+        return round(random.uniform(1.5, 6) * number) + 1
+
+    def of_lines(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(
+            dataclasses.replace(
+                row,
+                **{
+                    key: more(value)
+                    for key, value in vars(row).items()
+                    if key != "line" and isinstance(value, int)
+                },
+            )
+            for row in rows
+        )
+
+    profiles = tuple(
+        dataclasses.replace(
+            profile,
+            lines=of_lines(profile.lines),
+            control=of_lines(profile.control),
+            instructions={name: more(number) for name, number in profile.instructions.items()},
+        )
+        for profile in found.profiles
+    )
+    return dataclasses.replace(found, profiles=profiles, covered=more(found.covered))

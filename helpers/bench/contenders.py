@@ -23,6 +23,7 @@ from helpers.problems.conv2d import (
     Problem,
     TensorLayer,
 )
+from helpers.quantities import quantity
 
 RECORD = "benchmark_tensor"  # all layers and batches, in data/measured/
 COPY = {False: DRIVER, True: f"{DRIVER}, halves"}
@@ -80,7 +81,7 @@ def ours(way: str, spec: Conv2d, problem: Problem, x: np.ndarray) -> Contender:
     if isinstance(spec, conv2d.RegisterTiled):
         row |= {"resident": spec.resident, "weights_shared": spec.weights_shared}
         if spec.resident:
-            name = f"{spec.name}, {spec.resident} blocks, {way}"
+            name = f"{spec.name}, {quantity(spec.resident, 'block')}, {way}"
     run = conv2d.compile(spec, problem.shape)
     if isinstance(spec, (TensorLayer, ImplicitMma, ImplicitWgmma)) and spec.half_io:
         return _in_halves(spec, run, problem, x, row)

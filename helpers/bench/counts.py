@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import tables
 from helpers.bench.sources import Kernel
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -228,7 +229,7 @@ class Counts(Sequence[Count]):
         rows = self.rows(
             lambda one: [cell(one, outputs) for _, cell in chosen], len(chosen), labels
         )
-        head = head or f"per {outputs} outputs"
+        head = head or f"per {quantity(outputs, 'output')}"
         return tables.text((head, *(title for title, _ in chosen)), rows)
 
     def __repr__(self) -> str:
@@ -249,6 +250,7 @@ class Counts(Sequence[Count]):
         such request has none; raises ValueError where that is all of them.
         """
         from helpers import plotting
+        from helpers.plotting import memory
 
         spaces = [_space(one, array, kind) for one in self]
         drawn = [
@@ -260,6 +262,11 @@ class Counts(Sequence[Count]):
             raise ValueError(f"no warp that was watched makes a {kind} of {array!r}")
         count, height = len(drawn), 6 if drawn[0][1] == "shared" else 4.2
         figure, axes = plotting.subplots(6.5 * count, height, columns=count, squeeze=False)
+        maps = [
+            memory.touched(one.profile, array, kind, space, first)
+            for one, space, _ in drawn if space != "shared"
+        ]
+        ranges = iter(memory.shared_bytes(maps) if maps else ())
         for ax, (one, space, label) in zip(axes[0], drawn, strict=True):
             if space == "shared":
                 title = f"{label}: {_waves(one, array, kind)}"
@@ -270,17 +277,22 @@ class Counts(Sequence[Count]):
             title = label
             if space == "global":
                 asked, different = one.sectors(array, kind, first)
-                title += f": asks for {asked} sectors of {array}, {different} different ones"
+                title += f": asks for {quantity(asked, 'sector')} of {array}, {different} different"
                 if first == 1:
                     title = f"{label}: a {kind} of {array} moves {asked} sector{'s' * (asked > 1)}"
             if space == "constant":
                 title += f": a {kind} of {array} asks for {_words(one, array, kind)}"
             plotting.access_map(
-                ax, one.profile, array=array, kind=kind, space=space, first=first, title=title
+                ax, one.profile, array=array, kind=kind, space=space, first=first,
+                shown=next(ranges), title=title,
             )
             legend = ax.get_legend()
             if first == 1 and legend is not None:
                 legend.remove()  # of one request
+        if drawn[0][1] == "shared":  # one picture may need room above its banks
+            highest = min(ax.get_ylim()[1] for ax in axes[0])
+            for ax in axes[0]:
+                ax.set_ylim(top=highest)
         return figure
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from helpers.bench.task import Library
 from helpers.bench.times import Time, Times
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def bars(
     """
     named = _named(times)
     first = next(iter(named.values()))
-    figure, pictures = _pictures(named, 0.45 * len(first) + 2.2, share="x")
+    rows = len(_beside_baseline(first)) + floor  # the floor's words have a row of their own
+    figure, pictures = _pictures(named, 0.45 * rows + 1.5, share="x")
     logarithmic = any(_is_small(one) for one in named.values())
     for ax, (_, one) in pictures:
         _draw_bars(ax, one, labels, logarithmic=logarithmic)
@@ -110,6 +112,7 @@ def across(
     _, ax = plotting.subplots(9, 4.4)
     sizes = [one.problem.where[by] for one in times]
     titles = [one.kernel.title for one in times[0] if one.kernel != over]
+    handles: list[Any] = []  # Matplotlib's own order has the lines without intervals first
     for number, label in enumerate(titles):
         found = [(size, one[label]) for size, one in zip(sizes, times, strict=True)]
         points = {size: point for size, one in found if (point := _points(one, ratio=True))}
@@ -117,14 +120,15 @@ def across(
         if not points:
             first = found[0][1]
             label = times[0].without_bar(first)
-            ax.plot([], [], linestyle="none", label=label, **look)
+            handles += ax.plot([], [], linestyle="none", label=label, **look)
             continue
         middle, around = styles.spread(points.values())
-        ax.errorbar(list(points), middle, around, capsize=3, markersize=4, label=label, **look)
+        look |= {"capsize": 3, "markersize": 4, "label": label}
+        handles.append(ax.errorbar(list(points), middle, around, **look))
     if floor:
         least = [_floor(one) for one in times]
-        ax.plot(sizes, [np.nan if n is None else n for n in least], "--", color=styles.INK,
-                label="floor of a direct sum")
+        handles += ax.plot(sizes, [np.nan if n is None else n for n in least], "--",
+                           color=styles.INK, label="floor of a direct sum")
     ax.axhline(1, color=styles.INK, linestyle=":")
     if max(sizes) > 100 * min(sizes):
         ax.set_xscale("log")
@@ -137,7 +141,7 @@ def across(
         ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     ax.set_xlabel(xlabel or by.replace("_", " "))
     ax.set_ylabel(f"time over that of\n{over.title}")
-    ax.legend(frameon=False)
+    ax.legend(handles=handles, frameon=False)
     return plotting.finish(ax, title, times[0].record)
 
 
@@ -203,6 +207,11 @@ def _pictures(
     return figure, list(zip(axes.ravel(), named.items(), strict=True))
 
 
+def _beside_baseline(times: Times) -> list[Time]:
+    """Return the times that have a bar: all but the baseline's, over which a ratio is."""
+    return [one for one in times if times.over is None or one.kernel != times.over]
+
+
 def _draw_bars(
     ax: Axes, times: Times, labels: Sequence[str] | None, *, logarithmic: bool
 ) -> None:
@@ -210,7 +219,7 @@ def _draw_bars(
 
     from helpers.plotting import styles
 
-    shown = [one for one in times if times.over is None or one.kernel != times.over]
+    shown = _beside_baseline(times)
     names = list(labels or [one.kernel.title for one in shown])
     for y, one in enumerate(shown):
         points = _points(one, ratio=times.over is not None)
@@ -221,9 +230,7 @@ def _draw_bars(
         if logarithmic:
             styles.dot(ax, y, value, hollow=one.kernel.yours)
         else:
-            yours: dict[str, Any] = {"color": "white", "hatch": "////"} if one.kernel.yours else {}
-            look = {"color": styles.COLOURS[5], **yours}
-            ax.barh(y, value, height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
+            styles.bar(ax, y, value, _kind(one))
         styles.whisker(ax, y, *points)
         text = f"{value:.2f}" if times.over is not None and not logarithmic else f"{value:.3g}"
         styles.beside(ax, high, y, text, points=9 if logarithmic else 6)
@@ -239,6 +246,13 @@ def _draw_bars(
         ax.set_xlabel(f"{times.problem.title}:\n{unit} (logarithmic); left is faster")
     else:
         ax.set_xlabel(f"{times.problem.title}: {unit}; shorter is faster")
+
+
+def _kind(one: Time) -> str:
+    """Return what a bar stands for, as styles.BARS names it."""
+    if one.kernel.yours:
+        return "yours"
+    return "library" if isinstance(one.kernel.spec, Library) else "ours"
 
 
 def _is_small(times: Times) -> bool:

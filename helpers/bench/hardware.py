@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from helpers import tables
 from helpers.bench import results
 from helpers.problems import conv2d
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from helpers.simulator import Profile
@@ -166,7 +167,7 @@ def table(rows: Sequence[Row], *columns: str) -> str:
     """Return counters of launches, rows of a record. columns: names of COLUMNS."""
     batches = {row.get("batch") for row in rows}
     (batch,) = batches if len(batches) == 1 else (None,)
-    head = f"{batch:,} images" if batch else ""
+    head = f"{quantity(batch, 'image')}" if batch else ""
     words = [k for k, name in enumerate(columns, 1) if name == "waits"]
     chosen = dict(COLUMNS[name] for name in columns)
     return tables.of(rows, {head: label, **chosen}, left=(0, *words))

@@ -24,6 +24,7 @@ from helpers.problems.lenet.network_plan import CLASSES
 from helpers.problems.lenet.pipeline import Network, Pipeline
 from helpers.problems.lenet.pooled import LAYERS
 from helpers.problems.lenet.trained_weights import Weights
+from helpers.quantities import quantity
 
 BUDGET_S = 0.15  # of one timing
 RECORD = "501_lenet"  # the record of `measure` in data/measured/
@@ -81,7 +82,7 @@ def right_answers(
         classes = net.classify(images.pixels[:most])
     if broken := int((classes >= CLASSES).sum()):
         raise ValueError(
-            f"{form}: {broken:,} of {most:,} images have NaN among their outputs: "
+            f"{form}: {broken:,} of {quantity(most, 'image')} have NaN among their outputs: "
             "they have no class"
         )
     good = classes == images.labels[:most]

@@ -17,6 +17,7 @@ from helpers.bench.sources import Kernel, KernelError, sized
 from helpers.bench.task import Library, require_source
 from helpers.launch import Array, Plan
 from helpers.problems import in_flight
+from helpers.quantities import quantity
 
 DRIVER = "device-to-device copy"
 FEW, ONE = 4_099, 98_304  # cells of a check, a prime; of a count: whole rounds
@@ -41,7 +42,7 @@ class Memcpy(Problem):
 
     @property
     def title(self) -> str:
-        return f"a copy of {self.n:,} floats"
+        return f"a copy of {quantity(self.n, 'float')}"
 
     @property
     def where(self) -> Mapping[str, Any]:
@@ -93,7 +94,7 @@ class Memcpy(Problem):
         return checking.check(arrays["out"], arrays["in"], rtol=0.0, name=name)
 
     def passed(self, verdict: checking.Verdict) -> str:
-        return f"PASS {verdict.name}: all {verdict.count:,} values are copied"
+        return f"PASS {verdict.name}: all {quantity(verdict.count, 'value')} are copied"
 
     @property
     def outputs(self) -> int:

@@ -18,6 +18,7 @@ from helpers.problems import conv2d, datasets, resizing
 from helpers.problems.lenet import checks, network_plan, trained_weights
 from helpers.problems.lenet.pipeline import Network
 from helpers.problems.lenet.pooled import LAYERS, POOLS, chosen
+from helpers.quantities import quantity
 
 FEW = 2  # images of a check
 # Kernels of both convolutions, by the name of the form.
@@ -60,7 +61,7 @@ class LeNet(Problem):
 
     @property
     def title(self) -> str:
-        return f"LeNet, {self.images:,} images"
+        return f"LeNet, {quantity(self.images, 'image')}"
 
     @property
     def where(self) -> Mapping[str, Any]:
@@ -133,7 +134,10 @@ class LeNet(Problem):
         return dataclasses.replace(verdict, count=self.images)
 
     def passed(self, verdict: checking.Verdict) -> str:
-        return f"PASS {verdict.name}: the classes of {verdict.count:,} images, stage by stage"
+        return (
+            f"PASS {verdict.name}: the classes of {quantity(verdict.count, 'image')}, stage by "
+            "stage"
+        )
 
     @property
     def outputs(self) -> int:

@@ -19,6 +19,7 @@ from helpers.launch import Array, Plan
 from helpers.problems import conv1d as kernels_1d
 from helpers.problems import copies as kernels_of_copies
 from helpers.problems import tensor_product
+from helpers.quantities import quantity
 
 SEED = 7
 FLOAT_UNIT = 2.0**-24
@@ -41,7 +42,7 @@ class Product(Problem):
 
     @property
     def title(self) -> str:
-        return f"{self.batch:,} products of {self.steps} steps"
+        return f"{self.batch:,} products of {quantity(self.steps, 'step')}"
 
     @property
     def where(self) -> Mapping[str, Any]:
@@ -98,7 +99,7 @@ class Product(Problem):
         return checking.check(arrays["D"], want, rtol=0.0, atol=atol, name=name)
 
     def passed(self, verdict: checking.Verdict) -> str:
-        return f"PASS {verdict.name}: {verdict.count:,} values within {verdict.atol:.1g}"
+        return f"PASS {verdict.name}: {quantity(verdict.count, 'value')} within {verdict.atol:.1g}"
 
     @property
     def outputs(self) -> int:
@@ -193,7 +194,7 @@ class Mma(Problem):
         return checking.check(arrays["D"], want, rtol=0.0, name=name, suspects=suspects)
 
     def passed(self, verdict: checking.Verdict) -> str:
-        return f"PASS {verdict.name}: {verdict.count:,} values, all exact"
+        return f"PASS {verdict.name}: {quantity(verdict.count, 'value')}, all exact"
 
     @property
     def outputs(self) -> int:
@@ -350,7 +351,10 @@ class CopiesOnDevice(OnDevice):
         want = self._want + 4 * radius
         wrong = device_counter.DeviceCounter().wrong(self._output, want, 2 * atol, outputs)
         if wrong:
-            text = f"{wrong:,} of {outputs:,} outputs differ from {kernels_1d.PLAINEST} or are NaN"
+            text = (
+                f"{wrong:,} of {quantity(outputs, 'output')} differ from {kernels_1d.PLAINEST} or "
+                "are NaN"
+            )
             kind = diagnosis.Diagnosis("outside the windows", text)
             raise checking.CheckError(
                 f"FAIL {kernel.title}: {text}", name=kernel.title, wrong=wrong, diagnosis=kind

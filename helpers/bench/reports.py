@@ -13,6 +13,7 @@ from typing import Any
 
 from helpers import tables
 from helpers.bench.results import ROOT, RecordError
+from helpers.quantities import quantity
 
 REPORTED = ROOT / "data" / "reported"
 BATCH = 10_000
@@ -36,7 +37,10 @@ def rows(name: str) -> list[dict[str, Any]]:
         raise RecordError(f"{path} is empty; it needs a line of column names") from error
     for number, line in enumerate(lines, 2):
         if len(line) != len(heads):
-            raise RecordError(f"{path}, line {number}: {len(line)} values for {len(heads)} columns")
+            raise RecordError(
+                f"{path}, line {number}: {quantity(len(line), 'value')} for "
+                f"{quantity(len(heads), 'column')}"
+            )
     columns = [_typed(column) for column in zip(*lines, strict=True)]
     return [dict(zip(heads, line, strict=True)) for line in zip(*columns, strict=True)]
 
@@ -52,7 +56,7 @@ def kernel(report: str, optimization: str, batch: int = BATCH) -> dict[str, Any]
     if (report, optimization, batch) not in there:
         names = ", ".join(dict.fromkeys(name for one, name, _ in there if one == report))
         raise KeyError(
-            f"report {report} has no {optimization!r} for {batch:,} images; "
+            f"report {report} has no {optimization!r} for {quantity(batch, 'image')}; "
             f"it has {names or 'none'}"
         )
     return there[report, optimization, batch]

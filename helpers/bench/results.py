@@ -30,6 +30,7 @@ from helpers import kernels, labs, tables
 from helpers.bench import old_records, png
 from helpers.bench.timing import Timing
 from helpers.problems.measured import CPU_SOURCES, MEASURED, ROOT
+from helpers.quantities import quantity
 from helpers.simulator import notices
 
 if TYPE_CHECKING:
@@ -168,7 +169,8 @@ class Record:
             keys = dict.fromkeys(key for row in rows for key in row if key not in _NUMBERS)
             apart = [key for key in keys if len({str(row.get(key)) for row in rows}) > 1]
             raise KeyError(
-                f"record {self.name} has {len(rows)} rows with {where}: name more entries, of "
+                f"record {self.name} has {quantity(len(rows), 'row')} with {where}: name more "
+                "entries, of "
                 f"{', '.join(apart) or 'nothing that differs'}"
             )
         return rows[0]
@@ -436,7 +438,7 @@ def _parse(text: str, where: str) -> Record:
             body.startswith("{") and (not body.endswith("}") or error.pos >= len(body))
         ):
             raise RecordError(
-                f"{where} is cut off after {len(text):,} characters; measure again"
+                f"{where} is cut off after {quantity(len(text), 'character')}; measure again"
             ) from None
         raise RecordError(f"{where} is not JSON ({error}); measure again") from error
     schema = data.get("schema") if isinstance(data, dict) else None

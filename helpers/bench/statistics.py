@@ -16,6 +16,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 FEWEST_PAIRS = 10
 
 
@@ -61,12 +63,13 @@ def ratio_interval(
     firsts, seconds = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if firsts.shape != seconds.shape or firsts.ndim != 1:
         raise ValueError(
-            f"ratio_interval got {firsts.size} and {seconds.size} samples; "
+            f"ratio_interval got {firsts.size} and {quantity(seconds.size, 'sample')}; "
             "it needs pairs, as many of a as of b"
         )
     if firsts.size < FEWEST_PAIRS:
         raise ValueError(
-            f"ratio_interval got {firsts.size} pairs; fewer than {FEWEST_PAIRS} say nothing, "
+            f"ratio_interval got {quantity(firsts.size, 'pair')}; fewer than {FEWEST_PAIRS} say "
+            "nothing, "
             "take more samples"
         )
     if not all(np.isfinite(times).all() and (times > 0).all() for times in (firsts, seconds)):

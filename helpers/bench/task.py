@@ -19,6 +19,7 @@ from helpers.bench import sources
 from helpers.bench.counts import Count, Counts
 from helpers.bench.sources import Kernel, KernelError
 from helpers.launch import Plan
+from helpers.quantities import quantity
 
 Watch = tuple[tuple[int, int, int], int]  # a block, and the number of a warp of it
 
@@ -134,7 +135,8 @@ class Task(abc.ABC):
     def passed(self, verdict: checking.Verdict) -> str:
         """Return what a student reads of a kernel that is right."""
         return (
-            f"PASS {verdict.name}: {verdict.count:,} values within the rounding of float32 sums"
+            f"PASS {verdict.name}: {quantity(verdict.count, 'value')} within the rounding of "
+            "float32 sums"
         )
 
     def require(self, kernel: Kernel) -> None:

@@ -32,6 +32,7 @@ from helpers.bench import gpu_clock, sampling
 from helpers.bench.statistics import interval_of_median, ratio_interval
 from helpers.checking import Verdict
 from helpers.checking.gpu_faults import device_faults
+from helpers.quantities import quantity
 
 
 class NoClockError(RuntimeError):
@@ -148,7 +149,7 @@ class Comparison:
     def __str__(self) -> str:
         figures = (
             f"ratio {self.ratio:.4f}, 95 % interval {self.low:.4f} to {self.high:.4f}, "
-            f"{self.a.n} pairs"
+            f"{quantity(self.a.n, 'pair')}"
         )
         if not self.different:
             return f"no measurable difference between {self.a.name} and {self.b.name} ({figures})"

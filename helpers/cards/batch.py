@@ -27,6 +27,7 @@ from helpers.cards.work import Work, whole_bytes
 from helpers.checking import gpu_faults
 from helpers.launch import Array
 from helpers.programs import DeviceOwner, Program
+from helpers.quantities import quantity
 
 SPARE = 0.95  # of free memory that arrays may take: the driver and modules need the rest
 LANES = 4
@@ -64,7 +65,9 @@ class Report:
     failures: tuple[Failure, ...] = ()
 
     def __str__(self) -> str:
-        done = "; ".join(f"card {card}: {count:,} images" for card, count in self.images.items())
+        done = "; ".join(
+            f"card {card}: {quantity(count, 'image')}" for card, count in self.images.items()
+        )
         return "\n".join([done, *map(str, self.failures)])
 
 
@@ -238,7 +241,10 @@ class Batch(DeviceOwner):
         instead: Mapping[int, Work] | None = None,
     ):
         if piece < 1 or lanes < 1:
-            raise CardsError(f"pieces of {piece} images on {lanes} lanes: give at least 1 of both")
+            raise CardsError(
+                f"pieces of {quantity(piece, 'image')} on {quantity(lanes, 'lane')}: give at "
+                "least 1 of both"
+            )
         if lost := [card for card in cards if card.failed]:
             raise CardsError(
                 f"card {lost[0].number} has failed ({lost[0].failed}): make new Cards(numbers=...) "
@@ -380,7 +386,8 @@ class Batch(DeviceOwner):
             raise CardsFailedError(
                 f"{self.work.name}: a kernel on card {card.number} faulted ({card.failed}). On a "
                 "GPU a fault ends CUDA for the whole process, on every card. "
-                f"{done:,} of {self.images:,} images are done, and result() gives them; find the "
+                f"{done:,} of {quantity(self.images, 'image')} are done, and result() gives them; "
+                "find the "
                 "fault in the simulator, and do the others in a new process"
             ) from error
         if self.resident:

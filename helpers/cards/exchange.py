@@ -19,6 +19,7 @@ from helpers import kernels
 from helpers.cards.group import CardsError
 from helpers.launch import Launch
 from helpers.programs import DeviceOwner, Modules
+from helpers.quantities import quantity
 
 ADD = "axpy_basic"  # y = a * x + y: with a = 1 it adds one vector to another
 BLOCK = 256
@@ -47,7 +48,8 @@ class Exchange(DeviceOwner):
             or not all(0 <= k < cuda.Device.count() for k in numbers)
         ):
             raise CardsError(
-                f"{n} floats on cards {tuple(numbers)} of {cuda.Device.count()}: give at least a "
+                f"{quantity(n, 'float')} on cards {tuple(numbers)} of {cuda.Device.count()}: give "
+                "at least a "
                 "float for each card"
             )
         self.cuda, self.n, self.numbers = cuda, n, tuple(numbers)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from helpers.quantities import quantity
+
 
 def shares(
     images: int, weights: Sequence[float], most: Sequence[int | None] = ()
@@ -36,7 +38,8 @@ def shares(
         if not open_cards:  # all cards of a weight are full
             there = sum(int(room[k]) for k, weight in enumerate(weights) if weight > 0)
             raise ValueError(
-                f"the cards have room for {there:,} images together, not for {images:,}: take "
+                f"the cards have room for {quantity(there, 'image')} together, not for "
+                f"{images:,}: take "
                 "fewer, or in turns"
             )
         part = _proportional(left, [weights[k] for k in open_cards])
@@ -60,7 +63,7 @@ def _proportional(images: int, weights: Sequence[float]) -> list[int]:
 
 def _require(images: int, weights: Sequence[float], room: Sequence[float]) -> None:
     if images < 1:
-        raise ValueError(f"{images} images cannot be split: give at least 1")
+        raise ValueError(f"{quantity(images, 'image')} cannot be split: give at least 1")
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not sum(weights) > 0:
         raise ValueError(
             f"the weights are {tuple(weights)}: give a number from 0 on for each card, not all of "
@@ -68,6 +71,7 @@ def _require(images: int, weights: Sequence[float], room: Sequence[float]) -> No
         )
     if len(room) > len(weights) or min(room) < 0:
         raise ValueError(
-            f"there is room for {room} images on {len(weights)} cards: give at most one number, "
+            f"there is room for {room} images on {quantity(len(weights), 'card')}: "
+            "give at most one number, "
             "from 0 on, for each"
         )

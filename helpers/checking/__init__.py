@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from helpers.checking.diagnosis import SHOWN, Diagnosis, absolute_error, diagnose, kind_of
+from helpers.quantities import quantity
 
 LINE = 100  # characters; JupyterLab breaks longer lines inside words
 
@@ -35,7 +36,7 @@ class Verdict:
     def __str__(self) -> str:
         # The text has no measured number, because tests compare it between machines.
         atol = f" + atol={self.atol:g}" if self.atol else ""
-        return f"PASS {self.name}: {self.count:,} values within rtol={self.rtol:g}{atol}"
+        return f"PASS {self.name}: {quantity(self.count, 'value')} within rtol={self.rtol:g}{atol}"
 
     __repr__ = __str__
 
@@ -194,8 +195,8 @@ def _largest_relative(error: np.ndarray, want: np.ndarray) -> float:
 
 def _count(wrong: int, total: int) -> str:
     if wrong == total > 1:
-        return f"all {total:,} values are"
-    return f"{wrong:,} of {total:,} values {'is' if wrong == 1 else 'are'}"
+        return f"all {quantity(total, 'value')} are"
+    return f"{wrong:,} of {quantity(total, 'value')} {'is' if wrong == 1 else 'are'}"
 
 
 def _not_finite(got: np.ndarray) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 SHOWN = 5  # the most wrong cells in a message
 # The most cells at an end that can be a halo; the labs' filters are far shorter than 129.
 LONGEST_HALO = 64
@@ -156,7 +158,7 @@ def _is_shifted(
 
 
 def _shifted(shift: int, along: str) -> Diagnosis:
-    cells = "1 cell" if abs(shift) == 1 else f"{abs(shift)} cells"
+    cells = "1 cell" if abs(shift) == 1 else f"{quantity(abs(shift), 'cell')}"
     return Diagnosis(
         "shifted",
         f"The values are right but stand {cells} too {'late' if shift > 0 else 'early'}{along}: "

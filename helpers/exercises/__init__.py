@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers import labs
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from helpers.exercises.base import BaseExercise
@@ -57,7 +58,7 @@ def find(name: str) -> BaseExercise:
         raise UnknownExerciseError(_unknown(str(name)))
     if len(mine) > 1:
         raise UnknownExerciseError(
-            f"lab {name} has {len(mine)} exercises, so give the name of one, such as "
+            f"lab {name} has {quantity(len(mine), 'exercise')}, so give the name of one, such as "
             f'exercises.find("{mine[0]}"); there are: {", ".join(mine)}'
         )
     return _module(mine[0])

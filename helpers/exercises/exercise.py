@@ -27,6 +27,7 @@ from helpers.exercises.mistakes import FindingHint, Mistake, real_pairs, untouch
 from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import CellError, KernelCell
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from helpers.exercises.on_bench import OnBench
@@ -330,7 +331,7 @@ class Exercise(BaseExercise):
             lines = [text.removeprefix("FAIL "), *places]
             hint = hint or (error.diagnosis.text if error.diagnosis.kind not in _NO_PATTERN else "")
         right = (
-            f"\nright in {len(cases) - len(wrong)} of {len(cases)} cases"
+            f"\nright in {len(cases) - len(wrong)} of {quantity(len(cases), 'case')}"
             if len(wrong) < len(cases)
             else ""
         )
@@ -367,7 +368,7 @@ class Exercise(BaseExercise):
             return "Nothing is written: does any thread reach the store?"
         if missing:
             where = next(filter(None, map(_where_unwritten, values)), "")
-            return f"{missing:,} values are never written{where or _ANYWHERE}"
+            return f"{quantity(missing, 'value')} are never written{where or _ANYWHERE}"
         if any(np.isnan(real_pairs(got)).any() for _, _, got, _ in values):
             return (
                 "A NaN was computed, and stored. Does a sum begin with a variable that nothing has "
@@ -474,7 +475,8 @@ class Exercise(BaseExercise):
             if self._exact
             else ", within the rounding that is allowed"
         )
-        return ", ".join([*parts, f"{sum(case.count for case in cases):,} values"]) + exact
+        values = quantity(sum(case.count for case in cases), "value")
+        return ", ".join([*parts, values]) + exact
 
     @property
     def _exact(self) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from helpers.quantities import quantity
+
 MOST_BYTES = 64 << 10
 MOST_LINES = 2_000
 MOST_COLUMNS = 2_000
@@ -29,11 +31,14 @@ def check(text: str, what: str = "the cell") -> None:
     """
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise Refused(
-            f"{what} has {len(text):,} characters; at most {MOST_BYTES:,} bytes are graded"
+            f"{what} has {quantity(len(text), 'character')}; at most {MOST_BYTES:,} bytes are "
+            "graded"
         )
     lines = text.split("\n")
     if len(lines) > MOST_LINES:
-        raise Refused(f"{what} has {len(lines):,} lines; at most {MOST_LINES:,} are graded")
+        raise Refused(
+            f"{what} has {quantity(len(lines), 'line')}; at most {MOST_LINES:,} are graded"
+        )
     longest = max(range(len(lines)), key=lambda k: len(lines[k]))
     if len(lines[longest]) > MOST_COLUMNS:
         raise Refused(

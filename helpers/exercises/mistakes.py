@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises.cases import Case
+from helpers.quantities import quantity
 from helpers.simulator import Finding
 from helpers.simulator.findings import OVERFLOWN
 
@@ -79,7 +80,8 @@ def untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str
     if left == total:
         return "The output is unchanged: nothing is written. Does any thread reach the store?"
     return (
-        f"{left:,} values are as they were before: no thread writes them. Does each element "
+        f"{quantity(left, 'value')} are as they were before: no thread writes them. Does each "
+        "element "
         f"have a thread?"
     )
 

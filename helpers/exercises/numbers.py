@@ -13,6 +13,7 @@ import numpy as np
 
 from helpers.exercises.player import Player
 from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.quantities import quantity
 
 Case = tuple[int, ...]
 
@@ -41,7 +42,7 @@ def exercise(
     def judged(values: list[Any], seed: int) -> Found:
         rows = cases(seed)
         if len(values) != len(rows):
-            text = f"{len(values)} answers for {len(rows)} {counted}"
+            text = f"{quantity(len(values), 'answer')} for {len(rows)} {counted}"
             return Found("wrong", text, "Return a number.")
         for case, value in zip(rows, values, strict=True):
             if not isinstance(value, int):

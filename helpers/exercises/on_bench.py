@@ -27,6 +27,7 @@ from helpers.exercises.cases import Case, KernelExercise
 from helpers.exercises.mistakes import real_pairs
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Plan
+from helpers.quantities import quantity
 
 
 class Exercise(KernelExercise, Protocol):
@@ -144,7 +145,7 @@ class OnBench(Task):
         return verdicts[0]
 
     def passed(self, verdict: checking.Verdict) -> str:
-        return f"PASS {verdict.name}: {verdict.count:,} values"
+        return f"PASS {verdict.name}: {quantity(verdict.count, 'value')}"
 
     @property
     def outputs(self) -> int:

@@ -26,6 +26,7 @@ from helpers import kernel_cells
 from helpers.exercises import gate, patience
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.verdict import Verdict
+from helpers.quantities import quantity
 
 
 class StoppedError(Exception):
@@ -44,7 +45,8 @@ class Found:
 
 def of_findings(words: str, findings: Sequence[str], hint: str) -> Found:
     """Return what judging an answer gives whose work is not ordered. words: which run of it."""
-    return Found("finding", f"{words}, {len(findings)} findings; the first\n{findings[0]}", hint)
+    count = quantity(len(findings), "finding")
+    return Found("finding", f"{words}, {count}; the first\n{findings[0]}", hint)
 
 
 @dataclass(frozen=True, kw_only=True)

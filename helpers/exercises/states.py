@@ -21,6 +21,7 @@ from helpers.exercises import base, buttons
 from helpers.exercises.base import BaseExercise
 from helpers.labs import stored
 from helpers.labs.stored import NOT_BEGUN, PASSED, TRIED
+from helpers.quantities import quantity
 
 _SIGNS = {PASSED: "\u2713", TRIED: "\u25d0", NOT_BEGUN: "\u25cb"}
 
@@ -158,4 +159,4 @@ def _renew() -> None:
 
 
 def _title(exercise: BaseExercise) -> str:
-    return f"{exercise.title} ({exercise.points} points)"
+    return f"{exercise.title} ({quantity(exercise.points, 'point')})"

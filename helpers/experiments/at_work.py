@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,12 +249,10 @@ def _left_out(tool: str, rows: list[Row]) -> Iterator[None]:
     """Put what a library refuses into a row in place of a time."""
     try:
         yield
-    except (RuntimeError, checking.CheckError, TypeError, ValueError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-        print(f"{tool} is left out: {reason}", flush=True)
-        rows.append({"series": tool, "left_out": reason, "timing": None})
     except Exception as error:
-        if not type(error).__module__.startswith(("torch", "triton")):
+        expected = RuntimeError, checking.CheckError, TypeError, ValueError
+        library = type(error).__module__.startswith(("torch", "triton"))
+        if not (isinstance(error, expected) or library):
             raise
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:200]
         print(f"{tool} is left out: {reason}", flush=True)
@@ -282,21 +281,39 @@ class TorchCall:
         return self.y.float().cpu().numpy()  # type: ignore[attr-defined]
 
 
+def _written(
+    output: Any, got: np.ndarray, want: np.ndarray, atol: float, run: Run, name: str
+) -> checking.Verdict:
+    """Run once on an output full of NaN, and check what it holds then. output: a device address;
+    got: the array that it is copied to.
+    """
+    import pycuda.driver as cuda
+
+    cuda.memset_d8(output, 0xFF, got.nbytes)  # NaN
+    run(None)
+    cuda.Context.synchronize()
+    cuda.memcpy_dtoh(got, output)
+    return checking.check(got.astype(np.float32), want, rtol=0.0, atol=atol, name=name)
+
+
+def _checked(
+    runs: Mapping[str, Run], written: Callable[[Run, str], checking.Verdict]
+) -> dict[str, tuple[Run, checking.Verdict]]:
+    """Return each run with the verdict on what it has written."""
+    return {what: (run, written(run, what)) for what, run in runs.items()}
+
+
+def _tiles(sizes: Sequence[int]) -> str:
+    return f"tiles of {sizes[0]} x {sizes[1]}, {sizes[2]} deep"
+
+
 def _by_chain(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterator[Row]:
     import pycuda.driver as cuda
 
     x = np.random.default_rng(503).random(CELLS, np.float32) * 4 - 2
     want = np.maximum(2 * x + 1, 0) * np.float32(0.5)
     there = {"x": cuda.to_device(x), "y": cuda.mem_alloc(x.nbytes)}
-    got = np.empty_like(x)
-
-    def written(run: Run, name: str) -> checking.Verdict:
-        cuda.memset_d8(there["y"], 0xFF, x.nbytes)  # NaN
-        run(None)
-        cuda.Context.synchronize()
-        cuda.memcpy_dtoh(got, there["y"])
-        return checking.check(got, want, rtol=0.0, atol=1e-6, name=name)
-
+    written = partial(_written, there["y"], np.empty_like(x), want, 1e-6)
     vectors = Array("y", (CELLS,)), Array("x", (CELLS,)), np.int32(CELLS // 4)
     blocks = -(-CELLS // 4 // 256)
     plan = (Launch(CHAIN_CUDA, "chain", (), (blocks, 1, 1), (256, 1, 1), arguments=vectors),)
@@ -327,12 +344,10 @@ def _by_chain(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterator
             triton_kernels.chain[grid](y, cells, CELLS, BLOCK=block, num_warps=warps)
 
         with _left_out(TRITON, rows):
-            runs = {}
-            for block, warps in job.sizes:
-                run = TorchCall(chain_of, block, warps).launch
-                what = f"blocks of {block:,}"
-                runs[what] = run, written(run, what)
-            rows.append(_fastest(TRITON, runs, budget_s))
+            runs = {
+                f"blocks of {sizes[0]:,}": TorchCall(chain_of, *sizes).launch for sizes in job.sizes
+            }
+            rows.append(_fastest(TRITON, _checked(runs, written), budget_s))
     yield from rows
     for address in there.values():
         address.free()
@@ -349,14 +364,7 @@ def _by_product(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterat
     Y = np.empty((rows_, cols), np.float16)
     there = {name: cuda.to_device(array) for name, array in (("Y", Y), ("A", A), ("X", X))}
     addresses = {name: int(address) for name, address in there.items()}
-
-    def written(run: Run, name: str) -> checking.Verdict:
-        cuda.memset_d8(there["Y"], 0xFF, Y.nbytes)  # NaN
-        run(None)
-        cuda.Context.synchronize()
-        cuda.memcpy_dtoh(Y, there["Y"])
-        return checking.check(Y.astype(np.float32), want, rtol=0.0, atol=atol, name=name)
-
+    written = partial(_written, there["Y"], Y, want, atol)
     rows: list[Row] = []
     if device.select().compute_capability == (9, 0):
         ours = launcher(Program(gemm.WGMMA.plan(*job.product)), addresses)
@@ -388,12 +396,8 @@ def _by_product(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterat
             )
 
         with _left_out(TRITON, rows):
-            runs = {}
-            for sizes in job.sizes:
-                run = TorchCall(product, *sizes).launch
-                what = f"tiles of {sizes[0]} x {sizes[1]}, {sizes[2]} deep"
-                runs[what] = run, written(run, what)
-            rows.append(_fastest(TRITON, runs, budget_s))
+            runs = {_tiles(sizes): TorchCall(product, *sizes).launch for sizes in job.sizes}
+            rows.append(_fastest(TRITON, _checked(runs, written), budget_s))
     yield from rows
     for address in there.values():
         address.free()
@@ -470,7 +474,7 @@ def triton_layer(shape: ConvShape, x: int, filter: int, sizes: TritonSizes) -> A
 
         @property
         def name(self) -> str:
-            return f"tiles of {sizes[0]} x {sizes[1]}, {sizes[2]} deep"
+            return _tiles(sizes)
 
         def launch(self, stream: Any) -> None:
             TorchCall(self._enqueue).launch(stream)

@@ -420,13 +420,12 @@ def phases_figure_here(epochs: int = EPOCHS) -> Figure:
     share = phases.nanoseconds["activation functions"] / phases.total
     plotting.style(
         ax,
-        f"Activation functions: {share:.0%} of a step. "
+        f"Activation functions: {styles.percent_text(share)} of a step. "
         f"Reading the clock: {phases.clock:.0f} ns more",
     )
     bars = {**phases.nanoseconds, "reading the clock": phases.clock}
-    colours = [COLOURS[5]] * len(phases.nanoseconds) + ["white"]
+    colours = [COLOURS[5]] * len(phases.nanoseconds) + [styles.PALE]
     drawn = ax.barh(list(bars), list(bars.values()), height=0.6, edgecolor=INK, color=colours)
-    list(drawn)[-1].set_hatch("////")
     ax.bar_label(drawn, fmt="%.0f", padding=3)
     ax.invert_yaxis()
     ax.set_xlabel(f"nanoseconds for a training step\nThis machine: {timing.cpu_name()}")
@@ -476,7 +475,7 @@ def report_figure(data: Record) -> Figure:
     places = {name: k for k, name in enumerate(theirs)}
     bars = ax.bar(
         [k - 0.27 for k in places.values()], list(theirs.values()), 0.26, label="report",
-        color="white", hatch="////", edgecolor=INK,
+        edgecolor=INK, **styles.BARS["aside"],
     )
     ax.bar_label(bars, fmt="%.2f", padding=2, fontsize="small")
     for number, (label, chosen, look) in enumerate(columns):

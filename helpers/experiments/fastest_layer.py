@@ -431,12 +431,13 @@ def end_figure(times: Mapping[str, Times]) -> Figure:
         bars.append(("cuDNN, FP32", modes["FP32"], ""))
         bars.append((f"cuDNN, {mode}: its fastest", modes[mode], ""))
         for place, (label, ms, state) in enumerate(bars):
-            colour = styles.COLOURS[0] if not label.startswith("cuDNN") else "#9a9a9a"
+            kind = "library" if label.startswith("cuDNN") else "ours"
+            kind = "yours" if label.startswith("yours") else kind
             if ms is None:
                 words = "" if state == NOT_YET else f"  {state}"  # the axis says "yours: not yet"
                 ax.text(0, place, words, va="center", fontsize="small")
                 continue
-            ax.barh(place, ms, height=0.6, color=colour)
+            styles.bar(ax, place, ms, kind)
             styles.beside(ax, ms, place, f"{ms:.2f}")
         ax.set_yticks(range(len(bars)), [label for label, _, _ in bars])
         ax.invert_yaxis()

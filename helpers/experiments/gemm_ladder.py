@@ -58,7 +58,7 @@ def _figure(outputs: list[tuple[int, int]], size: int, title: str) -> Figure:
     ax.text(-2.5, -size - 0.1, "A: one\nstep", ha="center", va="top")
     ax.text(-0.6, 3.5, "X: one step", ha="right", va="center")
     reads = len({one for one, _ in outputs}) + len({one for _, one in outputs})
-    ax.set_title(f"{title}\n{reads} words read, {len(outputs)} multiply-adds", fontsize="medium")
+    styles.style(ax, f"{title}\n{reads} words read, {len(outputs)} multiply-adds")
     ax.set_xlim(-6.5, size + 0.5)
     ax.set_ylim(-size - 2.2, 5)
     ax.set_aspect("equal")

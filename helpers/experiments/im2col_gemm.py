@@ -176,7 +176,9 @@ def _draw_numbers(ax: Axes, numbers: np.ndarray, marked: set[tuple[int, int]]) -
         words: styles.Look = {"fontsize": "medium", "color": "white" if dark else styles.INK}
         fill = styles.COLOURS[0] if dark else "white"
         boxes.box(ax, column, row, str(number), words=words, facecolor=fill)
-    ax.set(xlim=(0, numbers.shape[1]), ylim=(numbers.shape[0], 0), aspect="equal")
+    rows, columns = numbers.shape
+    # The edges of the outermost boxes are whole.
+    ax.set(xlim=(-0.03, columns + 0.03), ylim=(rows + 0.03, -0.03), aspect="equal")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
@@ -235,7 +237,7 @@ def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> 
     share = useful_share(layer, tile)
     plotting.style(
         ax,
-        f"{layer}, tiles of {tile}: {share:.0%} of the multiplications are needed "
+        f"{layer}, tiles of {tile}: {styles.percent_text(share)} of the multiplications are needed "
         f"({columns} of {-(-one.out_h * one.out_w // tile)} columns of tiles are drawn)",
     )
     return figure

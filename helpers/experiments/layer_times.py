@@ -171,7 +171,8 @@ def tiles_figure(tile: int) -> Figure:
         edges = range(0, covered + 1, tile)
         ax.set(xlim=(-1, covered + 1), ylim=(covered + 1, -1), xticks=edges, yticks=edges)
         ax.set(xlabel="column w", ylabel="row h")
-        plotting.style(ax, f"{layer}: {tiles} tiles, {idle:.0%} of the threads have no output")
+        without = f"{styles.percent_text(idle)} of the threads have no output"
+        plotting.style(ax, f"{layer}: {tiles} tiles, {without}")
     return figure
 
 
@@ -188,14 +189,14 @@ def copies_figure(times: LayerTimes) -> Figure:
     for layer in LAYERS:
         kernel, copies = times.ms(layer, batch, OP_TIME), times.copies_ms(layer, batch)
         cores = times.rows(layer, batch)[times.all_cores]
-        _bar(ax, len(names), 0, kernel, styles.COLOURS[0], "", "the kernel (op time)")
-        _bar(ax, len(names), kernel, copies, "white", "////", "the copies of x and y")
+        _bar(ax, len(names), 0, kernel, styles.BARS["ours"], "the kernel (op time)")
+        _bar(ax, len(names), kernel, copies, styles.BARS["aside"], "the copies of x and y")
         for left, width in ((0, kernel), (kernel, copies)):
             if width > shortest:  # otherwise the bar has no room for a number
                 _inside(ax, len(names), left + width / 2, width)
         _interval(ax, len(names), times.rows(layer, batch)[LAYER_TIME])
         names.append(f"{layer}, on the GPU")
-        _bar(ax, len(names), 0, cores["median_ms"], styles.LIGHT[1], "", times.all_cores)
+        _bar(ax, len(names), 0, cores["median_ms"], {"color": styles.LIGHT[1]}, times.all_cores)
         _interval(ax, len(names), cores)
         names.append(f"{layer}, on the CPU")
     styles.name_bars(ax, names)
@@ -203,16 +204,17 @@ def copies_figure(times: LayerTimes) -> Figure:
     ax.set_xlabel("time (ms)")
     styles.legend_below(figure, ax)
     shares = [times.copies_ms(one, batch) / times.ms(one, batch, LAYER_TIME) for one in LAYERS]
-    words = [f"{share:.0%} in {layer}" for share, layer in zip(shares, LAYERS, strict=True)]
-    title = f"{batch:,} images: the copies are most of the layer time, {' and '.join(words)}"
-    return plotting.finish(
-        ax, title if min(shares) > 0.5 else f"Copies in the layer time: {words}", times.record
+    words = " and ".join(
+        f"{styles.percent_text(share)} in {layer}"
+        for share, layer in zip(shares, LAYERS, strict=True)
     )
+    most = "the copies are most of the layer time," if min(shares) > 0.5 else "copies take"
+    rest = "" if min(shares) > 0.5 else " of the layer time"
+    return plotting.finish(ax, f"{batch:,} images: {most} {words}{rest}", times.record)
 
 
-def _bar(ax: Axes, y: int, left: float, width: float, colour: str, hatch: str, label: str) -> None:
-    look: styles.Look = {"color": colour, "hatch": hatch, "edgecolor": styles.INK}
-    ax.barh(y, width, left=left, height=0.6, label=label, **look)
+def _bar(ax: Axes, y: int, left: float, width: float, look: styles.Look, label: str) -> None:
+    ax.barh(y, width, left=left, height=0.6, label=label, edgecolor=styles.INK, **look)
 
 
 def _inside(ax: Axes, y: int, middle: float, ms: float) -> None:

@@ -362,14 +362,11 @@ class Board:
         return f"{tables.text(head, rows, left=(2, len(head) - 1))}\n{units}"
 
     def draw(self, ax: Axes, by: str = "bound", title: str = "") -> Axes:
-        """Draw a ranking as horizontal bars: entries solid, other kernels hatched."""
+        """Draw a ranking as horizontal bars: entries hatched, other kernels solid."""
         ranked, places = self.ranked(by), self.places(by)
         values = [one.total(by) for one in ranked]
         for y, (one, value) in enumerate(zip(ranked, values, strict=True)):
-            look: dict[str, Any] = (
-                {"color": plotting.COLOURS[0]} if one.mine else {"color": "white", "hatch": "///"}
-            )
-            ax.barh(y, value, height=0.6, edgecolor="#222222", linewidth=0.8, **look)
+            styles.bar(ax, y, value, "yours" if one.mine else "ours")
             styles.beside(ax, value, y, f"{value:.3g}", points=5)
         ax.set_yticks(
             range(len(ranked)), [f"{one.name}  {_place(places, one.name)}" for one in ranked]
@@ -379,6 +376,8 @@ class Board:
         what = "op time" if by == "ms" else "bound on an H200, no time,"
         wide = f"{what} of both layers, {BATCH:,} images (ms)"
         ax.set_xlabel(f"{wide}; shorter is better")
+        if by == "ms":
+            plotting.caption(ax, self.record)
         if any(one.mine for one in ranked):
             handle = next(bar for bar, one in zip(ax.containers, ranked, strict=True) if one.mine)
             ax.legend([handle], ["entered"], frameon=False, fontsize="small", loc="upper right")

@@ -229,9 +229,10 @@ def host_figure(data: Record) -> Figure:
     last = [_ms(data, "host", form=form, batch=LARGE, input=k, parts=parts) for k, parts in ways]
     copies = [_ms(data, "copy", form=form, batch=LARGE, input=k, parts=1) for k, _ in ways]
     _, ax = styles.subplots(9.5, 3.2)
-    look: styles.Look = {"color": "white", "edgecolor": styles.INK, "hatch": "//"}
+    look: styles.Look = {"edgecolor": styles.INK, **styles.BARS["ours"]}
     ax.barh(range(4), last, label="to classes on the host", **look)
-    ax.barh(range(4), copies, 0.3, color="#444444", label="copy of the input alone")
+    look |= styles.BARS["aside"]
+    ax.barh(range(4), copies, 0.3, **look, label="copy of the input alone")
     for place, value in enumerate(last):
         rate = f"{LARGE / value / 1e3:.1f} million images/s"
         styles.beside(ax, value, place, f"{value:.2f} ms, {rate}")
@@ -246,12 +247,16 @@ def host_figure(data: Record) -> Figure:
 
 
 _SHOWN = {
-    "ours, FP32 units": ("FP32 units", "launches", "s--"),
-    "ours, tensor cores": ("FP32 accuracy, portable", "launches", "^-"),
-    "ours, warpgroups": ("FP32 accuracy", "launches", "o-"),
-    "PyTorch, FP32": ("PyTorch, FP32", "eager", "x:"),
-    "PyTorch, FP16": ("PyTorch, FP16", "eager", "v:"),
-    "PyTorch, FP16, as a graph": ("PyTorch, FP16", "CUDA graph", "D:"),
+    "ours, FP32 units": ("FP32 units", "launches", styles.PRODUCTS["FP32 units"]),
+    "ours, tensor cores": (
+        "FP32 accuracy, portable", "launches", styles.PRODUCTS["split halves"]
+    ),
+    "ours, warpgroups": (
+        "FP32 accuracy", "launches", styles.PRODUCTS["split halves, improved"]
+    ),
+    "PyTorch, FP32": ("PyTorch, FP32", "eager", styles.library("x")),
+    "PyTorch, FP16": ("PyTorch, FP16", "eager", styles.library("*")),
+    "PyTorch, FP16, as a graph": ("PyTorch, FP16", "CUDA graph", styles.library("D")),
 }
 
 
@@ -266,7 +271,7 @@ def batches_figure(data: Record) -> Figure:
         ]
         lines[label] = look, speeds
     ylabel, ticks = "million images in a second", (0.5, 1, 2, 5, 10, 20)
-    ax = timings.over_batches(lines, BATCHES, library="PyTorch", ylabel=ylabel, yticks=ticks)
+    ax = timings.over_batches(lines, BATCHES, ylabel=ylabel, yticks=ticks)
     # torch.compile was tried for one batch only, and has no line here.
     ratios = data.select(series=lenet_times.RATIO)
     least = min(row["ratio"] for row in ratios if row["way"] != COMPILED)

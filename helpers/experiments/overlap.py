@@ -455,7 +455,8 @@ def timeline_figure(record: Record) -> Figure:
         busy = sum(span["end"] - span["start"] for span in drawn if span["row"] == "D2H")
         order = ", ".join(map(str, order_of(record, run, "D2H")))
         title = (
-            f"{run}: copies back in the order {order}, busy for {busy / end:.0%} of {end:.1f} ms"
+            f"{run}: copies back in the order {order}, "
+            f"busy for {styles.percent_text(busy / end)} of {end:.1f} ms"
         )
         plotting.timeline(ax, drawn, title=title)
         longest = max(longest, end)
@@ -538,11 +539,9 @@ def end_to_end_figure(
             if isinstance(row, str):
                 continue  # a name and no bar
             chosen = name == "by_engine, pinned"
-            look: styles.Look = (
-                {"color": styles.COLOURS[0]} if chosen else {"color": "white", "hatch": "////"}
-            )
-            ax.barh(y, _median(row), height=0.6, edgecolor=styles.INK, linewidth=0.8, **look)
-            styles.whisker(ax, y, *styles.interval(row), color=styles.COLOURS[1])
+            kind = "yours" if row is own else "aside" if "alone" in name else "ours"
+            styles.bar(ax, y, _median(row), kind)
+            styles.whisker(ax, y, *styles.interval(row))
             text = styles.duration_text(_median(row))
             styles.beside(ax, row["high_ms"], y, text, fontweight="bold" if chosen else "normal")
         plotting.style(ax, title)

@@ -37,7 +37,12 @@ SERIES: dict[str, Product] = {
     "split, short sums": Split(3, SHORT),
     "FP32 units": Units(),
 }
-MARKERS = {"halves": "s--", "split": "^-", "split, short sums": "o-", "FP32 units": "x:"}
+LOOKS = {
+    "halves": styles.PRODUCTS["halves"],
+    "split": styles.PRODUCTS["split halves"],
+    "split, short sums": styles.PRODUCTS["split halves, improved"],
+    "FP32 units": styles.PRODUCTS["FP32 units"],
+}
 
 
 def factors(length: int, signs: str) -> tuple[np.ndarray, np.ndarray]:
@@ -180,10 +185,9 @@ def figure(data: results.Record, mine: Sequence[Mapping[str, Any]] = ()) -> Figu
     rows = data.rows()
     lengths = sorted({row["length"] for row in rows})
     for ax, signs in zip(axes, SIGNS, strict=True):
-        for number, name in enumerate(SERIES):
+        for name, look in LOOKS.items():
             chosen = [row for row in rows if row["series"] == name and row["signs"] == signs]
-            look = {"color": COLOURS[number], "label": name, "markersize": 5}
-            ax.plot(*_points(chosen), MARKERS[name], **look)
+            ax.plot(*_points(chosen), label=name, markersize=5, **look)
         own = [row for row in mine if row["signs"] == signs]
         label = own[0]["series"] if own else NOT_YET
         ax.plot(*_points(own), "*", color=styles.INK, markersize=13, label=label)
@@ -191,6 +195,7 @@ def figure(data: results.Record, mine: Sequence[Mapping[str, Any]] = ()) -> Figu
         ax.set_xscale("log", base=2)
         ax.set(yscale="log", xlabel="terms of a sum")
         styles.plain_ticks(ax.xaxis, lengths[::3])
+        styles.plain_ticks(ax.yaxis)
     axes[0].set_ylabel("error / sum of absolute products")
     styles.legend_beside(axes[-1])
     caption(axes[0], data)

@@ -41,25 +41,26 @@ def gather_figure(lane: int = 5) -> Figure:
     _grid(outputs, HEIGHT - K + 1, out_w)
     for number in range(32):
         _cell(outputs, *divmod(number, out_w), str(number), number == lane)
-    outputs.set_title("outputs of a warp,\nand the lane of each", fontsize="medium")
+    named: styles.Look = {"loc": "left", "fontsize": "medium"}  # the frames stay whole
+    outputs.set_title("outputs of a warp,\nand the lane of each", **named)
     _grid(cells, HEIGHT, WIDTH)
     for term in range(K * K):
         _cell(cells, row + term // K, column + term % K, str(term), True)
-    cells.set_title(f"image: lane {lane} reads the cells\nunder its filter", fontsize="medium")
+    cells.set_title(f"image: lane {lane} reads the cells\nunder its filter", **named)
     _grid(matrix, STEP, 32)
     for term in range(STEP):
         for other in range(32):
             words = (str(term) if term < K * K else "0") if other == lane else ""
             _cell(matrix, term, other, words, other == lane, empty=term >= K * K)
-    matrix.set_title(
-        f"a step of X: lane {lane} stores its column, {K * K} terms and {STEP - K * K} zeros",
-        fontsize="medium",
-    )
+    rest = STEP - K * K
+    terms = f"{K * K} terms and {rest} zeros"
+    matrix.set_title(f"a step of X: lane {lane} stores its column, {terms}", **named)
     matrix.set_xlabel("lane, one column each: part 0 left of the line, part 1 right of it")
     matrix.set_ylabel("term")
     matrix.set_xticks([0.5 + one for one in (0, 5, 15, 16, 31)], ["0", "5", "15", "16", "31"])
     matrix.axvline(16, color=styles.INK, linewidth=2)
-    figure.suptitle("Each lane gathers the column of its own output", x=0.01, ha="left")
+    title = "Each lane gathers the column of its own output"
+    figure.suptitle(title, x=0.01, ha="left", fontsize="medium")
     return figure
 
 

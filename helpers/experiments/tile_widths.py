@@ -238,7 +238,8 @@ def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -
         tiles, idle = boxes.cover(ax, shape.out_h, shape.out_w, width)
         end = (conv2d.ceil_div(size, width) * width - 0.5 for size in (shape.out_w, shape.out_h))
         ax.plot(*end, **last)
-        plotting.style(ax, f"{tiles} tiles of {width} x {width}: {idle:.0%} of the threads idle")
+        share = styles.percent_text(idle)
+        plotting.style(ax, f"{tiles} tiles of {width} x {width}: {share} of the threads idle")
         ax.set(xlim=(-1, 50), ylim=(50, -1), xlabel="column of the output map")
     axes[0].set_ylabel("row")
     handles = [
@@ -306,15 +307,15 @@ def searches_figure() -> Figure:
             look: styles.Look = {"color": styles.COLOURS[number]}
             look |= {"linestyle": styles.LINES[number], "label": strategy.replace("_", " ")}
             ax.step(range(1, TRIES + 1), curve, where="post", **look)
-        ax.axhline(NEAR, color=styles.INK, linewidth=0.8, linestyle=":")
-        ax.text(1, NEAR, "5 % above the best", va="bottom", fontsize="small")
+        near: styles.Look = {"color": styles.INK, "linewidth": 1.2, "linestyle": ":"}
+        ax.axhline(NEAR, label="5 % above the best", **near)
         plotting.style(
             ax, f"{layer}: the median search is within 5 % after\n{_arrivals(layer)} tries"
         )
         ax.set_xlabel(f"configurations tried, of {len(best(layer))}")
     axes[0].set_ylim(bottom=1)
     axes[0].set_ylabel("best time so far, over the best of all")
-    axes[1].legend(frameon=False)
+    styles.legend_below(figure, axes[1], columns=4)
     plotting.caption(axes[0], sweep.recorded(LAYERS[0]))
     return figure
 

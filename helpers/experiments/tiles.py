@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers import plotting
-from helpers.plotting import COLOURS
 from helpers.plotting.boxes import OWN, box
-from helpers.plotting.styles import INK, Look, spread
+from helpers.plotting.styles import BARS, INK, Look, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +136,7 @@ def shares_figure(times: Mapping[int, Times], copy: Time) -> Figure:
     A kernel that has no time has a name and no bar. The title names the last one that is ours.
     """
     figure, ax = plotting.subplots(9, 5.6)
-    looks: tuple[Look, Look] = ({"color": "white", "hatch": "////"}, {"color": COLOURS[5]})
+    looks = BARS["aside"], BARS["ours"]
     names: list[str] = []
     for k, ((width, each), look) in enumerate(zip(times.items(), looks, strict=True)):
         names = [_name(one) for one in each]
@@ -170,7 +169,7 @@ def _finish(ax: Axes, names: list[str]) -> None:
         yticks=np.arange(len(names)) + 0.2, yticklabels=names, xlim=(0, 115),
         xlabel="percent of the copy's speed (n = 100,000,000)",
     )
-    ax.invert_yaxis()
+    ax.set_ylim(len(names) - 0.2, -0.4)  # with the room of a last name that has no bar
     ax.legend(
         loc="upper right", bbox_to_anchor=(1, -0.11), ncols=2, frameon=False, fontsize="small"
     )

@@ -201,12 +201,12 @@ def rates_table() -> str:
 
 # Of the benchmark's layer 2: name -> (series, way), each with a look that is readable in grey.
 _SHOWN = {
-    "FP32 units": (fastest_layer.PORTABLE, contenders.UNITS, "s--"),
-    "split halves, mma": (PAIRS, contenders.SPLIT, "^-"),
-    "split halves, wgmma": (WGMMA, contenders.SPLIT, "o-"),
-    "cuDNN, FP32": (cudnn.NAMES["FP32"], "", "x:"),
-    "cuDNN, TF32": (cudnn.NAMES["TF32"], "", "D:"),
-    "cuDNN, FP16": (cudnn.NAMES["FP16"], "", "v:"),
+    "FP32 units": (fastest_layer.PORTABLE, contenders.UNITS, styles.PRODUCTS["FP32 units"]),
+    "split halves, mma": (PAIRS, contenders.SPLIT, styles.PRODUCTS["split halves"]),
+    "split halves, wgmma": (WGMMA, contenders.SPLIT, styles.PRODUCTS["split halves, improved"]),
+    "cuDNN, FP32": (cudnn.NAMES["FP32"], "", styles.library("x")),
+    "cuDNN, TF32": (cudnn.NAMES["TF32"], "", styles.library("D")),
+    "cuDNN, FP16": (cudnn.NAMES["FP16"], "", styles.library("*")),
 }
 
 
@@ -218,7 +218,7 @@ def batches_figure() -> Figure:
         for label, (series, way, look) in _SHOWN.items()
     }
     ylabel, ticks = "time / time of a copy of its bytes", (1, 2, 5, 10, 20)
-    ax = timings.over_batches(lines, BATCHES, library="cuDNN", ylabel=ylabel, yticks=ticks)
+    ax = timings.over_batches(lines, BATCHES, ylabel=ylabel, yticks=ticks)
     ax.set_ylim(0.9, 30)
     gain = ms(PAIRS) / ms(WGMMA)
     title = f"Layer 2, 10,000 images, split halves: wgmma is {gain:.2f} times as fast as mma"

@@ -87,7 +87,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(AS_ROOT, file=sys.stderr)
     from jupyterlab.labapp import main as serve
 
-    print("JupyterLab starts, and opens in your browser. Ctrl + C, twice, stops it.", flush=True)
+    opens = "and opens in your browser"
+    if "--no-browser" in arguments:
+        opens = "and below stands the address to open, which begins with http://127.0.0.1"
+    print(f"JupyterLab starts, {opens}. Ctrl + C, twice, stops it.", flush=True)
     options = [
         f"--ServerApp.root_dir={ROOT}",
         f"--LabApp.default_url=/lab/tree/{START_PAGE}",

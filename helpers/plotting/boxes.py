@@ -81,7 +81,8 @@ def phases(
         box(ax, one.start, one.row - 0.3, one.text, words={"fontsize": "small"}, **look)
     ax.set_yticks(range(len(rows)), rows)
     ax.tick_params(axis="y", length=0)
-    ax.set(xlim=(0, end), ylim=(len(rows) - 0.5, -0.5), xticks=[])
+    # The edge of a box that ends there is whole.
+    ax.set(xlim=(0, 1.003 * end), ylim=(len(rows) - 0.5, -0.5), xticks=[])
     ax.set_xlabel("time (a drawing, not a measurement)")
 
 

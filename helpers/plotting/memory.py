@@ -30,6 +30,7 @@ SECTOR_BYTES = 32
 WORD_BYTES = 4  # a word of constant memory, and of a bank of shared memory
 WARP = 32
 BANKS = 32
+THINNEST = 1 / 40  # a band that takes less of the axis is a line, and nobody counts it
 MOST_REQUESTS = 6  # the requests with a look of their own in an access map; others look alike
 
 
@@ -41,6 +42,7 @@ def access_map(
     kind: str = "load",
     space: str = "global",
     first: int | None = None,
+    shown: range | None = None,
     title: str = "",
 ) -> Axes:
     """Draw which bytes of `array` each lane of the watched warp touches, and which sectors move.
@@ -52,17 +54,15 @@ def access_map(
     is a word of 4 bytes.
 
     kind: "load", "store" or "atomic". first: draw only the first so many requests, all by default.
+    shown: the bytes that the axis has, by default those of `touched`.
 
     Raises ValueError if the watched warp made no such request, and for a `first` below 1.
     """
-    there = _requests_of(profile, array, kind, space)
-    if first is not None and first < 1:
-        raise ValueError(f"first={first}: draw one request or more")
-    drawn = there[:first]
+    drawn = _drawn(profile, array, kind, space, first)
     unit, name = (SECTOR_BYTES, "sector") if space == "global" else (WORD_BYTES, "word")
     style(ax, title)
     pieces = sorted({piece for request in drawn for piece in _pieces(request, unit)})
-    _draw_pieces(ax, pieces, unit)
+    _draw_pieces(ax, pieces, unit, shown or touched(profile, array, kind, space, first))
     for number, request in enumerate(drawn, 1):
         _draw_request(ax, number, request, len(drawn), unit)
     ax.set_ylim(WARP - 0.5, -0.5)
@@ -71,6 +71,40 @@ def access_map(
     ax.set_xlabel(f"byte of {array} (a band: one {name} of {unit} bytes; {len(pieces)} touched)")
     legend_beside(ax)
     return ax
+
+
+def touched(
+    profile: Profile, array: str, kind: str = "load", space: str = "global",
+    first: int | None = None,
+) -> range:
+    """Return the bytes from the first to the last piece of an array that an access map shows.
+
+    Their step is a piece: a sector of 32 bytes, or a word of 4. Raises as `access_map` does.
+    """
+    unit = SECTOR_BYTES if space == "global" else WORD_BYTES
+    pieces = [
+        piece
+        for request in _drawn(profile, array, kind, space, first)
+        for piece in _pieces(request, unit)
+    ]
+    return range(min(pieces) * unit, (max(pieces) + 1) * unit, unit)
+
+
+def shared_bytes(maps: Sequence[range]) -> list[range]:
+    """Return what the axes of several access maps of one array show, of `touched` each.
+
+    It is the same for all, as long as a band of it can be seen; otherwise each map has its own.
+    """
+    unit = maps[0].step
+    every = range(min(one.start for one in maps), max(one.stop for one in maps), unit)
+    return [every if len(every) * THINNEST <= 1 else one for one in maps]
+
+
+def _drawn(profile: Profile, array: str, kind: str, space: str, first: int | None) -> list:
+    there = _requests_of(profile, array, kind, space)
+    if first is not None and first < 1:
+        raise ValueError(f"first={first}: draw one request or more")
+    return there[:first]
 
 
 def _requests_of(profile: Profile, array: str, kind: str, space: str) -> list:
@@ -94,8 +128,8 @@ def _pieces(request, unit: int) -> set[int]:
     }
 
 
-def _draw_pieces(ax: Axes, pieces: Sequence[int], unit: int) -> None:
-    first, last = pieces[0] * unit, (pieces[-1] + 1) * unit
+def _draw_pieces(ax: Axes, pieces: Sequence[int], unit: int, shown: range) -> None:
+    first, last = shown.start, shown.stop
     for piece in pieces:
         ax.axvspan(
             piece * unit, (piece + 1) * unit, facecolor=PALE, edgecolor="#9aa5b1", linewidth=0.6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from helpers.plotting.styles import COLOURS, INK, Look, beside, ratio_text, style
+from helpers.plotting.styles import bar, beside, ratio_text, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,9 +19,9 @@ def resource_bars(ax: Axes, found: Bounds, *, most: int = 8, title: str = "") ->
     """Return a bar for each resource that a launch asks for: how many microseconds it is busy, at
     least.
 
-    found: of `Profile.bounds`. The longest bar is the bound and is filled; the others are hatched.
-    At most `most` resources are drawn, those with the longest bars. It returns ax. Raises
-    ValueError for a number of bars below 1.
+    found: of `Profile.bounds`. The longest bar is the bound; the others are pale. At most `most`
+    resources are drawn, those with the longest bars. It returns ax. Raises ValueError for a number
+    of bars below 1.
     """
     if most < 1:
         raise ValueError(f"most is {most}: draw one bar or more")
@@ -30,8 +30,7 @@ def resource_bars(ax: Axes, found: Bounds, *, most: int = 8, title: str = "") ->
     factor, unit = (1.0, "µs") if bound < 1e3 else (1e-3, "ms")
     for place, share in enumerate(shares):
         width, first = factor * share.microseconds, place == 0
-        look: Look = {"color": COLOURS[0]} if first else {"color": "white", "hatch": "///"}
-        ax.barh(place, width, height=0.66, edgecolor=INK, linewidth=0.8, **look)
+        bar(ax, place, width, "ours" if first else "aside", height=0.66)
         percent = "the bound" if first else f"{100 * share.microseconds / bound:.0f} %"
         beside(ax, width, place, f"{ratio_text(width)} {unit}, {percent}", fontsize="small")
     ax.set_yticks(range(len(shares)), [share.title for share in shares])

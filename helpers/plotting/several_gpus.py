@@ -11,8 +11,10 @@ from helpers.plotting.styles import (
     COLOURS,
     INK,
     Look,
+    bar,
     beside,
     interval,
+    percent_text,
     ratio_text,
     series,
     spread,
@@ -56,17 +58,10 @@ def buses(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
             left += middle
         ticks.append((place, f"{told}, one after the other, added"))
         if ("all" in names) and len(alone) > 1:
-            _, middle, _ = rate(by[way, "all"])
-            look = {"color": "white", "edgecolor": INK, "linewidth": 0.8, "hatch": "////"}
-            ax.barh(place + 0.42, middle, height=0.38, **look)
+            _, middle, high = rate(by[way, "all"])
+            bar(ax, place + 0.42, middle, "aside", height=0.38)
             whisker(ax, place + 0.42, *rate(by[way, "all"]), capsize=3)
-            ax.text(
-                middle + 0.01 * left,
-                place + 0.42,
-                f"  {ratio_text(middle)} ({middle / left:.0%})",
-                va="center",
-                fontsize="small",
-            )
+            beside(ax, high, place + 0.42, f"{ratio_text(middle)} ({percent_text(middle / left)})")
             ticks.append((place + 0.42, f"{told}, all cards at once"))
     ax.set_yticks([at for at, _ in ticks], [text for _, text in ticks])
     ax.invert_yaxis()
@@ -134,9 +129,7 @@ def between(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
     style(ax, title)
     for place, row in enumerate(rows):
         _, middle, high = rate(row)
-        by_host: Look = {"color": "white", "hatch": "////"} if "host" in row["way"] else {}
-        look: Look = {"color": COLOURS[5], "edgecolor": INK, "linewidth": 0.8, **by_host}
-        ax.barh(place, middle, height=0.6, **look)
+        bar(ax, place, middle, "aside" if "host" in row["way"] else "ours")
         whisker(ax, place, *rate(row), capsize=3)
         beside(ax, high, place, f"{ratio_text(middle)} GB/s", points=5)
     ax.set_yticks(

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogFormatter, NullLocator
 
@@ -25,6 +26,14 @@ PALE = "#e6eaf0"
 INK = "#222222"
 Look = dict[str, Any]  # keyword arguments of Matplotlib
 ROOFLINE = "roofline"
+# What a bar stands for, in all figures: a kernel of this repository, the student's, a library's
+# program, and what is no result, such as a baseline or a part of one.
+BARS: dict[str, Look] = {
+    "ours": {"color": COLOURS[5]},
+    "yours": {"color": "white", "hatch": "////"},
+    "library": {"color": LIGHT[6], "hatch": ".."},
+    "aside": {"color": PALE},
+}
 
 
 def style(ax: Axes, title: str = "") -> Axes:
@@ -119,6 +128,11 @@ def ratio_text(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.0f}"
 
 
+def percent_text(share: float) -> str:
+    """Return a share as whole percents, with the space before the sign: 94 % for 0.938."""
+    return f"{100 * share:.0f} %"
+
+
 def duration_text(ms: float) -> str:
     """Return three digits and a unit: 460 ns, 46 µs, 4.6 ms, 1,200 s."""
     for unit, factor in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
@@ -138,6 +152,12 @@ def dot(ax: Axes, y: float, value: float, *, hollow: bool) -> None:
     ax.axhline(y, color="#c8c8c8", linewidth=0.8, zorder=0)
     face = "white" if hollow else COLOURS[0]
     ax.plot(value, y, marker="o", markersize=9, color=face, markeredgecolor=INK, linestyle="none")
+
+
+def bar(ax: Axes, y: float, width: float, kind: str = "ours", **look: Any) -> BarContainer:
+    """Draw a horizontal bar from zero at the height y. kind: one of BARS."""
+    shape = {"height": 0.6, "edgecolor": INK, "linewidth": 0.8, **BARS[kind]}
+    return ax.barh(y, width, **{**shape, **look})
 
 
 def beside(ax: Axes, x: float, y: float, text: str, *, points: float = 6, **look: Any) -> None:
@@ -176,6 +196,20 @@ def whisker(ax: Axes, y: float, low: float, middle: float, high: float, **look: 
 def series(number: int) -> Look:
     """Return the colour and the marker of a figure's series, which is the first one for 0."""
     return {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)]}
+
+
+# By which units a product is made, and in which halves: the same look in all figures.
+PRODUCTS: dict[str, Look] = {
+    "FP32 units": {**series(0), "linestyle": "--"},
+    "split halves": {**series(1), "linestyle": "-"},
+    "halves": {**series(2), "linestyle": "-."},
+    "split halves, improved": {**series(4), "linestyle": "-"},
+}
+
+
+def library(marker: str) -> Look:
+    """Return the look of a library's line: grey and dotted, its points with this marker."""
+    return {"color": COLOURS[6], "marker": marker, "linestyle": ":"}
 
 
 def plain_ticks(axis: Axis, places: Sequence[float] = ()) -> None:

@@ -17,6 +17,7 @@ from helpers.plotting.styles import (
     Look,
     Measured,
     PlainLogFormatter,
+    bar,
     beside,
     dot,
     duration_text,
@@ -91,12 +92,11 @@ def _draw_bars(ax: Axes, ratios: Mapping[str, tuple[float, float, float]], basel
         if logarithmic:
             dot(ax, y, ratio, hollow=hollow)
         else:
-            look: Look = {"color": "white", "hatch": "////"} if hollow else {"color": COLOURS[5]}
-            ax.barh(y, ratio, height=0.6, edgecolor=INK, linewidth=0.8, **look)
+            bar(ax, y, ratio, "aside" if hollow else "ours")
         if not hollow:
             whisker(ax, y, low, ratio, high)
         text = "1× (baseline)" if hollow else f"{ratio_text(ratio)}×"
-        ax.annotate(text, (high, y), (8, 0), textcoords="offset points", va="center")
+        beside(ax, high, y, text, points=8)
     ax.axvline(1, color=INK, linewidth=0.8, linestyle=":")
     ax.set_yticks(range(len(ratios)), ratios)
     ax.invert_yaxis()
@@ -133,12 +133,8 @@ def times(
         dot(ax, y, row["median_ms"], hollow=name not in chosen)
         whisker(ax, y, *interval(row), color=COLOURS[1], linewidth=1.6)
         weight = "bold" if name in chosen else "normal"
-        behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         text = duration_text(row["median_ms"])
-        ax.annotate(
-            text, (row["high_ms"], y), (9, 0), textcoords="offset points", va="center",
-            fontsize="small", fontweight=weight, bbox=behind, zorder=3,
-        )
+        beside(ax, row["high_ms"], y, text, points=9, fontweight=weight, zorder=3)
     name_bars(ax, list(rows))
     ax.set_xlabel("time (ms; a logarithmic axis)")
     low, high = ax.get_xlim()
@@ -165,8 +161,9 @@ def ladder(
 
     data: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted line, for instance
     1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that is no step, such as
-    a library's. It stands hatched below the others; its text says what percent of its speed the
-    last step reaches. missing: names without a time, which stand below all bars and have none.
+    a library's. It stands below the others, in another colour; its text says what percent of its
+    speed the last step reaches. missing: names without a time, which stand below all bars and have
+    none.
 
     Raises ValueError for no rows, rows without times or names, several rows for one bar, no step
     besides the yardstick, an unknown yardstick, and a floor that is not positive.
@@ -195,7 +192,7 @@ def ladder(
         ax.set_xscale("log")
     start = 10.0 ** math.floor(math.log10(least) - 0.3) if logarithmic else 0.0
     for y, (name, text) in enumerate(_climb(rows, names, yardstick).items()):
-        _draw_step(ax, y, rows[name], text, as_dot=logarithmic, hatched=name == yardstick)
+        _draw_step(ax, y, rows[name], text, as_dot=logarithmic, library=name == yardstick)
     if floor_ms:
         _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
     name_bars(ax, [*names, *([yardstick] if yardstick else []), *missing])
@@ -226,17 +223,14 @@ def _climb(
 
 
 def _draw_step(
-    ax: Axes, y: int, row: Mapping[str, Any], text: str, *, as_dot: bool, hatched: bool
+    ax: Axes, y: int, row: Mapping[str, Any], text: str, *, as_dot: bool, library: bool
 ) -> None:
     if as_dot:
-        dot(ax, y, row["median_ms"], hollow=hatched)
+        dot(ax, y, row["median_ms"], hollow=library)
     else:
-        look: Look = {"color": "white", "hatch": "////"} if hatched else {"color": COLOURS[5]}
-        ax.barh(y, row["median_ms"], height=0.6, edgecolor=INK, linewidth=0.8, **look)
+        bar(ax, y, row["median_ms"], "library" if library else "ours")
     whisker(ax, y, *interval(row))
-    # A white background interrupts the line of the floor behind the text.
-    behind: Look = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    beside(ax, row["high_ms"], y, text, points=10 if as_dot else 6, bbox=behind, zorder=3)
+    beside(ax, row["high_ms"], y, text, points=10 if as_dot else 6, zorder=3)
 
 
 def _draw_ladder_floor(ax: Axes, floor_ms: float, fastest: float) -> None:
@@ -293,6 +287,9 @@ def scaling(
         look: Look = {"linewidth": 2.2, "linestyle": (0, (1, 1.5)), "label": label}
         ax.plot(sizes, [1e3 * floor(size) for size in sizes], color=INK, **look)
     ax.set(xscale="log", yscale="log", xlabel=xlabel or x, ylabel="time (ms)")
+    ax.xaxis.set_major_formatter(PlainLogFormatter())
+    if max(ax.get_xlim()) > 1e7:
+        ax.tick_params(axis="x", labelsize="x-small")  # room for a billion
     ax.yaxis.set_major_formatter(PlainLogFormatter())
     ax.yaxis.set_minor_formatter(PlainLogFormatter(minor_thresholds=(1, 0.4)))
     ax.grid(which="major", color="#d0d0d0", linewidth=0.6)
@@ -301,22 +298,19 @@ def scaling(
 
 
 def over_batches(
-    lines: Mapping[str, tuple[str, Sequence[float]]],
+    lines: Mapping[str, tuple[Look, Sequence[float]]],
     batches: Sequence[int],
     *,
-    library: str,
     ylabel: str,
     yticks: Sequence[float],
 ) -> Axes:
     """Draw a figure of lines over the images of a batch, on logarithmic axes; return its axes.
 
-    lines: by label, a format of Matplotlib and a value for each of `batches`. Those whose label
-    begins with the name of the library are grey.
+    lines: by label, its look and a value for each of `batches`.
     """
     _, ax = subplots(9.5, 4.7)
-    for number, (label, (look, values)) in enumerate(lines.items()):
-        colour = "#4a4a4a" if label.startswith(library) else COLOURS[number]
-        ax.plot(batches, values, look, color=colour, label=label, markersize=7)
+    for label, (look, values) in lines.items():
+        ax.plot(batches, values, label=label, **{"markersize": 7, **look})
     ax.set(xscale="log", yscale="log", ylabel=ylabel)
     ax.set_xlabel("images of a batch (both axes logarithmic)")
     plain_ticks(ax.xaxis, batches)

@@ -32,6 +32,7 @@ import numpy as np
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.programs import DeviceOwner, Modules, Program
+from helpers.quantities import quantity
 from helpers.simulator.findings import fold
 
 ROWS = ("H2D", "kernel", "D2H")
@@ -259,7 +260,8 @@ class Pipeline(DeviceOwner):
 def _require(y: np.ndarray, x: np.ndarray, images: int, buffers: int) -> None:
     if images < 1 or buffers < 1:
         raise ValueError(
-            f"a piece of {images} images and {buffers} buffers: give at least 1 of both"
+            f"a piece of {quantity(images, 'image')} and {quantity(buffers, 'buffer')}: "
+            "give at least 1 of both"
         )
     if len(x) != len(y) or not len(x):
         raise ValueError(f"x has {len(x)} images and y {len(y)}: give as many of both, at least 1")

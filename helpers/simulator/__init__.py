@@ -110,60 +110,34 @@ def profile(
     faults.LaunchRefused.
     """
     launched = _launch(
-        source, name, args, (*(CHECKS if checks else ()), "traffic", "instructions"), options,
-        constants, grid=grid, block=block, shared=shared, watch=watch, sample_every=sample_every,
-        outputs=outputs if checks else (), time_limit=time_limit,
+        source, name, args, (*(CHECKS if checks else ()), "traffic", "instructions"),
+        options=options, constants=constants, grid=grid, block=block, shared=shared, watch=watch,
+        sample_every=sample_every, outputs=outputs if checks else (), time_limit=time_limit,
     )
     return dataclasses.replace(profile_of(*launched, shared), checked=checks)
 
 
-def turns(
-    source: str,
-    name: str,
-    *args,
-    grid: Sequence[int],
-    block: Sequence[int],
-    shared: int = 0,
-    options: Sequence[str] = (),
-    constants: Mapping[str, np.ndarray] | None = None,
-    time_limit: float | None = None,
-) -> int:
+def turns(source: str, name: str, *args, **launch: Any) -> int:
     """Count how often warps turn the loops of a kernel in one launch, as the source writes them:
     before the compiler unrolls any.
 
-    The arguments are those of `profile`; the arrays stay unchanged. Raises
-    instructions.NoSourceForm if no translation keeps the loops.
+    launch: grid, block, and if wanted shared, options, constants and time_limit; they and args are
+    those of `profile`, and the arrays stay unchanged. Raises instructions.NoSourceForm if no
+    translation keeps the loops.
     """
     args = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
-    report, kernel, *_ = _launch(
-        source, name, args, ("instructions",), options, constants,
-        grid=grid, block=block, shared=shared, time_limit=time_limit, outputs=(), as_written=True,
-    )
+    observe = ("instructions",)
+    report, kernel, *_ = _launch(source, name, args, observe, as_written=True, **launch)
     return instructions.backward_branches(kernel.counted, report.executed)
 
 
-def execute(
-    source: str,
-    name: str,
-    *args,
-    grid: Sequence[int],
-    block: Sequence[int],
-    shared: int = 0,
-    options: Sequence[str] = (),
-    constants: Mapping[str, np.ndarray] | None = None,
-    sample_every: int = 1,
-    time_limit: float | None = None,
-) -> None:
+def execute(source: str, name: str, *args, **launch: Any) -> None:
     """Run one launch for its outputs alone: without counters, and without a look for races or for
     elements that nobody has written. A fault or a time limit ends it, and says nothing.
 
-    The arguments are those of `profile`, and so are the exceptions.
+    launch: as for `turns`, and sample_every; the exceptions are those of `profile`.
     """
-    _launch(
-        source, name, args, ("bounds", "barriers"), options, constants,
-        grid=grid, block=block, shared=shared, sample_every=sample_every,
-        time_limit=time_limit, outputs=(),
-    )
+    _launch(source, name, args, ("bounds", "barriers"), **launch)
 
 
 def check(
@@ -191,7 +165,7 @@ def check(
     """
     try:
         report, *_ = _launch(
-            source, name, args, CHECKS, options, constants,
+            source, name, args, CHECKS, options=options, constants=constants,
             grid=grid, block=block, shared=shared, outputs=outputs, time_limit=time_limit,
         )
     except LaunchRefused as refusal:
@@ -204,13 +178,13 @@ def _launch(
     name: str,
     args: tuple,
     observe: tuple[str, ...],
-    options: Sequence[str],
-    constants: Mapping[str, np.ndarray] | None,
     *,
     grid: Sequence[int],
     block: Sequence[int],
-    outputs: Sequence[str] | None,
-    time_limit: float | None,
+    options: Sequence[str] = (),
+    constants: Mapping[str, np.ndarray] | None = None,
+    outputs: Sequence[str] | None = (),
+    time_limit: float | None = None,
     as_written: bool = False,
     **more: Any,
 ) -> tuple[LaunchReport, Kernel, Extents, Extents]:

@@ -39,6 +39,8 @@ from typing import Any
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 from . import Finding, Profile, check, compiler_options, memory, profile
 from .faults import Fault
 from .launch import TIME_LIMIT_S
@@ -351,7 +353,7 @@ def _only_kernel(source: str, compiler: tuple[str, ...], file: str) -> str:
         module.close()
     if len(names) != 1:
         there = (
-            f"{len(names)} kernels ({', '.join(names)}): choose one by --kernel"
+            f"{quantity(len(names), 'kernel')} ({', '.join(names)}): choose one by --kernel"
             if names
             else "no kernel"
         )

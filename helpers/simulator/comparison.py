@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
+from helpers.quantities import quantity
+
 from .profile import Profile
 from .profile_tables import html_table, text_table
 
@@ -106,7 +108,7 @@ def compare(before: Profile, after: Profile) -> ProfileComparison:
             )
     if before.blocks_run * after.blocks != after.blocks_run * before.blocks:
         raise ValueError(
-            f"{before.kernel} ran {before.blocks_run:,} of {before.blocks:,} blocks and "
+            f"{before.kernel} ran {before.blocks_run:,} of {quantity(before.blocks, 'block')} and "
             f"{after.kernel} {after.blocks_run:,} of "
             f"{after.blocks:,}: profile both with all blocks (sample_every=1)"
         )

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from helpers.quantities import quantity
+
 from . import memory
 from .arrays import ArrayName
 from .barrier_words import BarrierWords
@@ -117,7 +119,7 @@ class _Describer(BarrierWords, EndingWords):
         size = (
             ""
             if self.raw.size == (self.array.element_bytes or self.raw.size)
-            else f"{self.raw.size} bytes from "
+            else f"{quantity(self.raw.size, 'byte')} at "
         )
         message = f"{self.does()} {size}{element}, but {self.extent()}"
         if isinstance(index, int) and 2**31 <= index < 2**32:
@@ -149,11 +151,15 @@ class _Describer(BarrierWords, EndingWords):
         """Return the cause of an access past the dynamic shared memory."""
         array = self.known_array()
         given, (x, y, z) = array.nbytes, self.scene.block
-        cause = f"The launch gives {given:,} bytes of dynamic shared memory (shared={given}). "
+        cause = (
+            f"The launch gives {quantity(given, 'byte')} of dynamic shared memory "
+            f"(shared={given}). "
+        )
         if given == x * y * z and array.element_bytes > 1:
             return cause + (
-                f"shared= counts bytes, not elements: {given:,} elements of "
-                f"{array.element_bytes} bytes need shared={given * array.element_bytes}."
+                f"shared= counts bytes, not elements: {quantity(given, 'element')} of "
+                f"{quantity(array.element_bytes, 'byte')} need "
+                f"shared={given * array.element_bytes}."
             )
         return cause + (
             "Is that enough for all arrays in it, and does each start where the one before ends?"
@@ -161,7 +167,10 @@ class _Describer(BarrierWords, EndingWords):
 
     def wild_pointer(self, name: str | None) -> Words:
         what = f"{name} points to no array of the device" if name else "outside every array"
-        message = f"{self.does()} {self.raw.size} bytes at address {self.address():#x}, {what}"
+        message = (
+            f"{self.does()} {quantity(self.raw.size, 'byte')} at address {self.address():#x}, "
+            f"{what}"
+        )
         cause = (
             "No array is there: is the pointer uninitialised, a host pointer, or one to an array "
             "that has been freed?"
@@ -174,7 +183,8 @@ class _Describer(BarrierWords, EndingWords):
         where = f"{name}, an array" if name else "an array"
         origin = f" (allocated at {Path(file).name}:{line})" if file else ""
         message = (
-            f"{self.does()} {self.raw.size} bytes of {where} of {nbytes:,} bytes that has been "
+            f"{self.does()} {quantity(self.raw.size, 'byte')} of {where} of "
+            f"{quantity(nbytes, 'byte')} that has been "
             f"freed{origin}"
         )
         return (
@@ -193,7 +203,8 @@ class _Describer(BarrierWords, EndingWords):
         pointer = f"{name} is a null pointer" if name else "a null pointer"
         size = self.raw.size
         message = (
-            f"{self.does()} {size} bytes at address {self.raw.offset:#x}, outside every array: "
+            f"{self.does()} {quantity(size, 'byte')} at address {self.raw.offset:#x}, outside "
+            "every array: "
             f"{pointer}"
         )
         cause = (
@@ -215,15 +226,20 @@ class _Describer(BarrierWords, EndingWords):
 
     def device_heap(self) -> Words:
         state, nbytes = self.machine_text().split()
-        block = f"the {int(nbytes):,} bytes that malloc or new gave the kernel"
+        block = f"the {quantity(int(nbytes), 'byte')} that malloc or new gave the kernel"
         if state == "freed":
-            message = f"{self.does()} {self.raw.size} bytes of {block}, after they were freed"
+            message = (
+                f"{self.does()} {quantity(self.raw.size, 'byte')} of {block}, after they were freed"
+            )
             cause = (
                 "Free memory of the device's heap after its last use: if other threads use it, "
                 "too, all must meet at a barrier first."
             )
             return None, None, message, cause
-        message = f"{self.does()} {self.raw.size} bytes at byte {self.raw.offset:,} of {block}"
+        message = (
+            f"{self.does()} {quantity(self.raw.size, 'byte')} at byte {self.raw.offset:,} of "
+            f"{block}"
+        )
         cause = (
             "Is the index off by one, or the size given in elements? malloc takes bytes: "
             "count * sizeof(type)."
@@ -232,7 +248,8 @@ class _Describer(BarrierWords, EndingWords):
 
     def heap_leak(self) -> Words:
         message = (
-            f"{self.who(self.raw.here)} does not free the {self.raw.size:,} bytes that malloc or "
+            f"{self.who(self.raw.here)} does not free the {quantity(self.raw.size, 'byte')} that "
+            "malloc or "
             "new gave it here, and nothing points to them when the kernel ends"
         )
         cause = (
@@ -280,7 +297,7 @@ class _Describer(BarrierWords, EndingWords):
         index, name = self.raw.offset, axis.name
         if len(axis.extents) == 1:
             extent = (
-                f"{name} has {axis.extents[0]:,} elements ({name}[0] to "
+                f"{name} has {quantity(axis.extents[0], 'element')} ({name}[0] to "
                 f"{name}[{axis.extents[0] - 1}])"
             )
             cause = TOO_SMALL
@@ -308,7 +325,7 @@ class _Describer(BarrierWords, EndingWords):
         what = (
             f"past the end of the local array {name}" if name else "past the end of a local array"
         )
-        message = f"{self.does()} {self.raw.size} bytes {what}"
+        message = f"{self.does()} {quantity(self.raw.size, 'byte')} {what}"
         if self.machine_text() != "gap":
             message += ", outside the thread's local memory"
         return None, name, message, "Is the array declared too small, or the index off by one?"
@@ -317,7 +334,8 @@ class _Describer(BarrierWords, EndingWords):
         if self.local_name(described=True) is not None:
             return self.local_overrun()
         message = (
-            f"{self.does()} {self.raw.size} bytes through a pointer to a local variable of lane "
+            f"{self.does()} {quantity(self.raw.size, 'byte')} through a pointer to a local "
+            "variable of lane "
             f"{self.offset} of its warp"
         )
         cause = (
@@ -348,7 +366,8 @@ class _Describer(BarrierWords, EndingWords):
             name, line = known
             what, it = f"{name}, a local variable of line {line}", name
         message = (
-            f"{self.does()} {self.raw.size} bytes of {what}, through a pointer, after the block "
+            f"{self.does()} {quantity(self.raw.size, 'byte')} of {what}, through a pointer, after "
+            "the block "
             f"that declares {it} has ended"
         )
         cause = (
@@ -360,9 +379,12 @@ class _Describer(BarrierWords, EndingWords):
     def misaligned(self) -> Words:
         size = self.raw.size
         index, element = self.element() if self.array else (None, f"address {self.address():#x}")
-        message = f"{self.does()} {size} bytes at {element}, which is not {size}-byte aligned"
+        message = (
+            f"{self.does()} {quantity(size, 'byte')} at {element}, which is not {size}-byte aligned"
+        )
         cause = (
-            f"A vector of {size} bytes must start at a multiple of its size; a GPU ends the launch "
+            f"A vector of {quantity(size, 'byte')} must start at a multiple of its size; a GPU "
+            "ends the launch "
             "here."
         )
         return index, self.array.name if self.array else None, message, cause
@@ -387,7 +409,8 @@ class _Describer(BarrierWords, EndingWords):
     def uninitialised(self) -> Words:
         if self.array is None and self.raw.region:
             message = (
-                f"{self.does()} {self.raw.size} bytes of the memory that malloc or new gave, which "
+                f"{self.does()} {quantity(self.raw.size, 'byte')} of the memory that malloc or "
+                "new gave, which "
                 "nothing has written"
             )
             cause = (

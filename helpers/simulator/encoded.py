@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as numpy_format
 
+from helpers.quantities import quantity
+
 from . import assembly, library, toolchain, toolkit
 from .architecture import MAX_LOCAL
 from .compiler import Compiled, parsed
@@ -122,7 +124,8 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     sizes = re.findall(r"\.local\s[^;\n]*?\.b8\s+[\w$]+\[(\d+)\]", compiled.ptx)
     if (local := max(map(int, sizes), default=0)) > MAX_LOCAL:
         raise CompileFailed(
-            f"{compiled.file}: {local:,} bytes of local memory for the arrays of each thread, "
+            f"{compiled.file}: {quantity(local, 'byte')} of local memory for the arrays of each "
+            "thread, "
             f"{MAX_LOCAL:,} at most"
         )
     counted = counted and not compiled.is_careful

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from helpers.quantities import quantity
+
 from .finding_facts import FindingFacts, Words
 from .progress import Wait, wait_in_loop
 
@@ -35,7 +37,8 @@ class EndingWords(FindingFacts):
             if later > 0 and wait == Wait.GRID:
                 cause = (
                     "Blocks run one after another here, and a GPU, too, begins a block only when "
-                    f"there is room: a wait for one of the {later:,} blocks that have not ended "
+                    f"there is room: a wait for one of the {quantity(later, 'block')} that have "
+                    "not ended "
                     "may last for ever. Let a block wait for earlier ones only, or use two kernels."
                 )
             return None, None, message, cause
@@ -112,7 +115,7 @@ class EndingWords(FindingFacts):
     def stack_limit(self) -> Words:
         message = (
             f"{self.who(self.raw.here)} calls itself so deep that it needs at least "
-            f"{self.raw.size:,} bytes of stack, and has {self.raw.offset:,}"
+            f"{quantity(self.raw.size, 'byte')} of stack, and has {self.raw.offset:,}"
         )
         enough = 1 << (int(self.raw.size) - 1).bit_length()
         cause = (

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
+from helpers.quantities import quantity
+
 from . import memory
 from .arrays import ArrayName
 from .library import Place, RawFinding
@@ -230,7 +232,10 @@ class FindingFacts:
         count = array.nbytes // (array.element_bytes or self.raw.size or 1)
         if count == 1:
             return f"{array.name} has only {array.name}[0]"
-        return f"{array.name} has {count:,} elements ({array.name}[0] to {array.name}[{count - 1}])"
+        return (
+            f"{array.name} has {quantity(count, 'element')} ({array.name}[0] to "
+            f"{array.name}[{count - 1}])"
+        )
 
     def wraps_as_short(self, index: int) -> bool:
         """Return whether an index far below 0 is one of the upper half of 16 bits, in a file that

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from helpers.quantities import quantity
+
 LONGEST_TEXT, MOST_SOURCE_LINES = 2_000, 50  # of a finding that comes from a file
 LINE = 100  # characters in a line of text; so many fit beside the file browser on a small screen
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
@@ -179,9 +181,9 @@ def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
     findings = []
     for (file, line), sizes in by_line.items():
         several = (
-            f"{len(sizes):,} allocations, {sum(sizes):,} bytes in all,"
+            f"{quantity(len(sizes), 'allocation')}, {quantity(sum(sizes), 'byte')} in all,"
             if len(sizes) > 1
-            else f"{sizes[0]:,} bytes"
+            else f"{quantity(sizes[0], 'byte')}"
         )
         message = f"{several} of device memory allocated here were not freed"
         cause = (
@@ -259,7 +261,8 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
         )
         and not (f.kind == "shuffle" and (f.file, f.line) in masks)
     ]
-    return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
+    order = {"barrier": 0, "out-of-bounds": 1, "uninitialised": 3}
+    return sorted(kept, key=lambda f: order.get(f.kind, 2))
 
 
 def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:

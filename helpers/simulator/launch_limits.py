@@ -6,6 +6,8 @@ import operator
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+from helpers.quantities import quantity
+
 from .architecture import (
     MAX_BLOCK,
     MAX_GRID,
@@ -36,7 +38,7 @@ def extents(shape: Sequence[int], what: str = "grid") -> Extents:
         raise TypeError(f"{what}={shape!r} is no tuple: {example}")
     given = tuple(shape)
     if not 1 <= len(given) <= 3:
-        raise ValueError(f"{what}={given!r} has {len(given)} extents: {example}")
+        raise ValueError(f"{what}={given!r} has {quantity(len(given), 'extent')}: {example}")
     whole = [whole_number(extent, f"an extent of {what}={given!r}", example) for extent in given]
     x, y, z = (*whole, 1, 1)[:3]
     return x, y, z
@@ -72,7 +74,8 @@ def require_launchable(kernel: Kernel, grid: Extents, block: Extents, shared: in
     if threads > MAX_THREADS_PER_BLOCK:
         raise _refusal(
             kernel,
-            f"block={block} for {kernel.name} has {threads:,} threads, {MAX_THREADS_PER_BLOCK:,} "
+            f"block={block} for {kernel.name} has {quantity(threads, 'thread')}, "
+            f"{MAX_THREADS_PER_BLOCK:,} "
             "at most",
         )
     exact = kernel.program.exact_block
@@ -85,13 +88,15 @@ def require_launchable(kernel: Kernel, grid: Extents, block: Extents, shared: in
     if kernel.max_threads and threads > kernel.max_threads:
         raise _refusal(
             kernel,
-            f"block={block} for {kernel.name} has {threads:,} threads, {kernel.max_threads:,} at "
+            f"block={block} for {kernel.name} has {quantity(threads, 'thread')}, "
+            f"{kernel.max_threads:,} at "
             "most by its __launch_bounds__",
         )
     if shared + kernel.static_shared > MAX_SHARED:
         raise _refusal(
             kernel,
-            f"{kernel.name} needs {shared:,} bytes of dynamic and {kernel.static_shared:,} of "
+            f"{kernel.name} needs {quantity(shared, 'byte')} of dynamic and "
+            f"{kernel.static_shared:,} of "
             f"static shared memory, {MAX_SHARED:,} at most",
         )
     _refuse_too_many_registers(kernel, block, threads)
@@ -108,8 +113,9 @@ def _refuse_too_many_registers(kernel: Kernel, block: Extents, threads: int) -> 
         most = REGISTERS // (registers * WARP_SIZE) * WARP_SIZE
         raise _refusal(
             kernel,
-            f"block={block} for {kernel.name} has {threads:,} threads of {needed} registers each: "
-            f"a block has {REGISTERS:,} registers, enough for {most:,} threads; "
+            f"block={block} for {kernel.name} has {quantity(threads, 'thread')} of "
+            f"{quantity(needed, 'register')} each: "
+            f"a block has {REGISTERS:,} registers, enough for {quantity(most, 'thread')}; "
             f"__launch_bounds__({threads}) makes the compiler use fewer",
         )
 

@@ -11,6 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 _INTEGERS = "iub"
 
 Numbers = tuple[tuple[int, str], ...]  # offset in bytes and code, such as (4, "f4")
@@ -68,7 +70,7 @@ def misfit_of_value(value: np.generic, layout: str, nbytes: int, is_floating: bo
     if not dtype.isnative or dtype.hasobject:
         return _unusable(dtype, layout)
     if value.nbytes != nbytes:
-        return f"has {nbytes} bytes, so {value!r} ({dtype}) does not fit: {hint}"
+        return f"has {quantity(nbytes, 'byte')}, so {value!r} ({dtype}) does not fit: {hint}"
     given = tuple(_numbers_of(dtype))
     if _is_bits_of_half2(dtype, expected):
         return ""
@@ -109,17 +111,18 @@ def _misfit_of_structure(dtype: np.dtype, expected: Numbers, nbytes: int) -> str
             return ""
         return (
             f"{_wanted(expected, nbytes)}, got {_array(dtype)}: give a structured dtype of "
-            f"{nbytes} bytes, or pass .view(np.uint8) of an array that holds their bytes"
+            f"{quantity(nbytes, 'byte')}, or pass .view(np.uint8) of an array that holds their "
+            "bytes"
         )
     if dtype.itemsize != nbytes:
         padding = ", or make it with align=True" if dtype.itemsize < nbytes else ""
         view = (
             f": pass .view({numpy_name(np.dtype(expected[0][1]))}) of it"
             if len(expected) == 1
-            else f": give its dtype {nbytes} bytes{padding}"
+            else f": give its dtype {quantity(nbytes, 'byte')}{padding}"
         )
         return (
-            f"{_wanted(expected, nbytes)}, got structures of {dtype.itemsize} bytes "
+            f"{_wanted(expected, nbytes)}, got structures of {quantity(dtype.itemsize, 'byte')} "
             f"({_fields(dtype)}){view}"
         )
     if not expected or not given:
@@ -205,7 +208,8 @@ def numpy_name(dtype: np.dtype) -> str:
 
 
 def _array(dtype: np.dtype) -> str:
-    return f"an array of {dtype.name if dtype.kind != 'V' else f'{dtype.itemsize} bytes each'}"
+    is_plain = dtype.kind != "V"
+    return f"an array of {dtype.name if is_plain else quantity(dtype.itemsize, 'byte') + ' each'}"
 
 
 def _fields(dtype: np.dtype) -> str:
@@ -218,10 +222,11 @@ def _wanted(numbers: Numbers, nbytes: int) -> str:
     if numbers and _alike(numbers, nbytes):
         return f"points to vectors of {len(numbers)} {np.dtype(numbers[0][1]).name}"
     fields = ", ".join(f"{np.dtype(code).name} at {offset}" for offset, code in numbers)
-    return f"points to structures of {nbytes} bytes" + (f" ({fields})" if fields else "")
+    size = quantity(nbytes, "byte")
+    return f"points to structures of {size}" + (f" ({fields})" if fields else "")
 
 
 def _example(numbers: Numbers, nbytes: int) -> str:
     if len(numbers) == 1:
         return f"{numpy_name(np.dtype(numbers[0][1]))}(...)"
-    return f"a NumPy record of {nbytes} bytes with its fields"
+    return f"a NumPy record of {quantity(nbytes, 'byte')} with its fields"

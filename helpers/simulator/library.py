@@ -29,6 +29,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers.quantities import quantity
+
 from . import prebuilt, toolchain
 
 MACHINE = Path(__file__).parent / "machine"
@@ -297,7 +299,7 @@ def _require_same_sizes(library: ctypes.CDLL) -> None:
     library_sizes = dict(zip(_SIZES, sizes, strict=True))
     if library_sizes != _SIZES:
         differences = ", ".join(
-            f"{n}: {_SIZES[n]} bytes here, {library_sizes[n]} there"
+            f"{n}: {quantity(_SIZES[n], 'byte')} here, {library_sizes[n]} there"
             for n in _SIZES
             if _SIZES[n] != library_sizes[n]
         )

@@ -14,6 +14,8 @@ import sys
 from ctypes import c_char, c_size_t, c_uint32, c_uint64
 from types import FrameType
 
+from helpers.quantities import quantity
+
 from .faults import MemoryFault, OutOfMemory
 from .library import door, machine
 
@@ -38,19 +40,23 @@ def allocate(nbytes: int, device: int = 0) -> int:
     Raises OutOfMemory, and MemoryFault for a size below 1.
     """
     if nbytes < 1:
-        raise MemoryFault(f"cannot allocate {nbytes} bytes of device memory: ask for at least 1")
+        raise MemoryFault(
+            f"cannot allocate {quantity(nbytes, 'byte')} of device memory: ask for at least 1"
+        )
     with door:
         free_bytes = total(device) - used(device)
         if nbytes > free_bytes:
             whose = f"device {device}'s" if device or _limits else "the simulator's"
             raise OutOfMemory(
-                f"cannot allocate {nbytes:,} bytes of device memory: {free_bytes:,} of {whose} "
-                f"{total(device):,} bytes are free; free an array first"
+                f"cannot allocate {quantity(nbytes, 'byte')} of device memory: {free_bytes:,} of "
+                f"{whose} "
+                f"{quantity(total(device), 'byte')} are free; free an array first"
             )
         address = machine().halo_allocate(nbytes)
         if not address:
             raise OutOfMemory(
-                f"cannot allocate {nbytes:,} bytes of device memory: this computer has not enough "
+                f"cannot allocate {quantity(nbytes, 'byte')} of device memory: this computer has "
+                "not enough "
                 "free memory; use smaller arrays, or close other programs"
             )
         _live[address] = (nbytes, *_caller())
@@ -87,7 +93,8 @@ def adopt(address: int, nbytes: int) -> None:
     with door:
         if not machine().halo_adopt(address, nbytes):
             raise MemoryFault(
-                f"cannot map {nbytes:,} bytes at {address:#x} into the device: a part of them is "
+                f"cannot map {quantity(nbytes, 'byte')} at {address:#x} into the device: a part "
+                "of them is "
                 "device memory already"
             )
         place(address, EVERYWHERE)
@@ -237,14 +244,16 @@ def _hold(address: int, nbytes: int, verb: str) -> None:
     place = allocation(address)
     if place is None:
         raise MemoryFault(
-            f"cannot {verb} {nbytes:,} bytes at {address:#x}: no live allocation is there; was it "
+            f"cannot {verb} {quantity(nbytes, 'byte')} at {address:#x}: no live allocation is "
+            "there; was it "
             "freed, or is this a host address?"
         )
     start, size = place
     if address + nbytes > start + size:
         offset = f" from byte {address - start:,} on" if address > start else ""
         raise MemoryFault(
-            f"cannot {verb} {nbytes:,} bytes{offset}: the allocation has {size:,} bytes"
+            f"cannot {verb} {quantity(nbytes, 'byte')}{offset}: the allocation has "
+            f"{quantity(size, 'byte')}"
         )
 
 

@@ -13,6 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 from . import assembly, compiler, encoded
 from .architecture import MAX_CONSTANT, MAX_STATIC_SHARED
 from .arrays import plain_name
@@ -368,7 +370,8 @@ class Module:
             address = machine().halo_add_variable(variable.size, variable.align, kind)
             if not address:
                 raise OutOfMemory(
-                    f"cannot allocate the variable {symbol} of {variable.size:,} bytes: this "
+                    f"cannot allocate the variable {symbol} of {quantity(variable.size, 'byte')}: "
+                    "this "
                     "computer has not enough free memory; use a smaller array"
                 )
             addresses[symbol] = address
@@ -474,14 +477,14 @@ def load(
     constant = sum(v.size for v in encoded.variables(compiled).values() if v.space == "const")
     if constant > MAX_CONSTANT:
         raise CompileFailed(
-            f"{file}: {constant:,} bytes of constant memory, {MAX_CONSTANT:,} at most"
+            f"{file}: {quantity(constant, 'byte')} of constant memory, {MAX_CONSTANT:,} at most"
         )
     module = Module(compiled)
     if encoded.may_exceed_shared(compiled, MAX_STATIC_SHARED):
         for kernel in module.kernels.values():
             if kernel.static_shared > MAX_STATIC_SHARED:
                 module.close()
-                used = f"{kernel.static_shared:,} bytes of static shared memory"
+                used = f"{quantity(kernel.static_shared, 'byte')} of static shared memory"
                 raise CompileFailed(
                     f"{file}:{kernel.line}: {used} in {kernel.name}, {MAX_STATIC_SHARED:,} at most"
                 )

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 from . import layouts, memory
 from .arrays import declaration, pack_arguments
 from .compiler import Parameter
@@ -34,8 +36,10 @@ def set_constants(module: Module, constants: Mapping[str, np.ndarray]) -> None:
         there, value = symbols[symbol], np.ascontiguousarray(value)
         if value.nbytes != there.nbytes:
             raise ValueError(
-                f"constant {symbol!r} has {there.nbytes} bytes, but its value has {value.nbytes} "
-                f"({value.dtype}, shape {value.shape}): give an array of {there.nbytes} bytes"
+                f"constant {symbol!r} has {quantity(there.nbytes, 'byte')}, but its value has "
+                f"{value.nbytes} "
+                f"({value.dtype}, shape {value.shape}): give an array of "
+                f"{quantity(there.nbytes, 'byte')}"
             )
         # uint8 of the symbol's own size are its bytes: there are more of them than elements.
         known = there.layout and value.dtype != np.uint8
@@ -55,7 +59,8 @@ class Arguments:
         expected = ", ".join(map(declaration, kernel.parameters))
         if len(args) != len(kernel.parameters):
             raise TypeError(
-                f"{kernel.name}({expected}) takes {len(kernel.parameters)} arguments, but the "
+                f"{kernel.name}({expected}) takes {quantity(len(kernel.parameters), 'argument')}, "
+                "but the "
                 f"launch gives {len(args)}"
             )
         pointers = [p.name for p in kernel.parameters if p.is_pointer]
@@ -236,6 +241,7 @@ def _address(what: str, value: Any) -> int:
 def _example(parameter: Parameter) -> str:
     dtype = layouts.only_dtype(parameter.layout)
     if dtype is None:
-        return "np.int32(7)" if not parameter.layout else f"a record of {parameter.size} bytes"
+        record = f"a record of {quantity(parameter.size, 'byte')}"
+        return record if parameter.layout else "np.int32(7)"
     value = {"f": "7.0", "b": "True"}.get(dtype.kind, "7")
     return f"{layouts.numpy_name(dtype)}({value})"

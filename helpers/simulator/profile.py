@@ -6,6 +6,8 @@ import html
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from helpers.quantities import quantity
+
 from . import bounds
 from .bounds import Bounds, Counts
 from .findings import Finding
@@ -88,7 +90,7 @@ class Profile:
         if self.counts is None or self.sampled or not self.completed:
             why = "it was stopped at a finding"
             if self.sampled:
-                why = f"{self.blocks_run:,} of {self.blocks:,} blocks were run"
+                why = f"{self.blocks_run:,} of {quantity(self.blocks, 'block')} were run"
             raise ValueError(
                 f"{self.kernel} has no bounds, because {why}: profile it whole, without "
                 "sample_every"
@@ -194,7 +196,7 @@ class Profile:
         blocks, or a finding that stopped the launch.
         """
         part = (
-            f", {self.blocks_run:,} of {self.blocks:,} blocks run (a sample)"
+            f", {self.blocks_run:,} of {quantity(self.blocks, 'block')} run (a sample)"
             if self.sampled
             else ""
         )
@@ -229,7 +231,7 @@ def _traffic_row(row: LineTraffic) -> tuple[str, ...]:
     extra = (
         f"{row.serialised:,} serialised"
         if row.serialised
-        else f"{row.replays:,} replays"
+        else f"{quantity(row.replays, 'replay')}"
         if row.replays
         else ""
     )

@@ -9,6 +9,8 @@ from enum import Enum
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 from . import library
 from .module import Kernel
 from .ptx.opcodes import ACQUIRE, RELAXED, RESULT_UNUSED, SHARED_SPACE, VOLATILE
@@ -49,7 +51,7 @@ class Progress:
     def words(self) -> str:
         """Return "after 120 s, with 3 of 64 blocks done"."""
         seconds = f"{self.seconds:.3g}" if self.seconds < 100 else f"{self.seconds:,.0f}"
-        return f"after {seconds} s, with {self.done:,} of {self.blocks:,} blocks done"
+        return f"after {seconds} s, with {self.done:,} of {quantity(self.blocks, 'block')} done"
 
 
 def progress(blocks: int, seconds: float) -> Progress:

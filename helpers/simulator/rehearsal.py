@@ -90,7 +90,16 @@ def joined(
             same = by_fault.pop(_fault(finding), finding)
             kept.append(replace(same, count=max(same.count, finding.count)))
     more = [f for f in by_fault.values() if (f.kind, f.file, f.line) not in places]
+    if fatal is not None and fatal.kind == "out-of-bounds":
+        # Only the launch knew which array the access left. In the rehearsal it landed in another.
+        more = [f for f in more if f.kind != "race" or not _is_elsewhere(f, fatal)]
     return merge_findings([*more, *kept])
+
+
+def _is_elsewhere(race: Finding, fatal: Finding) -> bool:
+    """Return whether a race at the line of the fatal finding is about another array."""
+    lines = race.line, race.other_line
+    return race.file == fatal.file and fatal.line in lines and race.array != fatal.array
 
 
 def _fault(finding: Finding) -> tuple:

@@ -26,6 +26,8 @@ from pathlib import Path
 
 import platformdirs
 
+from helpers.quantities import quantity
+
 from . import notices
 
 CACHE_VARIABLE = "HALO_CACHE"
@@ -359,7 +361,10 @@ def folder_library(
             run_compiler([*_OBJECT_FLAGS, *flags, *first, "-c", name, "-o", path.name], build)
             os.replace(build / path.name, path)
 
-        what = f"Compiling {len(missing)} files of the simulator, once here{remark}: about a minute"
+        what = (
+            f"Compiling {quantity(len(missing), 'file')} of the simulator, once here{remark}: "
+            "about a minute"
+        )
         # An executor of concurrent.futures would refuse work of threads that outlive the script.
         with ThreadPool(os.cpu_count()) as pool:
             for _ in notices.counted(what, pool.imap_unordered(compile_one, missing.items())):

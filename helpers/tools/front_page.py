@@ -1,14 +1,16 @@
-"""The pictures of the front page: a finding of the simulator, and two access maps.
+"""The pictures of the front page: a finding of the simulator, two access maps, and times.
 
-    python -m helpers.tools.front_page [FOLDER]
+    LAB_DEVICE=simulator python -m helpers.tools.front_page [FOLDER]
 
-Both come from the simulator, so that they show what a reader sees; no GPU is needed. The words of a
-finding change with the simulator: run this again when they do. A test compares them.
+The finding and the maps come from the simulator, so that they show what a reader sees; the times
+come from the record of lab 104. No GPU is needed. Run this again when the words of a finding change
+with the simulator, and when lab 104 has a new record. A test compares both.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,10 +21,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from helpers import bench, simulator
+from helpers.bench.times import Times
+from helpers.experiments import tiles
 from helpers.simulator.findings import Finding
 
 FOLDER = Path(__file__).resolve().parents[2] / "data/pictures"
-FINDING, MAPS = "finding.png", "access_maps.png"
+FINDING, MAPS, SHARES = "finding.png", "access_maps.png", "share_of_copy.png"
 PIXELS_PER_INCH = 150
 TEXT = "Description"  # the key of a picture's metadata that holds its words
 
@@ -79,8 +83,35 @@ def picture_of(finding: Finding, source: str = KERNEL) -> Figure:
     return figure
 
 
+def shares() -> tuple[Figure, str]:
+    """Draw the speeds of the 1D kernels beside a copy's, from lab 104's record; return its words.
+
+    The words are the title and the caption.
+    """
+    plain, loop = "conv1d_constant", "        for (int j = 0; j < FILTER_WIDTH; ++j) {\n"
+    others = (
+        "conv1d_tiled_steps", "conv1d_tiled_cached_halo", "conv1d_tiled_input", "conv1d_outputs",
+        "conv1d_vector",
+    )
+    times = {}
+    for width in (3, 31):
+        problem = bench.conv1d(n=10**8, filter_width=width)
+        first = problem.kernel(plain)
+        if width == 31:
+            unrolled = "        #pragma unroll\n" + loop
+            first = first.changed(loop, unrolled, label=f"{plain}, unrolled")
+        each = problem.sweep(first, record="104_unrolled")
+        each += problem.sweep(*others, record="104_tiles")
+        # The page is no lab that asks whether there is a GPU here.
+        record = dataclasses.replace(each.record, recalled=False)
+        times[width] = Times(record, each.problem, list(each), each.over)
+    copy = bench.memcpy(10**8).sweep(tiles.COPY, record="104_tiles")[0]
+    figure = tiles.shares_figure(times, copy)
+    return figure, f"{figure.axes[0].get_title(loc='left')}. {times[3].record.caption()}"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Draw both pictures into a folder."""
+    """Draw the pictures into a folder."""
     parser = argparse.ArgumentParser(
         prog="python -m helpers.tools.front_page", description=__doc__.partition("\n")[0]
     )
@@ -94,7 +125,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     kernels = bench.layer("layer 1").count("conv2d_basic", "conv2d_uncoalesced")
     maps = kernels.picture("x", first=1)
     maps.savefig(folder / MAPS, dpi=PIXELS_PER_INCH, bbox_inches="tight")
-    print(f"{folder / FINDING}\n{folder / MAPS}")
+    speeds, words = shares()
+    speeds.savefig(folder / SHARES, metadata={TEXT: words})
+    print(f"{folder / FINDING}\n{folder / MAPS}\n{folder / SHARES}")
     return 0
 
 

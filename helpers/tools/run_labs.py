@@ -38,9 +38,6 @@ from helpers.tools.lab_execution import run_lab
 from helpers.tools.outcomes import Outcome
 from helpers.tools.progress import Progress
 
-# README.md shows the figures of these names, from data/measured/.
-README_FIGURES = "readme_*.png"
-
 
 class RunnerError(Exception):
     """An unknown lab, or a results folder that cannot be written: no lab can run."""
@@ -136,16 +133,15 @@ def keep(
 ) -> list[Path]:
     """Copy executed notebooks over their labs, and new records to the folder `measured`.
 
-    since: seconds of the epoch; the function copies the records and README.md's figures that are
-    newer. Returns the written files.
+    since: seconds of the epoch; the function copies the records that are newer. Returns the written
+    files.
     """
     executed = [(one.notebook, one.lab) for one in outcomes if one.notebook is not None]
     copied = [Path(shutil.copyfile(notebook, lab)) for notebook, lab in executed]
     measured.mkdir(parents=True, exist_ok=True)
-    for pattern in ("*.json", README_FIGURES):
-        for path in sorted(results.glob(pattern)):
-            if path.stat().st_mtime >= since:
-                copied.append(Path(shutil.copyfile(path, measured / path.name)))
+    for path in sorted(results.glob("*.json")):
+        if path.stat().st_mtime >= since:
+            copied.append(Path(shutil.copyfile(path, measured / path.name)))
     return copied
 
 

@@ -1,6 +1,6 @@
 """Lets records follow a change of a kernel's source that leaves its machine code as it is.
 
-    python -m helpers.tools.unchanged_code COMMIT conv2d_tiled --options "-DTILE_WIDTH=8"
+    python -m helpers.tools.unchanged_code COMMIT conv2d_tiled --options="-DTILE_WIDTH=8"
     python -m helpers.tools.unchanged_code COMMIT gemm_wgmma --compiler nvcc --options=-arch=sm_90a
 
 A record holds a hash of each kernel's source and headers, so that nobody reads old times of new

@@ -11,10 +11,11 @@ import pytest
 from matplotlib import pyplot as plt
 
 from helpers import bench, checking, device, kernel_cells, kernels, simulator
-from helpers.bench import old_records, on_device, problem, results, timing
+from helpers.bench import figures, old_records, on_device, problem, results, timing
 from helpers.bench.counts import NOT_YET
 from helpers.experiments import channel_sums
 from helpers.limits import ConvShape
+from helpers.plotting import memory
 from helpers.problems import conv2d
 
 SMALL = ConvShape(B=2, C=2, M=3, H=21, W=30, K=4)
@@ -579,6 +580,39 @@ def test_several_problems_share_the_scale_of_the_longest_bar():
     plt.close("all")
 
 
+def test_two_pictures_of_one_array_have_the_same_scale():
+    line = bench.conv1d(n=4096, filter_width=31)
+    both = line.count("conv1d_constant", "conv1d_constant_divergent", watch=((1, 0, 0), 0))
+    words = [memory.touched(one.profile, "filter", space="constant", first=3) for one in both]
+    assert [len(one) for one in words] == [3, 31]
+    left, right = both.picture("filter", first=3).axes
+    assert left.get_xlim() == right.get_xlim()
+    product = bench.mma()
+    gap = product.kernel("mma_ldmatrix").changed("a_rows[16][2]", "a_rows[16][3]", label="a gap")
+    crowded, free = product.count("mma_ldmatrix", gap).picture("a_rows").axes
+    assert crowded.get_yticklabels()[0].get_text() == "words of\nthe bank"
+    assert crowded.get_ylim() == free.get_ylim()
+    plt.close("all")
+
+
+def test_each_bar_says_whose_program_it_is():
+    layer = bench.layer("layer 1")
+    times = layer.sweep("conv2d_basic", "cuDNN", record="107_layer")
+    assert [figures._kind(one) for one in times] == ["ours", "library"]
+    mine = dataclasses.replace(times[0], kernel=dataclasses.replace(times[0].kernel, yours=True))
+    assert figures._kind(mine) == "yours"
+
+
+def test_a_row_of_bars_has_the_same_height_in_every_figure():
+    layer = bench.layer("layer 1")
+    names = ("conv2d_basic", "conv2d_constant")
+    over = layer.compare(*names, record="109_constant")  # the baseline has no bar
+    alone = layer.sweep(*names, record="109_constant")
+    heights = [bench.bars(one).get_figheight() for one in (over, alone)]
+    assert heights[1] - heights[0] == pytest.approx(0.45)
+    plt.close("all")
+
+
 def test_small_ratios_are_dots_on_a_logarithmic_axis():
     image = channel_sums.small(256)
     kernels = [channel_sums.fitted_to(image, name) for name in channel_sums.KERNELS]
@@ -760,6 +794,8 @@ def test_times_from_problem_to_problem():
     assert bench.faster_from(times[:2], "conv1d_fft_overlap_add", "filter_width") is None
     (ax,) = bench.across(times, "filter_width", floor=True, title="Wide filters gain").axes
     assert ax.get_ylim()[0] == 0 and ax.get_title(loc="left") == "Wide filters gain"
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == ["conv1d_fft_overlap_add", "floor of a direct sum"], "in the order of drawing"
     ratios = [one.ratio("conv1d_fft_overlap_add").value for one in times]
     assert ax.containers[0].lines[0].get_ydata().tolist() == ratios
     with pytest.raises(ValueError, match="differ in 'mass'"):

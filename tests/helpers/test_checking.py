@@ -46,7 +46,7 @@ def test_a_right_result_passes_and_says_so():
     assert 0 < verdict.max_error < 1e-6 and verdict.count == 1000
     assert (
         str(check([1.0], [1.5], rtol=0.0, atol=0.5))
-        == "PASS result: 1 values within rtol=0 + atol=0.5"
+        == "PASS result: 1 value within rtol=0 + atol=0.5"
     )
 
 

@@ -9,7 +9,7 @@ import json
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from helpers import device, exercises, kernel_cells
+from helpers import device, exercises, kernel_cells, labs
 from helpers.course import submissions
 from helpers.exercises import verdict as verdicts
 from helpers.exercises.exercise import Exercise
@@ -181,6 +181,21 @@ def test_a_notebook_with_a_byte_order_mark_is_read(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps({"cells": cells}).encode())
     (answer,) = (a for a in submissions.of_notebook(path) if a.exercise == NAME)
     assert answer.text == ONE.solution
+
+
+@pytest.mark.parametrize("lab", labs.notebooks(), ids=lambda path: path.stem)
+def test_a_lab_has_the_answers_of_its_own_exercises_only(lab, tmp_path):
+    wanted = [place.exercise for place in submissions.places() if place.lab == lab.stem]
+    renamed = tmp_path / "mine.ipynb"
+    renamed.write_bytes(lab.read_bytes())
+    for path in (lab, renamed):
+        assert [answer.exercise for answer in submissions.of_notebook(path)] == wanted
+
+
+def test_a_notebook_of_other_cells_is_known_by_its_texts(tmp_path):
+    path = tmp_path / "mine.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": ONE.solution}]}))
+    assert [answer.exercise for answer in submissions.of_notebook(path)] == [NAME]
 
 
 def test_half_a_surrogate_is_mended(tmp_path):

@@ -1,4 +1,4 @@
-"""The pictures of the front page show what the simulator says today."""
+"""The pictures of the front page show what the simulator and the records say today."""
 
 from __future__ import annotations
 
@@ -16,6 +16,16 @@ def test_the_picture_has_the_words_of_todays_finding():
         assert picture.info[front_page.TEXT] == str(front_page.race())
 
 
+def test_the_picture_of_times_is_that_of_todays_record():
+    with Image.open(front_page.FOLDER / front_page.SHARES) as picture:
+        drawn = picture.info[front_page.TEXT]
+    figure, words = front_page.shares()
+    assert drawn == words
+    assert "Recorded on" in words and "no GPU here" not in words
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert "conv1d_vector" in names and not any("yours" in name for name in names)
+
+
 def test_both_lines_of_the_race_are_marked():
     finding = front_page.race()
     figure = front_page.picture_of(finding)
@@ -26,5 +36,5 @@ def test_both_lines_of_the_race_are_marked():
 
 def test_the_front_page_shows_them():
     text = README.read_text(encoding="utf-8")
-    for name in (front_page.FINDING, front_page.MAPS):
+    for name in (front_page.FINDING, front_page.MAPS, front_page.SHARES):
         assert f"data/pictures/{name}" in text

@@ -187,7 +187,9 @@ def test_table_and_figure_show_every_entry(board):
         one.name for one in board.ranked()
     ]
     assert axes.get_legend().get_texts()[0].get_text() == "entered"
-    board.draw(Figure().subplots(), "ms")
+    assert board.record.caption() not in {text.get_text() for text in axes.texts}
+    by_time = board.draw(Figure().subplots(), "ms")
+    assert board.record.caption() in {text.get_text() for text in by_time.texts}
 
 
 def test_equal_totals_share_a_place_and_the_next_ones_are_counted_on(board):

@@ -20,6 +20,7 @@ from helpers.bench.results import Measurement, Record
 from helpers.bench.timing import Timing
 from helpers.device import Device
 from helpers.plotting import boxes, launches, memory, styles
+from helpers.plotting.styles import BARS
 from helpers.simulator import Profile, Request
 from helpers.simulator.bounds import Bounds, Share
 
@@ -109,13 +110,29 @@ def test_speedup_whiskers_span_the_intervals(ax):
     assert np.allclose(ends, [[7 / 2.5, 9 / 1.8], [7 / 18, 9 / 15]])
 
 
-def test_baseline_is_hatched_and_others_are_not(ax):
-    plotting.speedup(ax, THREE, baseline="conv1d_basic")
-    assert {name: bool(bar.get_hatch()) for name, bar in bars(ax).items()} == {
-        "C++, one core": False,
-        "conv1d_basic": True,
-        "conv1d_tiled": False,
+def kinds(ax) -> dict[str, str]:
+    """The kind of each bar, by its colour and hatch."""
+    looks = {(to_rgba(look["color"]), look.get("hatch")): kind for kind, look in BARS.items()}
+    return {name: looks[bar.get_facecolor(), bar.get_hatch()] for name, bar in bars(ax).items()}
+
+
+def test_bars_of_each_kind_differ_in_grey():
+    greys = {
+        kind: (round(np.dot(to_rgba(look["color"])[:3], (0.299, 0.587, 0.114)), 1), "hatch" in look)
+        for kind, look in BARS.items()
     }
+    assert len(set(greys.values())) == len(BARS), greys
+
+
+def test_products_have_looks_of_their_own():
+    looks = [(look["color"], look["marker"]) for look in styles.PRODUCTS.values()]
+    assert len(set(looks)) == len(looks)
+    assert {marker for _, marker in looks}.isdisjoint(("x", "D", "*"))  # those of libraries
+
+
+def test_baseline_is_pale_and_others_are_not(ax):
+    plotting.speedup(ax, THREE, baseline="conv1d_basic")
+    assert kinds(ax) == {"C++, one core": "ours", "conv1d_basic": "aside", "conv1d_tiled": "ours"}
 
 
 def test_far_apart_speedups_get_a_logarithmic_axis_around_one(ax):
@@ -209,7 +226,8 @@ def test_resource_bars_start_at_zero_and_the_longest_is_the_bound(ax):
     bars = [patch for patch in ax.patches if patch.get_width()]
     assert [bar.get_width() for bar in bars] == [200.0, 50.0, 10.0]  # 1 is below a hundredth
     assert all(bar.get_x() == 0 for bar in bars) and ax.get_xlim()[0] == 0
-    assert [bar.get_hatch() for bar in bars] == [None, "///", "///"]  # readable in grey
+    pale = to_rgba(BARS["aside"]["color"])
+    assert [bar.get_facecolor() == pale for bar in bars] == [False, True, True]
     texts = [text.get_text() for text in ax.texts]
     assert texts == ["200 µs, the bound", "50 µs, 25 %", "10 µs, 5 %"]
     title = ax.get_title(loc="left")
@@ -256,6 +274,20 @@ def test_access_map_shifted_reads(ax):
     assert np.allclose(first, [[4 * lane + 2, lane] for lane in range(32)])
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # lane 0 on top
     assert ax.get_xlabel() == "byte of N (a band: one sector of 32 bytes; 5 touched)"
+
+
+def test_access_maps_of_one_array_share_their_bytes_while_a_band_can_be_seen(ax):
+    near, far = (
+        profile(request(*(step * lane for lane in range(32)))) for step in (4, 32)
+    )
+    maps = [memory.touched(one, "N") for one in (near, far)]
+    assert maps == [range(0, 128, 32), range(0, 1024, 32)]
+    assert memory.shared_bytes(maps) == [maps[1], maps[1]]
+    thin = [maps[0], range(0, 4096, 32)]
+    assert memory.shared_bytes(thin) == thin
+    plotting.access_map(ax, near, array="N", shown=maps[1])
+    assert bands(ax) == [0, 32, 64, 96]
+    assert ax.get_xlim()[1] > 1024 and 1024 in ax.get_xticks()
 
 
 def test_access_map_counts_sectors_and_not_what_lies_between(ax):
@@ -650,8 +682,8 @@ def test_ladder_climbs_from_the_slowest_to_the_fastest(ax):
 
 def test_ladder_has_a_floor_and_a_yardstick_that_is_no_step(ax):
     plotting.ladder(ax, THREE, floor_ms=0.8, yardstick="C++, one core")
-    assert {name: bool(bar.get_hatch()) for name, bar in bars(ax).items()} == {
-        "conv1d_tiled": False, "conv1d_basic": False, "C++, one core": True,
+    assert kinds(ax) == {
+        "conv1d_tiled": "ours", "conv1d_basic": "ours", "C++, one core": "library",
     }  # fmt: skip
     assert list(bars(ax))[-1] == "C++, one core"
     assert texts(ax) == {
@@ -953,7 +985,9 @@ def test_phases_stand_in_their_rows(ax):
     places = [(box.get_x(), box.get_width(), box.get_y() + 0.3) for box in ax.patches]
     assert places == [(0, 2, 0), (2, 3, pytest.approx(1))]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
-    assert ax.get_xlim() == (0, 6) and ax.get_ylim() == (1.5, -0.5)
+    left, right = ax.get_xlim()
+    assert left == 0 and 6 < right < 6.1, "the edge of a box that ends at 6 is whole"
+    assert ax.get_ylim() == (1.5, -0.5)
 
 
 def test_a_spread_is_what_an_error_bar_takes():

@@ -2,17 +2,20 @@
 
 It is made from the record as it stands. A figure has a title that says something, axes with names
 and units, and bars and times that begin at zero or stand on a logarithmic axis. Other numbers in
-the record are another picture or another text. A record without a series is no crash: the output
-leaves it out, or an error names what is missing. `tests/record_outputs.py` lists the outputs; the
-last tests here show that the contract rejects what breaks it.
+the record are another picture or another text, and so are other counts or other data, where an
+output is made from these. Each column and row of a table follows them, or is declared as fixed. A
+record without a series is no crash: the output leaves it out, or an error names what is missing.
+`tests/record_outputs.py` lists the outputs; the last tests here show that the contract rejects what
+breaks it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 
 import numpy as np
@@ -22,13 +25,22 @@ from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from helpers import experiments, plotting
+from helpers import experiments, plotting, tables
 from helpers.bench import plan_bounds, results
 from helpers.experiments import leaderboard, register_tiles, tile_widths
 from tests import records
-from tests.record_outputs import DRAWINGS, NO_OUTPUT, OF_RECORDS, WITHOUT_OUTPUT, Output
+from tests.record_outputs import (
+    DRAWINGS,
+    NO_OUTPUT,
+    OF_RECORDS,
+    WITHOUT_OUTPUT,
+    Output,
+    counts_of_three,
+)
+from tests.records import other_counts
 
 Change = Callable[[results.Record], results.Record]
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 # What an axis with numbers must name: a unit, or what its numbers are counts or multiples of.
 UNIT = re.compile(
@@ -41,6 +53,8 @@ CLEAR = re.compile(r"has no (?:time|ratio)|there is no (?:row|series)")
 # A title's ratio or share, which cannot be a size that names what was measured.
 RATIO = re.compile(r"\d\.\d|\d ?%|\b\d+ times|\d x ")
 SENTENCE = 4  # words that a title has at least
+NUMBER = re.compile(r"(?<![\w.])\d")  # of a cell, and no part of a name
+GIVEN = "the given argument"
 DRAWS = 3  # of other numbers
 MOST_SERIES = 3  # of a record, that are left out one after the other
 
@@ -50,12 +64,15 @@ MOST_SERIES = 3  # of a record, that are left out one after the other
 
 
 class Records:
-    """What `results.load` returns, with changes by the name of a record; and which were read."""
+    """What `results.load` returns, with changes by the name of a record; which were read; and the
+    tables that were made last, each a head and its rows.
+    """
 
     def __init__(self) -> None:
         self.changes: dict[str, Change] = {}
         self.read: set[str] = set()
-        self._load = results.load
+        self.tables: list[Table] = []
+        self._load, self._text = results.load, tables.text
 
     def load(self, path):
         """Return a record, changed."""
@@ -63,13 +80,19 @@ class Records:
         record = self._load(path)
         return self.changes.get(path.stem, lambda same: same)(record)
 
-    def make(self, output: Output, **changes: Change):
-        """Return an output from changed records."""
-        self.changes = changes
+    def text(self, head, rows, **options):
+        """Return a table, and keep its cells."""
+        rows = [tuple(row) for row in rows]
+        self.tables.append((tuple(head), rows))
+        return self._text(head, rows, **options)
+
+    def make(self, output: Output, draw: int | None = None, **changes: Change):
+        """Return an output from changed records. draw: of another given argument."""
+        self.changes, self.tables = changes, []
         for cached in (register_tiles.swept, tile_widths.best, tile_widths.searches):
             cached.cache_clear()
         try:
-            return output.make()
+            return output.make(draw)
         finally:
             self.changes = {}
 
@@ -80,6 +103,7 @@ def seen() -> Iterator[Records]:
     with pytest.MonkeyPatch.context() as patch:
         found = Records()
         patch.setattr(results, "load", found.load)
+        patch.setattr(tables, "text", found.text)
         patch.setattr(tile_widths, "SEEDS", range(2))
         patch.setattr(plan_bounds, "PERSISTENT_IMAGES", (2, 4))
         patch.setattr(leaderboard, "bound_of", lambda name, layer: float(len(name + layer)))
@@ -108,14 +132,23 @@ def no_figures_left():
 # The contract: what is wrong with an output, in words; nothing where it keeps it
 
 
-def picture(output: Figure | str) -> object:
-    """Return what an output shows: the text, or the points and bars of a figure."""
+def picture(output: Figure | str, looks: bool = False, words: bool = False) -> object:
+    """Return what an output shows: the text, or the points and bars of a figure.
+
+    looks: its colours and its pixels, too. words: the words in it, too.
+    """
     if isinstance(output, str):
         return output
     lines = [np.asarray(line.get_xydata()) for ax in output.axes for line in ax.lines]
     bars = [np.asarray(one.get_bbox()) for ax in output.axes for one in ax.patches]
     points = [np.asarray(one.get_offsets()) for ax in output.axes for one in ax.collections]
-    return [one.tobytes() for one in (*lines, *bars, *points)]
+    drawn: list[object] = [one.tobytes() for one in (*lines, *bars, *points)]
+    for ax in output.axes if words else ():
+        drawn += [text.get_text() for text in ax.texts]
+    for ax in output.axes if looks else ():
+        drawn += [patch.get_facecolor() for patch in ax.patches]
+        drawn += [np.asarray(pixels.get_array()).tobytes() for pixels in ax.images]
+    return drawn
 
 
 def titles(figure: Figure) -> list[str]:
@@ -173,27 +206,90 @@ def ratios(output: Figure | str) -> list[str]:
     return [] if isinstance(output, str) else list(filter(RATIO.search, titles(output)))
 
 
-def wrong_with_change(output: Output, seen: Records, before: Figure | str) -> str:
-    """Other numbers in each of its records are another picture or another text, and other numbers
-    in all of them are other titles. One draw may give a rounded ratio again, or the same best.
-    """
-    stay = list(output.records)
-    titles_that_stay = ratios(before)
+def of_numbers(output: Output, draw: int) -> Change:
+    """Return an edit of a record: other numbers, those included that are whole for the output."""
+    return lambda record: records.other_numbers(record, *output.whole, draw=draw)
+
+
+def edits(output: Output) -> Iterator[tuple[str, int | None, Mapping[str, Change]]]:
+    """Yield what may change an output: whose edit it is, and the arguments of `Records.make`."""
     for draw in range(DRAWS):
-        change = output.change or (
-            lambda one, draw=draw: records.other_numbers(one, *output.whole, draw=draw)
-        )
-        stay = [
-            name
-            for name in stay
-            if picture(seen.make(output, **{name: change})) == picture(before)
-        ]
-        if titles_that_stay:
-            after = ratios(seen.make(output, **dict.fromkeys(output.records, change)))
-            titles_that_stay = [title for title in titles_that_stay if title in after]
+        if output.given is not None:
+            yield GIVEN, draw, {}
+        for name in output.records:
+            yield name, None, {name: of_numbers(output, draw)}
+    if output.change is not None:
+        yield from ((name, None, {name: output.change}) for name in output.records)
+
+
+def wrong_with_change(output: Output, seen: Records, before: Figure | str) -> str:
+    """Other numbers in each of its records, or another argument, are another picture or another
+    text, and other numbers in all of its records are other titles. One draw may give a rounded
+    ratio again, or the same best.
+    """
+    stay = {*output.records, *[GIVEN] * (output.given is not None)}
+    for name, draw, changes in edits(output):
+        if name not in stay:
+            continue
+        more = name == GIVEN, output.words
+        if picture(seen.make(output, draw, **changes), *more) != picture(before, *more):
+            stay.remove(name)
     if stay:
-        return f"it shows the same with other numbers in {', '.join(stay)}"
+        return f"it shows the same with other numbers in {', '.join(sorted(stay))}"
+    titles_that_stay = [one for one in ratios(before) if not one.startswith(output.fixed)]
+    for draw in range(DRAWS if titles_that_stay else 0):
+        changes = dict.fromkeys(output.records, of_numbers(output, draw))
+        of_given = draw if output.given is not None else None
+        after = ratios(seen.make(output, of_given, **changes))
+        titles_that_stay = [title for title in titles_that_stay if title in after]
     return f"titles stay with other numbers: {titles_that_stay}" if titles_that_stay else ""
+
+
+def wrong_with_columns(output: Output, seen: Records) -> str:
+    """Each column and each row with numbers follows some edit, or the registry says that it is
+    fixed. A column is compared beside the fixed ones, so that another order of rows is no change.
+    """
+    seen.make(output)
+    before, after = seen.tables, []
+    for _, draw, changes in edits(output):
+        seen.make(output, draw, **changes)
+        after.append(seen.tables)
+    stay = set()
+    for number, table in enumerate(before):
+        others = [made[number] for made in after if number < len(made)]
+        fixed = [k for k, name in enumerate(table[0]) if not k or name.startswith(output.fixed)]
+        columns = [k for k in range(len(table[0])) if shows_a_number(table, k)]
+        for k in columns:
+            if all(same_column(table, other, fixed, k) for other in others):
+                stay.add(table[0][k])
+        for row in table[1]:
+            cells = [row[k] for k in columns if k not in fixed]
+            if any(map(NUMBER.search, cells)) and all(row in other[1] for other in others):
+                stay.add(row[0])
+    names = {name for name in stay if name not in {head[0] for head, _ in before}}
+    unseen = sorted(name for name in names if not name.startswith(output.fixed))
+    if unseen:
+        return f"no edit changes these columns or rows: {unseen}"
+    idle = [one for one in output.fixed if not any(name.startswith(one) for name in names)]
+    return f"they are not fixed: {idle}" if idle else ""
+
+
+def shows_a_number(table: Table, column: int) -> bool:
+    return any(NUMBER.search(row[column]) for row in table[1])
+
+
+def same_column(one: Table, other: Table, fixed: Sequence[int], column: int) -> bool:
+    """Whether a column of two tables shows the same for the same fixed cells."""
+    if len(one[0]) != len(other[0]):
+        return False
+
+    def cells(table: Table, columns: Sequence[int]) -> list[tuple[str, ...]]:
+        return sorted(tuple(row[k] for k in columns) for row in table[1])
+
+    beside = [k for k in fixed if k != column]
+    if cells(one, beside) != cells(other, beside):
+        beside = []
+    return cells(one, [*beside, column]) == cells(other, [*beside, column])
 
 
 def wrong_with_a_missing_series(output: Output, seen: Records) -> str:
@@ -236,12 +332,20 @@ def test_a_record_without_a_series_is_no_crash(made, seen):
     assert not wrong_with_a_missing_series(made[0], seen)
 
 
+def test_every_column_and_row_follows_a_record(made, seen):
+    output, found = made
+    assert isinstance(found, Figure) or not wrong_with_columns(output, seen)
+
+
 @pytest.mark.parametrize("output", DRAWINGS, ids=lambda output: output.name)
 def test_a_drawing_or_a_counted_table_reads_no_record(output, seen):
     seen.read.clear()
     found = seen.make(output)
     assert not (wrong_with_title if isinstance(found, Figure) else wrong_with_table)(found)
     assert not seen.read
+    if output.given is not None:
+        assert not wrong_with_change(output, seen, found)
+        assert isinstance(found, Figure) or not wrong_with_columns(output, seen)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -363,6 +467,59 @@ def test_an_output_that_ignores_its_rows_is_rejected(seen):
 
     for call in (title_alone, one_sentence):
         assert NAME in wrong_with_change(breaks(call), seen, seen.make(breaks(call)))
+
+
+@pytest.mark.parametrize(
+    ("fixed", "wrong"),
+    [
+        (("its size",), ""),
+        ((), "no edit changes these columns or rows: ['its size']"),
+        (("its size", "ms"), "they are not fixed: ['ms']"),
+        (("its size", "another"), "they are not fixed: ['another']"),
+    ],
+)
+def test_a_column_that_follows_no_record_must_be_declared(seen, fixed, wrong):
+    def call(record):
+        rows = [row for row in record.rows() if row.get("median_ms")]
+        head = ("kernel", "ms", "its size")
+        return tables.text(head, [(row["series"], str(row["median_ms"]), "64 B") for row in rows])
+
+    assert wrong_with_columns(dataclasses.replace(breaks(call), fixed=fixed), seen) == wrong
+
+
+def test_a_row_that_follows_no_record_must_be_declared(seen):
+    def call(record):
+        rows = [("ours", f"{record.rows()[0]['median_ms']:.5f}"), ("report A", "1.5")]
+        return tables.text(("", "ms"), rows)
+
+    assert "['report A']" in wrong_with_columns(breaks(call), seen)
+    assert not wrong_with_columns(dataclasses.replace(breaks(call), fixed=("report ",)), seen)
+
+
+def test_an_order_of_rows_is_no_change_of_a_column(seen):
+    def call(record):
+        rows = sorted(record.rows(), key=lambda row: row.get("median_ms", 0))
+        names = [row["series"] for row in rows]
+        times = [str(row.get("median_ms")) for row in rows]
+        lengths = [str(len(name)) for name in names]
+        return tables.text(("", "ms", "length"), zip(names, times, lengths, strict=True))
+
+    assert "['length']" in wrong_with_columns(breaks(call), seen)
+
+
+def test_an_output_that_ignores_what_is_given_is_rejected(seen):
+    output = Output(str, call=lambda number: "7 ms", given=lambda: 7, other=lambda one, draw: draw)
+    assert GIVEN in wrong_with_change(output, seen, output.make())
+    follows = dataclasses.replace(output, call=lambda number: f"{number} ms")
+    assert not wrong_with_change(follows, seen, follows.make())
+
+
+def test_other_counts_are_other_numbers_of_everything():
+    one = counts_of_three()["layer 1"][0]
+    other = other_counts(one)
+    counters, more = one.profile.counters(), other.profile.counters()
+    assert all(more[name] > number for name, number in counters.items() if number)
+    assert other.executed("") > one.executed("") and other.idle > one.idle
 
 
 def test_a_title_that_does_not_follow_the_record_is_rejected(seen):

@@ -361,7 +361,7 @@ def test_reported_numbers_have_types(tmp_path, monkeypatch):
     with pytest.raises(RecordError, match=r"no reported numbers 'b'; there are: a"):
         reports.rows("b")
     (tmp_path / "ragged.csv").write_text("a,b\n1\n")
-    with pytest.raises(RecordError, match="line 2: 1 values for 2 columns"):
+    with pytest.raises(RecordError, match="line 2: 1 value for 2 columns"):
         reports.rows("ragged")
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(RecordError, match="is empty"):

@@ -7,11 +7,13 @@ import json
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 from helpers import cards, checking
 from helpers.bench import results, timing
 from helpers.experiments import between_gpus, card_mistakes, several_gpus, wrong_card
 from helpers.plotting import several_gpus as drawn
+from helpers.plotting.styles import PALE
 from helpers.problems import conv2d
 from tests import clock
 
@@ -255,9 +257,10 @@ def bus_rows(shared: bool) -> list[dict]:
 def test_a_shared_bus_shows(shared):
     _, ax = plt.subplots()
     drawn.buses(ax, bus_rows(shared), title="t")
-    together = [patch.get_width() for patch in ax.patches if patch.get_hatch()]
+    pale = to_rgba(PALE)
+    together = [patch.get_width() for patch in ax.patches if patch.get_facecolor() == pale]
     assert together == [pytest.approx(50 if shared else 100)] * 3
-    assert ("(50%)" if shared else "(100%)") in " ".join(text.get_text() for text in ax.texts)
+    assert ("(50 %)" if shared else "(100 %)") in " ".join(text.get_text() for text in ax.texts)
     plt.close("all")
 
 
@@ -286,7 +289,7 @@ def test_copies_between_cards():
     _, ax = plt.subplots()
     drawn.between(ax, rows, title="t")
     assert [patch.get_width() for patch in ax.patches] == [1.0, 1.0]
-    assert [bool(patch.get_hatch()) for patch in ax.patches] == [True, False]
+    assert [patch.get_facecolor() == to_rgba(PALE) for patch in ax.patches] == [True, False]
     plt.close("all")
 
 

@@ -244,8 +244,8 @@ def test_a_pipeline_without_times_has_no_spans():
         (np.zeros((2, 3)), np.zeros((3, 3)), {}, "x has 3 images and y 2"),
         (np.zeros((0, 3)), np.zeros((0, 3)), {}, "x has 0 images and y 0"),
         (np.zeros((2, 3)), np.zeros((4, 3))[::2], {}, "x is not in C order"),
-        (np.zeros((2, 3)), np.zeros((2, 3)), {"images": 0}, "a piece of 0 images and 1 buffers"),
-        (np.zeros((2, 3)), np.zeros((2, 3)), {"buffers": 0}, "a piece of 1 images and 0 buffers"),
+        (np.zeros((2, 3)), np.zeros((2, 3)), {"images": 0}, "a piece of 0 images and 1 buffer"),
+        (np.zeros((2, 3)), np.zeros((2, 3)), {"buffers": 0}, "a piece of 1 image and 0 buffers"),
     ],
 )
 def test_a_pipeline_refuses(y, x, options, message):

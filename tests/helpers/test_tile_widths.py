@@ -109,5 +109,5 @@ def test_figures_say_what_the_records_hold(times):
     figure = tile_widths.widths_figure(times, lanes)
     title = figure.axes[1].get_title(loc="left")
     assert title.startswith("layer 2: 17 is fastest")
-    assert "28%" in tile_widths.cover_figure().axes[2].get_title(loc="left")
+    assert "28 %" in tile_widths.cover_figure().axes[2].get_title(loc="left")
     plt.close("all")

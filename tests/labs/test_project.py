@@ -23,7 +23,7 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from helpers import labs
+from helpers import exercises, labs
 from helpers.bench import reports
 from tests.labs.nbval_count import has_text
 
@@ -353,6 +353,35 @@ def test_commands_of_the_contributors_guide_exist():
     assert set(re.findall(r"`make ([a-z]+)", text)) <= make_targets()
     modules = re.findall(r"`python -m ([\w.]+)", text)
     assert modules and [name for name in modules if importlib.util.find_spec(name) is None] == []
+
+
+def test_the_settings_are_those_that_the_code_reads():
+    table = (ROOT / "INSTALL.md").read_text().partition("## Settings")[2].partition("\n## ")[0]
+    said = set(re.findall(r"^\| `((?:HALO|LAB)_\w+)`", table, re.MULTILINE))
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "helpers").rglob("*.py"))
+    read = {name for text in sources for name in re.findall(r'"((?:HALO|LAB)_[A-Z_]+)"', text)}
+    assert said == read
+
+
+def labs_of_commands(text: str) -> set[str]:
+    """The labs that commands of `helpers.course` name in a page."""
+    command = r"helpers\.course (?:release|gradescope|override \w+)((?: \d+)+)"
+    return {lab for numbers in re.findall(command, text) for lab in numbers.split()}
+
+
+def test_commands_of_the_instructors_page_name_labs_with_exercises():
+    assert labs_of_commands("python -m helpers.course gradescope 02 --to a.zip") == {"02"}
+    named = labs_of_commands((ROOT / "helpers/course/README.md").read_text())
+    assert {"101", "103", "104"} <= named
+    assert named <= {exercises.find(name).lab[:3] for name in exercises.names()}
+
+
+def test_an_option_that_begins_with_a_hyphen_stands_behind_an_equals_sign():
+    inside = [*(ROOT / "helpers").rglob("*.md"), *(ROOT / "helpers").rglob("*.py")]
+    pages = [*ROOT.glob("*.md"), *inside]
+    wrong = re.compile(r"--options ['\"]?-")
+    assert wrong.search('--options "-DX=1"') and not wrong.search('--options="-DX=1"')
+    assert [page.name for page in pages if wrong.search(page.read_text(encoding="utf-8"))] == []
 
 
 def test_starts_without_an_installation_run_commands_that_exist():

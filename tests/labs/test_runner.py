@@ -248,7 +248,7 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
     results.mkdir()
     lab = notebook(tmp_path / "100_a.ipynb", "1")
     executed = notebook(results / "100_a.ipynb", "2")
-    for name in ("new.json", "old.json", "readme_speedup.png", "other.png"):
+    for name in ("new.json", "old.json", "other.png"):
         (results / name).write_text(name)
     os.utime(results / "old.json", (1, 1))
     copied = run_labs.keep(
@@ -258,8 +258,8 @@ def test_keep_copies_what_this_run_wrote(tmp_path):
         measured=measured,
     )
     assert lab.read_text() == executed.read_text()
-    assert sorted(path.name for path in copied) == ["100_a.ipynb", "new.json", "readme_speedup.png"]
-    assert sorted(path.name for path in measured.iterdir()) == ["new.json", "readme_speedup.png"]
+    assert sorted(path.name for path in copied) == ["100_a.ipynb", "new.json"]
+    assert [path.name for path in measured.iterdir()] == ["new.json"]
 
 
 # --------------------------------------------------------------------------------------------------

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-K = 'extern "C" __global__ void k('
-
 
 @dataclass(frozen=True)
 class Course:
@@ -53,18 +51,26 @@ def picks(count: int, low: int, high: int, dtype: Any = np.int32) -> np.ndarray:
     return _RANDOM.integers(low, high, count).astype(dtype)
 
 
-def fault(name: str, source: str, arguments: Sequence[Any], grid: Any, block: Any, **more) -> None:
-    FAULTS.append(Course(name, source, arguments, grid, block, **more))
+def fault(name: str, arguments: Sequence[Any], grid: Any, block: Any, **more: Any) -> None:
+    FAULTS.append(course(name, arguments, grid, block, **more))
 
 
-def right(name: str, source: str, arguments: Sequence[Any], grid: Any, block: Any, **more) -> None:
-    RIGHT.append(Course(name, source, arguments, grid, block, **more))
+def right(name: str, arguments: Sequence[Any], grid: Any, block: Any, **more: Any) -> None:
+    RIGHT.append(course(name, arguments, grid, block, **more))
 
 
-fault(
-    "hist_shared_ptr",
-    K
-    + """int* out, const int* x, int n) {
+def course(
+    name: str, arguments: Sequence[Any], grid: Any, block: Any, *, source: str, **more: Any
+) -> Course:
+    """Return a case. source: begins with an empty line, and its kernel gets the name k in C."""
+    kernel = "__global__ void k("
+    source = source.removeprefix("\n").replace(kernel, f'extern "C" {kernel}')
+    return Course(name, source, arguments, grid, block, **more)
+
+
+fault("hist_shared_ptr", [zeros(16, np.int32), picks(400, 0, 32), np.int32(400)],
+      2, 256, kind="race", cause="atomic", source="""
+__global__ void k(int* out, const int* x, int n) {
     __shared__ int h[16];
     if (threadIdx.x < 16) h[threadIdx.x] = 0;
     __syncthreads();
@@ -75,183 +81,100 @@ fault(
     }
     __syncthreads();
     if (threadIdx.x < 16) atomicAdd(out + threadIdx.x, h[threadIdx.x]);
-}""",
-    [zeros(16, np.int32), picks(400, 0, 32), np.int32(400)],
-    2,
-    256,
-    kind="race",
-    cause="atomic",
-)
-fault(
-    "hist_read_then_write",
-    K
-    + """int* bins, const int* x, int n) {
+}""")
+fault("hist_read_then_write", [zeros(8, np.int32), picks(300, 0, 8), np.int32(300)],
+      2, 160, kind="race", cause="atomic", source="""
+__global__ void k(int* bins, const int* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
         int old = bins[x[i]]; // <- here
         bins[x[i]] = old + 1; // <- here
     }
-}""",
-    [zeros(8, np.int32), picks(300, 0, 8), np.int32(300)],
-    2,
-    160,
-    kind="race",
-    cause="atomic",
-)
-fault(
-    "max_plain",
-    K
-    + """int* best, const int* x, int n) {
+}""")
+fault("max_plain", [zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
+      3, 128, kind="race", cause="atomic", source="""
+__global__ void k(int* best, const int* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
         if (x[i] > *best) // <- here
             *best = x[i]; // <- here
-}""",
-    [zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
-    3,
-    128,
-    kind="race",
-    cause="atomic",
-)
-fault(
-    "max_plain_fn",
-    K
-    + """int* best, const int* x, int n) {
+}""")
+fault("max_plain_fn", [zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
+      1, 128, kind="race", cause="atomicMax", source="""
+__global__ void k(int* best, const int* x, int n) {
     __shared__ int m;
     if (threadIdx.x == 0) m = -1000;
     __syncthreads();
     for (int i = threadIdx.x; i < n; i += blockDim.x) m = max(m, x[i]); // <- here
     __syncthreads();
     if (threadIdx.x == 0) *best = m;
-}""",
-    [zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
-    1,
-    128,
-    kind="race",
-    cause="atomicMax",
-)
-fault(
-    "append_plain",
-    K
-    + """int* out, int* count, const int* x, int n) {
+}""")
+fault("append_plain", [zeros(300, np.int32), zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
+      3, 128, kind="race", cause="atomicAdd", source="""
+__global__ void k(int* out, int* count, const int* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n && x[i] % 3 == 0) {
         int at = (*count)++; // <- here
         out[at] = x[i]; // <- here
     }
-}""",
-    [zeros(300, np.int32), zeros(1, np.int32), picks(300, 0, 99), np.int32(300)],
-    3,
-    128,
-    kind="race",
-    cause="atomicAdd",
-)
-fault(
-    "device_func_update",
-    """__device__ void accumulate(float* acc, float v) {
+}""")
+fault("device_func_update", [zeros(8), wholes(300), picks(300, 0, 8), np.int32(300)],
+      3, 128, kind="race", cause="atomicAdd", source="""
+__device__ void accumulate(float* acc, float v) {
     *acc += v; // <- here
 }
-"""
-    + K
-    + """float* out, const float* x, const int* key, int n) {
+__global__ void k(float* out, const float* x, const int* key, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) accumulate(&out[key[i]], x[i]);
-}""",
-    [zeros(8), wholes(300), picks(300, 0, 8), np.int32(300)],
-    3,
-    128,
-    kind="race",
-    cause="atomicAdd",
-)
-fault(
-    "counter_struct",
-    """struct Stats { int seen; float sum; };
-"""
-    + K
-    + """Stats* s, const float* x, int n) {
+}""")
+fault("counter_struct", [zeros(1, np.dtype("i4,f4")), np.abs(wholes(300)) + 1, np.int32(300)],
+      3, 128, kind="race", cause="atomicAdd", source="""
+struct Stats { int seen; float sum; };
+__global__ void k(Stats* s, const float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n && x[i] > 0) {
         s->seen++; // <- here
         atomicAdd(&s->sum, x[i]);
     }
-}""",
-    [zeros(1, np.dtype("i4,f4")), np.abs(wholes(300)) + 1, np.int32(300)],
-    3,
-    128,
-    kind="race",
-    cause="atomicAdd",
-)
-fault(
-    "barrier_ternary",
-    K
-    + """float* y, const float* x) {
+}""")
+fault("barrier_ternary", [zeros(64), wholes(64)], 1, 64, kind="barrier", cause="branch", source="""
+__global__ void k(float* y, const float* x) {
     __shared__ float s[64];
     int t = threadIdx.x;
     s[t] = x[t];
     t < 32 ? __syncthreads() : (void)0; // <- here
     y[t] = s[63 - t];
-}""",
-    [zeros(64), wholes(64)],
-    1,
-    64,
-    kind="barrier",
-    cause="branch",
-)
-fault(
-    "barrier_and",
-    K
-    + """float* y, const float* x) {
+}""")
+fault("barrier_and", [zeros(64), wholes(64)],
+      1, 64, kind="barrier", cause="branch|two branches", source="""
+__global__ void k(float* y, const float* x) {
     __shared__ float s[64];
     int t = threadIdx.x;
     s[t] = x[t];
     if (t >= 32) __syncthreads(); else __syncthreads(); // <- here
     y[t] = s[63 - t];
-}""",
-    [zeros(64), wholes(64)],
-    1,
-    64,
-    kind="barrier",
-    cause="branch|two branches",
-)
-fault(
-    "barrier_macro",
-    """#define SYNC_IF(c) do { if (c) __syncthreads(); } while (0)
-"""
-    + K
-    + """float* y, const float* x) {
+}""")
+fault("barrier_macro", [zeros(96), wholes(96)], 1, 96, kind="barrier", cause="branch", source="""
+#define SYNC_IF(c) do { if (c) __syncthreads(); } while (0)
+__global__ void k(float* y, const float* x) {
     __shared__ float s[96];
     int t = threadIdx.x;
     s[t] = x[t];
     SYNC_IF(t < 64); // <- here
     y[t] = s[95 - t];
-}""",
-    [zeros(96), wholes(96)],
-    1,
-    96,
-    kind="barrier",
-    cause="branch",
-)
-fault(
-    "barrier_macro2",
-    """#define LOAD(dst, src) dst = src; __syncthreads()
-"""
-    + K
-    + """float* y, const float* a, const float* b) {
+}""")
+fault("barrier_macro2", [zeros(128), wholes(128), wholes(128)],
+      1, 128, kind="barrier", cause="branch|two branches", source="""
+#define LOAD(dst, src) dst = src; __syncthreads()
+__global__ void k(float* y, const float* a, const float* b) {
     __shared__ float s[128];
     int t = threadIdx.x;
     if (t < 64) { LOAD(s[t], a[t]); } else { LOAD(s[t], b[t]); } // <- here
     y[t] = s[127 - t];
-}""",
-    [zeros(128), wholes(128), wholes(128)],
-    1,
-    128,
-    kind="barrier",
-    cause="branch|two branches",
-)
-fault(
-    "barrier_in_loop",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("barrier_in_loop", [zeros(64), wholes(100), np.int32(100)],
+      1, 64, kind="barrier", cause="loop|branch|another way|same", source="""
+__global__ void k(float* y, const float* x, int n) {
     __shared__ float s[64];
     int t = threadIdx.x;
     float sum = 0;
@@ -262,34 +185,20 @@ fault(
         __syncthreads(); // <- here
     }
     y[t] = sum;
-}""",
-    [zeros(64), wholes(100), np.int32(100)],
-    1,
-    64,
-    kind="barrier",
-    cause="loop|branch|another way|same",
-)
-fault(
-    "barrier_after_return",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("barrier_after_return", [zeros(200), wholes(200), np.int32(200)],
+      2, 128, kind="barrier|uninit", cause="return|exited", source="""
+__global__ void k(float* y, const float* x, int n) {
     __shared__ float s[128];
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     s[threadIdx.x] = x[i];
     __syncthreads(); // <- here
     y[i] = s[blockDim.x - 1 - threadIdx.x]; // <- here
-}""",
-    [zeros(200), wholes(200), np.int32(200)],
-    2,
-    128,
-    kind="barrier|uninit",
-    cause="return|exited",
-)
-fault(
-    "barrier_switch",
-    K
-    + """float* y, const float* x) {
+}""")
+fault("barrier_switch", [zeros(128), wholes(128)],
+      1, 128, kind="barrier", cause="branch", source="""
+__global__ void k(float* y, const float* x) {
     __shared__ float s[128];
     int t = threadIdx.x;
     s[t] = x[t];
@@ -299,34 +208,21 @@ fault(
         default: __syncthreads(); // <- here
     }
     y[t] = s[127 - t];
-}""",
-    [zeros(128), wholes(128)],
-    1,
-    128,
-    kind="barrier",
-    cause="branch",
-)
-fault(
-    "barrier_lambda",
-    K
-    + """float* y, const float* x) {
+}""")
+fault("barrier_lambda", [zeros(128), wholes(128)],
+      1, 128, kind="barrier", cause="branch", source="""
+__global__ void k(float* y, const float* x) {
     __shared__ float s[128];
     int t = threadIdx.x;
     auto publish = [&](float v) { s[t] = v; __syncthreads(); }; // <- here
     if (t < 64) publish(x[t]); // <- here
     else publish(-x[t]); // <- here
     y[t] = s[127 - t];
-}""",
-    [zeros(128), wholes(128)],
-    1,
-    128,
-    kind="barrier",
-    cause="branch",
-)
-fault(
-    "barrier_missing_end_of_tile",
-    K
-    + """float* C, const float* A, const float* B, int n) {
+}""")
+fault("barrier_missing_end_of_tile", [zeros(24 * 24), wholes(24 * 24), wholes(24 * 24),
+      np.int32(24)],
+      (3, 3), (8, 8), kind="race", cause="__syncthreads", source="""
+__global__ void k(float* C, const float* A, const float* B, int n) {
     __shared__ float As[8][8], Bs[8][8];
     int r = blockIdx.y * 8 + threadIdx.y, c = blockIdx.x * 8 + threadIdx.x;
     float s = 0;
@@ -338,32 +234,17 @@ fault(
             s += As[threadIdx.y][k] * Bs[k][threadIdx.x]; // <- here
     }
     C[r * n + c] = s;
-}""",
-    [zeros(24 * 24), wholes(24 * 24), wholes(24 * 24), np.int32(24)],
-    (3, 3),
-    (8, 8),
-    kind="race",
-    cause="__syncthreads",
-)
-fault(
-    "warp_exchange",
-    K
-    + """float* y, const float* x) {
+}""")
+fault("warp_exchange", [zeros(32), wholes(32)], 1, 32, kind="race", cause="__syncwarp", source="""
+__global__ void k(float* y, const float* x) {
     __shared__ float s[32];
     int t = threadIdx.x;
     s[t] = x[t]; // <- here
     y[t] = s[t ^ 1]; // <- here
-}""",
-    [zeros(32), wholes(32)],
-    1,
-    32,
-    kind="race",
-    cause="__syncwarp",
-)
-fault(
-    "warp_reduce_novolatile",
-    K
-    + """float* y, const float* x) {
+}""")
+fault("warp_reduce_novolatile", [zeros(1), wholes(128)],
+      1, 128, kind="race", cause="__syncwarp", source="""
+__global__ void k(float* y, const float* x) {
     __shared__ float s[128];
     int t = threadIdx.x;
     s[t] = x[t];
@@ -379,45 +260,29 @@ fault(
         s[t] += s[t + 1]; // <- here
     }
     if (t == 0) *y = s[0];
-}""",
-    [zeros(1), wholes(128)],
-    1,
-    128,
-    kind="race",
-    cause="__syncwarp",
-)
-fault(
-    "warp_scan",
-    """__device__ int scan_warp(volatile int* p, int lane) {
+}""")
+fault("warp_scan", [zeros(64, np.int32), picks(64, 0, 9)],
+      1, 64, kind="race", cause="__syncwarp", source="""
+__device__ int scan_warp(volatile int* p, int lane) {
     if (lane >= 1) p[lane] += p[lane - 1]; // <- here
     if (lane >= 2) p[lane] += p[lane - 2]; // <- here
     if (lane >= 4) p[lane] += p[lane - 4]; // <- here
     return p[lane];
 }
-"""
-    + K
-    + """int* y, const int* x) {
+__global__ void k(int* y, const int* x) {
     __shared__ int s[64];
     int t = threadIdx.x;
     s[t] = x[t]; // <- here
     y[t] = scan_warp(s + (t & ~31), t & 31);
-}""",
-    [zeros(64, np.int32), picks(64, 0, 9)],
-    1,
-    64,
-    kind="race",
-    cause="__syncwarp",
-)
-fault(
-    "fence_block_helper",
-    """__device__ int ticket_of = 0;
+}""")
+fault("fence_block_helper", [zeros(4), zeros(4)],
+      4, 32, kind="race", cause=r"__threadfence_block.*__threadfence\(\)", source="""
+__device__ int ticket_of = 0;
 __device__ void publish(float* p, float v) {
     *p = v; // <- here
     __threadfence_block(); // <- here
 }
-"""
-    + K
-    + """float* out, float* part) {
+__global__ void k(float* out, float* part) {
     __shared__ int last;
     if (threadIdx.x == 0) {
         publish(&part[blockIdx.x], blockIdx.x + 1.f);
@@ -428,17 +293,10 @@ __device__ void publish(float* p, float v) {
         __threadfence();
         out[threadIdx.x] = part[threadIdx.x]; // <- here
     }
-}""",
-    [zeros(4), zeros(4)],
-    4,
-    32,
-    kind="race",
-    cause=r"__threadfence_block.*__threadfence\(\)",
-)
-fault(
-    "flag_fence_block",
-    K
-    + """float* data, int* flag, float* out) {
+}""")
+fault("flag_fence_block", [zeros(1), zeros(1, np.int32), zeros(1)],
+      2, 32, kind="race", cause=r"__threadfence", source="""
+__global__ void k(float* data, int* flag, float* out) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         data[0] = 42.f; // <- here
         __threadfence_block(); // <- here
@@ -449,33 +307,18 @@ fault(
         __threadfence();
         out[0] = data[0]; // <- here
     }
-}""",
-    [zeros(1), zeros(1, np.int32), zeros(1)],
-    2,
-    32,
-    kind="race",
-    cause=r"__threadfence",
-)
-fault(
-    "dyn_elements_not_bytes",
-    K
-    + """float* y, const float* x) {
+}""")
+fault("dyn_elements_not_bytes", [zeros(64), wholes(64)],
+      1, 64, shared=64, kind="out-of-bounds", cause="shared=.*(bytes|256)", source="""
+__global__ void k(float* y, const float* x) {
     extern __shared__ float s[];
     s[threadIdx.x] = x[threadIdx.x]; // <- here
     __syncthreads();
     y[threadIdx.x] = s[63 - threadIdx.x];
-}""",
-    [zeros(64), wholes(64)],
-    1,
-    64,
-    shared=64,
-    kind="out-of-bounds",
-    cause="shared=.*(bytes|256)",
-)
-fault(
-    "dyn_overlap",
-    K
-    + """float* y, const float* a, const float* b) {
+}""")
+fault("dyn_overlap", [zeros(64), wholes(64), wholes(64)],
+      1, 64, shared=512, kind="race", cause="overlap|dynamic shared|start", source="""
+__global__ void k(float* y, const float* a, const float* b) {
     extern __shared__ float s[];
     float* sa = s;
     float* sb = s + 32;
@@ -483,18 +326,10 @@ fault(
     sb[threadIdx.x] = b[threadIdx.x]; // <- here
     __syncthreads();
     y[threadIdx.x] = sa[threadIdx.x] * sb[63 - threadIdx.x];
-}""",
-    [zeros(64), wholes(64), wholes(64)],
-    1,
-    64,
-    shared=512,
-    kind="race",
-    cause="overlap|dynamic shared|start",
-)
-fault(
-    "dyn_overlap_types",
-    K
-    + """float* y, const int* keys, const float* v) {
+}""")
+fault("dyn_overlap_types", [zeros(64), picks(64, 0, 64), wholes(64)],
+      1, 64, shared=512, kind="race", cause="overlap|dynamic shared|start", source="""
+__global__ void k(float* y, const int* keys, const float* v) {
     extern __shared__ char pool[];
     int* ks = (int*)pool;
     float* vs = (float*)(pool + blockDim.x);
@@ -502,20 +337,11 @@ fault(
     vs[threadIdx.x] = v[threadIdx.x]; // <- here
     __syncthreads();
     y[threadIdx.x] = vs[ks[threadIdx.x]];
-}""",
-    [zeros(64), picks(64, 0, 64), wholes(64)],
-    1,
-    64,
-    shared=512,
-    kind="race",
-    cause="overlap|dynamic shared|start",
-)
-fault(
-    "async_wait_one_too_few",
-    """#include <cuda_pipeline.h>
-"""
-    + K
-    + """float* y, const float* x, int tiles) {
+}""")
+fault("async_wait_one_too_few", [zeros(64), wholes(256), np.int32(4)],
+      1, 64, kind="race", cause="[Ww]ait", source="""
+#include <cuda_pipeline.h>
+__global__ void k(float* y, const float* x, int tiles) {
     __shared__ float s[2][64];
     int t = threadIdx.x;
     __pipeline_memcpy_async(&s[0][t], &x[t], 4); // <- here
@@ -531,223 +357,127 @@ fault(
         __syncthreads();
     }
     y[t] = sum;
-}""",
-    [zeros(64), wholes(256), np.int32(4)],
-    1,
-    64,
-    kind="race",
-    cause="[Ww]ait",
-)
-fault(
-    "fnptr_uninit",
-    """typedef float (*Op)(float);
+}""")
+fault("fnptr_uninit", [zeros(32), wholes(32), np.int32(0)],
+      1, 32, kind="fault|uninit", cause="function pointer|value first", source="""
+typedef float (*Op)(float);
 __device__ float twice(float x) { return 2 * x; }
-"""
-    + K
-    + """float* y, const float* x, int mode) {
+__global__ void k(float* y, const float* x, int mode) {
     Op op;
     if (mode == 1) op = twice;
     y[threadIdx.x] = op(x[threadIdx.x]); // <- here
-}""",
-    [zeros(32), wholes(32), np.int32(0)],
-    1,
-    32,
-    kind="fault|uninit",
-    cause="function pointer|value first",
-)
-fault(
-    "heap_use_after_free",
-    K
-    + """int* y, int n) {
+}""")
+fault("heap_use_after_free", [zeros(32, np.int32), np.int32(5)],
+      1, 32, kind="out-of-bounds", cause="after its last use|freed", source="""
+__global__ void k(int* y, int n) {
     int* p = (int*)malloc(n * sizeof(int));
     for (int i = 0; i < n; ++i) p[i] = i;
     free(p);
     y[threadIdx.x] = p[n - 1]; // <- here
-}""",
-    [zeros(32, np.int32), np.int32(5)],
-    1,
-    32,
-    kind="out-of-bounds",
-    cause="after its last use|freed",
-)
-fault(
-    "heap_double_free",
-    K
-    + """int* y, int n) {
+}""")
+fault("heap_double_free", [zeros(32, np.int32), np.int32(6)],
+      1, 32, kind="fault|out-of-bounds", cause="Free each address once", source="""
+__global__ void k(int* y, int n) {
     int* p = new int[n];
     p[0] = n;
     y[threadIdx.x] = p[0];
     delete[] p;
     if (n > 3) delete[] p; // <- here
-}""",
-    [zeros(32, np.int32), np.int32(6)],
-    1,
-    32,
-    kind="fault|out-of-bounds",
-    cause="Free each address once",
-)
-fault(
-    "heap_free_wrong",
-    K
-    + """int* y, int n) {
+}""")
+fault("heap_free_wrong", [zeros(32, np.int32), np.int32(6)],
+      1, 32, kind="fault|out-of-bounds", cause="malloc|start|free", source="""
+__global__ void k(int* y, int n) {
     int* p = (int*)malloc(n * sizeof(int));
     for (int i = 0; i < n; ++i) *p++ = i;
     y[threadIdx.x] = p[-1];
     free(p); // <- here
-}""",
-    [zeros(32, np.int32), np.int32(6)],
-    1,
-    32,
-    kind="fault|out-of-bounds",
-    cause="malloc|start|free",
-)
-fault(
-    "heap_leak",
-    K
-    + """int* y, int n) {
+}""")
+fault("heap_leak", [zeros(32, np.int32), np.int32(6)],
+      1, 32, kind="leak", cause="free|delete", source="""
+__global__ void k(int* y, int n) {
     int* p = new int[n]; // <- here
     for (int i = 0; i < n; ++i) p[i] = i * threadIdx.x;
     int s = 0;
     for (int i = 0; i < n; ++i) s += p[i];
     y[threadIdx.x] = s;
-}""",
-    [zeros(32, np.int32), np.int32(6)],
-    1,
-    32,
-    kind="leak",
-    cause="free|delete",
-)
-fault(
-    "heap_uninit",
-    K
-    + """int* y, int n) {
+}""")
+fault("heap_uninit", [zeros(32, np.int32), np.int32(6)],
+      1, 32, kind="uninit", cause="leftovers, not zeros", source="""
+__global__ void k(int* y, int n) {
     int* count = new int[n];
     for (int i = 0; i < 10; ++i) count[(i * threadIdx.x) % n]++; // <- here
     y[threadIdx.x] = count[0];
     delete[] count;
-}""",
-    [zeros(32, np.int32), np.int32(6)],
-    1,
-    32,
-    kind="uninit",
-    cause="leftovers, not zeros",
-)
-fault(
-    "local_pointer_param",
-    """__device__ void fill(float* out, float v, int n) {
+}""")
+fault("local_pointer_param", [zeros(32), wholes(64), np.int32(8)],
+      1, 32, kind="out-of-bounds", cause="buffer|local", source="""
+__device__ void fill(float* out, float v, int n) {
     for (int i = 0; i < n; ++i) out[i] = v; // <- here
 }
-"""
-    + K
-    + """float* y, const float* x, int n) {
+__global__ void k(float* y, const float* x, int n) {
     float buffer[8];
     fill(buffer, x[threadIdx.x], n + 1);
     float s = 0;
     for (int i = 0; i < n; ++i) s += buffer[i];
     y[threadIdx.x] = s;
-}""",
-    [zeros(32), wholes(64), np.int32(8)],
-    1,
-    32,
-    kind="out-of-bounds",
-    cause="buffer|local",
-)
-fault(
-    "local_struct_member",
-    """struct State { float taps[4]; int count; };
-"""
-    + K
-    + """float* y, const float* x, int n) {
+}""")
+fault("local_struct_member", [zeros(32), wholes(64), np.int32(4)],
+      1, 32, kind="out-of-bounds", cause="taps", source="""
+struct State { float taps[4]; int count; };
+__global__ void k(float* y, const float* x, int n) {
     State s;
     s.count = 0;
     for (int i = 0; i <= n; ++i) {
         s.taps[i] = x[threadIdx.x + i]; // <- here
     }
     y[threadIdx.x] = s.taps[0] + s.taps[3] + s.count;
-}""",
-    [zeros(32), wholes(64), np.int32(4)],
-    1,
-    32,
-    kind="out-of-bounds",
-    cause="taps",
-)
-fault(
-    "local_struct_member_read",
-    """struct Poly { float c[3]; float scale; };
-"""
-    + K
-    + """float* y, const float* x, int degree) {
+}""")
+fault("local_struct_member_read", [zeros(32), wholes(64), np.int32(3)],
+      1, 32, kind="out-of-bounds", cause="c", source="""
+struct Poly { float c[3]; float scale; };
+__global__ void k(float* y, const float* x, int degree) {
     Poly p = {{1.f, 2.f, 3.f}, 10.f};
     float v = 0;
     for (int i = degree; i >= 0; --i) v = v * x[threadIdx.x] + p.c[i]; // <- here
     y[threadIdx.x] = v * p.scale;
-}""",
-    [zeros(32), wholes(64), np.int32(3)],
-    1,
-    32,
-    kind="out-of-bounds",
-    cause="c",
-)
-fault(
-    "local_struct_method",
-    """struct Stack {
+}""")
+fault("local_struct_method", [zeros(32, np.int32), picks(64, 1, 9), np.int32(5)],
+      1, 32, kind="out-of-bounds", cause="data", source="""
+struct Stack {
     int data[4];
     int top;
     __device__ void push(int v) { data[top++] = v; } // <- here
     __device__ int pop() { return data[--top]; }
 };
-"""
-    + K
-    + """int* y, const int* x, int n) {
+__global__ void k(int* y, const int* x, int n) {
     Stack s;
     s.top = 0;
     for (int i = 0; i < n; ++i) s.push(x[i]);
     int sum = 0;
     for (int i = 0; i < n; ++i) sum = sum * 2 + s.pop();
     y[threadIdx.x] = sum;
-}""",
-    [zeros(32, np.int32), picks(64, 1, 9), np.int32(5)],
-    1,
-    32,
-    kind="out-of-bounds",
-    cause="data",
-)
-fault(
-    "local_2d_inner",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("local_2d_inner", [zeros(32), wholes(64), np.int32(3)],
+      1, 32, kind="out-of-bounds", cause="m", source="""
+__global__ void k(float* y, const float* x, int n) {
     float m[4][3];
     for (int r = 0; r < 4; ++r) for (int c = 0; c < 3; ++c) m[r][c] = x[r * 3 + c];
     float s = 0;
     for (int c = 0; c <= n; ++c) s += m[1][c]; // <- here
     y[threadIdx.x] = s;
-}""",
-    [zeros(32), wholes(64), np.int32(3)],
-    1,
-    32,
-    kind="out-of-bounds",
-    cause="m",
-)
-fault(
-    "no_return",
-    """__device__ float clampf(float v, float lo, float hi) {
+}""")
+fault("no_return", [zeros(32), wholes(32)],
+      1, 32, kind="uninit", cause="must end with a return", source="""
+__device__ float clampf(float v, float lo, float hi) {
     if (v < lo) return lo;
     if (v > hi) return hi;
 } // <- here
-"""
-    + K
-    + """float* y, const float* x) {
+__global__ void k(float* y, const float* x) {
     y[threadIdx.x] = clampf(x[threadIdx.x], -100, 100); // <- here
-}""",
-    [zeros(32), wholes(32)],
-    1,
-    32,
-    kind="uninit",
-    cause="must end with a return",
-)
-fault(
-    "no_return_switch",
-    """enum Op { ADD, SUB, MUL };
+}""")
+fault("no_return_switch", [zeros(32), wholes(32), picks(32, 0, 5)],
+      1, 32, kind="uninit", cause="must end with a return", source="""
+enum Op { ADD, SUB, MUL };
 __device__ float apply(Op op, float a, float b) {
     switch (op) {
         case ADD: return a + b;
@@ -755,38 +485,22 @@ __device__ float apply(Op op, float a, float b) {
         case MUL: return a * b;
     }
 } // <- here
-"""
-    + K
-    + """float* y, const float* x, const int* op) {
+__global__ void k(float* y, const float* x, const int* op) {
     int t = threadIdx.x;
     y[t] = apply((Op)op[t], x[t], 2.f); // <- here
-}""",
-    [zeros(32), wholes(32), picks(32, 0, 5)],
-    1,
-    32,
-    kind="uninit",
-    cause="must end with a return",
-)
-fault(
-    "uninit_branch_two",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("uninit_branch_two", [zeros(32), wholes(32), np.int32(32)],
+      1, 32, kind="uninit", cause="value first", source="""
+__global__ void k(float* y, const float* x, int n) {
     int i = threadIdx.x;
     float left, right;
     if (i > 0) left = x[i - 1]; else left = 0;
     if (i < n - 1) right = x[i + 1];
     y[i] = left + right; // <- here
-}""",
-    [zeros(32), wholes(32), np.int32(32)],
-    1,
-    32,
-    kind="uninit",
-    cause="value first",
-)
-fault(
-    "uninit_float3",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("uninit_float3", [zeros(32), wholes(96), np.int32(16)],
+      1, 32, kind="uninit", cause="value first", source="""
+__global__ void k(float* y, const float* x, int n) {
     float3 force;
     for (int i = 0; i < n; ++i) {
         force.x += x[3 * i]; // <- here
@@ -794,121 +508,64 @@ fault(
         force.z += x[3 * i + 2]; // <- here
     }
     y[threadIdx.x] = force.x + force.y + force.z;
-}""",
-    [zeros(32), wholes(96), np.int32(16)],
-    1,
-    32,
-    kind="uninit",
-    cause="value first",
-)
-fault(
-    "uninit_max_fmaxf",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("uninit_max_fmaxf", [zeros(32), wholes(96), np.int32(96)],
+      1, 32, kind="uninit", cause="value first", source="""
+__global__ void k(float* y, const float* x, int n) {
     float best;
     for (int i = threadIdx.x; i < n; i += 32) best = fmaxf(best, x[i]); // <- here
     y[threadIdx.x] = best;
-}""",
-    [zeros(32), wholes(96), np.int32(96)],
-    1,
-    32,
-    kind="uninit",
-    cause="value first",
-)
-fault(
-    "uninit_index",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("uninit_index", [zeros(32), wholes(32), np.int32(32)],
+      1, 32, kind="uninit", cause="value first", source="""
+__global__ void k(float* y, const float* x, int n) {
     int i;
     if (threadIdx.x < 16) i = threadIdx.x;
     y[threadIdx.x] = x[i]; // <- here
-}""",
-    [zeros(32), wholes(32), np.int32(32)],
-    1,
-    32,
-    kind="uninit",
-    cause="value first",
-)
-fault(
-    "uninit_shuffle",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("uninit_shuffle", [zeros(1), wholes(32), np.int32(20)],
+      1, 32, kind="uninit", cause="value first", source="""
+__global__ void k(float* y, const float* x, int n) {
     float v;
     if (threadIdx.x < n) v = x[threadIdx.x];
     for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffff, v, d); // <- here
     if (threadIdx.x == 0) *y = v; // <- here
-}""",
-    [zeros(1), wholes(32), np.int32(20)],
-    1,
-    32,
-    kind="uninit",
-    cause="value first",
-)
-fault(
-    "uninit_pointer",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("uninit_pointer", [zeros(32), wholes(64), np.int32(16)],
+      1, 32, kind="uninit|out-of", cause="value first|uninitialised", source="""
+__global__ void k(float* y, const float* x, int n) {
     const float* p;
     if (n > 100) p = x;
     y[threadIdx.x] = p[threadIdx.x]; // <- here
-}""",
-    [zeros(32), wholes(64), np.int32(16)],
-    1,
-    32,
-    kind="uninit|out-of",
-    cause="value first|uninitialised",
-)
-fault(
-    "uninit_pointer_select",
-    K
-    + """float* a, float* b, const float* x, const int* side) {
+}""")
+fault("uninit_pointer_select", [zeros(32), zeros(32), wholes(64), picks(32, 0, 3)],
+      1, 32, kind="uninit|out-of", cause="value first|uninitialised", source="""
+__global__ void k(float* a, float* b, const float* x, const int* side) {
     float* dst;
     if (side[threadIdx.x] == 0) dst = a;
     if (side[threadIdx.x] == 1) dst = b;
     dst[threadIdx.x] = x[threadIdx.x]; // <- here
-}""",
-    [zeros(32), zeros(32), wholes(64), picks(32, 0, 3)],
-    1,
-    32,
-    kind="uninit|out-of",
-    cause="value first|uninitialised",
-)
-fault(
-    "uninit_shared_ptr_thread0",
-    K
-    + """float* y, const float* x) {
+}""")
+fault("uninit_shared_ptr_thread0", [zeros(32), wholes(64)],
+      1, 32, kind="uninit", cause="Shared memory holds leftovers", source="""
+__global__ void k(float* y, const float* x) {
     __shared__ const float* base;
     if (threadIdx.x == 1000) base = x;
     __syncthreads();
     y[threadIdx.x] = base[threadIdx.x]; // <- here
-}""",
-    [zeros(32), wholes(64)],
-    1,
-    32,
-    kind="uninit",
-    cause="Shared memory holds leftovers",
-)
-fault(
-    "warp_shuffle_in_branch",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+fault("warp_shuffle_in_branch", [zeros(32), wholes(32), np.int32(32)],
+      1, 32, kind="mask|shuffle", cause="mask", source="""
+__global__ void k(float* y, const float* x, int n) {
     int t = threadIdx.x;
     float v = x[t];
     if (t < 16) {
         v += __shfl_down_sync(0xffffffff, v, 8); // <- here
     }
     y[t] = v;
-}""",
-    [zeros(32), wholes(32), np.int32(32)],
-    1,
-    32,
-    kind="mask|shuffle",
-    cause="mask",
-)
-right(
-    "warp_sync_mask",
-    K
-    + """float* y, const float* x) {
+}""")
+right("warp_sync_mask", [zeros(4), wholes(128)], 1, 128, source="""
+__global__ void k(float* y, const float* x) {
     __shared__ float s[4][32];
     int lane = threadIdx.x & 31, w = threadIdx.x >> 5;
     s[w][lane] = x[threadIdx.x];
@@ -920,100 +577,56 @@ right(
         __syncwarp();
     }
     if (lane == 0) y[w] = s[w][0];
-}""",
-    [zeros(4), wholes(128)],
-    1,
-    128,
-)
-right(
-    "bit_field_partial",
-    """struct Flags { unsigned live : 1; unsigned kind : 7; };
-"""
-    + K
-    + """unsigned* y, const unsigned* x) {
+}""")
+right("bit_field_partial", [zeros(32, np.uint32), picks(32, 0, 255, np.uint32)], 1, 32, source="""
+struct Flags { unsigned live : 1; unsigned kind : 7; };
+__global__ void k(unsigned* y, const unsigned* x) {
     Flags f;
     f.live = x[threadIdx.x] & 1;
     y[threadIdx.x] = f.live ? 1 : 0;
-}""",
-    [zeros(32, np.uint32), picks(32, 0, 255, np.uint32)],
-    1,
-    32,
-)
-right(
-    "partial_struct_copy",
-    """struct Ray { float o[3]; float t; int hit; };
+}""")
+right("partial_struct_copy", [zeros(32), wholes(32), np.zeros(32 * 20, np.uint8)], 1, 32, source="""
+struct Ray { float o[3]; float t; int hit; };
 __device__ Ray make(float a) { Ray r; r.o[0] = a; r.t = 2 * a; return r; }
-"""
-    + K
-    + """float* y, const float* x, Ray* store) {
+__global__ void k(float* y, const float* x, Ray* store) {
     Ray r = make(x[threadIdx.x]);
     Ray q = r;
     y[threadIdx.x] = q.t + q.o[0];
-}""",
-    [zeros(32), wholes(32), np.zeros(32 * 20, np.uint8)],
-    1,
-    32,
-)
-right(
-    "partial_struct_array",
-    """struct Item { int key; int spare; float v; };
-"""
-    + K
-    + """float* y, const float* x, int n) {
+}""")
+right("partial_struct_array", [zeros(32), wholes(32), np.int32(4)], 1, 32, source="""
+struct Item { int key; int spare; float v; };
+__global__ void k(float* y, const float* x, int n) {
     Item items[4];
     for (int i = 0; i < 4; ++i) { items[i].key = (i * 3 + threadIdx.x) % 4; items[i].v = x[i]; }
     for (int i = 1; i < 4; ++i)
         for (int j = i; j > 0 && items[j].key < items[j - 1].key; --j) { Item h = items[j];
             items[j] = items[j - 1]; items[j - 1] = h; }
     y[threadIdx.x] = items[0].v + items[3].key;
-}""",
-    [zeros(32), wholes(32), np.int32(4)],
-    1,
-    32,
-)
-right(
-    "unused_uninit",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+right("unused_uninit", [zeros(32), wholes(32), np.int32(32)], 1, 32, source="""
+__global__ void k(float* y, const float* x, int n) {
     float best;
     int have = 0;
     for (int i = 0; i < n; ++i)
         if (x[i] > 0 && (!have || x[i] > best)) { best = x[i]; have = 1; }
     y[threadIdx.x] = have ? best : -1;
-}""",
-    [zeros(32), wholes(32), np.int32(32)],
-    1,
-    32,
-)
-right(
-    "uninit_selected_away",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+right("uninit_selected_away", [zeros(32), wholes(20), np.int32(20)], 1, 32, source="""
+__global__ void k(float* y, const float* x, int n) {
     float v;
     bool in = threadIdx.x < n;
     if (in) v = x[threadIdx.x];
     y[threadIdx.x] = in ? v * 2 : 0;
-}""",
-    [zeros(32), wholes(20), np.int32(20)],
-    1,
-    32,
-)
-right(
-    "uninit_shuffle_ignored",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+right("uninit_shuffle_ignored", [zeros(32), wholes(20), np.int32(20)], 1, 32, source="""
+__global__ void k(float* y, const float* x, int n) {
     float v;
     if (threadIdx.x < n) v = x[threadIdx.x];
     float other = __shfl_sync(0xffffffff, v, threadIdx.x % n);
     y[threadIdx.x] = other;
-}""",
-    [zeros(32), wholes(20), np.int32(20)],
-    1,
-    32,
-)
-right(
-    "out_parameter",
-    """__device__ void minmax(const float* x, int n, float* lo, float* hi) {
+}""")
+right("out_parameter", [zeros(32), wholes(32), np.int32(32)], 1, 32, source="""
+__device__ void minmax(const float* x, int n, float* lo, float* hi) {
     *lo = *hi = x[0];
     for (int i = 1; i < n; ++i) { *lo = fminf(*lo, x[i]); *hi = fmaxf(*hi, x[i]); }
 }
@@ -1021,55 +634,34 @@ __device__ __noinline__ bool find(const float* x, int n, float v, int* at) {
     for (int i = 0; i < n; ++i) if (x[i] == v) { *at = i; return true; }
     return false;
 }
-"""
-    + K
-    + """float* y, const float* x, int n) {
+__global__ void k(float* y, const float* x, int n) {
     float lo, hi;
     int at;
     minmax(x, n, &lo, &hi);
     bool there = find(x, n, threadIdx.x, &at);
     y[threadIdx.x] = there ? lo + hi + at : lo;
-}""",
-    [zeros(32), wholes(32), np.int32(32)],
-    1,
-    32,
-)
-right(
-    "local_used_part",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+right("local_used_part", [zeros(32), wholes(32), np.int32(32)], 1, 32, source="""
+__global__ void k(float* y, const float* x, int n) {
     float q[16];
     int count = 0;
     for (int i = 0; i < n; ++i) if (x[i] > 0 && count < 16) q[count++] = x[i];
     float s = 0;
     while (count > 0) s = s * 0.5f + q[--count];
     y[threadIdx.x] = s;
-}""",
-    [zeros(32), wholes(32), np.int32(32)],
-    1,
-    32,
-)
-right(
-    "flat_view_2d",
-    K
-    + """float* y, const float* x) {
+}""")
+right("flat_view_2d", [zeros(32), wholes(64)], 1, 32, source="""
+__global__ void k(float* y, const float* x) {
     float m[3][4];
     float* flat = &m[0][0];
     for (int i = 0; i < 12; ++i) flat[i] = x[i + threadIdx.x];
     float s = 0;
     for (int r = 0; r < 3; ++r) for (int c = 0; c < 4; ++c) s += m[r][c] * (r + 1);
     y[threadIdx.x] = s;
-}""",
-    [zeros(32), wholes(64)],
-    1,
-    32,
-)
-right(
-    "struct_arrays_memset",
-    """struct State { int a[4]; int b[4]; };
-"""
-    + K
-    + """int* y, int n) {
+}""")
+right("struct_arrays_memset", [zeros(32, np.int32), np.int32(9)], 1, 32, source="""
+struct State { int a[4]; int b[4]; };
+__global__ void k(int* y, int n) {
     State s;
     memset(&s, 0, sizeof(s));
     for (int i = 0; i < n; ++i) { s.a[i & 3] += i; s.b[i & 3] -= i; }
@@ -1077,18 +669,12 @@ right(
     const int* p = (const int*)&s;
     for (int i = 0; i < 8; ++i) t = t * 3 + p[i];
     y[threadIdx.x] = t;
-}""",
-    [zeros(32, np.int32), np.int32(9)],
-    1,
-    32,
-)
-right(
-    "cg_coalesced",
-    """#include <cooperative_groups.h>
+}""")
+right("cg_coalesced", [zeros(64, np.int32), zeros(1, np.int32), picks(64, 0, 9), np.int32(64)],
+      1, 64, source="""
+#include <cooperative_groups.h>
 namespace cg = cooperative_groups;
-"""
-    + K
-    + """int* y, int* count, const int* x, int n) {
+__global__ void k(int* y, int* count, const int* x, int n) {
     int i = threadIdx.x;
     if (x[i] > 4) {
         auto g = cg::coalesced_threads();
@@ -1097,15 +683,10 @@ namespace cg = cooperative_groups;
         base = g.shfl(base, 0);
         y[base + g.thread_rank()] = x[i];
     }
-}""",
-    [zeros(64, np.int32), zeros(1, np.int32), picks(64, 0, 9), np.int32(64)],
-    1,
-    64,
-)
-right(
-    "lookback",
-    K
-    + """int* out, volatile int* part, volatile int* flag, const int* x) {
+}""")
+right("lookback", [zeros(256, np.int32), zeros(4, np.int32), zeros(4, np.int32), picks(256, 0, 9)],
+      4, 64, source="""
+__global__ void k(int* out, volatile int* part, volatile int* flag, const int* x) {
     __shared__ int s[64];
     __shared__ int before;
     int t = threadIdx.x;
@@ -1128,28 +709,17 @@ right(
     }
     __syncthreads();
     out[blockIdx.x * 64 + t] = before + s[t];
-}""",
-    [zeros(256, np.int32), zeros(4, np.int32), zeros(4, np.int32), picks(256, 0, 9)],
-    4,
-    64,
-)
-right(
-    "early_return",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+right("early_return", [zeros(100), wholes(100), np.int32(100)], 1, 128, source="""
+__global__ void k(float* y, const float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     if (x[i] < 0) { y[i] = 0; return; }
     y[i] = x[i];
-}""",
-    [zeros(100), wholes(100), np.int32(100)],
-    1,
-    128,
-)
-right(
-    "dyn_reused",
-    K
-    + """float* y, const float* a, const int* b, int n) {
+}""")
+right("dyn_reused", [zeros(48), wholes(48), picks(48, 0, 9), np.int32(48)],
+      1, 48, shared=48 * 4, source="""
+__global__ void k(float* y, const float* a, const int* b, int n) {
     extern __shared__ float s[];
     int t = threadIdx.x;
     s[t] = a[t];
@@ -1160,50 +730,29 @@ right(
     q[t] = b[t];
     __syncthreads();
     y[t] = v + q[n - 1 - t];
-}""",
-    [zeros(48), wholes(48), picks(48, 0, 9), np.int32(48)],
-    1,
-    48,
-    shared=48 * 4,
-)
-right(
-    "heap_list",
-    """struct Node { int v; Node* next; };
-"""
-    + K
-    + """int* y, int n) {
+}""")
+right("heap_list", [zeros(32, np.int32), np.int32(5)], 1, 32, source="""
+struct Node { int v; Node* next; };
+__global__ void k(int* y, int n) {
     Node* head = 0;
     for (int i = 0; i < n; ++i) { Node* p = new Node; p->v = i; p->next = head; head = p; }
     int s = 0;
     while (head) { s = s * 2 + head->v; Node* d = head; head = head->next; delete d; }
     free(0);
     y[threadIdx.x] = s;
-}""",
-    [zeros(32, np.int32), np.int32(5)],
-    1,
-    32,
-)
-right(
-    "heap_global_pointer",
-    """__device__ int* kept[4];
-"""
-    + K
-    + """int* y, int n) {
+}""")
+right("heap_global_pointer", [zeros(128, np.int32), np.int32(5)], 4, 32, source="""
+__device__ int* kept[4];
+__global__ void k(int* y, int n) {
     if (threadIdx.x == 0) { kept[blockIdx.x] = new int[n]; for (int i = 0; i < n;
         ++i) kept[blockIdx.x][i] = i; }
     __syncthreads();
     y[blockIdx.x * blockDim.x + threadIdx.x] = kept[blockIdx.x][threadIdx.x % n];
     __syncthreads();
     if (threadIdx.x == 0) delete[] kept[blockIdx.x];
-}""",
-    [zeros(128, np.int32), np.int32(5)],
-    4,
-    32,
-)
-right(
-    "swap_pointers",
-    K
-    + """float* y, const float* x, int steps) {
+}""")
+right("swap_pointers", [zeros(32), wholes(64), np.int32(3)], 1, 32, source="""
+__global__ void k(float* y, const float* x, int steps) {
     float a[8], b[8];
     for (int i = 0; i < 8; ++i) a[i] = x[i + threadIdx.x];
     float *p = a, *q = b;
@@ -1212,15 +761,9 @@ right(
         float* h = p; p = q; q = h;
     }
     y[threadIdx.x] = p[3];
-}""",
-    [zeros(32), wholes(64), np.int32(3)],
-    1,
-    32,
-)
-right(
-    "prefetch_next_tail",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+right("prefetch_next_tail", [zeros(32), wholes(128), np.int32(4)], 1, 32, source="""
+__global__ void k(float* y, const float* x, int n) {
     int i = threadIdx.x;
     float now = x[i], next;
     float s = 0;
@@ -1230,15 +773,9 @@ right(
         now = next;
     }
     y[i] = s;
-}""",
-    [zeros(32), wholes(128), np.int32(4)],
-    1,
-    32,
-)
-right(
-    "register_window_rotating",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+right("register_window_rotating", [zeros(64), wholes(128), np.int32(4)], 1, 32, source="""
+__global__ void k(float* y, const float* x, int n) {
     float w[3];
     int i = threadIdx.x;
     w[1] = x[i]; w[2] = x[32 + i];
@@ -1246,62 +783,39 @@ right(
         w[0] = w[1]; w[1] = w[2]; w[2] = x[k * 32 + i];
         y[(k - 2) * 32 + i] = w[0] + w[1] + w[2];
     }
-}""",
-    [zeros(64), wholes(128), np.int32(4)],
-    1,
-    32,
-)
-right(
-    "do_while_first_value",
-    K
-    + """int* y, const int* x, int n) {
+}""")
+right("do_while_first_value", [zeros(32, np.int32), picks(32, 0, 4), np.int32(32)],
+      1, 32, source="""
+__global__ void k(int* y, const int* x, int n) {
     int v, i = 0;
     do { v = x[i++]; } while (v != 0 && i < n);
     y[threadIdx.x] = v + i;
-}""",
-    [zeros(32, np.int32), picks(32, 0, 4), np.int32(32)],
-    1,
-    32,
-)
-right(
-    "goto_set",
-    K
-    + """int* y, const int* x, int n) {
+}""")
+right("goto_set", [zeros(32, np.int32), picks(32, 0, 9), np.int32(32)], 1, 32, source="""
+__global__ void k(int* y, const int* x, int n) {
     int at;
     for (int i = 0; i < n; ++i) if (x[i] == 7) { at = i; goto done; }
     at = -1;
 done:
     y[threadIdx.x] = at;
-}""",
-    [zeros(32, np.int32), picks(32, 0, 9), np.int32(32)],
-    1,
-    32,
-)
-right(
-    "local_struct_return_big",
-    """struct M { float a[3][3]; };
+}""")
+right("local_struct_return_big", [zeros(32), wholes(9) / 8, np.int32(2)], 1, 32, source="""
+struct M { float a[3][3]; };
 __device__ M mul(const M& p, const M& q) {
     M r;
     for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) { r.a[i][j] = 0; for (int k = 0;
         k < 3; ++k) r.a[i][j] += p.a[i][k] * q.a[k][j]; }
     return r;
 }
-"""
-    + K
-    + """float* y, const float* x, int n) {
+__global__ void k(float* y, const float* x, int n) {
     M m, s = {};
     for (int i = 0; i < 9; ++i) { m.a[i / 3][i % 3] = x[i]; }
     for (int i = 0; i < 3; ++i) s.a[i][i] = 1;
     for (int i = 0; i < n; ++i) s = mul(s, m);
     y[threadIdx.x] = s.a[0][threadIdx.x % 3];
-}""",
-    [zeros(32), wholes(9) / 8, np.int32(2)],
-    1,
-    32,
-)
-right(
-    "recursion_local_array",
-    """__device__ int walk(int* path, int depth, int n) {
+}""")
+right("recursion_local_array", [zeros(32, np.int32), np.int32(5)], 1, 32, source="""
+__device__ int walk(int* path, int depth, int n) {
     int next[3];
     if (depth == n) return path[0] + path[n - 1];
     int s = 0;
@@ -1309,35 +823,23 @@ right(
         s += walk(path, depth + 1, n); }
     return s;
 }
-"""
-    + K
-    + """int* y, int n) {
+__global__ void k(int* y, int n) {
     int path[6];
     path[0] = threadIdx.x;
     y[threadIdx.x] = walk(path, 1, n);
-}""",
-    [zeros(32, np.int32), np.int32(5)],
-    1,
-    32,
-)
-right(
-    "atomics_relaxed",
-    """#include <cuda/atomic>
-"""
-    + K
-    + """int* y, int* count, const int* x, int n) {
+}""")
+right("atomics_relaxed", [zeros(1, np.int32), zeros(1, np.int32), picks(64, 0, 9), np.int32(64)],
+      2, 32, source="""
+#include <cuda/atomic>
+__global__ void k(int* y, int* count, const int* x, int n) {
     cuda::atomic_ref<int, cuda::thread_scope_device> c(*count);
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) c.fetch_add(x[i], cuda::memory_order_relaxed);
-}""",
-    [zeros(1, np.int32), zeros(1, np.int32), picks(64, 0, 9), np.int32(64)],
-    2,
-    32,
-)
-fault(
-    "bfs_visited",
-    K
-    + """int* visited, int* next, int* count, const int* nodes, int n) {
+}""")
+fault("bfs_visited", [zeros(10, np.int32), zeros(64, np.int32), zeros(1, np.int32), picks(64, 0,
+      10), np.int32(64)],
+      1, 64, kind="race", cause="atomicCAS", source="""
+__global__ void k(int* visited, int* next, int* count, const int* nodes, int n) {
     int i = threadIdx.x;
     if (i < n) {
         int v = nodes[i];
@@ -1346,34 +848,19 @@ fault(
             next[atomicAdd(count, 1)] = v;
         }
     }
-}""",
-    [zeros(10, np.int32), zeros(64, np.int32), zeros(1, np.int32), picks(64, 0, 10), np.int32(64)],
-    1,
-    64,
-    kind="race",
-    cause="atomicCAS",
-)
-fault(
-    "template_add",
-    """template <class T> __device__ void add_to(T* a, int i, T v) {
+}""")
+fault("template_add", [zeros(8), wholes(300), picks(300, 0, 8), np.int32(300)],
+      3, 128, kind="race", cause="atomicAdd", source="""
+template <class T> __device__ void add_to(T* a, int i, T v) {
     a[i] = a[i] + v; // <- here
 }
-"""
-    + K
-    + """float* out, const float* x, const int* key, int n) {
+__global__ void k(float* out, const float* x, const int* key, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) add_to(out, key[i], x[i]);
-}""",
-    [zeros(8), wholes(300), picks(300, 0, 8), np.int32(300)],
-    3,
-    128,
-    kind="race",
-    cause="atomicAdd",
-)
-fault(
-    "barrier_return_tiled",
-    K
-    + """float* C, const float* A, const float* B, int n) {
+}""")
+fault("barrier_return_tiled", [zeros(400), wholes(400), wholes(400), np.int32(20)],
+      (3, 3), (8, 8), kind="barrier", cause="exited|returned", source="""
+__global__ void k(float* C, const float* A, const float* B, int n) {
     __shared__ float As[8][8], Bs[8][8];
     int r = blockIdx.y * 8 + threadIdx.y, c = blockIdx.x * 8 + threadIdx.x;
     if (r >= n || c >= n) return;
@@ -1387,104 +874,61 @@ fault(
         __syncthreads(); // <- here
     }
     C[r * n + c] = s;
-}""",
-    [zeros(400), wholes(400), wholes(400), np.int32(20)],
-    (3, 3),
-    (8, 8),
-    kind="barrier",
-    cause="exited|returned",
-)
-fault(
-    "member_ptr",
-    """struct Buf { int n; int v[6]; int guard; };
+}""")
+fault("member_ptr", [zeros(32, np.int32), picks(64, 0, 9), np.int32(7)],
+      1, 32, kind="out-of-bounds", cause="v", source="""
+struct Buf { int n; int v[6]; int guard; };
 __device__ void push(Buf* b, int v) {
     b->v[b->n++] = v; // <- here
 }
-"""
-    + K
-    + """int* y, const int* x, int n) {
+__global__ void k(int* y, const int* x, int n) {
     Buf b;
     b.n = 0; b.guard = 77;
     for (int i = 0; i < n; ++i) push(&b, x[i]);
     y[threadIdx.x] = b.v[0] + b.v[5] + b.guard;
-}""",
-    [zeros(32, np.int32), picks(64, 0, 9), np.int32(7)],
-    1,
-    32,
-    kind="out-of-bounds",
-    cause="v",
-)
-fault(
-    "member_ref_global",
-    """struct Particle { float pos[3]; float vel[3]; };
-"""
-    + K
-    + """float* y, Particle* p, int n) {
+}""")
+fault("member_ref_global", [zeros(32), np.zeros(32, np.dtype([("pos", "f4", 3), ("vel", "f4", 3)])),
+      np.int32(3)],
+      1, 32, kind="out-of-bounds", cause="pos", source="""
+struct Particle { float pos[3]; float vel[3]; };
+__global__ void k(float* y, Particle* p, int n) {
     int i = threadIdx.x;
     float s = 0;
     for (int d = 0; d <= n; ++d)
         s += p[i].pos[d]; // <- here
     y[i] = s;
-}""",
-    [zeros(32), np.zeros(32, np.dtype([("pos", "f4", 3), ("vel", "f4", 3)])), np.int32(3)],
-    1,
-    32,
-    kind="out-of-bounds",
-    cause="pos",
-)
-fault(
-    "uninit_min_index",
-    K
-    + """int* y, const float* x, int n) {
+}""")
+fault("uninit_min_index", [zeros(32, np.int32), wholes(64), np.int32(64)],
+      1, 32, kind="uninit", cause="value first", source="""
+__global__ void k(int* y, const float* x, int n) {
     float best = 1e30f;
     int where;
     for (int i = 0; i < n; ++i)
         if (x[i] < best && x[i] > 100) { best = x[i]; where = i; }
     y[threadIdx.x] = where; // <- here
-}""",
-    [zeros(32, np.int32), wholes(64), np.int32(64)],
-    1,
-    32,
-    kind="uninit",
-    cause="value first",
-)
-fault(
-    "uninit_in_switch",
-    K
-    + """float* y, const float* x, const int* op) {
+}""")
+fault("uninit_in_switch", [zeros(32), wholes(32), picks(32, 0, 3)],
+      1, 32, kind="uninit", cause="value first", source="""
+__global__ void k(float* y, const float* x, const int* op) {
     float r;
     switch (op[threadIdx.x]) {
         case 0: r = x[threadIdx.x]; break;
         case 1: r = -x[threadIdx.x]; break;
     }
     y[threadIdx.x] = r; // <- here
-}""",
-    [zeros(32), wholes(32), picks(32, 0, 3)],
-    1,
-    32,
-    kind="uninit",
-    cause="value first",
-)
-fault(
-    "uninit_cond_used_in_cond",
-    K
-    + """int* y, const int* x, int n) {
+}""")
+fault("uninit_cond_used_in_cond", [zeros(32, np.int32), picks(32, 0, 9), np.int32(32)],
+      1, 32, kind="uninit", cause="value first", source="""
+__global__ void k(int* y, const int* x, int n) {
     bool found;
     for (int i = 0; i < n; ++i)
         if (x[i] == 1000) found = true;
     if (found) y[threadIdx.x] = 1; // <- here
     else y[threadIdx.x] = 0;
-}""",
-    [zeros(32, np.int32), picks(32, 0, 9), np.int32(32)],
-    1,
-    32,
-    kind="uninit",
-    cause="value first",
-)
-fault(
-    "fence_flag_none",
-    K
-    + """float* data, volatile int* flag, float* out) {
+}""")
+fault("fence_flag_none", [zeros(32), zeros(1, np.int32), zeros(32)],
+      2, 32, kind="race", cause="__threadfence|atomic", source="""
+__global__ void k(float* data, volatile int* flag, float* out) {
     if (blockIdx.x == 0) {
         data[threadIdx.x] = threadIdx.x; // <- here
         __syncthreads();
@@ -1494,98 +938,57 @@ fault(
         __syncthreads();
         out[threadIdx.x] = data[31 - threadIdx.x]; // <- here
     }
-}""",
-    [zeros(32), zeros(1, np.int32), zeros(32)],
-    2,
-    32,
-    kind="race",
-    cause="__threadfence|atomic",
-)
-fault(
-    "mod_zero_hash",
-    K
-    + """int* y, const unsigned* key, unsigned buckets) {
+}""")
+fault("mod_zero_hash", [zeros(32, np.int32), picks(32, 0, 9, np.uint32), np.uint32(0)],
+      1, 32, kind="fault", cause="guard the division", source="""
+__global__ void k(int* y, const unsigned* key, unsigned buckets) {
     unsigned h = key[threadIdx.x] * 2654435761u;
     y[h % buckets] = 1; // <- here
-}""",
-    [zeros(32, np.int32), picks(32, 0, 9, np.uint32), np.uint32(0)],
-    1,
-    32,
-    kind="fault",
-    cause="guard the division",
-)
-fault(
-    "dead_struct",
-    """struct V { float x, y; };
+}""")
+fault("dead_struct", [zeros(32), wholes(64)],
+      1, 32, kind="out-of-bounds|uninit|fault", cause="local", source="""
+struct V { float x, y; };
 __device__ __noinline__ V* make(float a) {
     V v = {a, 2 * a};
     V* p = &v;
     return p; // <- here
 }
-"""
-    + K
-    + """float* y, const float* x) {
+__global__ void k(float* y, const float* x) {
     V* p = make(x[threadIdx.x]);
     y[threadIdx.x] = p->x + p->y;
-}""",
-    [zeros(32), wholes(64)],
-    1,
-    32,
-    kind="out-of-bounds|uninit|fault",
-    cause="local",
-)
-right(
-    "struct_flexible_alias",
-    """struct H { int n; int v[1]; };
-"""
-    + K
-    + """int* y, int* raw) {
+}""")
+right("struct_flexible_alias", [zeros(32, np.int32), np.array([5, 1, 2, 3, 4, 5], np.int32)],
+      1, 32, source="""
+struct H { int n; int v[1]; };
+__global__ void k(int* y, int* raw) {
     H* h = (H*)raw;
     int s = 0;
     for (int i = 0; i < h->n; ++i) s += h->v[i];
     y[threadIdx.x] = s;
-}""",
-    [zeros(32, np.int32), np.array([5, 1, 2, 3, 4, 5], np.int32)],
-    1,
-    32,
-)
-right(
-    "struct_array_loop",
-    """struct P { float pos[3]; float vel[3]; };
-"""
-    + K
-    + """float* y, P* p, int n) {
+}""")
+right("struct_array_loop", [zeros(32), np.zeros(32, np.dtype([("pos", "f4", 3), ("vel", "f4", 3)])),
+      np.int32(3)],
+      1, 32, source="""
+struct P { float pos[3]; float vel[3]; };
+__global__ void k(float* y, P* p, int n) {
     int i = threadIdx.x;
     P q = p[i];
     for (int d = 0; d < 3; ++d) { q.pos[d] += q.vel[d]; q.vel[d] *= 0.5f; }
     p[i] = q;
     y[i] = q.pos[0] + q.pos[2];
-}""",
-    [zeros(32), np.zeros(32, np.dtype([("pos", "f4", 3), ("vel", "f4", 3)])), np.int32(3)],
-    1,
-    32,
-)
-right(
-    "struct_offset_index",
-    """struct W { int head; float v[8]; int tail; };
-"""
-    + K
-    + """float* y, const float* x, int n) {
+}""")
+right("struct_offset_index", [zeros(32), wholes(64), np.int32(20)], 1, 32, source="""
+struct W { int head; float v[8]; int tail; };
+__global__ void k(float* y, const float* x, int n) {
     W w;
     w.head = 0; w.tail = 0;
     for (int i = 0; i < n; ++i) { w.v[w.tail] = x[i]; w.tail = (w.tail + 1) % 8; }
     float s = 0;
     for (int i = -2; i < 2; ++i) s += w.v[i + 2] * w.v[5 - i];
     y[threadIdx.x] = s;
-}""",
-    [zeros(32), wholes(64), np.int32(20)],
-    1,
-    32,
-)
-right(
-    "reduce_partial_lanes",
-    K
-    + """float* y, const float* x, int n) {
+}""")
+right("reduce_partial_lanes", [zeros(1), wholes(32), np.int32(20)], 1, 32, source="""
+__global__ void k(float* y, const float* x, int n) {
     float v;
     int t = threadIdx.x;
     if (t < n) v = x[t];
@@ -1594,15 +997,10 @@ right(
         if (t + d < n && t < n) v += o;
     }
     if (t == 0) *y = v;
-}""",
-    [zeros(1), wholes(32), np.int32(20)],
-    1,
-    32,
-)
-right(
-    "volatile_poll_sum",
-    K
-    + """int* out, volatile int* ready, volatile int* part) {
+}""")
+right("volatile_poll_sum", [zeros(1, np.int32), zeros(4, np.int32), zeros(4, np.int32)],
+      4, 1, source="""
+__global__ void k(int* out, volatile int* ready, volatile int* part) {
     part[blockIdx.x] = blockIdx.x + 1;
     __threadfence();
     ready[blockIdx.x] = 1;
@@ -1611,30 +1009,17 @@ right(
         for (int b = 0; b < gridDim.x; ++b) { while (!ready[b]) { } __threadfence(); s += part[b]; }
         *out = s;
     }
-}""",
-    [zeros(1, np.int32), zeros(4, np.int32), zeros(4, np.int32)],
-    4,
-    1,
-)
-right(
-    "state_machine_union",
-    """struct Tok { int kind; union { int i; float f; } v; };
-"""
-    + K
-    + """float* y, const int* x) {
+}""")
+right("state_machine_union", [zeros(32), picks(32, 0, 9)], 1, 32, source="""
+struct Tok { int kind; union { int i; float f; } v; };
+__global__ void k(float* y, const int* x) {
     Tok t;
     t.kind = x[threadIdx.x] & 1;
     if (t.kind) t.v.f = 1.5f; else t.v.i = 3;
     y[threadIdx.x] = t.kind ? t.v.f : (float)t.v.i;
-}""",
-    [zeros(32), picks(32, 0, 9)],
-    1,
-    32,
-)
-right(
-    "dyn_pingpong",
-    K
-    + """float* y, const float* x, int steps) {
+}""")
+right("dyn_pingpong", [zeros(64), wholes(64), np.int32(5)], 1, 64, shared=512, source="""
+__global__ void k(float* y, const float* x, int steps) {
     extern __shared__ float m[];
     int t = threadIdx.x, n = blockDim.x;
     float *a = m, *b = m + n;
@@ -1646,24 +1031,12 @@ right(
         float* h = a; a = b; b = h;
     }
     y[t] = a[t];
-}""",
-    [zeros(64), wholes(64), np.int32(5)],
-    1,
-    64,
-    shared=512,
-)
-right(
-    "heap_across_blocks",
-    """__device__ int* slots[4];
-"""
-    + K
-    + """int* y) {
+}""")
+right("heap_across_blocks", [zeros(4, np.int32)], 4, 1, source="""
+__device__ int* slots[4];
+__global__ void k(int* y) {
     int b = blockIdx.x;
     slots[b] = (int*)malloc(16);
     slots[b][0] = b * 10;
     y[b] = slots[b][0];
-}""",
-    [zeros(4, np.int32)],
-    4,
-    1,
-)
+}""")

@@ -458,3 +458,40 @@ def test_an_asynchronous_copy_past_the_end_names_the_array_that_it_reads():
     # The copy of block 0 is right, and the last array that this instruction accessed is its tile.
     (finding,) = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(2,), block=(N,))
     assert finding.block == (1, 0, 0) and (finding.array, finding.index) == ("x", N)
+
+
+FAR = HEAD + (
+    "__shared__ alignas(16) int a[256];\n__shared__ alignas(16) int b[1024];\nb[t] = x[t];\n"
+)
+SUM = "__syncthreads();\ny[t] = a[t] + b[t];"
+# Each lands in b, behind the gap that the simulator leaves between two arrays.
+INTO_THE_NEXT_ARRAY = {
+    "an index": ("a[t + 600] = x[t];", 600),
+    "vectors": ("reinterpret_cast<int4*>(a)[t + 150] = make_int4(1, 2, 3, x[t]);", 603),
+    "a pointer": ("int* p = a + t;\nfor (int k = 0; k < 2; ++k) { *p = x[t]; p += 600; }", 600),
+    "an atomic": ("atomicAdd(&a[x[t] + 600], 1);", 600),
+    "a copy": (
+        'const unsigned to = (unsigned)__cvta_generic_to_shared(a + t + 600);\nasm volatile('
+        '"cp.async.ca.shared.global [%0], [%1], 4;\\n\\tcp.async.wait_all;" :: "r"(to), "l"(x + t)'
+        ': "memory");',
+        600,
+    ),
+    "a matrix": (
+        "unsigned r;\nasm volatile(\"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];\" : "
+        '"=r"(r) : "r"((unsigned)__cvta_generic_to_shared(a + 600 + t % 8 * 4)));\ny[t] = (int)r;',
+        600,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INTO_THE_NEXT_ARRAY)
+def test_an_overrun_into_the_next_shared_array_names_the_array_that_it_leaves(name):
+    statement, index = INTO_THE_NEXT_ARRAY[name]
+    kernels = Kernels([FAR + body + "\n" + SUM for body, _ in INTO_THE_NEXT_ARRAY.values()],
+                      "int* y, const int* x")  # fmt: skip
+    x = np.zeros(N, np.int32)
+    finding, *others = simulator.check(
+        *kernels.of(FAR + statement + "\n" + SUM), np.zeros(N, np.int32), x, grid=(1,), block=(N,)
+    )
+    assert {(f.kind, f.array) for f in others} <= {("uninitialised", "a")}
+    assert (finding.kind, finding.array, finding.index) == ("out-of-bounds", "a", index)

@@ -8,6 +8,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises import kit
+from helpers.quantities import quantity
 
 WIDTH, OTHER_WIDTH, THREADS = 7, 9, 128
 
@@ -31,7 +32,7 @@ def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = WIDTH) ->
     arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
     budgeted = n == 8 * THREADS
     kinds = {"size": n, "width": width}
-    title = f"n = {n:,}" if width == WIDTH else f"n = {n:,}, {width} weights"
+    title = f"n = {n:,}" if width == WIDTH else f"n = {n:,}, {quantity(width, 'weight')}"
     options = () if width == WIDTH else (f"-DFILTER_WIDTH={width}",)
     facts = {"filter": filter}
     return kit.Case(title, arrays, ("P",), (step,), kinds, facts, budgeted, options=options)

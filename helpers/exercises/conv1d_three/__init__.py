@@ -8,6 +8,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises import kit
+from helpers.quantities import quantity
 
 MOST, THREADS = 31, 128
 TILE = 3 * THREADS
@@ -32,7 +33,8 @@ def signal(rng: np.random.Generator, n: int = 10_000_000, width: int = MOST) -> 
     arrays = {"P": kit.unwritten(n), "N": kit.cells(rng, n)}
     kinds, facts = {"size": n, "width": width}, {"filter": filter[:width]}
     budgeted = (n, width) == (4 * TILE, MOST)
-    return kit.Case(f"n = {n:,}, {width} weights", arrays, ("P",), (step,), kinds, facts, budgeted)
+    name = f"n = {n:,}, {quantity(width, 'weight')}"
+    return kit.Case(name, arrays, ("P",), (step,), kinds, facts, budgeted)
 
 
 def convolved(case: kit.Case) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from helpers import reference
 from helpers.exercises import kit
+from helpers.quantities import quantity
 
 WIDTH, NARROW, TILE, SMALL = 31, 3, 256, 64
 CELLS = TILE + WIDTH - 1
@@ -37,7 +38,7 @@ def signal(
     kinds, facts = {"size": n, "width": width}, {"filter": filter, "tile": tile}
     title, options = f"n = {n:,}", [f"-DFILTER_WIDTH={width}", f"-DTILE_WIDTH={tile}"]
     if width != WIDTH:
-        title += f", {width} weights"
+        title += f", {quantity(width, 'weight')}"
     if tile != TILE:
         title += f", tiles of {tile}"
     return kit.Case(title, arrays, ("P",), (step,), kinds, facts, budgeted, options=tuple(options))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit, outcome
+from helpers.quantities import quantity
 
 THREADS, LOADS = 64, 4
 
@@ -38,7 +39,7 @@ def array(
     copy.
     """
     return kit.one_launch(
-        f"n = {n:,}, {blocks} x {threads} threads, {loads} loads",
+        f"n = {n:,}, {blocks} x {quantity(threads, 'thread')}, {quantity(loads, 'load')}",
         {"out": kit.unwritten(n), "in": kit.cells(rng, n)},
         (blocks,), (threads,), n,
         kinds={"size": n, "loads": loads},

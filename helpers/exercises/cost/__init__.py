@@ -167,7 +167,8 @@ def judged(one: dict[str, Any], seed: int) -> Found:
         )
         return Found(
             "wrong",
-            f"a layer of {layer} cells: width {more} has at least {MORE - 1:.0%} more of every "
+            f"a layer of {layer} cells: width {more} has at least {MORE - 1:.0%} more "
+            "of every "
             f"request, instruction and barrier than width {less}, and must cost more",
             hint,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.exercises import numbers
+from helpers.quantities import quantity
 
 LAYERS = {"layer 1": (80, 80, 4), "layer 2": (34, 34, 16)}  # columns, rows and number of maps
 # Each row breaks one rule, or just keeps it.
@@ -72,15 +73,17 @@ def _hint(case: numbers.Case, value: int, want: int) -> str:
     threads = tile_columns // columns * (tile_rows // rows)
     if not 64 <= 32 * -(-threads // 32) <= 256:
         return (
-            f"Rule 3: {threads} threads have patches, and a block has whole warps: round up to a "
+            f"Rule 3: {quantity(threads, 'thread')} have patches, and a block has whole warps: "
+            "round up to a "
             "multiple of 32, then compare with 64 and 256."
         )
     sums = columns * rows * maps
     if not 16 <= sums <= 72:
-        return f"Rule 4: a thread has {sums} sums; 16 and 72 are allowed."
+        return f"Rule 4: a thread has {quantity(sums, 'sum')}; 16 and 72 are allowed."
     across, down = -(-out_w // tile_columns), -(-out_h // tile_rows)
     return (
-        f"Rule 5: {across} x {down} tiles of {tile_columns} x {tile_rows} cover the map of "
+        f"Rule 5: {across} x {quantity(down, 'tile')} of {tile_columns} x {tile_rows} cover the "
+        "map of "
         f"{out_w} x {out_h}: at least 80 % of the outputs that they compute must exist."
     )
 
@@ -92,16 +95,17 @@ def _kept(case: numbers.Case) -> str:
     computed = -(-out_w // tile_columns) * tile_columns * -(-out_h // tile_rows) * tile_rows
     return (
         f"{tile_columns // columns} x {tile_rows // rows} patches make a tile, {maps} divides {M}, "
-        f"{threads} threads are {-(-threads // 32)} whole warps, a thread has "
-        f"{columns * rows * maps} sums, and of {computed:,} outputs {out_w * out_h:,} exist"
+        f"{quantity(threads, 'thread')} are {-(-threads // 32)} whole warps, a thread has "
+        f"{columns * rows * maps} sums, and of {quantity(computed, 'output')} {out_w * out_h:,} "
+        "exist"
     )
 
 
 def _words(case: numbers.Case) -> str:
     columns, rows, maps, tile_columns, tile_rows, out_w, out_h, M = case
     return (
-        f"patch {columns}x{rows}x{maps}, tile {tile_columns}x{tile_rows}, {M} maps of "
-        f"{out_w} columns and {out_h} rows"
+        f"patch {columns}x{rows}x{maps}, tile {tile_columns}x{tile_rows}, {quantity(M, 'map')} of "
+        f"{quantity(out_w, 'column')} and {quantity(out_h, 'row')}"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
+from helpers.quantities import quantity
 
 ROWS, COLS, STEP = 4, 64, 16
 
@@ -39,7 +40,7 @@ def matrices(
     }
     grid = (kit.ceil_div(cols, COLS), kit.ceil_div(rows, ROWS), batch)
     return kit.one_launch(
-        f"{rows} x {inner} times {inner} x {cols}" + f", {batch} images" * (batch > 1),
+        f"{rows} x {inner} times {inner} x {cols}" + f", {quantity(batch, 'image')}" * (batch > 1),
         arrays, grid, (COLS, ROWS), rows, cols, inner,
         kinds={"size": (rows, cols, inner)}, facts={"terms": inner}, budgeted=cols == 1_280,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from helpers import cards
 from helpers.exercises import kit
 from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
+from helpers.quantities import quantity
 
 LAB = "502_several_gpus"
 COUNTS = (2, 3, 4)  # of cards
@@ -118,13 +119,13 @@ def judged(
     """Return whether all cards have the sums, everything is ordered, and the host has not waited.
     """
     for count, one in zip(counts, results, strict=True):
-        words, findings = f"{count} cards", one["findings"]
+        words, findings = f"{quantity(count, 'card')}", one["findings"]
         if findings:
             return of_findings(words, findings, _hint(findings[0]))
         want = inputs(seed, count).sum(axis=(0, 1))
         bad = [card for card in range(count) if not np.array_equal(one["weights"][card], want)]
         if bad:
-            several = f" ({len(bad)} of {count} cards)" if len(bad) > 1 else ""
+            several = f" ({len(bad)} of {quantity(count, 'card')})" if len(bad) > 1 else ""
             return Found(
                 "wrong",
                 f"{words}: card {bad[0]} does not have the sum of all cards{several}",

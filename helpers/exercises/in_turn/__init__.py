@@ -6,6 +6,7 @@ import functools
 
 from helpers.exercises import stream_order
 from helpers.exercises.python_exercise import PythonExercise
+from helpers.quantities import quantity
 
 
 def _hint(findings: list[str], buffers: int) -> str:
@@ -22,7 +23,8 @@ def _hint(findings: list[str], buffers: int) -> str:
             "works of a piece the same stream."
         )
     return (
-        f"With {buffers} buffers pieces 0 and {buffers} lie in the same ones. Put both into the "
+        f"With {quantity(buffers, 'buffer')} pieces 0 and {buffers} lie in the same ones. Put "
+        "both into the "
         "same stream, that of buffer piece % pipe.buffers: then the second one comes behind the "
         "first."
     )

@@ -25,6 +25,7 @@ from helpers.exercises.loops_swapped import program
 from helpers.exercises.loops_swapped.program import OVERLAPS, UNSET
 from helpers.exercises.python_exercise import Found, PythonExercise, StoppedError
 from helpers.problems import baselines
+from helpers.quantities import quantity
 from helpers.reference import conv1d
 from helpers.simulator.includes import without_comments
 
@@ -132,12 +133,12 @@ def judged(one: dict[str, Any], seed: int) -> Found:
         shown = [f"  [{i}] got {got[i]:g}, want {want[i]:g}" for i in bad[:3]]
         text = "\n".join(
             [
-                f"{name}: {bad.size:,} of {got.size:,} values {'is' if bad.size == 1 else 'are'} wrong",
+                f"{name}: {bad.size:,} of {quantity(got.size, 'value')} {'is' if bad.size == 1 else 'are'} wrong",
                 *shown,
             ]
         )
         return Found("wrong", text, _hint(got, want, N, filter))
-    checked = f"{len(plain)} sizes, {sum(N.size for N, _ in plain):,} values"
+    checked = f"{quantity(len(plain), 'size')}, {quantity(sum(N.size for N, _ in plain), 'value')}"
     overlaps = range(len(plain), len(cases))
     if any(_reads_one_value(one[f"overlapped{k}"], *cases[k]) for k in overlaps):
         hint = (
@@ -215,7 +216,7 @@ def times(text: str) -> str:
         names=("yours", "tap by tap, tested"),
         budget_s=1.0,
     )
-    return f"{N.size:,} cells, {filter.size} weights, one core: {compared}"
+    return f"{quantity(N.size, 'cell')}, {quantity(filter.size, 'weight')}, one core: {compared}"
 
 
 EXERCISE = PythonExercise(

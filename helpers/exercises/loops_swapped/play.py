@@ -9,6 +9,7 @@ import numpy as np
 from helpers.exercises import loops_swapped
 from helpers.exercises.loops_swapped import EXERCISE
 from helpers.exercises.player import Player
+from helpers.quantities import quantity
 
 
 def made(back: Any, seed: int) -> Any:
@@ -34,7 +35,7 @@ def calls(seed: int) -> Any:
 def _floats(values: Any, size: int) -> np.ndarray:
     made = np.array([float(v) for v in values], np.float32)
     if made.size != size:
-        raise ValueError(f"expected {size} values, got {made.size}")
+        raise ValueError(f"expected {quantity(size, 'value')}, got {made.size}")
     return made
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from helpers.exercises import kit
+from helpers.quantities import quantity
 
 LAB = "103_puzzles"
 POINTS = 2
@@ -111,7 +112,7 @@ def over_image(N: np.ndarray, P: np.ndarray, threads: tuple[int, int], **facts: 
     """Return a case with a thread for each cell of an image; P: the output before the launch."""
     height, width = N.shape
     grid = (kit.ceil_div(width, threads[0]), kit.ceil_div(height, threads[1]))
-    title, kinds = f"{height} rows of {width}", {"size": (height, width)}
+    title, kinds = f"{quantity(height, 'row')} of {width}", {"size": (height, width)}
     return kit.one_launch(
         title, {"P": P, "N": N}, grid, threads, width, height, kinds=kinds, facts=facts
     )

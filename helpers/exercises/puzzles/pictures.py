@@ -17,6 +17,7 @@ from helpers import exercises, labs, plotting, simulator, tables
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.exercises.cases import Case
 from helpers.exercises.puzzles import LAB, Puzzle
+from helpers.quantities import quantity
 from helpers.simulator import Profile, Request
 from helpers.simulator.faults import LaunchRefused
 
@@ -185,7 +186,7 @@ def _draw(
     drawn = min(len(requests), MOST_DRAWN)
     count = f"{len(requests)} request{'s' * (len(requests) != 1)}"
     if drawn < len(requests):
-        count = f"the first {drawn} of {len(requests)} requests"
+        count = f"the first {drawn} of {quantity(len(requests), 'request')}"
     title = _capital(f"{what}: {count}")
     plotting.access_map(ax, seen, array=array, kind=kind, space=space, first=drawn, title=title)
 
@@ -219,4 +220,7 @@ def result() -> str:
     solved = sum(verdict is not None and verdict.passed for verdict in verdicts)
     points = sum(verdict.points for verdict in verdicts if verdict is not None)
     most = sum(one.points for one in every)
-    return f"{solved} of {len(every)} puzzles solved, {points:g} of {most} points"
+    return (
+        f"{solved} of {quantity(len(every), 'puzzle')} solved, {points:g} of "
+        f"{quantity(most, 'point')}"
+    )

@@ -6,6 +6,7 @@ import numpy as np
 
 from helpers import limits
 from helpers.exercises import numbers
+from helpers.quantities import quantity
 
 DRAWN = 60
 
@@ -70,7 +71,8 @@ def _hint(case: numbers.Case, value: int, want: int) -> str:
 def _words(case: numbers.Case) -> str:
     threads, registers, shared_bytes = case
     return (
-        f"{threads} threads a block, {registers} registers a thread, {shared_bytes:,} shared bytes"
+        f"{quantity(threads, 'thread')} a block, {quantity(registers, 'register')} a thread, "
+        f"{shared_bytes:,} shared bytes"
     )
 
 

@@ -13,6 +13,7 @@ from helpers.exercises import kit
 from helpers.exercises.python_exercise import Found, PythonExercise, of_findings
 from helpers.limits import ConvShape
 from helpers.problems import streams
+from helpers.quantities import quantity
 from helpers.reference import conv2d
 
 LAB = "113_streams"
@@ -49,7 +50,8 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
                 except IndexError as error:
                     tried = ", ".join(map(str, BUFFERS))
                     error.args = (
-                        f"{error}, with {buffers} buffers: the check tries {tried} buffers, so let "
+                        f"{error}, with {quantity(buffers, 'buffer')}: the check tries "
+                        f"{tried} buffers, so let "
                         "pipe.buffers choose",
                     )
                     raise
@@ -62,7 +64,7 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
 
 def _hint(findings: list[str], buffers: int) -> str:
     text = findings[0]
-    with_buffers = "With 1 buffer" if buffers == 1 else f"With {buffers} buffers"
+    with_buffers = "With 1 buffer" if buffers == 1 else f"With {quantity(buffers, 'buffer')}"
     if "HtoD" in text and "kernel" in text:
         return (
             f"{with_buffers} piece k + {buffers} is copied over what piece k's kernel "
@@ -107,7 +109,8 @@ def judged(
             hint = "Each piece needs one pipe.h2d(), one pipe.kernel() and one pipe.d2h()."
             return Found(
                 "wrong",
-                f"{words}: {one['works']} works are enqueued for {pieces} pieces, not {3 * pieces}",
+                f"{words}: {one['works']} works are enqueued for {quantity(pieces, 'piece')}, not "
+                f"{3 * pieces}",
                 hint,
             )
         if one["findings"]:
@@ -127,11 +130,12 @@ def judged(
             )
             return Found(
                 "budget",
-                f"right, but {words}: {one['steps']:.0f} steps for {pieces} pieces; the budget "
+                f"right, but {words}: {one['steps']:.0f} steps for {quantity(pieces, 'piece')}; "
+                "the budget "
                 f"is {pieces + 2}",
                 hint,
             )
-    checked = f"3 numbers of buffers, {pieces} pieces, {3 * want.size:,} values"
+    checked = f"3 numbers of buffers, {quantity(pieces, 'piece')}, {3 * want.size:,} values"
     return Found(
         "pass",
         f"{checked}, no finding; {results[0]['steps']:.0f} steps with 3 buffers (budget "

@@ -22,7 +22,12 @@ void refuse_access(Worker& w, Warp& warp, int lane, Kind kind, const Region* reg
 
 Region* origin_of(const Worker& w, std::int32_t pc) {
     const std::int32_t origin = w.launch.program.origins[pc];
+    const auto statics = static_cast<std::int32_t>(w.launch.program.static_count);
     std::uint64_t address = 0;
+    if (origin <= -2 - statics) {
+        const auto k = static_cast<std::size_t>(-2 - statics - origin);
+        return k < w.shared.size() ? w.shared[k] : nullptr;
+    }
     if (origin <= -2) address = w.launch.program.statics[-2 - origin].value;
     else if (origin >= 0 &&
              static_cast<std::uint32_t>(origin) + sizeof address <= w.launch.parameter_bytes)
@@ -138,11 +143,15 @@ bool find_arrays(Worker& w, Warp& warp, std::int32_t pc, std::uint32_t lanes,
                  Region** regions, Region** one) {
     Region* first = nullptr;
     Region* const meant = origin_of(w, pc);
+    // An instruction that copies from global memory to a shared array means that one where it writes.
+    const bool is_shared = meant != nullptr && meant->is_shared();
+    const auto window = reinterpret_cast<std::uint64_t>(w.shared_window);
     bool same = true;
     for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
         int lane = __builtin_ctz(left);
         if (meant != nullptr && !meant->holds(addresses[lane], size) &&
-            addresses[lane] >= null_page) {
+            addresses[lane] >= null_page &&
+            (!is_shared || addresses[lane] - window < w.launch.shared_bytes)) {
             refuse_access(w, warp, lane, OUT_OF_BOUNDS, meant, addresses[lane], size, pc, access,
                           true);
             return false;

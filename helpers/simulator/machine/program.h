@@ -184,7 +184,8 @@ struct Program {
     const std::uint32_t* place_groups;    // by place: equal where file, line and column are,
                                           // whatever was inlined where
     // By instruction: the array in which its address must lie. The offset of a pointer among the
-    // parameters; -2 - k: the variable whose address is static k; -1: not known.
+    // parameters; -2 - k: the variable whose address is static k; -2 - static_count - k: shared
+    // variable k; -1: not known.
     const std::int32_t* origins;
     // By instruction: which `extern __shared__` array it accesses, from 1; 0: none; 255: one of them,
     // not known which. Null if the program does not have two of them.

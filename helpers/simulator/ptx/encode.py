@@ -199,6 +199,7 @@ class Encoding:
         functions["first"] = functions["end"] = -1
         statics, statics_bytes = _statics(context)
         static_slots = statics["slot"].astype(np.int64) + 1
+        offsets = [offset for _, offset, _ in layout.variables]
         for one in order:
             code = codes[one]
             rows = without_copies(context, code, columns(context, code))
@@ -208,7 +209,7 @@ class Encoding:
                 context, code, rows, graph, jumps, start, static_slots, extra, places
             )
             pieces.append(piece)
-            roots.append(origins(context, code, piece))
+            roots.append(origins(context, code, piece, offsets, len(statics)))
             named.append(shared_names(context, code, piece, names))
             lines.append(_lines(code, len(piece)))
             relocations += [

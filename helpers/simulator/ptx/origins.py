@@ -4,7 +4,7 @@ and Program::shared_names in machine/program.h).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,32 +15,45 @@ from .syntax import Address, Statement, Variable
 
 NOT_KNOWN = -1
 _ACCESSES = ("ld", "st", "atom", "red")
+_OTHER_ACCESSES = ("wmma.load", "wmma.store", "ldmatrix", "stmatrix")
+_COPIES = "cp.async.c", "cp.async.shared.global"  # opcodes and operations begin so
 # Instructions that write shared memory and are no stores or atomics.
 _OTHER_WRITES = ("cp", "stmatrix", "wmma", "mbarrier")
 _ANY_NAME = 255
 _MOST_NAMES = 31  # the machine has a bit for each
 
 
-def origins(context: Context, code: Code, instructions: np.ndarray) -> np.ndarray:
+def origins(
+    context: Context, code: Code, instructions: np.ndarray, shared: Sequence[int], statics: int
+) -> np.ndarray:
     """Return an origin for each instruction, int32, shape of `instructions`: the offset of a
-    pointer among the kernel's parameters, -2 - k for the variable whose address is static k, or
-    NOT_KNOWN. Only accesses that may reach global memory have one, and only if it is sure.
+    pointer among the kernel's parameters, -2 - k for the variable whose address is static k,
+    -2 - statics - k for shared variable k, or NOT_KNOWN. An access has one only if it is sure.
+
+    shared: the offsets of the static shared variables; statics: the number of all statics.
     """
     found = np.full(len(instructions), NOT_KNOWN, np.int32)
     accesses = [
-        (k, address)
+        (k, one.opcode, address)
         for k, one in enumerate(code.body.statements)
         if (address := _address(one)) is not None
     ]
     if not accesses:
         return found
     roots, first = Roots(code.body), code.first_rows
-    ids = context.operation_ids
+    ids, operations = context.operation_ids, context.operations
     memory = {ids[name] for name in ("ld", "st") if name in ids}
-    memory.update(context.operations.beginning("atom."))
+    memory.update(operations.beginning("atom."))
+    memory.update(operations.beginning(*_OTHER_ACCESSES, *_COPIES))
     operation = instructions["operation"].tolist()
-    for k, address in accesses:
-        number = _number(context, roots.of(address))
+    numbers = {offset: -2 - statics - k for k, offset in enumerate(shared)}
+    for k, opcode, address in accesses:
+        root = roots.of(address)
+        number = _of_shared(context, root, numbers)
+        # A copy has an address in global memory, too.
+        may_be_global = opcode.partition(".")[0] in _ACCESSES and isinstance(address.base, int)
+        if number == NOT_KNOWN and may_be_global:
+            number = _number(context, root)
         if number != NOT_KNOWN:
             for row in range(first[k], first[k + 1]):
                 if operation[row] in memory:
@@ -90,12 +103,23 @@ def shared_names(
 
 
 def _address(statement: Statement) -> Address | None:
-    if statement.opcode.partition(".")[0] not in _ACCESSES or describe(
-        statement.opcode
-    ).space not in (GENERIC, GLOBAL_SPACE):
+    """Return the address of an access to global or shared memory, of a copy the one it writes to.
+    """
+    name = statement.opcode.partition(".")[0]
+    if name in _ACCESSES:
+        if describe(statement.opcode).space not in (GENERIC, GLOBAL_SPACE, SHARED_SPACE):
+            return None
+    elif not statement.opcode.startswith((*_OTHER_ACCESSES, *_COPIES)):
         return None
-    address = next((one for one in statement.operands if isinstance(one, Address)), None)
-    return address if address is not None and isinstance(address.base, int) else None
+    return next((one for one in statement.operands if isinstance(one, Address)), None)
+
+
+def _of_shared(context: Context, root: Root, numbers: Mapping[int, int]) -> int:
+    """Return the origin of a static shared variable; numbers: the origins by offset."""
+    key = context.module.aliases.get(root, root) if isinstance(root, str) else root
+    if not isinstance(key, str | Variable):
+        return NOT_KNOWN
+    return numbers.get(context.shared.get(key, -1), NOT_KNOWN)
 
 
 def _number(context: Context, root: Root) -> int:

@@ -25,7 +25,7 @@ DIFFERENCE = Unknown()  # a distance between two arrays: a pointer plus it may p
 Root = (
     int | str | Variable | Unknown | None
 )  # an offset among the parameters, a symbol, a variable of the function
-_POINTER = 8  # bytes
+_POINTER, _SHORT_POINTER = 8, 4  # bytes; an address of shared memory may be short
 
 _NUMBERS = frozenset(
     (
@@ -49,6 +49,9 @@ _NUMBERS = frozenset(
     )
 )
 _SUMS = frozenset(("add", "and", "or", "xor"))
+_MAY_POINT = _NUMBERS | _SUMS | {"mov", "sub", "mad", "selp", "min", "max"}
+_TO_SHORT = "cvt.u32.u64"
+_WIDTHS = ("cvt.u64.u32", _TO_SHORT)  # from and to a short address
 
 
 class Roots:
@@ -63,10 +66,13 @@ class Roots:
         self.definitions: dict[int, list[int]] = {}
         self._found: dict[int, Root] = {}
         pointing = []
+        has_short = any(map(_names_memory, body.statements))
         for k, statement in enumerate(body.statements):
+            is_short = has_short and describe(statement.opcode).root in _MAY_POINT
             for place, register in enumerate(results(statement)):
                 self.definitions.setdefault(register, []).append(k)
-                if body.widths[register] == _POINTER or _names_memory(statement):
+                width = body.widths[register]
+                if width == _POINTER or (is_short and width == _SHORT_POINTER):
                     pointing.append((register, place, statement))
         changed = True
         while changed:
@@ -115,10 +121,11 @@ class Roots:
                 return first
             return None if first == second and not isinstance(first, Unknown) else DIFFERENCE
         if root == "mad":
-            return self.of(operands[3])
+            is_distance = any(self.of(one) is DIFFERENCE for one in operands[1:3])
+            return UNKNOWN if is_distance else self.of(operands[3])
         if root in ("selp", "min", "max"):
             return _either(self.of(operands[1]), self.of(operands[2]))
-        if statement.opcode == "cvt.u64.u32":  # an address of 32 bits, in shared memory
+        if statement.opcode in _WIDTHS:
             return self.of(operands[1])
         if root in _NUMBERS:
             is_distance = any(self.of(one) is DIFFERENCE for one in operands[1:])
@@ -127,10 +134,10 @@ class Roots:
 
 
 def _names_memory(statement: Statement) -> bool:
-    """Return whether a statement moves the address of a variable, which has 32 bits in shared
-    memory.
-    """
-    return statement.opcode == "mov.u32" and isinstance(statement.operands[1], Symbol | Variable)
+    """Return whether a statement gives a short address."""
+    return statement.opcode == _TO_SHORT or (
+        statement.opcode == "mov.u32" and isinstance(statement.operands[1], Symbol | Variable)
+    )
 
 
 def _sum(first: Root, second: Root) -> Root:

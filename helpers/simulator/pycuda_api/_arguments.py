@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers.quantities import quantity
 from helpers.simulator.arrays import pack_arguments
 from helpers.simulator.layouts import numpy_name, only_dtype
 
@@ -145,7 +146,8 @@ def _from_array_like(k: int, value: Any, parameters: Sequence) -> Argument:
             _findings.remark(
                 f"parameter #{k} (0-based), {_place(k, parameters)}: the GPUArray {order} (shape "
                 f"{value.shape}, "
-                f"strides {value.strides} bytes). The kernel gets its address alone, and sees the "
+                f"strides {value.strides} bytes). The kernel gets its address alone, "
+                "and sees the "
                 "memory as it lies"
             )
         address = address_of(value.gpudata, LAUNCH, _place(k, parameters))
@@ -176,7 +178,7 @@ def _wanted(parameter) -> str:
         )
     dtype = only_dtype(parameter.layout)
     if dtype is None:
-        return f"a NumPy value of {parameter.size} bytes"
+        return f"a NumPy value of {quantity(parameter.size, 'byte')}"
     return f"{numpy_name(dtype)}(...)"
 
 
@@ -215,7 +217,7 @@ def from_prepared(codes: Sequence[str], args: Sequence[object]) -> list[Argument
     """
     if len(codes) != len(args):
         raise struct.error(
-            f"the function was prepared for {len(codes)} arguments and got {len(args)}"
+            f"the function was prepared for {quantity(len(codes), 'argument')} and got {len(args)}"
         )
     return [_from_code(code, value) for code, value in zip(codes, args, strict=True)]
 
@@ -223,7 +225,8 @@ def from_prepared(codes: Sequence[str], args: Sequence[object]) -> list[Argument
 def _from_code(code: str, value: Any) -> Argument:
     if code.endswith("s"):
         data = value if isinstance(value, bytes) else bytes(memoryview(value))
-        return Argument(f"{len(data)} bytes", struct.pack(code, data), None, is_pointer=False)
+        what = quantity(len(data), "byte")
+        return Argument(what, struct.pack(code, data), None, is_pointer=False)
     if code not in _STRUCT_CODES:
         raise struct.error(
             f"prepare() got the type code {code!r}; use NumPy types, or 'P' for a pointer"
@@ -264,7 +267,7 @@ def require_fit(kernel, arguments: Sequence[Argument]) -> None:
     parameters = kernel.parameters
     if len(arguments) != len(parameters):
         signature = ", ".join(map(_declared, parameters))
-        count = "1 argument" if len(arguments) == 1 else f"{len(arguments)} arguments"
+        count = "1 argument" if len(arguments) == 1 else f"{quantity(len(arguments), 'argument')}"
         raise _refused(f"{kernel.name}({signature}) takes {len(parameters)}, got {count}")
     for k, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
         where = f"parameter #{k} (0-based) of {kernel.name}, {_place(k, parameters)},"
@@ -291,7 +294,7 @@ def _misfit(parameter, argument: Argument) -> str:
         return f"is a value, got {argument.given}: pass {_wanted(parameter)}"
     if len(argument.data) != parameter.size:
         return (
-            f"has {parameter.size} bytes, got {argument.given} of {len(argument.data)} "
+            f"has {quantity(parameter.size, 'byte')}, got {argument.given} of {len(argument.data)} "
             f"bytes: pass {_wanted(parameter)}"
         )
     wanted = only_dtype(parameter.layout)

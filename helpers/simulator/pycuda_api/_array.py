@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from helpers.quantities import quantity
+
 from . import _order
 from ._array_copies import copy as copy_arrays
 from ._array_elements import (
@@ -59,7 +61,8 @@ class GPUArray(DeviceArray):
         async_ = _asynchronous(async_, deprecated)
         if ary.size != self.size:
             raise ValueError(
-                f"set() takes an array of the same size, {self.size:,} elements, got {ary.size:,}"
+                f"set() takes an array of the same size, {quantity(self.size, 'element')}, got "
+                f"{ary.size:,}"
             )
         if ary.shape != self.shape:
             warnings.warn("the array given has another shape", stacklevel=2)
@@ -98,7 +101,7 @@ class GPUArray(DeviceArray):
         else:
             if ary.size != self.size:
                 raise ValueError(
-                    f"get() fills an array of the same size, {self.size:,} elements, got "
+                    f"get() fills an array of the same size, {quantity(self.size, 'element')}, got "
                     f"{ary.size:,}"
                 )
             if ary.dtype != self.dtype:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import threading
 
+from helpers.quantities import quantity
 from helpers.simulator import architecture, memory
 
 from . import _devices, _errors, _order
@@ -144,7 +145,7 @@ class Device:
                 f"Device takes the number of a device, an int, or a PCI bus id, got {number!r}"
             )
         if not 0 <= number < there:
-            several = f"{there} devices, numbers 0 to {there - 1}"
+            several = f"{quantity(there, 'device')}, numbers 0 to {there - 1}"
             has = "one device, number 0" if there == 1 else several
             more = f"{_devices.VARIABLE}, set before the first use, gives more"
             detail = f"the simulator has {has}, was asked for number {number}; {more}"

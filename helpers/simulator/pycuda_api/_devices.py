@@ -31,6 +31,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from helpers.quantities import quantity
 from helpers.simulator import memory
 from helpers.simulator.findings import Finding
 
@@ -89,7 +90,8 @@ def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]
     """
     if not 1 <= number <= MOST or len(memory_of) > number:
         raise ValueError(
-            f"{number} devices with {len(memory_of)} sizes of memory: give 1 to {MOST} devices, at "
+            f"{quantity(number, 'device')} with {quantity(len(memory_of), 'size')} of memory: "
+            f"give 1 to {MOST} devices, at "
             "most one size for each"
         )
     before, peers, kept = _count, set(_peers), len(_kept)
@@ -241,7 +243,8 @@ def keep(release: Callable[[], None], nbytes: int) -> None:
     """
     _kept.append(release)
     message = (
-        f"free() in the thread {threading.current_thread().name!r} leaves {nbytes:,} bytes of "
+        f"free() in the thread {threading.current_thread().name!r} leaves "
+        f"{quantity(nbytes, 'byte')} of "
         "device memory allocated: their context was made in another thread and is not current here"
     )
     cause = "Free memory in the thread that allocated it, while its context is current."

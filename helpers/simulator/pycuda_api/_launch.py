@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from helpers.quantities import quantity
 from helpers.simulator import architecture, faults, memory
 from helpers.simulator.findings import Finding
 from helpers.simulator.launch import launch
@@ -224,7 +225,8 @@ class Function:
         room = architecture.MAX_SHARED - self._kernel.static_shared
         if not 0 <= value <= room:
             detail = (
-                f"dynamic shared memory can be 0 to {room:,} bytes for this kernel, was asked for "
+                f"dynamic shared memory can be 0 to {quantity(room, 'byte')} for this kernel, was "
+                "asked for "
                 f"{value:,}"
             )
             raise _errors.logic_error("cuFuncSetAttribute", _errors.INVALID_ARGUMENT, detail)
@@ -266,7 +268,7 @@ def _dimensions(grid: object, block: object) -> tuple[tuple[int, int, int], tupl
         or _exceeds(block, architecture.MAX_BLOCK)
     ):
         detail = (
-            f"block={block} has {threads:,} threads; a block has 1 to "
+            f"block={block} has {quantity(threads, 'thread')}; a block has 1 to "
             f"{architecture.MAX_THREADS_PER_BLOCK:,} threads and at "
             f"most {architecture.MAX_BLOCK} along x, y, z"
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers.quantities import quantity
 from helpers.simulator import faults, memory
 
 from . import _devices, _errors, _findings, _order
@@ -136,7 +137,8 @@ def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
         return
     missing = nbytes - memory.written(address, nbytes)
     message = (
-        f"{call} reads {nbytes:,} bytes of device memory, of which {missing:,} were never written; "
+        f"{call} reads {quantity(nbytes, 'byte')} of device memory, of which {missing:,} were "
+        "never written; "
         f"the first is byte {first:,}"
     )
     cause = (

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from helpers.quantities import quantity
 from helpers.simulator import memory
 
 from . import _errors, _order
@@ -120,7 +121,7 @@ class _Rows:
         rows = getattr(self, f"{side}_height") or self.height
         if pitch < self.width_in_bytes and self.height > 1:
             detail = (
-                f"{side}_pitch is {pitch:,} bytes, less than width_in_bytes "
+                f"{side}_pitch is {quantity(pitch, 'byte')}, less than width_in_bytes "
                 f"({self.width_in_bytes:,})"
             )
             raise _errors.logic_error(self._call, _errors.INVALID_ARGUMENT, detail)
@@ -132,7 +133,7 @@ class _Rows:
         if place.host is not None:
             if offset + nbytes > place.host.nbytes:
                 detail = (
-                    f"{side} has {place.host.nbytes:,} bytes, the copy reaches byte "
+                    f"{side} has {quantity(place.host.nbytes, 'byte')}, the copy reaches byte "
                     f"{offset + nbytes:,}"
                 )
                 raise _errors.logic_error(self._call, _errors.INVALID_ARGUMENT, detail)
@@ -221,7 +222,10 @@ def _memset_2d(
     )
     check_aligned(address, size, call)
     if pitch < width * size and height > 1:
-        detail = f"the pitch is {pitch:,} bytes, a row of {width:,} elements has {width * size:,}"
+        detail = (
+            f"the pitch is {quantity(pitch, 'byte')}, a row of {quantity(width, 'element')} has "
+            f"{width * size:,}"
+        )
         raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
     with refused(call):
         for row in range(height if width else 0):

@@ -11,6 +11,7 @@ from typing import Literal, Self
 
 import numpy as np
 
+from helpers.quantities import quantity
 from helpers.simulator import faults, memory
 from helpers.simulator.library import door
 
@@ -55,7 +56,7 @@ class DevicePointer:
         return memoryview((ctypes.c_ubyte * size).from_address(address)).cast("B")
 
     def __repr__(self) -> str:
-        state = "freed" if self._freed else f"{self._nbytes:,} bytes"
+        state = "freed" if self._freed else f"{quantity(self._nbytes, 'byte')}"
         return f"<{type(self).__name__} at {self._address:#x}, {state}>"
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 from ._arguments import LAUNCH
 from ._array_layout import splay
 from ._dtypes import Argument, ScalarArg, VectorArg, complex_include, parse_c_arg
@@ -232,7 +234,9 @@ def bind(name: str, arguments: Sequence[Argument], given: Sequence[Any]) -> tupl
     """
     if len(given) != len(arguments):
         wanted = ", ".join(argument.declarator() for argument in arguments)
-        raise TypeError(f"{name}({wanted}) takes {len(arguments)} arguments, got {len(given)}")
+        raise TypeError(
+            f"{name}({wanted}) takes {quantity(len(arguments), 'argument')}, got {len(given)}"
+        )
     values, vectors = [], []
     for k, (argument, value) in enumerate(zip(arguments, given, strict=True)):
         if not isinstance(argument, VectorArg):

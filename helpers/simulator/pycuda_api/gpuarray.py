@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from helpers.quantities import quantity
 from helpers.simulator import memory
 
 from . import _findings, _order
@@ -82,7 +83,7 @@ def _maker(dtype: np.dtype) -> Callable[..., np.ndarray]:
     def make(*components) -> np.ndarray:
         if len(components) != len(names):
             raise TypeError(
-                f"{len(names)} components ({', '.join(names)}) make this vector, got "
+                f"{quantity(len(names), 'component')} ({', '.join(names)}) make this vector, got "
                 f"{len(components)}"
             )
         return np.array(components, dtype)
@@ -244,7 +245,7 @@ def _picked(values: np.ndarray, indices: np.ndarray, what: str) -> np.ndarray:
         k = int(np.flatnonzero(outside)[0])
         raise LaunchError(
             f"{what} reads out of bounds: index {indices[k]} (at {k}) of an array with "
-            f"{len(values):,} elements"
+            f"{quantity(len(values), 'element')}"
         )
     return values[indices]
 
@@ -308,7 +309,7 @@ def _scatter(
         k = int(np.flatnonzero(outside)[0])
         raise LaunchError(
             f"{what} writes out of bounds: index {indices[k]} (at {k}) of an array with "
-            f"{target.size:,} elements"
+            f"{quantity(target.size, 'element')}"
         )
     address = address_of_array(target, what)
     for index, value in zip(indices, values, strict=True):
@@ -551,7 +552,8 @@ def dot(
     dtype = common_dtype(a, b) if dtype is None else np.dtype(dtype)
     if b.size < a.size:
         raise LaunchError(
-            f"dot reads out of bounds: the second array has {b.size:,} elements, the first "
+            f"dot reads out of bounds: the second array has {quantity(b.size, 'element')}, the "
+            "first "
             f"{a.size:,}"
         )
     return reduce_arrays(

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from helpers.quantities import quantity
+
 from . import _errors, _memory
 from ._device import Context, Device, init, need_context
 from ._dtypes import (
@@ -333,7 +335,9 @@ class DeviceData:
     def align_bytes(self, word_size: int = 4) -> int:
         """Return the bytes to which a row should be padded, for words of 4, 8 or 16 bytes."""
         if word_size not in (4, 8, 16):
-            raise ValueError(f"no alignment is possible for words of {word_size} bytes: 4, 8 or 16")
+            raise ValueError(
+                f"no alignment is possible for words of {quantity(word_size, 'byte')}: 4, 8 or 16"
+            )
         return 64 if word_size == 4 else 128
 
     def align(self, bytes: int, word_size: int = 4) -> int:
@@ -385,7 +389,8 @@ class OccupancyRecord:
             )
         if smem > devdata.shared_memory:
             raise ValueError(
-                f"too much shared memory: {smem:,} bytes in a block, {devdata.shared_memory:,} at "
+                f"too much shared memory: {quantity(smem, 'byte')} in a block, "
+                f"{devdata.shared_memory:,} at "
                 "most"
             )
         blocks = {"device": devdata.thread_blocks_per_mp, "warps": devdata.warps_per_mp // warps}

@@ -34,16 +34,12 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from helpers import device
 from helpers.bench import results
-from helpers.tools.benchmarks import (
-    conv1d_benchmark,
-    gemm_benchmark,
-    simulator_benchmark,
-    timer_benchmark,
-)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -57,10 +53,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="the benchmark to run (default: conv1d and timing)",
     )
     parser.add_argument(
-        "--max-n",
-        type=int,
-        default=max(conv1d_benchmark.SIZES),
-        help="leave out larger arrays (default 10^9 cells)",
+        "--max-n", type=int, default=10**9, help="leave out larger arrays (default 10^9 cells)"
     )
     parser.add_argument(
         "--budget-s",
@@ -79,8 +72,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     options = parser.parse_args(argv)
     if options.budget_s is None:
-        budgets = {"conv2d": 0.2, "tensor": 0.05, "known": 0.05, "gemm": 0.1, "lenet": 0.1}
-        options.budget_s = budgets.get(options.what, 0.3)
+        options.budget_s = _BENCHMARKS[options.what or "conv1d"].budget_s
     return options
 
 
@@ -89,125 +81,87 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _arguments(argv)
     gpu = device.select()
     for what in ("conv1d", "timing") if options.what is None else (options.what,):
-        _report(_BENCHMARKS[what](options), gpu)
+        _report(_BENCHMARKS[what], options, gpu)
     return 0
 
 
 @dataclass(frozen=True)
 class _Benchmark:
-    """A benchmark: the name of its record, how it is measured, and the text of its rows."""
+    """A benchmark. module: of this folder, imported when it runs, since only some need weights and
+    images; its NAME is the record's. measure: returns the rows. report: returns the functions that
+    make texts of the rows. Both take the module. budget_s: seconds for each timing, by default.
+    """
 
-    name: str
-    measure: Callable[[], Iterable[dict[str, Any]]]
-    text: Callable[[Sequence[dict[str, Any]]], str]
+    module: str
+    measure: Callable[[Any, argparse.Namespace], Iterable[dict[str, Any]]]
+    report: Callable[[Any], Sequence[Callable[[Any], str]]] = lambda one: (one.table, one.summary)
+    budget_s: float = 0.3
     needs_gpu: bool = True
 
 
-def _report(benchmark: _Benchmark, gpu: device.Device) -> None:
-    """Measure, or read the recorded run; print the text."""
+def _report(benchmark: _Benchmark, options: argparse.Namespace, gpu: device.Device) -> None:
+    """Measure, or read the recorded run; print the texts."""
+    module = import_module(f"helpers.tools.benchmarks.{benchmark.module}")
     record = results.record(
-        benchmark.name,
-        benchmark.measure,
+        module.NAME,
+        lambda: benchmark.measure(module, options),
         device=gpu,
         lab="benchmarks",
         needs_gpu=benchmark.needs_gpu,
     )
-    print(f"\n{record.caption()}\n{benchmark.text(record.rows())}")
-
-
-def _conv1d(options: argparse.Namespace) -> _Benchmark:
-    def measure() -> list[dict[str, Any]]:
-        sizes, widths = conv1d_benchmark.SIZES, conv1d_benchmark.FILTER_WIDTHS
-        return conv1d_benchmark.Conv1dBenchmark(
-            sizes, widths, options.budget_s, options.max_n
-        ).measure()
-
-    def text(rows: Sequence[dict[str, Any]]) -> str:
-        cold, hot = conv1d_benchmark.table(rows), conv1d_benchmark.table(rows, "hot")
-        return f"{cold}\n\n{hot}\n\n{conv1d_benchmark.summary(rows)}"
-
-    return _Benchmark("benchmark_conv1d", measure, text)
-
-
-def _timing(options: argparse.Namespace) -> _Benchmark:
-    n = min(10**8, options.max_n)
-    return _Benchmark(
-        "benchmark_timing",
-        lambda: timer_benchmark.measure(options.tries, options.budget_s, n),
-        timer_benchmark.table,
-    )
-
-
-def _gemm(options: argparse.Namespace) -> _Benchmark:
-    return _Benchmark(
-        gemm_benchmark.NAME,
-        lambda: gemm_benchmark.measure(options.budget_s),
-        lambda rows: f"{gemm_benchmark.table(rows)}\n\n{gemm_benchmark.summary(rows)}",
-    )
-
-
-def _simulator(options: argparse.Namespace) -> _Benchmark:
-    return _Benchmark(
-        "benchmark_simulator",
-        lambda: simulator_benchmark.measure(options.budget_s, options.numba),
-        simulator_benchmark.table,
-        needs_gpu=False,
-    )
-
-
-# The benchmarks below are imported when they run: the others need no weights and images.
-
-
-def _conv2d(options: argparse.Namespace) -> _Benchmark:
-    from helpers.tools.benchmarks import layer_benchmark as layers
-
-    return _Benchmark(
-        layers.NAME,
-        lambda: layers.LayerBenchmark(budget_s=options.budget_s).measure(),
-        lambda rows: f"{layers.table(rows)}\n\n{layers.summary(rows)}",
-    )
-
-
-def _tensor(options: argparse.Namespace) -> _Benchmark:
-    from helpers.tools.benchmarks import tensor_benchmark as tensor
-
-    return _Benchmark(
-        tensor.NAME,
-        lambda: tensor.TensorBenchmark(budget_s=options.budget_s).measure(),
-        lambda rows: f"{tensor.table(rows)}\n\n{tensor.summary(rows)}",
-    )
-
-
-def _known(options: argparse.Namespace) -> _Benchmark:
-    from helpers.tools.benchmarks import known_layers as known
-    from helpers.tools.benchmarks import tensor_benchmark as tensor
-
-    return _Benchmark(
-        known.NAME,
-        lambda: known.KnownLayers(budget_s=options.budget_s).measure(),
-        lambda rows: f"{tensor.table(rows)}\n\n{known.shares(rows)}\n\n{tensor.summary(rows)}",
-    )
-
-
-def _lenet(options: argparse.Namespace) -> _Benchmark:
-    from helpers.tools.benchmarks import network_benchmark as network
-
-    return _Benchmark(
-        network.NAME,
-        lambda: network.NetworkBenchmark(network.forms(), budget_s=options.budget_s).measure(),
-        lambda rows: f"{network.table(rows)}\n\n{network.summary(rows)}",
-    )
+    texts = [make(record.rows()) for make in benchmark.report(module)]
+    print("\n\n".join([f"\n{record.caption()}\n{texts[0]}", *texts[1:]]))
 
 
 _BENCHMARKS = {
-    "conv1d": _conv1d,
-    "timing": _timing,
-    "conv2d": _conv2d,
-    "tensor": _tensor,
-    "gemm": _gemm,
-    "known": _known,
-    "lenet": _lenet,
-    "simulator": _simulator,
+    "conv1d": _Benchmark(
+        "conv1d_benchmark",
+        lambda one, options: one.Conv1dBenchmark(
+            one.SIZES, one.FILTER_WIDTHS, options.budget_s, options.max_n
+        ).measure(),
+        lambda one: (one.table, partial(one.table, cache="hot"), one.summary),
+    ),
+    "timing": _Benchmark(
+        "timer_benchmark",
+        lambda one, options: one.measure(
+            options.tries, options.budget_s, min(10**8, options.max_n)
+        ),
+        lambda one: (one.table,),
+    ),
+    "conv2d": _Benchmark(
+        "layer_benchmark",
+        lambda one, options: one.LayerBenchmark(budget_s=options.budget_s).measure(),
+        budget_s=0.2,
+    ),
+    "tensor": _Benchmark(
+        "tensor_benchmark",
+        lambda one, options: one.TensorBenchmark(budget_s=options.budget_s).measure(),
+        budget_s=0.05,
+    ),
+    "gemm": _Benchmark(
+        "gemm_benchmark", lambda one, options: one.measure(options.budget_s), budget_s=0.1
+    ),
+    "known": _Benchmark(
+        "known_layers",
+        lambda one, options: one.KnownLayers(budget_s=options.budget_s).measure(),
+        lambda one: (
+            one.tensor_benchmark.table, one.shares, one.tensor_benchmark.summary
+        ),
+        budget_s=0.05,
+    ),
+    "lenet": _Benchmark(
+        "network_benchmark",
+        lambda one, options: one.NetworkBenchmark(
+            one.forms(), budget_s=options.budget_s
+        ).measure(),
+        budget_s=0.1,
+    ),
+    "simulator": _Benchmark(
+        "simulator_benchmark",
+        lambda one, options: one.measure(options.budget_s, options.numba),
+        lambda one: (one.table,),
+        needs_gpu=False,
+    ),
 }
 
 

@@ -25,6 +25,7 @@ from helpers.problems.conv1d import (
     conv1d_named,
 )
 
+NAME = "benchmark_conv1d"
 FILTER_WIDTHS = (3, 5, 7, 15, 31)
 SIZES = (10**7, 10**8, 10**9)
 CUPY = "CuPy convolve"

@@ -19,13 +19,13 @@ from helpers import tables
 from helpers.bench.contenders import HALF_IO, HALVES, MODES, SPLIT
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, Problem
-from helpers.tools.benchmarks.tensor_benchmark import RATIO, TensorBenchmark
+from helpers.tools.benchmarks import tensor_benchmark
 
 NAME = "benchmark_known_layers"
 BUDGET_S = 0.05
 
 
-class KnownLayers(TensorBenchmark):
+class KnownLayers(tensor_benchmark.TensorBenchmark):
     """The measurements of ``known``; layers: names of `conv2d.KNOWN_LAYERS`."""
 
     BUDGET_S = BUDGET_S
@@ -53,7 +53,7 @@ class KnownLayers(TensorBenchmark):
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of our share of cuDNN's speed, measured in turn: layers by ways."""
-    ratios = [row for row in rows if row["series"] == RATIO]
+    ratios = [row for row in rows if row["series"] == tensor_benchmark.RATIO]
     lines = []
     for layer in dict.fromkeys(row["layer"] for row in ratios):
         cells = []

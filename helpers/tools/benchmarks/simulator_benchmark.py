@@ -17,6 +17,7 @@ from helpers.bench import timing
 from helpers.launch import Array, Launch, Plan
 from helpers.problems.conv1d import SEED, conv1d_atol, conv1d_named
 
+NAME = "benchmark_simulator"
 NUMBA = "numba-cuda's simulator"
 # The threads of the launch for both simulators; numba-cuda's runs some thousands a second.
 SAME_N = 2048

@@ -19,6 +19,8 @@ from helpers.problems.conv1d import (
     conv1d_named,
 )
 
+NAME = "benchmark_timing"
+
 
 def measure(tries: int, budget_s: float, n: int = 10**8) -> list[dict[str, Any]]:
     """Compare a launch with itself and with 5 % more work, ``tries`` times; return the rows."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.exercises.at_work import LAB
 from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.quantities import quantity
 
 SIZES = ((8, 4), (10, 4), (3, 8), (1, 1), (70_000, 1024))  # cells, and cells of a program
 
@@ -56,9 +57,11 @@ def judged(values: list[Any], seed: int) -> Found:
     """Return whether each program writes its own places, all of them, with the right values."""
     rows = cases(seed)
     if len(values) != len(rows):
-        return Found("wrong", f"{len(values)} answers for {len(rows)} programs", "Return a pair.")
+        return Found(
+            "wrong", f"{quantity(len(values), 'answer')} for {len(rows)} programs", "Return a pair."
+        )
     for (pid, cells, block), value in zip(rows, values, strict=True):
-        words = f"program {pid} of {len(cells):,} cells in blocks of {block}"
+        words = f"program {pid} of {quantity(len(cells), 'cell')} in blocks of {block}"
         if isinstance(value, str) and value.startswith("IndexError"):
             hint = "A place lies behind the last cell: inside must be true only below len(x)."
             return Found("wrong", f"{words}: {value}", hint)

@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.exercises.at_work import LAB
 from helpers.exercises.python_exercise import Found, PythonExercise
+from helpers.quantities import quantity
 
 TOOLS = ("CUDA", "cuDNN", "torch.compile", "Triton", "CUTLASS")
 Case = tuple[dict[str, float | None], dict[str, int], float]
@@ -67,14 +68,16 @@ def judged(values: list[Any], seed: int) -> Found:
     """Return whether each choice is the reference's."""
     rows = cases(seed)
     if len(values) != len(rows):
-        return Found("wrong", f"{len(values)} answers for {len(rows)} tables", "Return a name.")
+        return Found(
+            "wrong", f"{quantity(len(values), 'answer')} for {len(rows)} tables", "Return a name."
+        )
     for case, value in zip(rows, values, strict=True):
         want = reference(*case)
         if value != want:
             ms, lines, within = case
             table = ", ".join(
                 f"{tool} {'not measured' if time is None else f'{time:g} ms'} and "
-                f"{lines[tool]} lines"
+                f"{quantity(lines[tool], 'line')}"
                 for tool, time in ms.items()
             )
             said = f"chooses {value}" if value in ms else f"ends with {value[:200]}"

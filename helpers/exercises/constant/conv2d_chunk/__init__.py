@@ -11,6 +11,7 @@ from helpers.exercises import indices, kit, layers
 from helpers.exercises.cases import is_unwritten
 from helpers.exercises.constant import LAB, TILE
 from helpers.limits import ConvShape
+from helpers.quantities import quantity
 
 WORDS = 16_384
 
@@ -59,7 +60,8 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
             )
         kinds = {"layer": shape, "filter width": shape.K}
         title = (
-            f"{shape.C} -> {shape.M} maps of {shape.out_h} x {shape.out_w} in {len(steps)} "
+            f"{shape.C} -> {quantity(shape.M, 'map')} of {shape.out_h} x {shape.out_w} in "
+            f"{len(steps)} "
             f"launch{'es' * (len(steps) > 1)}"
         )
         yield kit.Case(title, arrays, ("y",), tuple(steps), kinds, facts)

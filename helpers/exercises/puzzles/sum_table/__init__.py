@@ -8,6 +8,7 @@ import numpy as np
 
 from helpers.exercises import kit
 from helpers.exercises.puzzles import puzzle, sectors_per_request
+from helpers.quantities import quantity
 
 BROADCAST = (
     "All 32 lanes of a warp should stand in one row of the table: then they want the same "
@@ -25,7 +26,7 @@ def case(
     T = np.concatenate([np.full((height, width), -777.25, np.float32), padding], axis=1)
     grid = (kit.ceil_div(width, block[0]), kit.ceil_div(height, block[1]))
     return kit.one_launch(
-        f"{height} rows of {width}, pitch {pitch}",
+        f"{quantity(height, 'row')} of {width}, pitch {pitch}",
         {"T": T, "column": column, "row": row},
         grid, block, width, height, pitch,
         kinds={"size": (height, width), "pitch": pitch},

@@ -13,6 +13,7 @@ from helpers.exercises import kit
 from helpers.exercises.transforms import LAB
 from helpers.problems import fft
 from helpers.problems.fft_conv1d import OverlapAdd, conv1d_atol
+from helpers.quantities import quantity
 
 LOG_SIZE = 8
 
@@ -41,7 +42,7 @@ def case(
         "twiddles": fft.twiddles(spec.size),
     }
     return kit.one_launch(
-        f"{n:,} cells, filter of {width}, {spec.size} points",
+        f"{quantity(n, 'cell')}, filter of {width}, {quantity(spec.size, 'point')}",
         arrays, spec.grid(n, width)[:1], spec.block[:1], n, width,
         kinds={"size": n, "filter width": width},
         facts={"filter": filter, "spec": spec},
