@@ -126,6 +126,23 @@ def _wavefronts(begins: Sequence[int]) -> int:
 # Products
 
 
+def conflict_table(one: Count) -> str:
+    """Return the bank conflicts of a kernel by array of shared memory and access, or "yours: not
+    yet" where it has not passed.
+    """
+    if one.kernel.yours and not one.passed:
+        return NOT_YET
+    conflicts = {
+        (row.array, row.access): one.total("conflicts", "shared", row.access, row.array)
+        for profile in one.profiles
+        for row in profile.lines
+        if row.space == "shared"
+    }
+    head = (f"{one.kernel.title}: array", "access", "conflicts,\nper 32 outputs")
+    rows = [(*where, f"{32 * n / one.outputs:.1f}") for where, n in sorted(conflicts.items())]
+    return tables.text(head, rows, left=(0, 1))
+
+
 def product_table(counts: Counts, layer: layers.Layer) -> str:
     """Return how many multiply-adds the tensor cores make, and which part the formula needs."""
     needed = layer.shape.terms * layer.one.outputs
