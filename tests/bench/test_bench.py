@@ -14,7 +14,7 @@ from helpers.bench import figures, old_records, on_device, problem, results, tim
 from helpers.bench.counts import NOT_YET
 from helpers.experiments import channel_sums
 from helpers.limits import ConvShape
-from helpers.plotting import memory
+from helpers.plotting import memory, styles
 from helpers.problems import conv2d
 
 SMALL = ConvShape(B=2, C=2, M=3, H=21, W=30, K=4)
@@ -319,6 +319,9 @@ def test_a_students_kernel_is_timed_beside_ours_and_not_before_it_has_passed(sma
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels[-1] == f"{NOT_YET} (the second)"
     assert len(figure.axes[0].patches) == len(labels) - 1
+    hatch = styles.BARS["yours"]["hatch"]
+    for drawn in (figure, bench.ladder(times)):
+        assert [bar.get_hatch() for bar in drawn.axes[0].patches].count(hatch) == 1
 
 
 def test_a_time_of_an_earlier_text_of_a_cell_is_not_shown_for_a_wrong_one(small, gpu):
