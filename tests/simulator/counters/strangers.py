@@ -846,7 +846,7 @@ _PATHS = (
 )
 _FIRM = (
     "ptxas lets the lanes meet behind the loop by WARPSYNC.ALL, because a barrier follows the "
-    "store: it waits for the lane in the loop. In PTX nothing stands between the loop and the store."
+    "store: it waits for the lane in the loop. In PTX nothing stands between loop and store."
 )
 _LOADS = ("global_load_requests", "global_load_sectors")
 _STORES = ("global_store_requests", "global_store_sectors")
