@@ -159,6 +159,7 @@ def ladder(times: Times, *, yardstick: str = "", title: str = "") -> Figure:
         times.rows(),
         floor_ms=_floor_ms(times),
         yardstick=yardstick,
+        yours=[one.row["series"] for one in times if one.kernel.yours and one.row is not None],
         missing=[times.without_bar(one) for one in times if one.ms is None],
         title=title or _claim(times),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -151,6 +151,7 @@ def ladder(
     *,
     floor_ms: float | None = None,
     yardstick: str = "",
+    yours: Collection[str] = (),
     missing: Sequence[str] = (),
     title: str = "",
 ) -> Axes:
@@ -162,8 +163,8 @@ def ladder(
     data: as for speedup(). floor_ms: the roofline floor in ms, drawn as a dotted line, for instance
     1e3 * limits.floor(work, device).seconds. yardstick: the name of a bar that is no step, such as
     a library's. It stands below the others, in another colour; its text says what percent of its
-    speed the last step reaches. missing: names without a time, which stand below all bars and have
-    none.
+    speed the last step reaches. yours: the names of the student's steps. missing: names without a
+    time, which stand below all bars and have none.
 
     Raises ValueError for no rows, rows without times or names, several rows for one bar, no step
     besides the yardstick, an unknown yardstick, and a floor that is not positive.
@@ -192,7 +193,8 @@ def ladder(
         ax.set_xscale("log")
     start = 10.0 ** math.floor(math.log10(least) - 0.3) if logarithmic else 0.0
     for y, (name, text) in enumerate(_climb(rows, names, yardstick).items()):
-        _draw_step(ax, y, rows[name], text, as_dot=logarithmic, library=name == yardstick)
+        kind = "library" if name == yardstick else "yours" if name in yours else "ours"
+        _draw_step(ax, y, rows[name], text, kind, as_dot=logarithmic)
     if floor_ms:
         _draw_ladder_floor(ax, floor_ms, rows[names[-1]]["median_ms"])
     name_bars(ax, [*names, *([yardstick] if yardstick else []), *missing])
@@ -223,12 +225,12 @@ def _climb(
 
 
 def _draw_step(
-    ax: Axes, y: int, row: Mapping[str, Any], text: str, *, as_dot: bool, library: bool
+    ax: Axes, y: int, row: Mapping[str, Any], text: str, kind: str, *, as_dot: bool
 ) -> None:
     if as_dot:
-        dot(ax, y, row["median_ms"], hollow=library)
+        dot(ax, y, row["median_ms"], hollow=kind != "ours")
     else:
-        bar(ax, y, row["median_ms"], "library" if library else "ours")
+        bar(ax, y, row["median_ms"], kind)
     whisker(ax, y, *interval(row))
     beside(ax, row["high_ms"], y, text, points=10 if as_dot else 6, zorder=3)
 

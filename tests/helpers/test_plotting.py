@@ -685,6 +685,9 @@ def test_ladder_has_a_floor_and_a_yardstick_that_is_no_step(ax):
     assert kinds(ax) == {
         "conv1d_tiled": "ours", "conv1d_basic": "ours", "C++, one core": "library",
     }  # fmt: skip
+    mine = Figure().subplots()
+    plotting.ladder(mine, THREE, yardstick="C++, one core", yours=["conv1d_tiled"])
+    assert kinds(mine) == {**kinds(ax), "conv1d_tiled": "yours"}
     assert list(bars(ax))[-1] == "C++, one core"
     assert texts(ax) == {
         "16 ms", "2 ms   8× as fast as above", "8 ms   the last step has 400 % of its speed",
