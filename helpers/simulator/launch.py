@@ -36,6 +36,7 @@ from .library import Dim, LaunchRequest, SharedArray, Site, WatchedLane, door, m
 from .library import Program as RawProgram
 from .module import Kernel
 from .progress import progress
+from .ptx import overflows
 from .race_facts import without_consequences
 from .warned import warned
 
@@ -492,7 +493,8 @@ def _rehearse(one: _Launch, observe: Sequence[str], deadline: float) -> _Rehears
     careful = one.kernel.rehearsal if "initialisation" in observe else None
     if careful is None or one.writable_bytes() > _MOST_SAVED:
         return None
-    blocks = rehearsal.blocks_to_rehearse(one.grid, one.block)
+    from_memory = overflows.comes_from_memory(careful.compiled.ptx)
+    blocks = rehearsal.blocks_to_rehearse(one.grid, one.block, from_memory)
     return _run_carefully(one, careful, observe, deadline, blocks, _REHEARSAL_TURNS)
 
 

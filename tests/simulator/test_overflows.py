@@ -10,6 +10,9 @@ from instances import Kernels
 
 from helpers import simulator
 from helpers.exercises.mistakes import wrapped_index
+from helpers.simulator import rehearsal
+from helpers.simulator.compiler import compile_source
+from helpers.simulator.ptx import overflows
 
 N = 64
 PARAMETERS = "float* y, const float* x, const int* v, int n"
@@ -88,3 +91,30 @@ def test_an_exercise_leaves_the_cause_of_an_index_that_wraps():
     (finding,) = found(WRAPS["a product"][0])
     assert wrapped_index(finding)
     assert not wrapped_index(dataclasses.replace(finding, cause="Is a guard missing?"))
+
+
+ROW = "const int i = blockIdx.x * 64 + t;\ny[i] = x[{row} * n + t];"
+FROM_MEMORY, COMPUTED = ROW.format(row="v[i]"), ROW.format(row="(i / 1000000)")
+IN_THE_MIDDLE = Kernels([HEAD + FROM_MEMORY, HEAD + COMPUTED], PARAMETERS)
+
+
+def test_an_index_from_memory_that_wraps_in_a_block_in_the_middle_is_found():
+    n, far = 64 * 1000, 500
+    values = np.zeros(n, np.int32)
+    values[64 * far + 1] = 65536
+    x, y = np.ones(N, np.float32), np.zeros(n, np.float32)
+    (finding,) = simulator.check(
+        *IN_THE_MIDDLE.of(HEAD + FROM_MEMORY), y, x, values, np.int32(65536),
+        grid=(1000,), block=(64,),
+    )
+    assert (finding.block, finding.thread) == ((far, 0, 0), (1, 0, 0))
+    assert finding.index == 65536 * 65536 + 1
+
+
+@pytest.mark.parametrize(("body", "is_from_memory"), [(FROM_MEMORY, True), (COMPUTED, False)])
+def test_only_an_index_from_memory_asks_for_more_blocks(body, is_from_memory):
+    compiled = compile_source(Kernels([HEAD + body], PARAMETERS).source, (), "k.cu")
+    ptx = compiled.careful.ptx(compiled.compiler, compiled.ptx)
+    assert overflows.comes_from_memory(ptx) == is_from_memory
+    blocks = rehearsal.blocks_to_rehearse((1000, 1, 1), (64, 1, 1), is_from_memory)
+    assert (len(blocks) == 1000) == is_from_memory

@@ -6,6 +6,9 @@ The index wraps, and nothing is wrong with the access where it lands. `with_exac
 careful PTX compute such an index in 64 bits, too, beside its sums and products in 32 bits, and tell
 the machine of one that does not fit. It does so for addresses only: a hash may wrap, and it goes
 through a remainder, a shift or a mask before it is an index.
+
+An index that is computed from a thread's place in the grid overflows in the last blocks, if
+anywhere. One that comes from an array may overflow in any block: `comes_from_memory`.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ import re
 from .functions import with_bodies
 from .rows import OVERFLOW
 
+_FROM_MEMORY = "// an index comes from memory"
+_LOADED = re.compile(r"^\s*(?:@!?%\w+\s+)?ld\.(?!param)[\w.]*32\s+(%r\d+),")
 _DECLARED = re.compile(r"^\s*\.reg\s+\.\w+\s+%\w+<\d+>;")  # not one of a call
 _EXTENT = re.compile(r"^\s*mov\.u32\s+(%r\d+), %ntid\.[xyz];")
 _WRITTEN = re.compile(r"^\s*(?:@!?%\w+\s+)?[a-z][\w.]*\s+(%rd?\d+),")
@@ -39,6 +44,11 @@ def with_exact_indices(ptx: str) -> str:
     return with_bodies(ptx, lambda _, body: _checked(body))
 
 
+def comes_from_memory(ptx: str) -> bool:
+    """Return whether an index that is checked is the product of a number that an array gives."""
+    return _FROM_MEMORY in ptx
+
+
 def _checked(body: str) -> str:
     lines = body.split("\n")
     indices = _indices(lines)
@@ -55,6 +65,8 @@ def _checked(body: str) -> str:
     if not exact.behind:
         return body
     last = max(k for k, line in enumerate(lines) if _DECLARED.match(line))
+    if exact.is_from_memory:
+        exact.behind.setdefault(last, []).append(_FROM_MEMORY)
     names = "".join(f"\t.reg .b64 \t{name};\n" for name in ("%fit", *exact.registers))
     exact.behind.setdefault(last, []).insert(0, f"{names}\t.reg .pred \t%wraps;")
     return "\n".join(
@@ -84,12 +96,14 @@ def _indices(lines: list[str]) -> list[tuple[int, str, str]]:
 
 class _Exact:
     """The computations in 64 bits of a function. behind: what comes behind each line; registers:
-    those that it needs.
+    those that it needs; is_from_memory: whether a number of them comes from an array.
     """
 
     def __init__(self, lines: list[str]):
         self.behind: dict[int, list[str]] = {}
         self.registers: list[str] = []
+        self.is_from_memory = False
+        self._loaded = {found[1] for line in lines if (found := _LOADED.match(line))}
         self._values: dict[str, str] = {}
         self._extents = {found[1] for line in lines if (found := _EXTENT.match(line))}
         written: dict[str, int] = {}
@@ -142,6 +156,7 @@ class _Exact:
             return operand
         if self._is_before(operand, line) and depth <= _DEEPEST:
             return self.value(operand, depth)
+        self.is_from_memory |= operand in self._loaded
         result = self._new()
         self.add(line, f"cvt.s64.s32 \t{result}, {operand};")
         return result
