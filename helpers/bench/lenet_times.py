@@ -134,18 +134,16 @@ def layer_times(net: Network, verdict: checking.Verdict) -> Iterator[Row]:
         yield {"series": "layer", "layer": name, "kernel": stage.kernel, "timing": timed}
 
 
-def host_times(
-    checker: Checker, form: str, layers: Sequence[Any], streams: int = 2
-) -> Iterator[Row]:
+def host_times(checker: Checker, form: str, layers: Sequence[Any]) -> Iterator[Row]:
     """Yield the time from pinned to pinned memory ("host") and of the input's copy ("copy").
 
-    The input is floats or bytes, in one piece or in chunks on ``streams`` streams (PARTS).
+    The input is floats or bytes, in one piece or in chunks on two streams (PARTS).
     """
     for pixels in (False, True):
         for parts in PARTS:
             chunk = checker.batch // parts
             with Pipeline(
-                checker.weights, checker.batch, chunk, streams, layers=layers, pixels=pixels
+                checker.weights, checker.batch, chunk, 2, layers=layers, pixels=pixels
             ) as line:
                 verdict = checking.check(
                     checker.ready(line).run(), checker.classes, rtol=0, name=form

@@ -52,8 +52,9 @@ def shares(counts: Mapping[str, int], width: int = 180) -> str:
     )
 
 
-def gauge(amount: float, limit: float, width: int = 160) -> str:
+def gauge(amount: float, limit: float) -> str:
     """Return an amount beside its limit, as a bar that begins at zero."""
+    width = 160
     most = max(amount, limit, 1e-12) * 1.05
     over = amount > limit * (1 + 1e-9)
     parts = [
@@ -65,8 +66,9 @@ def gauge(amount: float, limit: float, width: int = 160) -> str:
     return _svg(width, 16, parts, f"{amount:g} of {limit:g}")
 
 
-def histogram(values: Sequence[float], most: float, what: str, of: str, bins: int = 20) -> str:
-    """Return how many values lie in each of equal steps from 0 to `most`."""
+def histogram(values: Sequence[float], most: float, what: str, of: str) -> str:
+    """Return how many values lie in each of 20 equal steps from 0 to `most`."""
+    bins = 20
     if not values or most <= 0:
         return ""
     counts = [0] * bins

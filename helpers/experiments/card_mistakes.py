@@ -44,7 +44,7 @@ def failing(work: cards.Work, images: int, *, fault: bool = False) -> cards.Work
     return replace(work, plan=plan)
 
 
-def misuse(names: Sequence[str] = tuple(CASES)) -> Iterator[Row]:
+def misuse() -> Iterator[Row]:
     """Yield what the driver answers to each misuse, each in a process of its own: a fault would end
     all that follow.
     """
@@ -60,9 +60,9 @@ def misuse(names: Sequence[str] = tuple(CASES)) -> Iterator[Row]:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for name in names
+        for name in CASES
     ]
-    for name, process in zip(names, running, strict=True):
+    for name, process in zip(CASES, running, strict=True):
         said, _ = process.communicate(timeout=120)
         none = f"{ANSWER}none: the process ended with status {process.returncode}"
         (answer,) = [line for line in said.splitlines() if line.startswith(ANSWER)] or [none]

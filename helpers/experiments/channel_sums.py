@@ -7,7 +7,7 @@ counts the outputs whose bits differ between runs (record "401_deeper").
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,8 +72,9 @@ def fitted_to(problem: layers.Layer, kernel: Any) -> Kernel:
 # Counting
 
 
-def access_figure(lanes: Sequence[int] = (4, 32)) -> Figure:
-    """Draw the first load of x of a warp, for several numbers of lanes that share an output."""
+def access_figure() -> Figure:
+    """Draw the first load of x of a warp, for 4 and for 32 lanes that share an output."""
+    lanes = 4, 32
     few = conv2d.random_inputs(ConvShape(1, MOST_THREADS, 1, SIDE, SIDE, WIDTH))
     figure, axes = plotting.subplots(9, 3.5 * len(lanes), len(lanes))
     for ax, count in zip(axes, lanes, strict=True):

@@ -314,11 +314,13 @@ def useful_flops(layer: str) -> float:
     return limits.conv2d(conv2d.shape_of(layer, 1)).flops
 
 
-def useful(seen: Count, products: int = 3) -> float:
-    """Return which part of a kernel's `mma` the formula needs. products: of halves for one."""
+def useful(seen: Count) -> float:
+    """Return which part of a kernel's `mma` the formula needs, with three products of halves for
+    one.
+    """
     cells = tensor_product.ROWS * tensor_product.COLUMNS * tensor_product.DEPTH
     flops = 2 * cells * seen.executed("mma")
-    return products * useful_flops(seen.problem) / flops
+    return 3 * useful_flops(seen.problem) / flops
 
 
 # --------------------------------------------------------------------------------------------------

@@ -134,12 +134,12 @@ def over(kernel: str, other: str) -> float:
     return (one.total / one.terms) / (two.total / two.terms)
 
 
-def counted_by_hardware(layer: str = "layer 1") -> tuple[int, int]:
+def counted_by_hardware() -> tuple[int, int]:
     """Return the instructions of one warp of conv2d_basic: all of them, by Nsight Compute's record
-    of a layer, and those in the rows of the filter."""
-    row = results.recorded("112_counters").one(series=BASIC, layer=layer)
-    shape = conv2d.shape_of(layer, row["batch"])
-    warps = shape.outputs // WARP_SIZE  # layer 1: its tiles have no idle threads
+    of layer 1, and those in the rows of the filter."""
+    row = results.recorded("112_counters").one(series=BASIC, layer=LAYERS[0])
+    shape = conv2d.shape_of(LAYERS[0], row["batch"])
+    warps = shape.outputs // WARP_SIZE  # the tiles of layer 1 have no idle threads
     return round(row["instructions"] / warps), shape.C * shape.K * row_of_filter(BASIC).total
 
 

@@ -203,14 +203,14 @@ def accuracy_table(record: Record) -> str:
     return tables.text(head, lines, left=(0, 1))
 
 
-def moved_outputs(weights: trained_weights.Weights, count: int = 300) -> tuple[float, float]:
+def moved_outputs(weights: trained_weights.Weights) -> tuple[float, float]:
     """Return by how much rounding moves an output of the network, at most, and the median lead of
-    the largest output of an image over the second."""
+    the largest output of an image over the second, of 300 images."""
 
     def rounded(x: np.ndarray, filter: np.ndarray) -> np.ndarray:
         return network.conv2d(precision.HALF.rounded(x), precision.HALF.rounded(filter))
 
-    images = datasets.fashion_mnist("test", count)
+    images = datasets.fashion_mnist("test", 300)
     plain = network.logits(images, weights, conv=network.conv2d)
     moved = network.logits(images, weights, conv=rounded)
     return float(np.abs(moved - plain).max()), float(np.median(network.margins(plain)))

@@ -131,9 +131,9 @@ def step_lines(layer: str = "layer 2", tile: int = TILE) -> str:
     )
 
 
-def matrix_gigabytes(layer: str, batch: int = WHOLE) -> float:
-    """Return the gigabytes of the unrolled matrices of a batch."""
-    return SPEC.scratch(conv2d.shape_of(layer, batch)) / 1e9
+def matrix_gigabytes(layer: str) -> float:
+    """Return the gigabytes of the unrolled matrices of the whole batch."""
+    return SPEC.scratch(conv2d.shape_of(layer, WHOLE)) / 1e9
 
 
 # --------------------------------------------------------------------------------------------------
@@ -143,8 +143,9 @@ _PADDING: styles.Look = {"facecolor": "white", "hatch": "////", "edgecolor": "#9
 _NEEDED: styles.Look = {"facecolor": "#bcd3ee", "edgecolor": "#9a9a9a"}
 
 
-def unroll_figure(rows: int = 3, columns: int = 4, K: int = 2, output: int = 4) -> Figure:
+def unroll_figure() -> Figure:
     """Draw a small image and its unrolled matrix; the cells of one output are marked in both."""
+    rows, columns, K, output = 3, 4, 2, 4
     image = np.arange(rows * columns).reshape(1, rows, columns)
     matrix = unroll(image, K)
     out_w = columns - K + 1
@@ -183,15 +184,14 @@ def _draw_numbers(ax: Axes, numbers: np.ndarray, marked: set[tuple[int, int]]) -
     ax.spines[:].set_visible(False)
 
 
-def tiles_figure(layer: str = "layer 1", tile: int = TILE, columns: int = 3) -> Figure:
-    """Draw the three matrices of the product in tiles, and mark one step of a block and a thread.
-
-    columns: how many columns of tiles to draw.
+def tiles_figure(layer: str = "layer 1") -> Figure:
+    """Draw the three matrices of the product in tiles, three of them beside each other, and mark
+    one step of a block and a thread.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch, Rectangle
 
-    one = conv2d.shape_of(layer, 1)
+    one, tile, columns = conv2d.shape_of(layer, 1), TILE, 3
     inner, wide, high = steps(layer, tile) * tile, columns * tile, -(-one.M // tile) * tile
     gap = tile
     block, step = 1, 1  # the tile of Y and the step that are marked

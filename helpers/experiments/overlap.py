@@ -308,13 +308,14 @@ def end_to_end(
     return sorted(record.some(series=series, layer=layer, memory=memory), key=_median)
 
 
-def fewest_streams(record: Record, layer: str = LAYERS[0]) -> float:
-    """Return how many streams keep the slowest stage busy: the sum of all stages over the slowest.
+def fewest_streams(record: Record) -> float:
+    """Return how many streams keep the slowest stage of layer 1 busy: the sum of all stages over
+    the slowest.
 
     While one stream's work is in the slowest stage, the other streams must get through the rest.
     """
-    stages = [_median(copy_row(record, way, layer=layer)) for way in WAYS]
-    stages.append(_median(clock(record, TRUE, layer)))
+    stages = [_median(copy_row(record, way)) for way in WAYS]
+    stages.append(_median(clock(record, TRUE)))
     return sum(stages) / max(stages)
 
 
@@ -331,9 +332,9 @@ def spans(record: Record, run: str, layer: str = LAYERS[0]) -> list[Row]:
     return list(record.some(series="span", layer=layer, run=run))
 
 
-def order_of(record: Record, run: str, row: str, layer: str = LAYERS[0]) -> list[int]:
+def order_of(record: Record, run: str, row: str) -> list[int]:
     """Return the numbers of the pieces in the order in which they left a row of the timeline."""
-    of_row = [span for span in spans(record, run, layer) if span["row"] == row]
+    of_row = [span for span in spans(record, run) if span["row"] == row]
     return [span["piece"] for span in sorted(of_row, key=lambda span: span["end"])]
 
 
@@ -376,13 +377,13 @@ def account(record: Record, layer: str = LAYERS[0]) -> str:
     return tables.text((layer, "ms"), [(name, f"{ms:.3f}") for name, ms in rows])
 
 
-def copy_table(record: Record, layer: str = LAYERS[0]) -> str:
-    """Return when the call of a copy returns, when the copy is done, and its speed."""
+def copy_table(record: Record) -> str:
+    """Return when the call of a copy of layer 1 returns, when the copy is done, and its speed."""
     rows = []
     for memory in ("pageable", "pinned"):
         for way in WAYS:
             returned, done = (
-                copy_row(record, way, memory, layer, until) for until in ("returned", "done")
+                copy_row(record, way, memory, until=until) for until in ("returned", "done")
             )
             megabytes = done["bytes"] / 1e6
             cells = megabytes, _median(returned), _median(done), megabytes / _median(done)
@@ -393,18 +394,19 @@ def copy_table(record: Record, layer: str = LAYERS[0]) -> str:
                     *(text.format(one) for text, one in zip(formats, cells, strict=True)),
                 )
             )
-    return tables.text((layer, "MB", "call returns\n(ms)", "done (ms)", "GB/s"), rows)
+    return tables.text((LAYERS[0], "MB", "call returns\n(ms)", "done (ms)", "GB/s"), rows)
 
 
-def clock_table(record: Record, layer: str = LAYERS[0]) -> str:
-    """Return what each clock shows, and the speed of memory that would follow from it."""
-    shape = conv2d.shape_of(layer, BATCH)
+def clock_table(record: Record) -> str:
+    """Return what each clock shows of layer 1, and the speed of memory that would follow from it.
+    """
+    shape = conv2d.shape_of(LAYERS[0], BATCH)
     moved = 4 * sum(int(np.prod(size)) for size in (shape.x_shape, shape.y_shape))
     rows = []
     for how in CLOCKS:
-        ms = _median(clock(record, how, layer))
+        ms = _median(clock(record, how))
         rows.append((how, f"{ms:.4f}", f"{moved / 1e9 / ms:,.1f}"))
-    return tables.text((f"{KERNEL}, {layer}", "ms", "TB/s that would follow"), rows)
+    return tables.text((f"{KERNEL}, {LAYERS[0]}", "ms", "TB/s that would follow"), rows)
 
 
 def reported_table(record: Record) -> str:

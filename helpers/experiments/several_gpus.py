@@ -55,17 +55,14 @@ def layer(kernel: str, shape: ConvShape, filter: np.ndarray) -> cards.Work:
     )
 
 
-def lenet(
-    weights: trained_weights.Weights, layers: Sequence[Any] = network_plan.FUSED
-) -> cards.Work:
+def lenet(weights: trained_weights.Weights) -> cards.Work:
     """Return what a card does with a piece of images, uint8, (n, 28, 28): the whole network, to
     classes.
     """
 
     def plan(images: int) -> Plan:
-        return tuple(
-            one for stage in network_plan.stages(layers, images, pixels=True) for one in stage.plan
-        )
+        stages = network_plan.stages(network_plan.FUSED, images, pixels=True)
+        return tuple(one for stage in stages for one in stage.plan)
 
     return cards.Work("LeNet", plan, "pixels", "classes", dict(network_plan.constants(weights)))
 

@@ -164,11 +164,13 @@ def lookup(
     raise KeyError(f"there is no row of {series!r} with {length:,} terms of {signs}")
 
 
-def crossing(rows: Sequence[Mapping[str, Any]], signs: str = "one sign") -> int | None:
-    """Return the length from which on one long sum of split numbers errs more than plain halves.
+def crossing(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the length from which on one long sum of split numbers errs more than plain halves,
+    where all terms have one sign.
 
     None where it does not at the longest sum.
     """
+    signs = "one sign"
     lengths = sorted({row["length"] for row in rows if row["signs"] == signs})
     worse = [
         lookup(rows, "split", length, signs) > lookup(rows, "halves", length, signs)

@@ -126,6 +126,23 @@ def _wavefronts(begins: Sequence[int]) -> int:
 # Products
 
 
+def conflict_table(one: Count) -> str:
+    """Return the bank conflicts of a kernel by array of shared memory and access, or "yours: not
+    yet" where it has not passed.
+    """
+    if one.kernel.yours and not one.passed:
+        return NOT_YET
+    conflicts = {
+        (row.array, row.access): one.total("conflicts", "shared", row.access, row.array)
+        for profile in one.profiles
+        for row in profile.lines
+        if row.space == "shared"
+    }
+    head = (f"{one.kernel.title}: array", "access", "conflicts,\nper 32 outputs")
+    rows = [(*where, f"{32 * n / one.outputs:.1f}") for where, n in sorted(conflicts.items())]
+    return tables.text(head, rows, left=(0, 1))
+
+
 def product_table(counts: Counts, layer: layers.Layer) -> str:
     """Return how many multiply-adds the tensor cores make, and which part the formula needs."""
     needed = layer.shape.terms * layer.one.outputs
@@ -258,8 +275,8 @@ def step_table(counts: Sequence[Count], layer: layers.Layer) -> str:
     return tables.text((f"{layer.title}, a step", *heads), rows)
 
 
-def step_order(one: Count, step: int = 4) -> str:
-    """Return a step's instructions in the order of the machine code, as LETTERS.
+def step_order(one: Count) -> str:
+    """Return the fourth step's instructions in the order of the machine code, as LETTERS.
 
     From the fragments of a step to those of the next. In the machine code of ptxas a barrier of a
     warp is a NOP, but for the first one of a kernel.
@@ -272,4 +289,4 @@ def step_order(one: Count, step: int = 4) -> str:
         if instruction.opcode.startswith(opcode)
     )
     parts = text[text.index("g") : text.rindex("M") + 1].split("FFF")
-    return "FFF" + parts[step]
+    return "FFF" + parts[4]

@@ -7,7 +7,7 @@ Tuner is in `sweep`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -226,12 +226,12 @@ def images_table() -> str:
 # Figures
 
 
-def cover_figure(layer: str = LAYERS[1], widths: Sequence[int] = (16, 17, 20)) -> Figure:
-    """Draw how square tiles cover an output map, with the threads that have no output."""
+def cover_figure() -> Figure:
+    """Draw how square tiles cover a map of layer 2, with the threads that have no output."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    shape = conv2d.shape_of(layer, 1)
+    shape, widths = conv2d.shape_of(LAYERS[1], 1), (16, 17, 20)
     last: styles.Look = {"color": styles.INK, "marker": "o", "markersize": 6, "linestyle": "none"}
     figure, axes = styles.subplots(12, 4.6, columns=len(widths))
     for ax, width in zip(axes, widths, strict=True):

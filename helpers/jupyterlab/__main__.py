@@ -62,13 +62,13 @@ def link(prefix: Path) -> list[Path]:
     return list(links)
 
 
-def not_writable(error: OSError, root: Path = ROOT) -> str:
+def not_writable(error: OSError) -> str:
     """Return what to do where the students' copies cannot be written."""
     return (
-        f"make jupyter writes your copies of the labs to {root / copies.FOLDER}, and cannot: "
+        f"make jupyter writes your copies of the labs to {ROOT / copies.FOLDER}, and cannot: "
         f"{error.strerror or error}.\n"
         "Make a copy of the whole folder that you can write to, and start there:\n"
-        f"    cp -r {shlex.quote(str(root))} ~/halo-labs && cd ~/halo-labs && make jupyter"
+        f"    cp -r {shlex.quote(str(ROOT))} ~/halo-labs && cd ~/halo-labs && make jupyter"
     )
 
 

@@ -344,7 +344,7 @@ def built_cpp(name: str, text: str, flags: tuple[str, ...] = ()) -> Path:
 
 
 def conv1d_from_cpp(
-    text: str, *, function: str = "conv1d", guarded: bool = False, flags: tuple[str, ...] = ()
+    text: str, *, guarded: bool = False, flags: tuple[str, ...] = ()
 ) -> Baseline:
     """Return a `Baseline` of your own C++, without a comparison with the oracle.
 
@@ -352,9 +352,9 @@ def conv1d_from_cpp(
     n, long long width)`. guarded: N and filter get 64 cells of NaN on both sides, so that a read
     outside them shows in P, and a write outside P raises IndexError. This costs copies: do not use
     it for timing. flags: those of `load_cpp`. Raises toolchain.CompileFailed, and LookupError if
-    `text` does not define `function`.
+    `text` does not define the function.
     """
-    library = load_cpp("yours", text, flags)
+    library, function = load_cpp("yours", text, flags), "conv1d"
     if not hasattr(library, function):
         raise LookupError(
             f'the C++ text defines no function {function!r}; expected '
@@ -377,7 +377,9 @@ def _bind(
     return compute
 
 
-def _with_guards(compute: Callable[..., None], cells: int = 64) -> Callable[..., None]:
+def _with_guards(compute: Callable[..., None]) -> Callable[..., None]:
+    cells = 64
+
     def guarded(N: np.ndarray, filter: np.ndarray, out: np.ndarray) -> None:
         N, filter, P = (
             np.pad(a, cells, constant_values=np.nan) for a in (N, filter, np.full_like(out, np.nan))

@@ -80,14 +80,12 @@ def loss(parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     return float(-np.mean(y * np.log(p) + (1 - y) * np.log1p(-p)))
 
 
-def numeric_gradient(
-    parameters: np.ndarray, x: np.ndarray, y: np.ndarray, step: float = 1e-5
-) -> np.ndarray:
+def numeric_gradient(parameters: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return d loss / d parameters, float64, shape (81,): the oracle of `gradient`.
 
     It takes central differences of `loss`.
     """
-    parameters = np.asarray(parameters, np.float64)
+    parameters, step = np.asarray(parameters, np.float64), 1e-5
     moves = step * np.eye(parameters.size)
     return np.array(
         [(loss(parameters + m, x, y) - loss(parameters - m, x, y)) / (2 * step) for m in moves]

@@ -198,12 +198,13 @@ class Dwarf:
             waiting += self._inside(block, *_BLOCKS)
             begin, end = (self._label(block, name) for name in ("DW_AT_low_pc", "DW_AT_high_pc"))
             for entry in self._inside(block, "DW_TAG_variable", "DW_TAG_formal_parameter"):
-                place, nbytes = self._local_place(entry), self.type_of(entry).total
+                place, kind = self._local_place(entry), self.type_of(entry)
+                nbytes, is_array = kind.total, bool(kind.extents)
                 origin = self._referred(entry, "DW_AT_abstract_origin") or entry
                 if begin and end and place is not None and nbytes:
                     line = _number(origin, "DW_AT_decl_line")
                     variables.append(
-                        ScopedVariable(_name(origin), begin, end, place, nbytes, line)
+                        ScopedVariable(_name(origin), begin, end, place, nbytes, is_array, line)
                     )
         return variables
 

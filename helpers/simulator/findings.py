@@ -261,8 +261,7 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
         )
         and not (f.kind == "shuffle" and (f.file, f.line) in masks)
     ]
-    order = {"barrier": 0, "out-of-bounds": 1, "uninitialised": 3}
-    return sorted(kept, key=lambda f: order.get(f.kind, 2))
+    return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
 
 
 def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:

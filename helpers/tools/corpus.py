@@ -371,8 +371,8 @@ def _require_fit(case: Case) -> None:
 # ---- running ----
 
 
-def compile_all(chosen: Sequence[Case], jobs: int | None = None) -> None:
-    """Compile cases for the simulator, `jobs` at a time, by default one for each core.
+def compile_all(chosen: Sequence[Case]) -> None:
+    """Compile cases for the simulator, one at a time for each core.
 
     A case that does not compile raises its error when it runs.
     """
@@ -381,7 +381,7 @@ def compile_all(chosen: Sequence[Case], jobs: int | None = None) -> None:
         with contextlib.suppress(CompileFailed):
             compile_source(case.source, case.options, case.path.name)
 
-    with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(build, chosen))
 
 

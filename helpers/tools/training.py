@@ -100,15 +100,15 @@ CHANGES = (
 # ---- without PyTorch ----
 
 
-def learning_rate(step: int, steps: int, peak: float, warm_up: float = 0.05) -> float:
+def learning_rate(step: int, steps: int, peak: float) -> float:
     """Return the learning rate of step `step` (from 0) of `steps`.
 
-    It rises to `peak` in a straight line over the share `warm_up` of the steps, then falls to 0
+    It rises to `peak` in a straight line over the first 5 % of the steps, then falls to 0
     along half a cosine. Raises ValueError for another step.
     """
     if not 0 <= step < steps:
         raise ValueError(f"step is {step} of {steps}; expected 0 to {steps - 1}")
-    rising = max(1, round(warm_up * steps))
+    rising = max(1, round(0.05 * steps))
     if step < rising:
         return peak * (step + 1) / rising
     return peak * (1 + math.cos(math.pi * (step - rising) / (steps - rising))) / 2

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench, checking, device, kernel_cells, kernels, simulator
 from helpers.bench import figures, old_records, on_device, problem, results, timing
@@ -194,7 +193,6 @@ def test_pictures_say_how_many_sectors(small):
     assert "wavefront" in small.count(TILED).picture("tile").axes[0].get_title(loc="left")
     with pytest.raises(ValueError, match="no warp that was watched makes a load of 'tile'"):
         small.count("conv2d_constant").picture("tile")
-    plt.close("all")
 
 
 @pytest.mark.parametrize(
@@ -324,7 +322,6 @@ def test_a_students_kernel_is_timed_beside_ours_and_not_before_it_has_passed(sma
     hatch = styles.BARS["yours"]["hatch"]
     for drawn in (figure, bench.ladder(times)):
         assert [bar.get_hatch() for bar in drawn.axes[0].patches].count(hatch) == 1
-    plt.close("all")
 
 
 def test_a_time_of_an_earlier_text_of_a_cell_is_not_shown_for_a_wrong_one(small, gpu):
@@ -445,7 +442,6 @@ def test_several_kernels_of_a_student_are_told_apart_before_they_pass():
         assert labels[-2:] == names
     (line,) = str(layer.count("conv2d_constant", kernels[0])).splitlines()[-1:]
     assert line.split("  ")[0] == NOT_YET
-    plt.close("all")
 
 
 def test_the_only_kernel_of_a_student_without_a_time_needs_no_name_in_a_figure():
@@ -463,7 +459,6 @@ def test_the_only_kernel_of_a_student_without_a_time_needs_no_name_in_a_figure()
         assert name in [label.get_text() for label in ax.get_yticklabels()]
     (ax,) = bench.bars(alone, labels=["the tile"]).axes
     assert [label.get_text() for label in ax.get_yticklabels()] == ["the tile: not timed here"]
-    plt.close("all")
 
 
 def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
@@ -477,7 +472,6 @@ def test_a_kernel_that_is_not_in_the_record_has_no_time_and_nothing_fails():
     with pytest.raises(KeyError, match="conv2d_basic, tile_width 4 has no ratio: not timed here"):
         times.ratio("conv2d_basic")
     bench.bars(times)
-    plt.close("all")
 
 
 def test_a_recorded_row_is_never_the_time_of_a_students_text():
@@ -566,7 +560,6 @@ def test_figures_follow_the_times():
     assert bench.roofline(widths).axes[0].get_xscale() == "log"
     with pytest.raises(ValueError, match="no kernel of these times has a size 'stride'"):
         bench.curve(widths, by="stride")
-    plt.close("all")
 
 
 def test_several_problems_share_the_scale_of_the_longest_bar():
@@ -580,7 +573,6 @@ def test_several_problems_share_the_scale_of_the_longest_bar():
             ((left, right),) = {ax.get_xlim() for ax in axes}
             longest = max(bar.get_width() for ax in axes for bar in ax.patches)
             assert left == 0 and 1.05 * longest < right < 1.3 * longest
-    plt.close("all")
 
 
 def test_two_pictures_of_one_array_have_the_same_scale():
@@ -595,7 +587,6 @@ def test_two_pictures_of_one_array_have_the_same_scale():
     crowded, free = product.count("mma_ldmatrix", gap).picture("a_rows").axes
     assert crowded.get_yticklabels()[0].get_text() == "words of\nthe bank"
     assert crowded.get_ylim() == free.get_ylim()
-    plt.close("all")
 
 
 def test_each_bar_says_whose_program_it_is():
@@ -613,7 +604,6 @@ def test_a_row_of_bars_has_the_same_height_in_every_figure():
     alone = layer.sweep(*names, record="109_constant")
     heights = [bench.bars(one).get_figheight() for one in (over, alone)]
     assert heights[1] - heights[0] == pytest.approx(0.45)
-    plt.close("all")
 
 
 def test_small_ratios_are_dots_on_a_logarithmic_axis():
@@ -624,7 +614,6 @@ def test_small_ratios_are_dots_on_a_logarithmic_axis():
     (ax,) = bench.bars(image.compare(*kernels[:2], record="401_channels")).axes
     assert ax.get_xscale() == "log"
     assert ax.texts[0].get_text() == "0.0164"
-    plt.close("all")
 
 
 def test_a_new_lab_without_a_record_runs_to_its_end():
@@ -641,7 +630,6 @@ def test_a_new_lab_without_a_record_runs_to_its_end():
         assert [text.get_text() for text in ax.texts[:1]] == ["not timed here"]
     with pytest.raises(bench.KernelError, match=r"it has STRIDE, block, tile$"):
         layer.kernel("conv2d_basic", blocks=(32, 8))
-    plt.close("all")
 
 
 def test_times_of_one_problem_join_for_a_figure():

@@ -3,7 +3,6 @@
 import ast
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -70,7 +69,6 @@ def test_the_figure_has_a_dot_for_each_time(found):
     dots = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
     assert sum(len(line.get_xdata()) for line in dots) == 11
     assert ax.get_title(loc="left") == "No tool is the fastest at all 3 jobs"
-    plt.close(figure)
 
 
 def test_tools_whose_intervals_meet_are_both_the_fastest(tmp_path, monkeypatch):
@@ -98,7 +96,6 @@ def test_without_a_record_nothing_is_invented(monkeypatch, tmp_path):
     assert not any(character.isdigit() for character in at_work.details(None).partition(":")[0])
     figure = at_work.figure(None)
     assert figure.axes[0].get_title(loc="left") == "Nothing is measured yet"
-    plt.close(figure)
 
 
 def test_each_job_names_a_kernel_and_a_triton_function():

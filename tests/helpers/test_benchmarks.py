@@ -24,16 +24,6 @@ from helpers.tools.benchmarks.conv1d_benchmark import CUPY, Conv1dBenchmark
 from tests import clock
 
 
-@pytest.fixture
-def cuda(monkeypatch):
-    """PyCUDA's driver module, in the simulator."""
-    monkeypatch.setenv("LAB_DEVICE", "simulator")
-    device.select()
-    import pycuda.driver
-
-    return pycuda.driver
-
-
 def upload(cuda, values):
     return cuda.to_device(np.asarray(values, np.float32))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pytest
 
 from helpers import device
@@ -36,4 +35,3 @@ def test_the_simulator_repeats_bit_by_bit():
 def test_the_figure_counts_sectors():
     titles = [ax.get_title(loc="left") for ax in channel_sums.access_figure().axes]
     assert [title.rpartition("ask for ")[2] for title in titles] == ["4 sectors", "32 sectors"]
-    plt.close("all")

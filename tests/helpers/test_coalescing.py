@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench
 from helpers.bench import results
@@ -80,7 +79,6 @@ def test_titles_follow_the_record(record, seen):
     times = times_of(with_ratio(record, BAD, 2.5))
     figure = coalescing.ratio_figure(times, seen, BAD)
     assert "2.50 times the time" in figure.axes[0].get_title(loc="left")
-    plt.close(figure)
 
 
 def test_the_fastest_shape_is_that_of_the_shortest_time():

@@ -4,11 +4,14 @@ that no exercise is left out.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
+import numpy as np
 import pytest
 
 from helpers import exercises
+from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from tests import exercises as answers
 
@@ -22,6 +25,7 @@ SMALL = ("squares", "store_rows", "small_product", "wgmma_taps", *ONE_WARP, "fft
 LAYERS = ("my_rung", "my_entry", "conv2d_chunk")
 GROWING = [one for one in ALL if one.name not in SMALL + LAYERS]
 WIDTHS = [one for one in ALL if re.search(r"\bint K\)", one.solution)]
+ROUNDED = [one for one in ALL if one.rtol or callable(one.atol) or one.atol]
 
 
 def title(one: Exercise) -> str:
@@ -46,6 +50,43 @@ def with_first_line(one: Exercise, line: str) -> str:
 def is_wrong(one: Exercise, text: str) -> bool:
     """Whether the results of an answer are wrong, or it is stopped: the compiler takes it."""
     return one.judge(text).status in ("wrong", "finding", "time")
+
+
+# ---- rounding ----
+
+
+def off_by(one: Exercise, case: Case, share: float) -> dict[str, np.ndarray]:
+    """What should come out of a case, but for one value of each output that is off by a share of
+    what is allowed for it: that value which a share changes most, in units of its last place.
+    """
+    atol = one.atol(case) if callable(one.atol) else one.atol
+    outputs = {}
+    for name, want in one.wanted(case).items():
+        made = want.astype(case.arrays[name].dtype)
+        size = np.abs(want)
+        allowed = atol + one.rtol * size
+        place = np.unravel_index(np.argmax(allowed / np.spacing(np.maximum(size, 1))), want.shape)
+        made[place] += share * allowed[place]
+        outputs[name] = made
+    return outputs
+
+
+def test_exercises_with_a_tolerance_are_known():
+    names = ["conv2d_windows", "fft_back", "overlap_add", "split_product", "split_sum"]
+    assert sorted(one.name for one in ROUNDED) == names
+
+
+@pytest.mark.parametrize("one", ROUNDED, ids=title)
+def test_an_error_beyond_the_tolerance_does_not_pass(one):
+    """One wrong value in one case is enough, and an error within the tolerance is none."""
+    seed = 5
+    cases, outcomes = one.all_cases(seed), one.run(one.solution, seed)
+
+    def status(share: float) -> str:
+        made = dataclasses.replace(outcomes[0], arrays=off_by(one, cases[0], share))
+        return one.verdict((made, *outcomes[1:]), seed).status
+
+    assert [status(share) for share in (0.7, 1.5, 9)] == ["pass", "wrong", "wrong"]
 
 
 # ---- sizes ----

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench, limits, reference
 from helpers.bench import plan_bounds, reports
@@ -13,13 +12,6 @@ from helpers.bench.times import Time, Times
 from helpers.experiments import fastest_layer as fast
 from helpers.problems import conv2d, tensor_product
 from tests import records
-
-
-@pytest.fixture(autouse=True)
-def no_figures_left():
-    yield
-    plt.close("all")
-
 
 # Both layers with fewer outputs, of which the last tile of a row is not full.
 SMALL = {

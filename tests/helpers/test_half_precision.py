@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench, exercises, kernel_cells
 from helpers.bench import loop_code, results
@@ -112,7 +111,6 @@ def test_a_students_kernel_has_a_row_and_a_bar_of_its_own():
     (ax,) = half_instructions.rows_figure(own).axes
     assert len(ax.get_yticklabels()) == len(KERNELS) + 3
     assert len(ax.patches) == 4 * (len(KERNELS) + 2)
-    plt.close("all")
 
 
 def test_each_kernel_passes_its_own_check_and_none_of_a_higher_precision():

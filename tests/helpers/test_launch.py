@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import device, kernels, launch, programs, simulator
+from helpers import kernels, launch, programs, simulator
 from helpers.launch import Array, Launch, LaunchError, Prepared, Scratch
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, fft, fft_conv1d
@@ -54,16 +54,6 @@ def two_launches(shift=None) -> launch.Plan:
         Launch(LINE, "line", (), (1, 1, 1), (32, 1, 1), constants=held, arguments=first),
         Launch(TWICE, "twice", (), (1, 1, 1), (32, 1, 1), arguments=second),
     )
-
-
-@pytest.fixture
-def cuda(monkeypatch):
-    """The driver that is selected: the simulator's."""
-    monkeypatch.setenv("LAB_DEVICE", "simulator")
-    device.select()
-    import pycuda.driver
-
-    return pycuda.driver
 
 
 def in_simulator(plan: launch.Plan, **arrays: np.ndarray) -> np.ndarray:

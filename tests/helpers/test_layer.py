@@ -31,16 +31,6 @@ def arrays(shape: ConvShape = SHAPE) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-@pytest.fixture
-def cuda(monkeypatch):
-    """PyCUDA's driver module, in the simulator."""
-    monkeypatch.setenv("LAB_DEVICE", "simulator")
-    device.select()
-    import pycuda.driver
-
-    return pycuda.driver
-
-
 # --------------------------------------------------------------------------------------------------
 # Names and shapes
 

@@ -3,7 +3,6 @@
 import dataclasses
 import re
 
-import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
@@ -124,7 +123,6 @@ def test_the_figure_names_every_kernel_and_draws_both_floors(times):
         assert len(shown) == len(one) == len(TAKEN[name])
         dots = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
         assert len(dots) == sum(each.ms is not None for each in one)
-    plt.close(figure)
 
 
 def test_a_readers_rung_is_launched_as_its_options_say():

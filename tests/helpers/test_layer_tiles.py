@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench, kernels
 from helpers.bench import results, sources
@@ -68,7 +67,6 @@ def test_the_best_number_of_maps_follows_the_record(times):
     assert dict(maps_of(changed, layer).fastest().kernel.settings) == {"maps": 8}
     figure = bench.curve(maps_of(changed, layer), by="maps")
     assert "maps 8 is best, 5.00 x as fast" in figure.axes[0].get_title(loc="left")
-    plt.close(figure)
 
 
 def test_the_picture_of_a_tile_shows_the_cells_that_one_thread_loads():
@@ -81,4 +79,3 @@ def test_the_picture_of_a_tile_shows_the_cells_that_one_thread_loads():
         ("3", 1.5, 4.5),
         ("4", 5.5, 4.5),
     ]
-    plt.close(figure)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench, limits
 from helpers.bench import problem, results
@@ -51,7 +50,6 @@ def test_the_title_of_the_copies_holds_only_where_they_are_most_of_the_time(reco
     other = layer_times.copies_figure(barely)
     title = other.axes[0].get_title(loc="left")
     assert "most" not in title and re.search(r"copies take \d+ % in layer 1 and \d+ % in", title)
-    plt.close("all")
 
 
 def test_the_bench_reads_the_kernel_and_cudnn_from_the_record(record, times):

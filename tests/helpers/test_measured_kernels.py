@@ -1,6 +1,5 @@
 """The experiments on 1D kernels and on sums: what they measure, and what their records say."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -52,7 +51,6 @@ def test_copies_are_checked_on_the_device_and_drawn_by_their_bytes_in_flight(no_
     assert len(sizes) > 4 and [tuple(pair) for pair in ends] == [(s, 2 * s) for s in sizes]
     in_turns, at_once = copies.turns_figure().axes
     assert len(in_turns.patches) == len(at_once.patches) == 8
-    plt.close("all")
 
 
 def test_loads_first_changes_the_source_and_stays_right():
@@ -112,7 +110,6 @@ def test_picture_of_the_errors(sums):
     fig = split_error.figure(record_of(rows, "split_error"))
     drawn = [[len(line.get_xdata()) for line in ax.lines] for ax in fig.axes]
     assert drawn == [[3, 3, 3, 3, 0]] * 2, "four series of three lengths, and none of a student's"
-    plt.close(fig)
     assert "split, short sums" in split_error.said(rows, 16)
     assert split_error.SERIES["split"] == Split(3, 0)
 
@@ -138,7 +135,6 @@ def test_figure_of_the_errors_says_what_it_shows(sums):
     )
     drawing = split_error.figure(record_of(rows, "split_error"))
     assert f"errs {long / short:,.0f} times as much as short sums" in drawing.get_suptitle()
-    plt.close(drawing)
 
 
 @pytest.mark.parametrize(("x", "lost"), [(1.0, 0), (1.5, 0), (3.1415927, 1), (1 + 2.0**-23, 0)])
@@ -148,7 +144,6 @@ def test_bits_that_two_halves_hold(x, lost):
     assert (len(high), len(missing)) == (11, lost)
     (ax,) = split_error.bits_figure(x).axes
     assert f"reach {24 - lost} of its 24" in ax.get_title(loc="left")
-    plt.close("all")
 
 
 @pytest.mark.parametrize("x", [0.1, -2.0, 1e6, float("nan")])

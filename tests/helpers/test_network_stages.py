@@ -1,7 +1,6 @@
 """What lab 501 shows of its records: stages, the way from host memory, PyTorch, and figures."""
 
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers.bench import results
 from helpers.device import Device, select
@@ -17,12 +16,6 @@ LARGE = network_stages.LARGE
 @pytest.fixture
 def record():
     return results.recorded("501_lenet")
-
-
-@pytest.fixture(autouse=True)
-def no_figures_left():
-    yield
-    plt.close("all")
 
 
 def test_the_stages_are_those_from_floats_on(record):

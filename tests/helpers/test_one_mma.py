@@ -1,18 +1,10 @@
 """Lab 301: which lane loads which cell, and the pictures of it."""
 
-import matplotlib.pyplot as plt
-import pytest
 
 from helpers import bench
 from helpers.experiments import one_mma
 
 PRODUCT = bench.mma()
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    plt.close("all")
 
 
 def titles(figure):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import matplotlib.pyplot as plt
 import pytest
 
 from helpers import exercises
@@ -17,12 +16,6 @@ from helpers.problems import streams
 @pytest.fixture(scope="module")
 def record() -> Record:
     return results.load(results.MEASURED / "113_streams.json")
-
-
-@pytest.fixture
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def with_spans(record: Record, spans) -> Record:
@@ -95,7 +88,7 @@ def test_the_sum_of_the_account_is_the_sum_of_its_parts(record):
     assert sum(parts) == pytest.approx(total, abs=0.002)
 
 
-def test_the_title_of_a_timeline_names_the_order_of_the_copies_back(record, close_figures):
+def test_the_title_of_a_timeline_names_the_order_of_the_copies_back(record):
     above, below = overlap.timeline_figure(record).axes
     for ax, run in ((above, "depth_first"), (below, "by_engine")):
         order = ", ".join(map(str, overlap.order_of(record, run, "D2H")))
@@ -105,13 +98,13 @@ def test_the_title_of_a_timeline_names_the_order_of_the_copies_back(record, clos
         assert max(span["end"] for span in overlap.spans(record, run)) < right
 
 
-def test_all_points_of_the_sweep_lie_inside_the_axes(record, close_figures):
+def test_all_points_of_the_sweep_lie_inside_the_axes(record):
     for ax in overlap.sweep_figure(record).axes:
         values = [value for line in ax.lines for value in line.get_ydata()]
         assert max(values) < 0.97 * ax.get_ylim()[1]
 
 
-def test_an_order_that_enqueues_nothing_is_not_there_yet(close_figures):
+def test_an_order_that_enqueues_nothing_is_not_there_yet():
     cases = {
         "ours": issue_orders.tried(streams.depth_first),
         "yours": issue_orders.tried(lambda pipe: pipe.streams(2)),
@@ -122,7 +115,7 @@ def test_an_order_that_enqueues_nothing_is_not_there_yet(close_figures):
     assert yours.get_title(loc="left") == "yours: not yet" and not yours.patches
 
 
-def test_an_order_of_a_student_has_a_name_and_no_bar_before_it_is_timed(record, close_figures):
+def test_an_order_of_a_student_has_a_name_and_no_bar_before_it_is_timed(record):
     exercise = exercises.find("in_turn")
     assert overlap.yours(streams.depth_first, exercise) == "yours: not yet"
     exercise.check(streams.depth_first)
@@ -132,7 +125,7 @@ def test_an_order_of_a_student_has_a_name_and_no_bar_before_it_is_timed(record, 
     assert names[-1] == "yours: not yet" and len(ax.patches) == len(names) - 1
 
 
-def test_the_bar_of_a_student_is_the_time_of_the_order(record, close_figures):
+def test_the_bar_of_a_student_is_the_time_of_the_order(record):
     row = {"median_ms": 33.0, "low_ms": 32.0, "high_ms": 34.0}
     (ax,) = overlap.end_to_end_figure(record, row, layers=("layer 1",)).axes
     assert ax.patches[-1].get_width() == 33

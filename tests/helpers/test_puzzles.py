@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -24,12 +23,6 @@ class Kernel:
     def __init__(self, text: str):
         cell = kernel_cells.parse(text)
         self.source, self.name, self.options = cell.source, cell.kernel, list(cell.options)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def answer(name: str, what: str) -> Kernel:

@@ -116,16 +116,7 @@ def seen() -> Iterator[Records]:
 def made(request, seen):
     """An output, and what is made of the records as they stand."""
     seen.read.clear()
-    yield request.param, seen.make(request.param)
-    plt.close("all")
-
-
-@pytest.fixture(autouse=True)
-def no_figures_left():
-    before = set(plt.get_fignums())
-    yield
-    for number in set(plt.get_fignums()) - before:
-        plt.close(number)
+    return request.param, seen.make(request.param)
 
 
 # --------------------------------------------------------------------------------------------------

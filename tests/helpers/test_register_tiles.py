@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench
 from helpers.bench import results, sass
@@ -104,4 +103,3 @@ def test_figures_say_what_they_show():
     figure = register_tiles.patch_figure(thread=(1, 1), filter_width=5)
     assert "Thread (1, 1)" in figure.axes[0].get_title(loc="left")
     assert "2 x 8 cells" in figure.axes[0].get_title(loc="left")
-    plt.close("all")

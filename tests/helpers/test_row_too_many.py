@@ -39,6 +39,16 @@ def test_eight_rows_are_those_that_follow_in_memory():
     assert np.abs(got - network.conv2d(x, filter)).max() > 0.1
 
 
+def test_a_row_too_many_changes_no_output_that_it_does_not_touch(monkeypatch):
+    random = np.random.default_rng(5)
+    x = random.integers(0, 2, (2, 3, 8, 9)).astype(np.float32)
+    filter = random.integers(0, 2, (2, 3, 3, 3)).astype(np.float32)  # no products below 0 cancel
+    monkeypatch.setattr(row_too_many.conv2d, "inputs", lambda layer, images: (x, filter))
+    changed = row_too_many.eight_rows(x, filter) != network.conv2d(x, filter)
+    assert 0 < changed.mean() < 1
+    assert row_too_many.touched_outputs("layer 1") == pytest.approx(changed.mean())
+
+
 def test_answers_are_recounted_from_the_data_of_the_repository(counted):
     convolutions = {SEVEN: network.conv2d, EIGHT: row_too_many.eight_rows}
     weights, recorded = trained_weights.lenet_weights(), row_too_many.answers_of(counted)

@@ -261,7 +261,6 @@ def test_a_shared_bus_shows(shared):
     together = [patch.get_width() for patch in ax.patches if patch.get_facecolor() == pale]
     assert together == [pytest.approx(50 if shared else 100)] * 3
     assert ("(50 %)" if shared else "(100 %)") in " ".join(text.get_text() for text in ax.texts)
-    plt.close("all")
 
 
 def test_times_by_number_of_cards():
@@ -270,7 +269,6 @@ def test_times_by_number_of_cards():
     drawn.counts(ax, rows, {1: 8.0, 2: 4.0}, title="t")
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "measured" in labels and "the copies alone, all cards at once" in labels
-    plt.close("all")
 
 
 def test_copies_between_cards():
@@ -290,7 +288,6 @@ def test_copies_between_cards():
     drawn.between(ax, rows, title="t")
     assert [patch.get_width() for patch in ax.patches] == [1.0, 1.0]
     assert [patch.get_facecolor() == to_rgba(PALE) for patch in ax.patches] == [True, False]
-    plt.close("all")
 
 
 @pytest.mark.parametrize(
@@ -300,4 +297,3 @@ def test_nothing_to_draw(draw):
     _, ax = plt.subplots()
     with pytest.raises(ValueError, match="nothing to draw"):
         draw(ax, [])
-    plt.close("all")

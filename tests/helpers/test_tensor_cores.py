@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench, exercises, kernel_cells
 from helpers.bench import hardware
@@ -52,6 +51,26 @@ def test_the_simulator_counts_the_wavefronts_of_the_bank_table(pitch):
     assert seen.total("wavefronts", "shared", "store", "columns") == stores * int(row.split()[-1])
 
 
+def conflicts(pitch):
+    """The conflicts of a student's kernel, per 32 outputs, by array and access."""
+    layer = bench.layer("layer 2")
+    table = tensor_cores.conflict_table(layer.count(mine(layer, pitch))[0])
+    rows = [line.split() for line in table.splitlines()[2:]]
+    return {(array, access): float(number) for array, access, number in rows}
+
+
+def test_with_a_gap_only_the_stores_of_sums_conflict():
+    assert [where for where, number in conflicts(24).items() if number] == [("sums", "store")]
+    without = {where for where, number in conflicts(16).items() if number}
+    assert without == {("columns", "load"), ("columns", "store"), ("sums", "store")}
+
+
+def test_a_kernel_that_has_not_passed_has_no_conflicts_yet():
+    layer = bench.layer("layer 2")
+    stub = layer.kernel(bench.yours("conv2d_tensor"), like="conv2d_wmma", label="yours")
+    assert tensor_cores.conflict_table(layer.count(stub)[0]) == "yours: not yet"
+
+
 def test_a_students_kernel_has_our_launch_and_no_dynamic_shared_memory():
     for name in LAYERS:
         layer = bench.layer(name)
@@ -93,7 +112,6 @@ def test_floors_of_a_missing_kernel_are_not_yet():
     assert "yours: not yet" in tensor_cores.floor_table(times)
     figure = tensor_cores.floor_figure([times], "A title")
     assert [one.get_text() for one in figure.axes[0].get_yticklabels()][-1] == "yours: not yet"
-    plt.close(figure)
 
 
 def test_the_next_step_is_gathered_while_this_one_is_multiplied():

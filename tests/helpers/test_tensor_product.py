@@ -158,12 +158,11 @@ def test_holders_are_those_that_the_kernel_loads_and_stores():
 
 
 def test_picture_of_a_fragment():
-    fig, ax = plt.subplots()
+    _, ax = plt.subplots()
     fragments.fragment(ax, (16, 8), tensor_product.holder_of_b, "B", lane=13)
     assert [text.get_text() for text in ax.texts][:3] == ["0", "4", "8"]
     framed = [patch.get_xy() for patch in ax.patches if patch.get_linewidth() > 1]
     assert framed == [(3, 2), (3, 3), (3, 10), (3, 11)]
-    plt.close(fig)
 
 
 @pytest.mark.gpu

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers import bench, exercises
 from helpers.bench.times import Times
@@ -110,4 +109,3 @@ def test_figures_say_what_the_records_hold(times):
     title = figure.axes[1].get_title(loc="left")
     assert title.startswith("layer 2: 17 is fastest")
     assert "28 %" in tile_widths.cover_figure().axes[2].get_title(loc="left")
-    plt.close("all")

@@ -1,18 +1,11 @@
 """The pictures of lab 104: a tile with its threads, and shares of a copy's speed."""
 
-import matplotlib.pyplot as plt
 import pytest
 
 from helpers import bench
 from helpers.experiments import tiles
 
 KERNELS = ("conv1d_tiled_steps", "conv1d_outputs", "conv1d_vector")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

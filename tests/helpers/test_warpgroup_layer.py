@@ -2,16 +2,9 @@
 
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 
 from helpers.experiments import warpgroup_layer as shown
 from helpers.problems import conv2d
-
-
-@pytest.fixture(autouse=True)
-def no_figures_left():
-    yield
-    plt.close("all")
 
 
 def test_the_drawing_names_the_fields_of_the_exercise():

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-from IPython.core.interactiveshell import InteractiveShell
-
-from helpers import device
 from helpers.jupyterlab import cell_marks
 from helpers.jupyterlab.cell_marks import Mark
 
@@ -70,17 +66,6 @@ def test_a_compiler_marks_errors_and_warnings():
 def test_a_compiler_marks_the_last_line():
     marks = cell_marks.marks_of_compiler("line 2: error: no end\nline 3: error: none", "a\nb")
     assert marks == [Mark(2, "b", "error: no end")]
-
-
-@pytest.fixture
-def shell(monkeypatch):
-    monkeypatch.setenv("LAB_DEVICE", "simulator")
-    if device.selected() is None:
-        device.select()
-    shell = InteractiveShell()
-    shell.run_cell("%load_ext helpers")
-    yield shell
-    shell.history_manager.end_session()
 
 
 LAUNCH = (

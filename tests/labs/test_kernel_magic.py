@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 from helpers import device, simulator
 from helpers.jupyterlab import kernel_magic
@@ -22,17 +21,6 @@ __global__ void twice(float *out, const float *in, int n)
         out[i] = FACTOR * in[i];
 }
 """
-
-
-@pytest.fixture
-def shell(monkeypatch):
-    monkeypatch.setenv("LAB_DEVICE", "simulator")
-    if device.selected() is None:
-        device.select()
-    shell = InteractiveShell()
-    shell.run_cell("%load_ext helpers")
-    yield shell
-    shell.history_manager.end_session()
 
 
 def failure(shell, cell: str, capsys) -> str:

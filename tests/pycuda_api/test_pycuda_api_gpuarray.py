@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.simulator import pycuda_api
-
 # Importing it makes the context.
 from helpers.simulator.pycuda_api import (
     autoprimaryctx,  # noqa: F401
@@ -25,11 +23,6 @@ from helpers.simulator.pycuda_api import (
 from helpers.simulator.pycuda_api import driver as cuda
 
 DTYPES = [np.int32, np.int64, np.float32, np.float64, np.complex64, np.complex128]
-
-
-@pytest.fixture(autouse=True)
-def _forget_findings():
-    pycuda_api.findings(clear=True)
 
 
 def draw(dtype, shape=(6, 4), seed=0):

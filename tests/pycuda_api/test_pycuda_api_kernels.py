@@ -21,12 +21,6 @@ from helpers.simulator.pycuda_api.elementwise import ElementwiseKernel, get_elwi
 from helpers.simulator.pycuda_api.reduction import ReductionKernel, get_dot_kernel, get_sum_kernel
 from helpers.simulator.pycuda_api.scan import ExclusiveScanKernel, InclusiveScanKernel
 
-
-@pytest.fixture(autouse=True)
-def _forget_findings():
-    pycuda_api.findings(clear=True)
-
-
 # ---- element by element ----
 
 

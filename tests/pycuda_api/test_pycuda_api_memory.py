@@ -26,11 +26,6 @@ from helpers.simulator.pycuda_api import driver as cuda
 from helpers.simulator.pycuda_api.compiler import SourceModule
 
 
-@pytest.fixture(autouse=True)
-def _forget_findings():
-    pycuda_api.findings(clear=True)
-
-
 @pytest.fixture
 def rows():
     return np.arange(5 * 7, dtype=np.float32).reshape(5, 7)

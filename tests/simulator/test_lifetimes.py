@@ -37,7 +37,7 @@ DEAD = {
     "the smallest of a loop": (
         "const int* low = x;\nfor (int k = 0; k < n; ++k) {\n    int v = -x[k];\n"
         "    if (v < *low) low = &v;\n}\ny[t] = *low;",
-        7, "v",
+        5, "v",
     ),
     "a list": (
         "Node* head = nullptr;\nfor (int k = 0; k < 3; ++k) {\n    Node node;\n"
@@ -66,8 +66,42 @@ DEAD = {
         "        int a = x[t] + j;\n        p = &a;\n    }\n    y[t] += *p;\n}",
         8, "a",
     ),
+    "that of the last turn, before a new one": (
+        "int* last = nullptr;\nfor (int k = 0; k < n; ++k) {\n    if (last) y[t] += *last;\n"
+        "    int a = x[t] + k;\n    last = &a;\n}",
+        4, "a",
+    ),
+    "that of the last turn, behind a new one": (
+        "int* last = nullptr;\nfor (int k = 0; k < n; ++k) {\n    int a = x[t] + k;\n"
+        "    if (last) y[t] += a - *last;\n    last = &a;\n}",
+        5, "a",
+    ),
+    "that of the last turn, in a list": (
+        "Node* head = nullptr;\nfor (int k = 0; k < n; ++k) {\n    Node node = {x[t] + k, head};\n"
+        "    if (node.next) y[t] += node.next->value;\n    head = &node;\n}",
+        5, "node",
+    ),
 }  # fmt: skip
 ALIVE = {
+    "that of the last turn, which nothing reads": (
+        "int* last = nullptr;\nint s = 0;\nfor (int k = 0; k < n; ++k) {\n    int a = x[t] + k;\n"
+        "    if (last != nullptr) s += a;\n    last = &a;\n}\ny[t] = s;"
+    ),
+    "loops around and within the block": (
+        "int* keep = y;\nint s = 0;\nfor (int r = 0; r < 2; ++r) for (int k = 0; k < n; ++k) {\n"
+        "    int a = x[k];\n    for (int j = 0; j < 3; ++j) { keep = &a; *keep += j; }\n"
+        "    s += *keep + a;\n}\ny[t] = s;"
+    ),
+    "a loop that begins the block": (
+        "int* keep = y;\nint s = 0;\nint k = 0;\nwhile (k < n) {\n    int a;\n    do {\n"
+        "        a = x[k];\n        if (k % 2) keep = &a; else { a += 2; keep = &a; }\n"
+        "        s += *keep;\n    } while (++k % 3);\n    s += *keep;\n}\ny[t] = s;"
+    ),
+    "jumps into the block": (
+        "int* keep = y + t;\nint s = 0;\nfor (int k = 0; k < n; ++k) {\n    switch (x[k] % 3) {\n"
+        "    default: { int a; case 0: a = k; again: keep = &a; s += *keep + a;\n"
+        "        if (a == 3) { a = 9; goto again; }\n        break; }\n    }\n}\ny[t] = s;"
+    ),
     "a variable before the block": (
         "int a;\nint* p = y;\nfor (int k = 0; k < n; ++k) {\n    a = x[t] + k;\n    p = &a;\n}\n"
         "y[t] = *p;"

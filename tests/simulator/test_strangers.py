@@ -5,6 +5,7 @@ those that the simulator counts differently.
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from pathlib import Path
 
@@ -72,6 +73,22 @@ def test_the_counters_and_outputs_are_those_of_the_gpu(recorded, label):
     known = strangers.KNOWN.get(label, {})
     differ = {name for name in counter_readings.COMPARED if found[name] != row[name]}
     assert differ == set(known), {name: (found[name], row[name]) for name in differ}
+
+
+ROW = re.compile(r"^ *\| (\w+) \| ([^|]+) \| (\w+) \| ([\d,]+) \| ([\d,]+) \|$", re.MULTILINE)
+
+
+def test_the_readme_has_the_counters_of_recursion_that_differ(recorded):
+    text = Path(simulator.__file__).with_name("README.md").read_text(encoding="utf-8")
+    table: dict[str, dict[str, tuple[int, int]]] = {}
+    for kernel, what, counter, ours, theirs in ROW.findall(text):
+        numbers = int(ours.replace(",", "")), int(theirs.replace(",", ""))
+        table.setdefault(f"{kernel}, {what}", {})[counter] = numbers
+    assert set(table) == {label for label in strangers.KNOWN if "calls_itself" in label}
+    for label, rows in table.items():
+        found, row = counted(label)[0], recorded[label]
+        differ = [name for name in counter_readings.COMPARED if found[name] != row[name]]
+        assert rows == {name: (found[name], row[name]) for name in differ}
 
 
 # ---- the reasons, in numbers ----

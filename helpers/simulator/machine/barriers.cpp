@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "paths.h"
+#include "joins.h"
 
 namespace {
 
@@ -45,6 +45,10 @@ void release(Worker& w, const std::vector<Waiting>& those) {
     for (const Waiting& one : those) one.path->state = Path::READY, one.path->pc += 1;
     w.turn = ++w.now;
     for (Warp& warp : w.warps) warp.clock.set_all(w.now);
+    for (Warp& warp : w.warps)
+        unite_paths(warp, [](const Path& one, const Path& other) {
+            return one.state == Path::READY && other.state == Path::READY;
+        });
     if (w.observe & INITIALISATION)
         for (Region* region : w.shared) Initialisation::settle(*region);
 }

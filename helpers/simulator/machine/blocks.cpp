@@ -108,6 +108,7 @@ void begin_block(Worker& w, std::uint64_t number) {
         warp.paths[0].lanes = warp.exist, warp.paths[0].frame = &warp.bottom;
         for (auto& frame : warp.frames) frame->function = -1;
         warp.joins.clear();
+        warp.resting = 0;
         warp.clock.set_all(w.now);
         warp.fence.fill({});
         if (warp.ordered) warp.after.fill({}), warp.ordered = false;
@@ -190,7 +191,7 @@ std::vector<std::string> machine_names() {
         "ld",           "ldu",          "st",         "bra",       "brx.idx",        "call",
         "ret",          "exit",         "trap",       "brkpt",     "bar.sync",       "bar.arrive",
         "bar.red.popc", "bar.red.and",  "bar.red.or", "fence",     "activemask",     "mov.clock",
-        "mov.local",    "nop",          "prefetch",   "nanosleep", "griddepcontrol", "pmevent",
+        "mov.local", "yield",    "nop",          "prefetch",   "nanosleep", "griddepcontrol", "pmevent",
         "discard",      "applypriority"};
     for (const char* operation : atomic_names) names.push_back(std::string("atom.") + operation);
     return names;
@@ -230,6 +231,7 @@ Decoded decode(const std::string& name, Operation run) {
         {"activemask", ACTIVE_MASK},
         {"mov.clock", CLOCK},
         {"mov.local", LOCAL_ADDRESS},
+        {"yield", YIELD},
     };
     decoded.control = NOTHING;
     for (const auto& [known, control] : controls)

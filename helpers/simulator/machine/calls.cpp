@@ -117,7 +117,7 @@ void split_off(Warp& warp, std::int32_t pc, std::uint32_t lanes, bool joined) {
     const std::uint32_t rest = path.lanes & ~lanes;
     path.lanes = lanes;
     if (joined) {
-        warp.joins[path.join].arrived |= rest;
+        arrive(warp, path.join, rest);
         return;
     }
     Path other = path;
@@ -134,10 +134,9 @@ void leave_function(Worker& w, Warp& warp, std::uint32_t lanes) {
     std::int32_t join = warp.path().join;
     while (join >= 0 && warp.joins[join].kind != Join::RETURN_JOIN) join = warp.joins[join].outer;
     leave_joins(warp, warp.path().join, join, lanes);
-    warp.joins[join].arrived |= lanes;
     warp.path().lanes &= ~lanes;
-    if (warp.joins[join].arrived == warp.joins[join].expected) release_frame(warp, frame);
-    complete_join(warp, join);
+    arrive(warp, join, lanes);
+    if (!warp.joins[join].used) release_frame(warp, frame);
 }
 
 Outcome call(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t lanes) {

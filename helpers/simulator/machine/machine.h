@@ -118,6 +118,7 @@ struct Join {
     enum Kind : std::uint8_t { BRANCH_JOIN, RETURN_JOIN } kind = BRANCH_JOIN;
     std::int32_t pc = -1, outer = -1;    // where the lanes meet; the join around this one
     std::uint32_t expected = 0, arrived = 0;
+    std::uint32_t passing = 0;    // lanes that come there too, but neither wait nor are waited for
     Frame* frame = nullptr;    // in which the lanes go on there
     bool used = false;
 };
@@ -164,6 +165,7 @@ enum Control : std::uint8_t {
     CLOCK,
     LOCAL_ADDRESS,
     ACTIVE_MASK,
+    YIELD,
     NOTHING,
 };
 struct Decoded {
@@ -206,6 +208,7 @@ struct Warp : Lanes {
     Worker* worker = nullptr;
     std::uint32_t number = 0;
     std::uint32_t live = 0, exist = 0;    // lanes that have not exited; that the block has
+    std::uint32_t resting = 0;    // lanes behind a YIELD, while the other paths run
     std::vector<Path> paths;
     std::vector<Join> joins;
     std::vector<std::unique_ptr<Frame>> frames;    // of calls, used again

@@ -1,7 +1,7 @@
 // meetings.cpp -- lanes of a warp that wait for each other: shuffles, votes, __syncwarp()
 #include <algorithm>
 
-#include "paths.h"
+#include "joins.h"
 
 Place waiting_place(const Worker& w, const Warp& warp, const Path& path) {
     return w.place(warp, __builtin_ctz(path.waiting), path.pc, LOAD);
@@ -77,6 +77,10 @@ bool settle_meetings(Worker& w, Warp& warp) {
             if (other.met) other.state = Path::READY;
         any = true;
     }
+    if (any)
+        unite_paths(warp, [](const Path& one, const Path& other) {
+            return one.met && other.met && one.mask == other.mask;
+        });
     return any;
 }
 

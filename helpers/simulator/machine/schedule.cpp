@@ -1,6 +1,8 @@
 // schedule.cpp -- runs the paths of a warp: branches, barriers, exits, and the turns of the paths
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "joins.h"
 
@@ -21,25 +23,27 @@ void fence(Worker& w, Warp& warp, const Instruction& i, std::uint32_t lanes) {
     }
 }
 
-// Lanes part at a branch. The running path keeps those that go on behind it.
-void part(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t taken,
+// Lanes part at a branch. The running path keeps those that go on behind it. Returns whether other
+// lanes go on behind a join first.
+bool part(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std::uint32_t taken,
           std::uint32_t rest) {
     if (w.observe & TRAFFIC) w.traffic.parted(static_cast<std::uint32_t>(pc), taken);
     Path& path = warp.path();
     if (i.join >= 0 && join_pc(warp, path.join) != i.join)
         path.join = open_join(warp, Join::BRANCH_JOIN, i.join, path.join, path.lanes, path.frame);
     if (i.target == i.join) {
-        warp.joins[path.join].arrived |= taken;
         path.lanes = rest, path.pc = pc + 1;
-    } else if (pc + 1 == i.join) {
-        warp.joins[path.join].arrived |= rest;
-        path.lanes = taken, path.pc = i.target;
-    } else {
-        Path other = path;
-        other.lanes = taken, other.pc = i.target;
-        path.lanes = rest, path.pc = pc + 1;
-        warp.paths.push_back(other);
+        return arrive(warp, path.join, taken);
     }
+    if (pc + 1 == i.join) {
+        path.lanes = taken, path.pc = i.target;
+        return arrive(warp, path.join, rest);
+    }
+    Path other = path;
+    other.lanes = taken, other.pc = i.target;
+    path.lanes = rest, path.pc = pc + 1;
+    warp.paths.push_back(other);
+    return false;
 }
 
 // A branch by a table makes one path for each target. Returns false if an index is outside the
@@ -152,6 +156,13 @@ bool part_joins(const Worker& w, Warp& warp) {
     return any;
 }
 
+// Puts the running path first: the other paths of the warp run before it.
+void put_first(Warp& warp) {
+    const auto first = warp.paths.begin();
+    const auto at = first + static_cast<std::ptrdiff_t>(warp.current);
+    std::rotate(first, at, at + 1);
+}
+
 // Ends the turn of a path at a backward branch. It also ends the launch if it must stop. Returns
 // true: other paths and warps come next.
 bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
@@ -167,6 +178,92 @@ bool out_of_turn(Worker& w, Warp& warp, std::int32_t pc) {
     if (warp.yielding && ++warp.yields % patience == 0) part_joins(w, warp);
     warp.yielding = false;
     return true;
+}
+
+// Returns the joins around a path, from the inside, before the first one that is also around the
+// other path.
+std::vector<std::int32_t> own_joins(const Warp& warp, std::int32_t join, std::int32_t other) {
+    std::vector<std::int32_t> found;
+    for (; join >= 0; join = warp.joins[join].outer) {
+        std::int32_t at = other;
+        while (at >= 0 && at != join) at = warp.joins[at].outer;
+        if (at == join) break;
+        found.push_back(join);
+    }
+    return found;
+}
+
+// Replaces a join by another one at the same instruction.
+void replace_join(Warp& warp, std::int32_t from, std::int32_t to) {
+    Join& old = warp.joins[from];
+    Join& join = warp.joins[to];
+    join.expected |= old.expected, join.arrived |= old.arrived, join.passing |= old.passing;
+    old.used = false;
+    for (Path& path : warp.paths)
+        if (path.join == from) path.join = to;
+    for (Join& inner : warp.joins)
+        if (inner.used && inner.outer == from) inner.outer = to;
+}
+
+// Joins a path to another one at the same YIELD. Each is then inside the joins of both, because the
+// machine code has opened them for both on the way there: they expect it. Returns whether it does;
+// the order of the joins must be clear from their instructions.
+bool unite(Warp& warp, Path& other, const Path& own) {
+    const auto before = [&](std::int32_t a, std::int32_t b) {
+        return warp.joins[a].pc < warp.joins[b].pc;
+    };
+    std::vector<std::int32_t> first = own_joins(warp, other.join, own.join);
+    const std::vector<std::int32_t> second = own_joins(warp, own.join, other.join);
+    if (!std::is_sorted(first.begin(), first.end(), before) ||
+        !std::is_sorted(second.begin(), second.end(), before))
+        return false;
+    const std::int32_t outer = first.empty() ? other.join : warp.joins[first.back()].outer;
+    std::vector<std::int32_t> all;
+    std::merge(first.begin(), first.end(), second.begin(), second.end(), std::back_inserter(all),
+               before);
+    std::uint32_t lanes = other.lanes | own.lanes;
+    std::int32_t inner = -1;
+    for (const std::int32_t at : all) {
+        if (inner >= 0 && warp.joins[inner].pc == warp.joins[at].pc) {
+            replace_join(warp, at, inner);
+        } else {
+            if (inner >= 0) warp.joins[inner].outer = at;
+            else other.join = at;
+            inner = at;
+        }
+        Join& join = warp.joins[inner];
+        join.expected |= lanes & ~join.passing, join.outer = outer;
+        lanes |= join.expected | join.passing;
+    }
+    other.lanes |= own.lanes;
+    return true;
+}
+
+// The running path has passed a YIELD (ptx/yields.py). It rests while the other paths of the warp run
+// until they wait, end or rest too, and nobody waits for a path that rests. Paths that rest at the
+// same YIELD go on together. All this is measured. Returns whether the path goes on at once.
+bool yield(Warp& warp) {
+    const Path own = warp.path();
+    std::int32_t inner = own.join;
+    bool united = false, others = false;
+    for (std::size_t k = 0; k < warp.paths.size(); ++k) {
+        Path& other = warp.paths[k];
+        if (k == warp.current || other.state != Path::READY) continue;
+        others = true;
+        if (united || !(other.lanes & warp.resting) || other.pc != own.pc ||
+            other.frame != own.frame)
+            continue;
+        united = unite(warp, other, own);
+        if (united) inner = other.join;
+    }
+    if (united) remove_path(warp, warp.current);
+    warp.resting |= own.lanes;
+    for (std::int32_t at = inner; at >= 0; at = warp.joins[at].outer)
+        others |= complete_join(warp, at);
+    if (united) return false;
+    if (others) put_first(warp);
+    else warp.resting &= ~own.lanes;
+    return !others;
 }
 
 // Before an instruction that is no plain operation: its marked operands are used (poison.h).
@@ -206,6 +303,7 @@ bool run_path(Worker& w, Warp& warp) {
     std::uint64_t* const executed = w.executed.empty() ? nullptr : w.executed.data();
     std::int32_t pc = warp.path().pc, stop = join_pc(warp, warp.path().join);
     std::uint32_t active = warp.path().lanes;
+    warp.resting &= ~active;
     warp.enter(*warp.path().frame);
     auto again = [&] {    // after the path itself has changed
         const Path& path = warp.path();
@@ -214,15 +312,17 @@ bool run_path(Worker& w, Warp& warp) {
     };
     for (;;) {
         if (UNLIKELY(pc == stop)) {
-            Join& join = warp.joins[warp.path().join];
-            join.arrived |= active;
-            if (join.arrived != join.expected) {
+            const std::int32_t at = warp.path().join;
+            Join& join = warp.joins[at];
+            const std::uint32_t all = join.arrived | active;
+            if (all != join.expected || UNLIKELY(join.passing != 0)) {
                 remove_path(warp, warp.current);
+                arrive(warp, at, active);
                 return false;
             }
             join.used = false;    // the path that comes last goes on with all lanes
             Path& path = warp.path();
-            path.lanes = join.arrived, path.join = join.outer, path.pc = pc;
+            path.lanes = all, path.join = join.outer, path.pc = pc;
             again();
             continue;
         }
@@ -265,7 +365,8 @@ bool run_path(Worker& w, Warp& warp) {
                 if (lanes == active) {
                     pc = i.target;
                 } else {
-                    part(w, warp, i, pc, lanes, active & ~lanes);
+                    const bool others = part(w, warp, i, pc, lanes, active & ~lanes);
+                    if (UNLIKELY(others)) return false;
                     again();
                 }
                 if (backward && (--w.fuel < 0 || warp.yielding)) {
@@ -351,6 +452,10 @@ bool run_path(Worker& w, Warp& warp) {
                 each_lane(warp.at<std::uint32_t>(i.operand[0]), lanes, [&](int) { return lanes; });
                 ++pc;
                 break;
+            case YIELD:
+                warp.path().pc = ++pc;
+                if (!yield(warp)) return false;
+                break;
             default:    // NOTHING
                 ++pc;
         }
@@ -382,9 +487,7 @@ bool run_warp(Worker& w, Warp& warp) {
         const bool interrupted = run_path(w, warp);
         if (w.aborted) return false;
         if (interrupted) {    // next time the other paths of this warp come first
-            std::rotate(warp.paths.begin(),
-                        warp.paths.begin() + static_cast<std::ptrdiff_t>(warp.current),
-                        warp.paths.begin() + static_cast<std::ptrdiff_t>(warp.current) + 1);
+            put_first(warp);
             return true;
         }
     }

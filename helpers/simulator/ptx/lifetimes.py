@@ -15,6 +15,18 @@ to the variable in between is a finding.
 It does so for variables whose address leaves the code of the block. If any instruction outside of
 that code names the variable's place itself, then the debug information is not exact, and the
 variable is left alone.
+
+In a loop, the variable of a turn begins where that of the turn before has ended:
+
+    for (int k = 0; k < n; ++k) {
+        float t = x[k];
+        if (last) sum += t - *last;    // *last is this turn's t
+        last = &t;
+    }
+
+So a variable whose address goes further has two places, and its lives take turns in them. A
+pointer to the last turn's is found; one to an earlier turn's may meet a later life in its place.
+Arrays keep one place: their indices are checked at a place that is known.
 """
 
 from __future__ import annotations
@@ -61,6 +73,7 @@ class ScopedVariable:
     end: str
     offset: int
     nbytes: int
+    is_array: bool
     line: int
 
 
@@ -96,17 +109,21 @@ def with_lifetimes(
             return body
         scoped = list(variables(name))
         code = _Code(body.split("\n"), scoped)
-        chosen = []
-        for one in scoped:
-            reach = code.reach(one)
-            outliving += reach == _OUTLIVES
-            if reach:
-                chosen.append(one)
-        if not chosen:
+        reaches = {one: reach for one in scoped if (reach := code.reach(one))}
+        if not reaches:
             return body
+        outliving += list(reaches.values()).count(_OUTLIVES)
         first = len(numbered) + 1
-        numbered.extend(chosen)
-        return code.told({first + k: one for k, one in enumerate(chosen)})
+        numbered.extend(reaches)
+        chosen = {first + k: one for k, one in enumerate(reaches)}
+        in_turn = code.with_two_places(
+            {
+                number: one
+                for number, one in chosen.items()
+                if reaches[one] == _OUTLIVES and not one.is_array and code.begins_once(one)
+            }
+        )
+        return code.told(chosen, in_turn)
 
     ptx = with_bodies(ptx, changed)
     notes = [
@@ -125,6 +142,10 @@ def variable_of_life(ptx: str, number: int) -> tuple[str, int] | None:
 
 _STAYS, _IS_GIVEN, _OUTLIVES = range(3)
 _FURTHEST = 1 << 20  # bytes of local memory
+_ALIGN = 16  # bytes
+_BLOCK = re.compile(r"(__local_depot\d+\[)(\d+)(\];)")
+_BASE = re.compile(r"%SPL?\b")
+_SETTINGS = re.compile(r"^\s*(?:\.reg|mov\.u64|cvta\.local\.u64)\b[^;]*;")
 
 
 class _Code:
@@ -135,6 +156,7 @@ class _Code:
     def __init__(self, lines: list[str], variables: list[ScopedVariable]):
         self.lines = lines
         own = {int(found[2]) for line in lines if (found := _ADDRESS.search(line))}
+        self.variables = variables
         self.ends = {one.offset: one.offset + one.nbytes for one in variables}
         self.starts = sorted(own.union(self.ends))
         self.labels = {m[1]: k for k, line in enumerate(lines) if (m := _LABEL.match(line))}
@@ -168,9 +190,20 @@ class _Code:
                 return _OUTLIVES
             if k not in inside and (own := _ADDRESS.search(line)) and self._holds(own, addresses):
                 return _OUTLIVES
+            if kept and kept[2] in addresses and self._is_of_outer_block(kept[1], inside):
+                return _OUTLIVES
             if given and given[1] in addresses:
                 reach = _IS_GIVEN
         return reach
+
+    def _is_of_outer_block(self, place: str, inside: range) -> bool:
+        """Return whether a place such as [%SP+8] is of a variable of a longer life than a block."""
+        offset = int(place.strip("[]").partition("+")[2])
+        for one in self.variables:
+            code = self._range(one)
+            if code is not None and one.offset <= offset < one.offset + one.nbytes:
+                return code.start < inside.start or code.stop > inside.stop
+        return False
 
     def _addresses(self, bytes_of: range) -> set[str]:
         """Return the registers and the places of local memory that may hold an address of these
@@ -206,13 +239,68 @@ class _Code:
         places = (int(one.strip("[]").partition("+")[2]) for one in addresses if one[0] == "[")
         return any(start <= place < end for place in places)
 
-    def told(self, variables: dict[int, ScopedVariable]) -> str:
-        """Return the body with the calls for these variables, by their numbers."""
+    def begins_once(self, one: ScopedVariable) -> bool:
+        """Return whether each way into the code of a variable's block begins one life there: no
+        instruction of the block leads to a label that others come to from outside.
+        """
+        inside = self._range(one)
+        assert inside is not None
+        from_outside: set[int] = set()
+        from_inside: set[int] = set()
+        for k, line in enumerate(self.lines):
+            for label in _targets(line):
+                to = self.labels.get(label)
+                if to is not None and to in inside:
+                    (from_inside if k in inside else from_outside).add(to)
+        return not from_inside & {*from_outside, inside.start} and all(
+            _ends_before(self.lines, to) for to in from_outside
+        )
+
+    def with_two_places(self, variables: dict[int, ScopedVariable]) -> dict[int, int]:
+        """Let these variables, by their numbers, have a second place behind all others, and their
+        code take the place of the life that has begun. Returns the offsets of the second places.
+
+        There are none where an instruction names local memory in a way that is not known.
+        """
+        blocks = [k for k, line in enumerate(self.lines) if _BLOCK.search(line)]
+        is_known = all(
+            _PLACE.search(line) or _SETTINGS.match(line)
+            for line in self.lines
+            if _BASE.search(line)
+        )
+        if len(blocks) != 1 or not is_known:
+            return {}
+        found = _BLOCK.search(self.lines[blocks[0]])
+        assert found is not None
+        end, offsets = int(found[2]), {}
+        for number, one in variables.items():
+            inside = self._range(one)
+            assert inside is not None
+            end = offsets[number] = -(-end // _ALIGN) * _ALIGN
+            end += one.nbytes
+            for k in inside:
+                self.lines[k] = _moved(self.lines[k], number, one)
+        self.lines[blocks[0]] = _BLOCK.sub(rf"\g<1>{end}\g<3>", self.lines[blocks[0]])
+        return offsets
+
+    def told(self, variables: dict[int, ScopedVariable], in_turn: dict[int, int]) -> str:
+        """Return the body with the calls for these variables, by their numbers; in_turn: the
+        offsets of second places.
+        """
         before: dict[int, list[str]] = {}  # the line that the calls stand before
         for number, one in variables.items():
             inside = self._range(one)
             assert inside is not None
-            birth, death = (_calls(function, number, one) for function in (LIFE, END_OF_LIFE))
+            birth, death = (
+                _calls(function, number, one, number in in_turn)
+                for function in (LIFE, END_OF_LIFE)
+            )
+            if number in in_turn:
+                birth = [
+                    f"\tsub.u64 \t%place{number}, %both{number}, %place{number};",
+                    f"\tcvta.local.u64 \t%generic{number}, %place{number};",
+                    *birth,
+                ]
             before.setdefault(inside.start + 1, []).extend(birth)
             for k, line in enumerate(self.lines):
                 for label in _targets(line):
@@ -228,7 +316,28 @@ class _Code:
             lines += before.get(k, [])
             lines.append(line)
         body = "\n".join(lines)
-        return START.sub(lambda m: f"{m[0]}\n\t.reg .b64 \t%life, %number;", body)
+        start = "\n\t.reg .b64 \t%life, %number;"
+        for number, second in in_turn.items():
+            start += (
+                f"\n\t.reg .b64 \t%place{number}, %generic{number}, %both{number};"
+                f"\n\tadd.u64 \t%both{number}, %SPL, {variables[number].offset};"
+                f"\n\tadd.u64 \t%place{number}, %SPL, {second};"
+                f"\n\tadd.u64 \t%both{number}, %both{number}, %place{number};"
+                f"\n\tcvta.local.u64 \t%generic{number}, %place{number};"
+            )
+        return START.sub(lambda m: m[0] + start, body)
+
+
+def _moved(line: str, number: int, one: ScopedVariable) -> str:
+    """Return an instruction that takes the variable where its life has begun."""
+    place = _PLACE.search(line)
+    offset = int(place[1] or place[2] or 0) - one.offset if place else -1
+    if place is None or not 0 <= offset < one.nbytes:
+        return line
+    base = f"%place{number}" if "%SPL" in place[0] else f"%generic{number}"
+    moved = re.sub(r"%SPL?(\+\d+)?\]", f"{base}+{offset}]", place[0])
+    moved = re.sub(r"%SPL?, \d+;", f"{base}, {offset};", moved)
+    return line.replace(place[0], moved)
 
 
 def _targets(line: str) -> list[str]:
@@ -249,9 +358,11 @@ def _ends_before(lines: list[str], stop: int) -> bool:
     return _ENDS.match(last) is not None
 
 
-def _calls(function: str, number: int, one: ScopedVariable) -> list[str]:
+def _calls(function: str, number: int, one: ScopedVariable, has_two_places: bool) -> list[str]:
     return [
-        f"\tadd.u64 \t%life, %SPL, {one.offset};",
+        f"\tmov.u64 \t%life, %place{number};"
+        if has_two_places
+        else f"\tadd.u64 \t%life, %SPL, {one.offset};",
         f"\tmov.u64 \t%number, {min(number, LIVES) | one.nbytes << 8};",
         f"\tcall.uni {function}, (%life, %number);",
     ]

@@ -30,6 +30,7 @@ from .syntax import (
     Variable,
 )
 from .values import Values, slot_width
+from .yields import yielding_loops
 
 __all__ = ["Code", "Context", "Lowering"]
 
@@ -50,8 +51,12 @@ class Lowering(Values):
         rows, widths, plain = self.rows, self.widths, self.context.plain
         first_rows = self.code.first_rows
         changed = contracted(self.body) if self.context.contract else {}
+        yielding = yielding_loops(self.body)
         for number, statement in enumerate(self.body.statements):
             first_rows.append(len(rows))
+            if number in yielding:
+                self.guard, self.predicate, self.place = 0, NONE, statement.place
+                self.emit(self.template(describe("yield"), 0, 0, True), [])
             if number in changed:
                 if (fused := changed[number]) is None:
                     continue
@@ -386,15 +391,28 @@ def _group(operands: list[Operand]) -> tuple[Operand, ...]:
 
 
 _METHODS: dict[str, Callable[[Lowering, Statement, Opcode], None]] = {
-    "ld": Lowering.load, "ldu": Lowering.load, "st": Lowering.store, "atom": Lowering.atomic,
+    "ld": Lowering.load,
+    "ldu": Lowering.load,
+    "st": Lowering.store,
+    "atom": Lowering.atomic,
     "red": Lowering.atomic,
-    "mov": Lowering.move, "cvta": Lowering.to_space, "isspacep": Lowering.is_space,
+    "mov": Lowering.move,
+    "cvta": Lowering.to_space,
+    "isspacep": Lowering.is_space,
     "bar": Lowering.barrier,
-    "barrier": Lowering.barrier, "shfl": Lowering.with_gaps, "vote": Lowering.with_gaps,
+    "barrier": Lowering.barrier,
+    "shfl": Lowering.with_gaps,
+    "vote": Lowering.with_gaps,
     "match": Lowering.with_gaps,
-    "elect": Lowering.with_gaps, "cp": Lowering.asynchronous, "bra": Lowering.branch,
+    "elect": Lowering.with_gaps,
+    "cp": Lowering.asynchronous,
+    "bra": Lowering.branch,
     "brx": Lowering.branch_by_index,
-    "call": Lowering.call, "ret": Lowering.end, "exit": Lowering.end, "trap": Lowering.end,
-    "createpolicy": Lowering.policy, "row": Lowering.check_row,
+    "call": Lowering.call,
+    "ret": Lowering.end,
+    "exit": Lowering.end,
+    "trap": Lowering.end,
+    "createpolicy": Lowering.policy,
+    "row": Lowering.check_row,
     **{root: Lowering.bare for root in _NO_OPERANDS},
 }

@@ -819,12 +819,7 @@ _JOINED = (
     "ptxas loads own_count and base, which are neighbours, by one LDS.64 (0620) above the test of "
     "the loop. In PTX the load of base stands behind the branch of that test."
 )
-_YIELDS = (
-    "The loop has YIELD in machine code, because its exit depends on an atomic's result: lanes "
-    "that have left it load and store without waiting for those that go on. Here all lanes wait."
-)
 _LOADS = ("global_load_requests", "global_load_sectors")
-_STORES = ("global_store_requests", "global_store_sectors")
 _BY_DEPTH = ("global_load_requests", "global_store_requests", "global_store_sectors")
 _SHARED = (
     "shared_load_wavefronts", "shared_load_conflicts", "shared_store_wavefronts",
@@ -852,5 +847,4 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
     },
     "bfs_queue, 60 vertices": {"shared_load_wavefronts": _JOINED},
     "dct_of_blocks, 32 x 16": dict.fromkeys(_SHARED[2:], _REPEATED),
-    "hash_put, n = 32": dict.fromkeys((*_LOADS, *_STORES), _YIELDS),
 }

@@ -45,13 +45,13 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, maps: int =
     )
 
 
-def of_a_filter_row(space: str, access: str = "load"):
-    """Return the lanes of an access for a thread, a channel and a row of the filter."""
+def of_a_filter_row(space: str):
+    """Return the lanes of loads for a thread, a channel and a row of the filter."""
 
     def counted(case: kit.Case, one) -> float:
         shape = case["shape"]
         threads = one.blocks * ACROSS * DOWN
-        return one.total("lanes", space, access) / (threads * shape.C * shape.K)
+        return one.total("lanes", space, "load") / (threads * shape.C * shape.K)
 
     return counted
 

@@ -11,7 +11,7 @@ extern "C" __global__ void pointer_outlives_block(float* y, const float* x, int 
     const float* smallest = nullptr;
     for (int k = 0; k < n; ++k) {
         const float value = fabsf(x[i * n + k]);
-        if (smallest == nullptr || value < *smallest) {
+        if (smallest == nullptr || value < *smallest) { // <- here
             smallest = &value;
         }
     }
