@@ -904,7 +904,7 @@ _PART = "a part of a figure: its figures are in the registry"
 NO_OUTPUT: Mapping[Callable[..., Any], str] = {
     **dict.fromkeys(
         (
-            fastest_layer.pairs_table,
+            fastest_layer.pairs_table, tensor_cores.conflict_table,
         ),
         _COUNTED,
     ),

@@ -61,6 +61,7 @@ _FILES = {
         "helpers/labs/__init__.py",
         "helpers/launch.py",
         "helpers/limits.py",
+        "helpers/quantities.py",
         "helpers/tables.py",
         "helpers/simulator",
         "helpers/exercises/__init__.py",
