@@ -16,6 +16,7 @@ from .module import Kernel
 from .ptx.opcodes import ACQUIRE, RELAXED, RESULT_UNUSED, SHARED_SPACE, VOLATILE
 
 _BLOCKS_LATE = 10  # a block that takes so many times as long as those before it does not go on
+_SHARE_LATE = 0.1  # of the launch's time: a busy machine may keep a block from its core as long
 _ROOM = 1.5  # by which a proposed time limit is larger than the estimate
 
 
@@ -39,7 +40,8 @@ class Progress:
     @property
     def is_slow(self) -> bool:
         """Whether blocks went on to end until the launch was stopped."""
-        return self.idle < min(_BLOCKS_LATE * self.each, self.seconds / 2)
+        late = max(_BLOCKS_LATE * self.each, _SHARE_LATE * self.seconds)
+        return self.idle < min(late, self.seconds / 2)
 
     @property
     def needed(self) -> int:

@@ -8,6 +8,7 @@ import pytest
 from helpers import simulator
 from helpers.simulator import launch
 from helpers.simulator.findings import Finding
+from helpers.simulator.progress import Progress
 
 PRODUCT = """extern "C" __global__ void product(float* C, const float* A, const float* B, int n) {
     int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
@@ -48,6 +49,21 @@ def test_a_slow_product_says_how_far_it_was_and_what_to_do():
     assert "time_limit=" in finding.cause and "sample_every" in finding.cause
     assert re.search(r"HALO_TIME_LIMIT=\d+ in the environment", finding.cause)
     assert "loop" not in finding.message + finding.cause
+
+
+@pytest.mark.parametrize(
+    ("done", "seconds", "idle", "slow"),
+    [
+        (1730, 2.26, 0.001, True),
+        (1730, 2.26, 0.1, True),  # a busy machine kept a block of 3 ms from its core
+        (1730, 2.26, 1.0, False),
+        (2, 120.0, 50.0, True),  # two blocks of 35 s each, and a third that is not late yet
+        (2, 120.0, 70.0, False),
+        (0, 120.0, 120.0, False),
+    ],
+)
+def test_a_launch_is_slow_while_its_blocks_go_on_to_end(done, seconds, idle, slow):
+    assert Progress(done, 16384, seconds, idle, 2).is_slow is slow
 
 
 @pytest.mark.parametrize(("blocks", "words"), [(64, "one of the 58 blocks"), (6, "Does a thread")])
