@@ -12,6 +12,7 @@ breaks it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import pkgutil
 import re
@@ -72,7 +73,8 @@ class Records:
         self.changes: dict[str, Change] = {}
         self.read: set[str] = set()
         self.tables: list[Table] = []
-        self._load, self._text = results.load, tables.text
+        self._load = functools.cache(results.load)  # an output reads the same file many times
+        self._text = tables.text
 
     def load(self, path):
         """Return a record, changed."""
