@@ -32,6 +32,7 @@ DRIVER_BYTES, SHARED_UNIT = 1024, 128  # of each block; shared memory is given o
 HELD_BLOCKS = (21, 16, 14, 13, 12, 10, 8, 6)
 MOST_BLOCKS = 32  # that a multiprocessor holds of any kernel
 HELD_LAYER = "layer E2"  # the one that loses
+FEWER_WARPS, MISSING_READS = "fewer warps", "constant reads that miss the cache"  # the suspects
 
 # --------------------------------------------------------------------------------------------------
 # What fits
@@ -126,3 +127,16 @@ def held_table(record: Record, counted: Record) -> str:
             room, (HELD_LAYER, str(room), warps, *ms, f"{row['ratio']:.3f}", interval)
         )
     return tables.text(head, list(rows.values()))
+
+
+def suspect_of(record: Record) -> str:
+    """Return which suspect the times of "109_blocks" leave for the loss of constant memory.
+
+    With the least room both kernels have about equally many warps: a loss that is there still
+    comes from the reads, one that has gone came from the warps.
+    """
+    rows = sorted(record.select(series="held", layer=HELD_LAYER), key=lambda row: row["blocks"])
+    least, most = rows[0], rows[-1]
+    if most["low"] >= 1:
+        return "no loss here"
+    return FEWER_WARPS if least["high"] >= 1 else MISSING_READS

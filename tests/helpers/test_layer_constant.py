@@ -8,6 +8,7 @@ from helpers.bench import results
 from helpers.experiments import layer_constant
 from helpers.experiments.layer_constant import BASIC, CONSTANT
 from helpers.limits import CONSTANT_BYTES
+from tests.records import with_values
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,21 @@ def test_with_equally_many_warps_constant_memory_wins_where_it_loses_alone():
     rooms = [int(line.split()[2]) for line in table[2:]]
     assert rooms == sorted(set(rooms), reverse=True)
     assert len(rooms) == len(ratio) - 1 and (rooms[0], rooms[-1]) == (32, 12)
+
+
+@pytest.mark.parametrize(
+    ("with_most_room", "with_least_room", "suspect"),
+    [
+        (0.92, 1.05, layer_constant.FEWER_WARPS),
+        (0.92, 0.93, layer_constant.MISSING_READS),
+        (1.02, 1.05, "no loss here"),
+    ],
+)
+def test_the_suspect_follows_the_times(with_most_room, with_least_room, suspect):
+    held = results.load(results.MEASURED / "109_blocks.json")
+    assert layer_constant.suspect_of(held) == layer_constant.FEWER_WARPS
+    blocks = sorted(layer_constant.HELD_BLOCKS)
+    for room, ratio in ((blocks[-1], with_most_room), (blocks[0], with_least_room)):
+        values = {"ratio": ratio, "low": ratio - 0.001, "high": ratio + 0.001}
+        held = with_values(held, {"series": "held", "blocks": room}, **values)
+    assert layer_constant.suspect_of(held) == suspect
