@@ -897,7 +897,7 @@ WITHOUT_OUTPUT: Mapping[str, str] = {
 }
 
 _COUNTED = "a table of what the simulator counts or a reader's function answers"
-_READ = "a name that a record has"
+_READ = "a name that a record has, or a word that follows it and has a test of its own"
 _PART = "a part of a figure: its figures are in the registry"
 
 # Functions with the look of an output that are none, or that no record has a part in.
@@ -908,7 +908,13 @@ NO_OUTPUT: Mapping[Callable[..., Any], str] = {
         ),
         _COUNTED,
     ),
-    **dict.fromkeys((cpu_programs.cpu_of, network_stages.host_form, sizes.cpu_name), _READ),
+    **dict.fromkeys(
+        (
+            cpu_programs.cpu_of, network_stages.host_form, sizes.cpu_name,
+            layer_constant.suspect_of,
+        ),
+        _READ,
+    ),
     **dict.fromkeys(
         (
             styles.caption, styles.figure_of, styles.finish, styles.style,
