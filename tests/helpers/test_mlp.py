@@ -85,12 +85,13 @@ def wrong_gradients():
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_wrong_gradient_is_found(name, data, wrong_gradients, monkeypatch):
     monkeypatch.setattr(mlp, "_library", lambda: wrong_gradients[name])
-    assert max(gradient_errors(data, unroll=4)) > 0.01
+    # The wrong one may read what nobody wrote: an error that is no number is one, too.
+    assert not all(error <= 0.01 for error in gradient_errors(data, unroll=4))
 
 
 @pytest.mark.parametrize("unroll", mlp.UNROLLED)
 def test_the_gradient_agrees_with_finite_differences(unroll, data):
-    assert max(gradient_errors(data, unroll)) < 1e-4
+    assert all(error < 1e-4 for error in gradient_errors(data, unroll))
 
 
 def test_predict_agrees_with_the_oracle(data):
