@@ -651,11 +651,7 @@ def _parts(text: str) -> tuple[str, str, list[str]]:
     """Return the first line of a CheckError, its diagnosis, and the wrong places."""
     first, *others = text.splitlines()
     places = [line for line in others if line.startswith("  ")]
-    return (
-        first,
-        " ".join(line for line in others if not line.startswith("  ")),
-        places[:3] + places[-1:] * (len(places) > 3),
-    )
+    return first, " ".join(line for line in others if not line.startswith("  ")), places
 
 
 def _number(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -26,6 +27,19 @@ def edited(one: Exercise, *edits: tuple[str, str]) -> str:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     return text
+
+
+# ---- wrong values ----
+
+
+def test_the_shown_wrong_values_and_the_others_make_all_wrong_values():
+    lines = str(EDGE.judge(edited(EDGE, ("P[i] = sum;", "P[i] = sum + 1;")))).splitlines()
+    wrong = re.search(r"([\d,]+)(?: of [\d,]+)? values are wrong", words(" ".join(lines)))
+    others = re.search(r"\.\.\. and ([\d,]+) more", "\n".join(lines))
+    assert wrong and others, lines
+    shown = sum(line.startswith("  [") for line in lines)
+    whole, rest = (int(found[1].replace(",", "")) for found in (wrong, others))
+    assert shown + rest == whole, lines
 
 
 # ---- printf ----
