@@ -10,6 +10,7 @@ exercise.hint()                   the next hint; after the last one, a solution
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -647,10 +648,19 @@ _UNWRITTEN = {  # by the kind of a diagnosis
 }
 
 
+_PLACES = 3  # wrong values in a verdict, which has few lines; a check shows more of them
+_MORE = re.compile(r"  \.\.\. and ([\d,]+) more")
+
+
 def _parts(text: str) -> tuple[str, str, list[str]]:
     """Return the first line of a CheckError, its diagnosis, and the wrong places."""
     first, *others = text.splitlines()
     places = [line for line in others if line.startswith("  ")]
+    more = _MORE.fullmatch(places[-1]) if places else None
+    shown = places[:-1] if more else places
+    left = len(shown) - _PLACES + (int(more[1].replace(",", "")) if more else 0)
+    if left > 0:
+        places = [*shown[:_PLACES], f"  ... and {left:,} more"]
     return first, " ".join(line for line in others if not line.startswith("  ")), places
 
 
