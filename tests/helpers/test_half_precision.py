@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from helpers import bench, exercises, kernel_cells
+from helpers import bench, exercises, kernel_cells, labs
 from helpers.bench import loop_code, results
 from helpers.experiments import half_instructions, half_precision
 from helpers.experiments.half_precision import BASIC, HALF, INSIDE, KERNELS, PATCH
@@ -122,3 +122,20 @@ def test_each_kernel_passes_its_own_check_and_none_of_a_higher_precision():
         if spec.precision is not precision.FLOAT:
             assert not half_precision.keeps(y, x, filter, promises[0])
     assert not half_precision.keeps(np.zeros_like(y), x, filter, promises[-1])
+
+
+def test_lab_300s_quick_question_has_the_answer_that_it_gives():
+    """A row of the check's images stays below 2,048, and two rows may lie above it and be odd."""
+    largest_cell = largest_weight = two_rows = 0.0
+    for case in exercises.find("conv2d_columns").cases(np.random.default_rng(0)):
+        x, filter = (case[name].astype(np.float64) for name in ("x", "filter"))
+        largest_cell, largest_weight = max(largest_cell, x.max()), max(largest_weight, filter.max())
+        rows = np.lib.stride_tricks.sliding_window_view(x[0, 0], 7, axis=1)
+        sums = np.einsum("hwq,mpq->mphw", rows, filter[:, 0])
+        assert (sums.astype(np.float16) == sums).all()
+        pair = sums[:, 0, :-1] + sums[:, 1, 1:]
+        two_rows = max(two_rows, pair[pair.astype(np.float16) != pair].max(initial=0))
+    assert (largest_cell, largest_weight) == (41, 7)
+    assert 7 * largest_cell * largest_weight == 2009 < 2048 < two_rows <= 4018
+    (book,) = (path for path in labs.notebooks() if path.stem.startswith("300_"))
+    assert "7 · 41 · 7 = 2,009" in book.read_text(encoding="utf-8")
