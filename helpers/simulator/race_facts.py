@@ -11,6 +11,7 @@ import numpy as np
 from . import encoded
 from .library import RawFinding, operation_names
 from .module import Kernel
+from .ptx.idempotence import Marks
 from .ptx.updates import Dataflow, Update
 
 _STORE, _ATOMIC = 1, 2  # Place.access
@@ -69,6 +70,26 @@ def fence_needed(kernel: Kernel, store: int) -> tuple[int | None, int | None] | 
             line = kernel.places.line_of
             return (line(fence) or None if fence else None, line(pc) or None)
     return None
+
+
+def without_idle_races(
+    kernel: Kernel, raw: Sequence[RawFinding], race: int, parameters: bytes
+) -> list[RawFinding]:
+    """Return the findings without races that decide nothing, such as those of a search that marks
+    vertices (ptx/idempotence.py). parameters: the bytes of the launch's arguments.
+    """
+
+    def is_idle(one: RawFinding) -> bool:
+        if one.kind != race:
+            return False
+        found = _accesses(kernel, int(one.here.pc), int(one.other.pc))
+        if found is None:
+            return False
+        flow, statements = found
+        roots = {flow.root_of(statement) for statement in statements}
+        return len(roots) == 1 and Marks(flow, parameters).of(roots.pop())
+
+    return [one for one in raw if not is_idle(one)]
 
 
 def without_consequences(kernel: Kernel, raw: Sequence[RawFinding], race: int) -> list[RawFinding]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .body import Body
 from .opcodes import describe
-from .roots import Roots, read, results
+from .roots import Root, Roots, read, results
 from .syntax import Address, Label, Literal, Operand, Special, Statement, Symbol, Variable
 
 _LOADS, _STORES = ("ld",), ("st",)
@@ -126,6 +126,33 @@ class Dataflow:
         address = _address(self.body.statements[statement])
         base = address.base if address is not None else None
         return self._loads(self._slice([base] if isinstance(base, int) else []))
+
+    def place(self, statement: int) -> object | None:
+        """Return what accesses to one address have in common, None for a statement that is none."""
+        return self._place(self.body.statements[statement])
+
+    def is_common_place(self, statement: int) -> bool:
+        """Return whether the address of an access is the same for all threads of the launch."""
+        address = _address(self.body.statements[statement])
+        if address is None or not isinstance(self.roots.of(address), int | str):
+            return False
+        slice_ = self._slice([address.base] if isinstance(address.base, int) else [])
+        sources = [self.body.statements[k] for k in slice_]
+        return not self._loads(slice_) and not any(
+            _is(one, ("atom", "shfl", "match"))
+            or any(isinstance(operand, Special) for operand in one.operands)
+            for one in sources
+        )
+
+    def root_of(self, statement: int) -> Root:
+        """Return the array of an access."""
+        address = _address(self.body.statements[statement])
+        return None if address is None else self.roots.of(address)
+
+    def values_of_argument(self, load: Statement) -> list[Operand]:
+        """Return what the calls that inlining has replaced hand over to the load of an argument."""
+        passed = self._passed.get(_argument(load), [])
+        return [self.body.statements[one].operands[1] for one in passed]
 
     # ---- updates ----
 
