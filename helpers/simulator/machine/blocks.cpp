@@ -91,7 +91,7 @@ void begin_block(Worker& w, std::uint64_t number) {
     begin_turn(w);    // a full turn, so that the warps alternate as in every other block
     w.order.begin_block();
     w.overlaps.begin_block();
-    w.arrived.clear();
+    w.arrivals.clear();
     w.async = {};
     for (Region* region : w.shared) {
         Initialisation::forget(*region, number == 0 || !(w.observe & INITIALISATION));
