@@ -399,7 +399,7 @@ class _Launch:
         raw = engine.halo_findings(ctypes.byref(count))
         several = [raw[k] for k in range(count.value)]
         several = without_idle_races(kernel, several, Kind.RACE, self.packed)
-        told = without_consequences(kernel, several, Kind.RACE)
+        told = without_consequences(kernel, several, Kind.RACE, Kind.INACTIVE_LANE)
         described = (describe_finding(one, scene) for one in told)
         findings = merge_findings(finding for finding in described if finding is not None)
         aborted = bool(engine.halo_aborted())

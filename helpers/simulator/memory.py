@@ -30,6 +30,7 @@ _freed: dict[int, tuple[int, str, int]] = {}
 # the machine's number of an array -> its device; those of device 0 are left out. No number is given
 # twice.
 _places: dict[int, int] = {}
+_rows: dict[int, tuple[int, int]] = {}  # by the machine's number of an array: width and pitch
 _used_on: dict[int, int] = {}  # bytes on each device but 0
 _limits: dict[int, int] = {}  # bytes that a device has, where it is not TOTAL
 
@@ -69,7 +70,7 @@ def allocate(nbytes: int, device: int = 0) -> int:
 def free(address: int) -> None:
     """Free the allocation that starts at `address`. Raises MemoryFault if none does."""
     with door:
-        entry = region(address) if _places else None
+        entry = region(address) if _places or _rows else None
         if not machine().halo_free(address):
             raise MemoryFault(
                 f"cannot free {address:#x}: it is not the start of a live allocation; free each "
@@ -77,6 +78,8 @@ def free(address: int) -> None:
             )
         record = _live.pop(address, None)
         device = _places.pop(entry[2], 0) if entry else 0
+        if entry:
+            _rows.pop(entry[2], None)
         if record is not None:
             if device > 0:
                 _used_on[device] -= record[0]
@@ -84,6 +87,21 @@ def free(address: int) -> None:
             _freed[address] = record
             if len(_freed) > _FREED_KEPT:
                 del _freed[next(iter(_freed))]
+
+
+def set_rows(address: int, width: int, pitch: int) -> None:
+    """Record that an array has rows of `width` bytes that begin `pitch` bytes apart."""
+    with door:
+        if (entry := region(address)) is not None:
+            _rows[entry[2]] = width, pitch
+
+
+def rows_of(address: int) -> tuple[int, int] | None:
+    """Return the bytes of a row and between the starts of two rows, as `set_rows` recorded them for
+    the array at `address`; None for any other.
+    """
+    entry = region(address) if address and _rows else None
+    return _rows.get(entry[2]) if entry is not None else None
 
 
 def adopt(address: int, nbytes: int) -> None:

@@ -250,6 +250,7 @@ Decoded decode(const std::string& name, Operation run) {
         decoded.control = MEET, decoded.meeting = operation;
     if (MachineOperation operation = other_operation(name))
         decoded.control = MACHINE, decoded.machine = operation;
+    decoded.only_looks = name.rfind("row.", 0) == 0;
     decoded.writes = (decoded.control == MACHINE || decoded.control == ATOMIC_UPDATE) &&
                      !is_known_to_read(name);
     return decoded;

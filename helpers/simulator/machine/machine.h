@@ -174,6 +174,7 @@ struct Decoded {
     std::uint8_t detail =
         0;    // of an atomic or a reduction at a barrier: which; of a load: it polls
     bool writes = false;    // it may write to an array
+    bool only_looks = false;    // it has no result: a check of an index
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
     PassingRule passing;    // COMPUTE

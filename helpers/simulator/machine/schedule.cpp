@@ -273,7 +273,8 @@ __attribute__((noinline)) void use_marks_of(Worker& w, Warp& warp, const Instruc
                                             std::uint32_t lanes, const Decoded& decoded) {
     switch (decoded.control) {
         case MACHINE:    // loads and stores see to it themselves; of the others nothing is known
-            if (decoded.machine == run_load || decoded.machine == run_store) break;
+            if (decoded.machine == run_load || decoded.machine == run_store || decoded.only_looks)
+                break;
             if (decoded.detail != 0) use_marks(w, warp, i, lanes, 1, i.count);    // a division
             drop_marks(warp, i, lanes, 0, i.count);
             break;

@@ -19,14 +19,21 @@ from .syntax import Address, Label, Literal, Operand, Special, Statement, Symbol
 
 _LOADS, _STORES = ("ld",), ("st",)
 _FUNCTIONS = {
-    "add": "atomicAdd", "sub": "atomicSub", "and": "atomicAnd", "or": "atomicOr",
-    "xor": "atomicXor", "min": "atomicMin", "max": "atomicMax", "fma": "atomicAdd",
+    "add": "atomicAdd",
+    "sub": "atomicSub",
+    "and": "atomicAnd",
+    "or": "atomicOr",
+    "xor": "atomicXor",
+    "min": "atomicMin",
+    "max": "atomicMax",
+    "fma": "atomicAdd",
     "mad": "atomicAdd",
 }
 # What a store behind a comparison does: `if (x > *best) *best = x` keeps the largest value.
 _LARGER, _SMALLER = ("gt", "ge", "gtu", "geu", "hi", "hs"), ("lt", "le", "ltu", "leu", "lo", "ls")
 _NOT_FOR_FLOATS = ("atomicMin", "atomicMax", "atomicSub", "atomicAnd", "atomicOr", "atomicXor")
 COMPARE_AND_SWAP = "atomicCAS"
+_POINTER = 8  # bytes
 
 
 @dataclass(frozen=True)
@@ -123,9 +130,7 @@ class Dataflow:
 
     def loads_of_address(self, statement: int) -> frozenset[int]:
         """Return the loads that the address of an access depends on."""
-        address = _address(self.body.statements[statement])
-        base = address.base if address is not None else None
-        return self._loads(self._slice([base] if isinstance(base, int) else []))
+        return self._loads(self.sources_of_address(statement))
 
     def place(self, statement: int) -> object | None:
         """Return what accesses to one address have in common, None for a statement that is none."""
@@ -153,6 +158,53 @@ class Dataflow:
         """Return what the calls that inlining has replaced hand over to the load of an argument."""
         passed = self._passed.get(_argument(load), [])
         return [self.body.statements[one].operands[1] for one in passed]
+
+    def sources_of_address(self, statement: int) -> frozenset[int]:
+        """Return the statements that the address of an access comes from, up to loads."""
+        address = _address(self.body.statements[statement])
+        base = address.base if address is not None else None
+        return self._slice([base] if isinstance(base, int) else [])
+
+    def stores_just_before(self, statement: int) -> list[int]:
+        """Return the stores to the array of an access that stand before it, behind the last barrier
+        before it.
+        """
+        root, found = self.root_of(statement), []
+        for k in range(statement - 1, -1, -1):
+            one = self.body.statements[k]
+            if _is(one, ("bar", "barrier")):
+                break
+            if _is(one, _STORES) and root is not None and self.root_of(k) == root:
+                found.append(k)
+        return found
+
+    def locks(self, before: int | None = None) -> set[Root]:
+        """Return the arrays of the atomics whose results keep the function in a loop; before: of
+        the loops that end before this statement.
+        """
+        found: set[Root] = set()
+        statements = self.body.statements
+        for end, one in enumerate(statements[:before]):
+            label = one.operands[0] if one.opcode.startswith("bra") and one.operands else None
+            if not isinstance(label, Label) or not 0 <= label.statement <= end:
+                continue
+            loop = range(label.statement, end + 1)
+            guards = [statements[k].guard for k in loop if statements[k].opcode.startswith("bra")]
+            sources = self._slice(guard for guard in guards if guard >= 0)
+            found |= {
+                self.root_of(k) for k in loop if k in sources and _is(statements[k], ("atom",))
+            }
+        return {root for root in found if isinstance(root, int | str)}
+
+    def loads_of_index(self, statement: int) -> list[int]:
+        """Return the loads of numbers, not of pointers, that an access has its address from."""
+        loads = self.loads_of_address(statement)
+        widths = self.body.widths
+        return [
+            load
+            for load in loads
+            if all(widths[one] < _POINTER for one in results(self.body.statements[load]))
+        ]
 
     # ---- updates ----
 
@@ -261,9 +313,7 @@ class Dataflow:
                 found.add(k)
                 statement = self.body.statements[k]
                 if passed := self._passed.get(_argument(statement)):
-                    waiting += [
-                        one for s in passed for _, one in read(self.body.statements[s])
-                    ]
+                    waiting += [one for s in passed for _, one in read(self.body.statements[s])]
                 elif not _is(statement, _LOADS):
                     waiting += [one for _, one in read(statement)]
         return frozenset(found)
