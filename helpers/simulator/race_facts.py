@@ -150,6 +150,15 @@ def arrays_of(kernel: Kernel, *pcs: int) -> tuple[object, ...]:
     return tuple(found[0].root_of(one) for one in found[1]) if found is not None else ()
 
 
+def appends(kernel: Kernel, array: int) -> bool:
+    """Return whether a kernel writes an array only at places that it counts (by atomics, shuffles
+    or shared memory), so that it may leave the array's end unwritten. array: the offset of its
+    pointer among the parameters.
+    """
+    flow = _flow(kernel, 0)
+    return flow is not None and flow.appends(array)
+
+
 def _is_signal(
     kernel: Kernel, flow: Dataflow, pc: int, locks: Collection[object], own: object
 ) -> bool:

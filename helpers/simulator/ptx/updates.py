@@ -196,6 +196,23 @@ class Dataflow:
             }
         return {root for root in found if isinstance(root, int | str)}
 
+    def appends(self, root: Root) -> bool:
+        """Return whether all stores to an array have addresses that come from atomics, exchanges
+        between lanes, or shared memory.
+        """
+        statements = self.body.statements
+        stores = [
+            k for k, one in enumerate(statements) if _is(one, _STORES) and self.root_of(k) == root
+        ]
+        counted = ("atom", "shfl", "vote", "match")
+        return bool(stores) and all(
+            any(
+                _is(statements[k], counted) or statements[k].opcode.startswith("ld.shared")
+                for k in self.sources_of_address(store)
+            )
+            for store in stores
+        )
+
     def loads_of_index(self, statement: int) -> list[int]:
         """Return the loads of numbers, not of pointers, that an access has its address from."""
         loads = self.loads_of_address(statement)
