@@ -147,3 +147,21 @@ def test_one_missing_event_is_one_finding():
         MODULE.get_function("twice")(b, a, np.int32(64), block=BLOCK, stream=second)
     (finding,) = [one for one in pycuda_api.findings() if one.kind == "unsynchronised"]
     assert "kernel twice on stream" in finding.message
+
+
+def test_a_loop_of_launches_shows_a_fault_once_and_keeps_all():
+    x = cuda.to_device(np.ones(64, np.float32))
+    shifted = SourceModule(
+        "__global__ void shift(float *x) { int i = threadIdx.x; if (i < 63) x[i] += x[i + 1]; }"
+    ).get_function("shift")
+
+    def launches() -> int:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                shifted(x, block=BLOCK, grid=(1, 1))
+        return len(caught)
+
+    assert launches() == 1
+    assert len(pycuda_api.findings(clear=True)) == 3
+    assert launches() == 1
