@@ -111,6 +111,8 @@ def set_filling(address: int, nbytes: int, dtype: str | None) -> None:
     """Record that the `nbytes` from `address` on were copied from a host array of this dtype, or
     that a kernel may have changed them (None). Only the copy of a whole array is kept.
     """
+    if dtype is None and not _fillings:
+        return
     with door:
         if (entry := region(address)) is None:
             return

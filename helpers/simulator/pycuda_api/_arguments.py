@@ -285,16 +285,16 @@ def require_fit(kernel, arguments: Sequence[Argument]) -> None:
 
 
 def remark_fillings(kernel, arguments: Sequence[Argument]) -> None:
-    """Remark on allocations that were filled from arrays of NumPy's usual dtypes, float64 and
-    int64, and are given to a kernel that takes numbers of 4 bytes: it reads halves of them.
+    """Remark on allocations that were filled from arrays of NumPy's usual dtypes (USUAL_OF_NUMPY),
+    and are given to a kernel that takes numbers of 4 bytes: it reads halves of them.
     """
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
-        wanted = _element(parameter) if parameter.is_pointer else None
-        if wanted is None or wanted.itemsize != 4 or argument.dtype is not None:
+        if not parameter.is_pointer or argument.dtype is not None:
             continue
         address = int.from_bytes(argument.data, "little")
         filling = memory.filling_of(address)
-        if filling in ("float64", "int64"):
+        wanted = _element(parameter) if filling is not None else None
+        if wanted is not None and wanted.itemsize == 4:
             memory.set_filling(address, 0, None)  # one array, one remark
             _findings.remark(
                 f"kernel {kernel.name}: {_declared(parameter)} points to {wanted.name}, and its "

@@ -27,6 +27,7 @@ from ._memory import (
 )
 from ._stream import Stream, number_of
 
+USUAL_OF_NUMPY = ("float64", "int64")  # dtypes of an array that names none
 _KEPT = 4096
 # By the machine's number of an array: the kernel that may have written it last, and the offset of
 # its pointer among the parameters.
@@ -111,8 +112,8 @@ def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
         with refused(call):
             _require_bytes(address, src, data.nbytes, call)
             memory.write(address, data, data.nbytes)
-        dtype = src.dtype.name if isinstance(src, np.ndarray) else None
-        memory.set_filling(address, data.nbytes, dtype)
+        dtype = src.dtype.name if isinstance(src, np.ndarray) else ""
+        memory.set_filling(address, data.nbytes, dtype if dtype in USUAL_OF_NUMPY else None)
         work = _order.begin(stream, call)
         _order.touch_device(work, address, address + data.nbytes, write=True)
         note_host_side(work, data.ctypes.data, data.nbytes, write=False, blocking=blocking)
