@@ -9,13 +9,13 @@ extern "C" __global__ void base_from_a_lane_that_is_not_there(float* kept, int* 
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int lane = threadIdx.x % 32;
     if (i < 500 && x[i] > 0.0f) {
-        const unsigned there = __activemask();
+        const unsigned active = __activemask();
         const int leader = 0;
         int base = 0;
         if (lane == leader) {
-            base = atomicAdd(count, __popc(there));
+            base = atomicAdd(count, __popc(active));
         }
-        base = __shfl_sync(there, base, leader); // <- here
-        kept[base + __popc(there & ((1u << lane) - 1))] = x[i];
+        base = __shfl_sync(active, base, leader); // <- here
+        kept[base + __popc(active & ((1u << lane) - 1))] = x[i];
     }
 }
