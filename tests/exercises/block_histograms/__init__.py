@@ -86,4 +86,10 @@ WRONG = (
         file="wrong_four_apart.cu",
         status="budget",
     ),
+    wrong(
+        "shares of 256 cells",
+        "from 1024 * b on",
+        ("first = 1024 * blockIdx.x", "first = 256 * blockIdx.x"),
+        ("i < first + 1024 && i < n", "i < first + 256 && i < n"),
+    ),
 )

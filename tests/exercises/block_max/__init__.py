@@ -77,4 +77,10 @@ WRONG = (
     ),
     wrong("one thread compares", "255 comparisons", file="wrong_one_thread.cu", status="budget"),
     wrong("one thread loads", "loads its 32 numbers", file="wrong_global.cu", status="budget"),
+    wrong(
+        "the smallest, of what is there",
+        "keeps the larger of two",
+        ("-INFINITY", "INFINITY"),
+        ("fmaxf", "fminf"),
+    ),
 )

@@ -58,6 +58,11 @@ WRONG = (
         status="finding",
     ),
     wrong("% 255", "must be its cell", ("% 256]", "% 255]")),
+    wrong(
+        "no block anywhere",
+        "does each block write outputs of its own",
+        ("blockIdx.x * 256", "0"),
+    ),
     wrong("block 0's cells", "cells of block 0", ("= N[start + t]", "= N[t]")),
     wrong("a step written into the kernel", "it is an argument", ("[(step * t)", "[(3 * t)")),
     wrong(

@@ -67,4 +67,5 @@ WRONG = (
         file="wrong_global.cu",
         status="budget",
     ),
+    wrong("t > far", "ask for t >= far", ("t >= far", "t > far")),
 )

@@ -46,7 +46,7 @@ WRONG = (
     ),
     wrong(
         "rows of P of width cells",
-        "p has width rows of height cells",
+        "one row is `height` cells behind the row before",
         ("row * height", "row * width"),
         status="finding",
     ),

@@ -61,6 +61,14 @@ def without_last_value(case: kit.Case) -> np.ndarray:
     return made
 
 
+def shares_of_256(case: kit.Case) -> np.ndarray:
+    """Return what comes out if block b counts the 256 cells from 256 * b on."""
+    first = THREADS * np.arange(case.steps[0].grid[0])
+    return np.array(
+        [np.bincount(case["N"][k : k + THREADS], minlength=case["bins"]) for k in first], np.int32
+    )
+
+
 def first_block_alone(case: kit.Case) -> np.ndarray:
     """Return what comes out if every block counts the cells of block 0."""
     return np.repeat(counted(case)[:1], case.steps[0].grid[0], axis=0)
@@ -92,6 +100,11 @@ EXERCISE = puzzle(
             "Only the first 256 cells of each block are counted: a block has 1,024 cells for its "
             "256 threads, so each thread counts four.",
             lambda case: counted(case, THREADS),
+        ),
+        kit.Mistake(
+            "Block b counts the 256 cells from 256 * b on: its own are 1,024, from 1024 * b on, so "
+            "each of its 256 threads counts four.",
+            shares_of_256,
         ),
         kit.Mistake(
             "A value that does not occur has a count, too: store the counts that are 0.",

@@ -127,6 +127,10 @@ EXERCISE = puzzle(
             when=lambda case, got, want: (got == want)[:-1].all() and case["N"].size % BLOCK > 0,
         ),
         kit.Mistake(
+            "It is the smallest number of each block: fmaxf keeps the larger of two.",
+            lambda case: padded(case["N"], case["block"], np.inf).min(axis=1),
+        ),
+        kit.Mistake(
             "It is the first number of each block.", lambda case: largest(case, slice(0, 1))
         ),
         kit.Mistake(

@@ -68,8 +68,9 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "out-of-bounds",
-            "P has width rows of height cells. For the store the guards change places, too: its "
-            "column must be below height, its row below width.",
+            "P has width rows of height cells: one row is `height` cells behind the row before. "
+            "For the store the guards change places, too: its column must be below height, its row "
+            "below width.",
         ),
         kit.FindingHint(
             "race",
