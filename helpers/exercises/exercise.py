@@ -25,7 +25,14 @@ from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
-from helpers.exercises.mistakes import FindingHint, Mistake, real_pairs, untouched, wrapped_index
+from helpers.exercises.mistakes import (
+    NO_DYNAMIC_MEMORY,
+    FindingHint,
+    Mistake,
+    real_pairs,
+    untouched,
+    wrapped_index,
+)
 from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import CellError, KernelCell
@@ -287,7 +294,7 @@ class Exercise(BaseExercise):
             is_memory = one.said.startswith("cannot allocate")
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
-        hints = () if wrapped_index(finding) else self.findings
+        hints = () if wrapped_index(finding) else (NO_DYNAMIC_MEMORY, *self.findings)
         known = next((h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None)
         if finding.kind == "race" and (large := _only_large((*right, case), [len(right)])):
             known = large

@@ -182,6 +182,12 @@ def first_channel(case: kit.Case) -> np.ndarray | None:
     return pooled(case, filter) if case["shape"].C > 1 else None
 
 
+def first_image(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if every image has the cells of image 0."""
+    first = pooled(case)[:1]
+    return np.repeat(first, case["shape"].B, axis=0) if case["shape"].B > 1 else None
+
+
 def first_map(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if every map has the weights of map 0."""
     filter = np.repeat(case["filter"][:1], case["shape"].M, axis=0)
@@ -289,6 +295,10 @@ EXERCISE = kit.Exercise(
         kit.Mistake("The last channel is left out.", gives=without_last_channel),
         kit.Mistake(
             "Only the first channel is in the sum: c goes from 0 to C - 1.", gives=first_channel
+        ),
+        kit.Mistake(
+            "Every image has the cells of image 0: image b begins with channel b * C.",
+            gives=first_image,
         ),
         kit.Mistake(
             "Every map has the weights of map 0: m belongs to the index of a weight.",

@@ -159,6 +159,15 @@ def lanes_of(array: str, most: Any, hint: str) -> kit.Budget:
     )
 
 
+def shared_out(most: int, cells: str) -> kit.Budget:
+    """Return the budget of so many load requests of one warp. cells: what the block loads."""
+    return kit.loads_of_a_warp(
+        most,
+        f"The block's threads share its {cells}. A warp that loads for the others has to wait for "
+        "its loads while they have nothing to do.",
+    )
+
+
 def barriers(most: float, hint: str) -> kit.Budget:
     """Return how often a warp comes to a barrier."""
 

@@ -128,4 +128,5 @@ WRONG = (
     ),
     wrong("the first channel alone", "only the first channel", ("c < C;", "c < 1;")),
     wrong("map 0's weights", "weights of map 0", ("((m * C + c) * K + p)", "(c * K + p)")),
+    wrong("image 0's cells", "cells of image 0", ("((size_t)b * C + c)", "(size_t)c")),
 )

@@ -71,4 +71,10 @@ WRONG = (
         ("    cells[t] = N", "    if (t < 128) cells[t] = N"),
         status="finding",
     ),
+    wrong(
+        "a size that the launch should give",
+        "the check's launch gives no dynamic shared memory",
+        ("__shared__ float cells[256];", "extern __shared__ float cells[];"),
+        status="finding",
+    ),
 )

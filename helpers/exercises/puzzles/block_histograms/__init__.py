@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import puzzle
+from helpers.exercises.puzzles import puzzle, shared_out
 
 BINS, SHARE, THREADS = 256, 1_024, 256
 
@@ -92,6 +92,7 @@ EXERCISE = puzzle(
             "Each value is loaded once, by neighbouring lanes: thread t takes cells t, t + 256, "
             "t + 512 and t + 768 of its block, or four neighbouring ones in one load (int4).",
         ),
+        shared_out(4, "1,024 cells: each of the 256 takes four"),
     ),
     most_of_a_block=lambda case: case["bins"],
     timed=lambda rng: case(values(rng, 10_000_000)),

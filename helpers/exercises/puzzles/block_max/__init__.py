@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import barriers, over_line, padded, puzzle, shared_loads, sizes_of
+from helpers.exercises.puzzles import (
+    barriers,
+    over_line,
+    padded,
+    puzzle,
+    shared_loads,
+    shared_out,
+    sizes_of,
+)
 
 BLOCK = 256
 
@@ -67,6 +75,8 @@ EXERCISE = puzzle(
             8,
             "Each of the block's 8 warps loads its 32 numbers once, one number a thread.",
         ),
+        # Half of the threads may begin with a number of the other half's.
+        shared_out(2, "256 numbers: each loads its own"),
         shared_loads(
             40,
             "In each step half of the threads that are left compare a pair, and they should be the "

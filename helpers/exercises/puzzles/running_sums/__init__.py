@@ -13,6 +13,7 @@ from helpers.exercises.puzzles import (
     over_line,
     puzzle,
     shared_loads,
+    shared_out,
     sizes_of,
 )
 
@@ -81,6 +82,8 @@ EXERCISE = puzzle(
             8,
             "Each thread loads its own number, once. Sums are made in shared memory.",
         ),
+        # Half of the threads may begin with a number of the other half's.
+        shared_out(2, "256 numbers: each loads its own"),
         shared_loads(
             140,
             "Eight steps, and in each of them a thread adds one number: what stands 1, 2, 4, ... "
