@@ -76,4 +76,10 @@ WRONG = (
     *broken_python(
         "in_turn", error=("for piece in range(pipe.pieces)", "for piece in range(1 // 0)")
     ),
+    wrong_python(
+        "a piece too many",
+        "of 6: the first one is piece 0",
+        ("range(pipe.pieces)", "range(1, pipe.pieces + 1)"),
+        status="refused",
+    ),
 )
