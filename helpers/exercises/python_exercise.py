@@ -8,12 +8,14 @@ need be, and returns what it made; `verdict(made, seed)` compares elsewhere.
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import functools
 import io
 import linecache
 import re
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -99,6 +101,8 @@ class PythonExercise(BaseExercise):
             return self._verdict(Found("refused", str(refusal)))
         except (SyntaxError, NameError) as error:
             return self._verdict(Found("compile", f"{type(error).__name__}: {error}"))
+        except Exception as error:  # of the cell's own lines, before anything is called
+            return self._verdict(_refused(error))
         return verdict.not_begun() if not verdict.passed and self.is_stub(text) else verdict
 
     def is_answer(self, text: str) -> bool:
@@ -145,7 +149,8 @@ class PythonExercise(BaseExercise):
         """
         if self.is_text:
             return literal(text, self.answer)
-        names: dict[str, Any] = {"np": np, "__name__": "__main__"}  # as a grader has it
+        # As a grader's box has it.
+        names: dict[str, Any] = {"np": np, "__name__": "__main__", "__builtins__": _BUILTINS}
         exec(compile(text, "<answer>", "exec"), names)
         if self.answer not in names:
             raise NameError(f"the cell must define {self.answer!r}")
@@ -158,8 +163,7 @@ class PythonExercise(BaseExercise):
             late = f"it was still running after {stopped}, and was stopped"
             return self._verdict(Found("time", late, "Does each loop end?"))
         except Exception as error:
-            where = _place(error)
-            return self._verdict(Found("refused", f"{type(error).__name__}: {error}{where}"))
+            return self._verdict(_refused(error))
         return self.verdict(made, seed)
 
     def _verdict(self, found: Found) -> Verdict:
@@ -169,9 +173,22 @@ class PythonExercise(BaseExercise):
 
 
 _ALONE = (
-    "A grader runs this cell alone, with NumPy as np: import in it what it needs, define its "
-    "helpers in it, and write a text as one literal."
+    "A grader runs this cell alone, with NumPy as np: import in it what it needs of the standard "
+    "library, define its helpers in it, and write a text as one literal."
 )
+
+
+def _import(name: str, *rest: Any, **more: Any) -> Any:
+    """Import a module for an answer: only what a grader's box has."""
+    if name.partition(".")[0] not in {*sys.stdlib_module_names, "numpy"}:
+        raise ModuleNotFoundError(
+            f"No module named {name!r}: a grader has the standard library and NumPy alone"
+        )
+    return builtins.__import__(name, *rest, **more)
+
+
+# What an answer calls without importing it. Its own imports alone go through `_import`.
+_BUILTINS = {**vars(builtins), "__import__": _import}
 
 
 def _cell_of(answer: Any, name: str) -> str | None:
@@ -242,6 +259,11 @@ def _statements(text: str) -> list[ast.stmt]:
         return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
+
+
+def _refused(error: Exception) -> Found:
+    """Return what judging an answer gives that ends with an error."""
+    return Found("refused", f"{type(error).__name__}: {error}{_place(error)}")
 
 
 def _place(error: Exception) -> str:
