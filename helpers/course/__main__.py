@@ -42,6 +42,13 @@ def main(arguments: list[str] | None = None) -> int:
     except CourseError as error:
         print(error, file=sys.stderr)
         return 2
+    except OSError as error:  # a folder that cannot be written, a full disk
+        print(
+            f"{given.command} cannot go on: {error}\nWhat was written before is kept. Mend this, "
+            "and run the same command again",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print("\nstopped; what is graded is kept: run the same command again", file=sys.stderr)
         return 130
@@ -68,14 +75,17 @@ def _release(commands) -> None:
 
 
 def _run_release(given) -> int:
-    from helpers.course import package, release
+    from helpers import labs
+    from helpers.course import package, release, submissions
 
     if given.package:
         count = package.write(given.labs, given.package)
         print(f"{count:,} files in {given.package}, without solutions")
         return 0
     written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
-    print(f"{len(written)} notebooks in {given.to}, with manifest.json")
+    names = {place.lab for place in submissions.manifest(given.to / "manifest.json")}
+    numbers = ", ".join(sorted(map(labs.number, names)))
+    print(f"{len(written)} notebooks in {given.to}; manifest.json has the labs {numbers}")
     return 0
 
 

@@ -352,7 +352,7 @@ def test_links_and_folders_without_a_notebook_are_told(tmp_path):
 @pytest.mark.parametrize(("data", "said"), [
     (b"", "is empty"), (b"hello", "it is not JSON"), (b"[" * 100_000, "it is not JSON"),
     (b"[1]", "it has no list of cells"), (b'{"cells": 3}', "it has no list of cells"),
-    ('{"cells": []}'.encode("utf-16"), "its text is not UTF-8"),
+    (b'{"cells": ["\xe4"]}', "its text is not Unicode"), (b'{"cells": [', "only the beginning"),
     (b'{"nbformat": 3, "worksheets": [{"cells": []}]}', "nbformat 3"),
 ])  # fmt: skip
 def test_a_notebook_that_cannot_be_read_says_why(tmp_path, data, said):
@@ -360,6 +360,57 @@ def test_a_notebook_that_cannot_be_read_says_why(tmp_path, data, said):
     with pytest.raises(notebooks.SubmissionError, match=said):
         notebooks.read(tmp_path / "x.ipynb")
 
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+def test_a_notebook_is_read_in_any_unicode(tmp_path, encoding):
+    (tmp_path / "x.ipynb").write_bytes('{"cells": [{"source": "größe"}]}'.encode(encoding))
+    assert notebooks.read(tmp_path / "x.ipynb") == [{"source": "größe"}]
+
+
+def handed_in(folder: Path, **cells: list[dict]) -> tuple[dict[tuple[str, str], tuple], list[str]]:
+    """What becomes of notebooks with such cells: the text of each answer and why it is missing, by
+    student and exercise. cells: by "STUDENT/FOLDER/NAME"; what is told comes along.
+    """
+    for name, content in cells.items():
+        path = folder / "submitted" / f"{name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"cells": content}))
+    told: list[str] = []
+    found = submissions.answers(folder / "submitted", submissions.places(), None, told)
+    return {(one.student, one.exercise): (one.text, one.missing) for one in found}, told
+
+
+SQUARES, EDGE = exercises.find("squares").solution, exercises.find("conv1d_edge").solution
+
+
+def test_a_notebook_in_the_folder_of_another_lab_is_graded_as_what_it_is(tmp_path):
+    cells = [{"cell_type": "code", "source": SQUARES}, {"cell_type": "code", "source": "mine = 1"}]
+    found, told = handed_in(tmp_path, **{"ann/101/101_conv1d_blocks_and_halos": cells})
+    assert found["ann", "squares"] == (SQUARES, "")
+    missing = found["ann", "conv1d_edge"][1]
+    assert missing.endswith("is a notebook of lab 103, and was graded as that")
+    assert ("ann", "loops_swapped") not in found
+    (said,) = told
+    assert said.startswith("ann: 101_conv1d") and said.endswith("it was handed in as lab 101")
+
+
+@pytest.mark.parametrize("name", ["Copy of {}", "{} (2)", "{}-1", "bergcarl_{}", "KOPIE VON {}"])
+def test_a_name_around_that_of_a_lab_is_of_that_lab(name):
+    assert collect.lab_of(name.format(KNOWN[0]) + ".ipynb", KNOWN) == KNOWN[0]
+    assert collect.lab_of(f"my homework 2101{name[:2]}.ipynb", KNOWN) == ""
+
+
+def test_an_answer_in_a_cell_that_no_kernel_runs_is_told(tmp_path):
+    cells = [{"cell_type": "raw", "source": EDGE}, {"cell_type": "code", "source": "x = 1"}]
+    found, _ = handed_in(tmp_path, **{"ann/101/a": cells, "ben/101/a": cells[1:]})
+    assert "a raw cell does" in found["ann", "conv1d_edge"][1]
+    assert found["ben", "conv1d_edge"][1].endswith("begins with '%%kernel conv1d_edge'")
+
+
+def test_jupyterlabs_copies_alone_are_no_empty_folder(tmp_path):
+    _, told = handed_in(tmp_path, **{"ann/101/.ipynb_checkpoints/101-checkpoint": []})
+    assert told[0].endswith("there is 101/.ipynb_checkpoints/101-checkpoint.ipynb")
 
 
 def test_a_zip_writes_nowhere_else_and_says_what_it_leaves_out(tmp_path):
@@ -408,6 +459,27 @@ def test_a_zip_that_does_not_say_utf_8_has_the_names_that_were_written():
     assert collect._name_of(entry) == "Ünal Ağaoğlu/101.ipynb"
     entry.filename = "\u00fc\u2592.ipynb"  # of a program that writes the letters of DOS
     assert collect._name_of(entry) == entry.filename
+
+
+def test_a_second_release_keeps_the_labs_of_the_first(tmp_path, capsys):
+    for lab in ("103", "101"):
+        assert course(["release", lab, "--to", str(tmp_path)]) == 0
+    assert "has the labs 101, 103" in capsys.readouterr().out
+    placed = submissions.manifest(tmp_path / "manifest.json")
+    assert placed == tuple(p for p in submissions.places() if p.lab in KNOWN)
+    assert all(f"{lab}/{lab}.ipynb" in (tmp_path / "README.md").read_text() for lab in KNOWN)
+
+
+@pytest.mark.parametrize("arguments", [
+    ["release", "101", "--to", "{}"], ["release", "101", "--package", "{}"],
+    ["gradescope", "101", "--to", "{}/a.zip"], ["grade", "{}", "--to", "{}"],
+])  # fmt: skip
+def test_a_file_in_place_of_a_folder_is_said_in_a_sentence(tmp_path, arguments, capsys):
+    path = written(tmp_path, "no folder")
+    assert course([one.format(path) for one in arguments]) == 2
+    said = capsys.readouterr().err
+    assert f"{arguments[0]} cannot go on: " in said and str(path) in said
+    assert path.read_text() == "no folder"
 
 
 def test_students_of_an_earlier_run_are_told(tmp_path):

@@ -186,10 +186,16 @@ def test_a_notebook_with_a_byte_order_mark_is_read(tmp_path):
 @pytest.mark.parametrize("lab", labs.notebooks(), ids=lambda path: path.stem)
 def test_a_lab_has_the_answers_of_its_own_exercises_only(lab, tmp_path):
     wanted = [place.exercise for place in submissions.places() if place.lab == lab.stem]
-    renamed = tmp_path / "mine.ipynb"
-    renamed.write_bytes(lab.read_bytes())
-    for path in (lab, renamed):
+    book = json.loads(lab.read_text(encoding="utf-8"))
+    without_ids = [{k: v for k, v in cell.items() if k != "id"} for cell in book["cells"]]
+    for name, cells in (("mine", book["cells"]), ("of Colab", without_ids)):
+        path = tmp_path / "submitted" / name / "Untitled.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({**book, "cells": cells}))
         assert [answer.exercise for answer in submissions.of_notebook(path)] == wanted
+    told: list[str] = []
+    found = submissions.answers(tmp_path / "submitted", submissions.places(), None, told)
+    assert [answer.exercise for answer in found] == 2 * wanted and not told
 
 
 def test_a_notebook_of_other_cells_is_known_by_its_texts(tmp_path):
