@@ -7,7 +7,7 @@ import json
 import pytest
 
 from helpers import exercises
-from helpers.course import python_answers, python_job
+from helpers.course import box, python_answers, python_job, wire
 from tests import exercises as answers
 
 EXERCISE = exercises.find("gradient_sum")
@@ -46,6 +46,15 @@ def test_a_forged_log_is_no_answer(log):
     """What comes out of the box may be anything."""
     with pytest.raises((ValueError, KeyError, IndexError)):
         TASK.made([[log, log]] * 3, 5)
+
+
+def test_a_name_that_the_box_does_not_have_is_told_with_advice():
+    for said in ("line 2: ModuleNotFoundError: No module named 'helpers'", "NameError: 'n'"):
+        answer = wire.pack({"kind": "refused", "said": said})
+        found = python_answers._of_ended(TASK, box.Ended("done", answer=answer), "", 5)
+        assert said in found.verdict.message and "runs this cell alone" in found.verdict.hint
+    answer = wire.pack({"kind": "refused", "said": "line 1: ValueError: no"})
+    assert not python_answers._of_ended(TASK, box.Ended("done", answer=answer), "", 5).verdict.hint
 
 
 def test_nothing_is_no_sum():

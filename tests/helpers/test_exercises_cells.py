@@ -278,6 +278,33 @@ def test_python_that_needs_another_cell_does_not_pass_unseen(shell):
     assert found.status != "pass" and "runs this cell alone" in " ".join(str(found).split())
 
 
+ELSEWHERE = "def resident_warps(threads, registers, shared_bytes):\n    {}\n{}"
+
+
+@pytest.mark.parametrize("line", [
+    "from helpers import limits", "import helpers.limits", "import helpers", "%timeit -n1 -r1 1",
+    "!true", "display(1)", "get_ipython()",
+])  # fmt: skip
+def test_python_that_no_grader_can_run_does_not_pass_unseen(line, shell):
+    """The grader's box has no helpers and no IPython."""
+    one = exercises.find("resident_warps")
+    body = one.solution.partition("\n")[2]
+    for text in (f"{line}\n{one.solution}", ELSEWHERE.format(line, body)):
+        found = python_check(shell, one.name, text)
+        assert found.status != "pass" and "plain Python" in " ".join(str(found).split())
+    assert python_check(shell, one.name, f"import math, scipy\n{one.solution}").passed
+
+
+def test_python_that_stands_in_no_cell_does_not_pass_unseen(shell, tmp_path, monkeypatch):
+    one = exercises.find("resident_warps")
+    (tmp_path / "my_answers.py").write_text(one.solution)
+    monkeypatch.syspath_prepend(tmp_path)
+    for cell in ("from my_answers import resident_warps", f"%%time\n{one.solution}"):
+        found = python_check(shell, one.name, cell)
+        assert found.status == "refused" and "no cell of this notebook" in str(found)
+    assert python_check(shell, one.name, one.solution).passed
+
+
 def test_a_text_that_is_put_together_does_not_pass_unseen(shell):
     one = exercises.find("loops_swapped")
     assert python_check(shell, "loops_swapped", one.solution).passed
