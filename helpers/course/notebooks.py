@@ -48,7 +48,15 @@ def read(path: Path) -> list[dict[str, Any]]:
                 f"{path.name} has the form of 2014 (nbformat 3); open it in JupyterLab and save it"
             )
         raise SubmissionError(f"{path.name} is no notebook: it has no list of cells")
-    return [texts.clean(cell) for cell in cells if isinstance(cell, dict)]
+    try:
+        return [_plain(texts.clean(cell)) for cell in cells if isinstance(cell, dict)]
+    except RecursionError:
+        raise SubmissionError(f"{path.name} is no notebook: a cell is nested too deep") from None
+
+
+def _plain(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell without an id that is no text: a program may write anything there."""
+    return cell if isinstance(cell.get("id", ""), str) else {**cell, "id": ""}
 
 
 def source(cell: Mapping[str, Any]) -> str:

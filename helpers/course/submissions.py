@@ -119,7 +119,11 @@ def answers(
         reader = collect.Collection(known, scratch, names or Names(()), zone, said)
         handed: dict[tuple[str, str], list[Answer]] = {}
         for one in reader.handed_in(folder):
-            for answer in _of_handed(one, where, said):
+            try:
+                found = list(_of_handed(one, where, said))
+            except Exception as error:  # a form that nobody thought of stops nobody else's
+                found = list(_unread(one, where, said, error))
+            for answer in found:
                 handed.setdefault((answer.student, answer.lab), []).append(answer)
         for mine in handed.values():
             yield from _begun(mine)
@@ -158,16 +162,28 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
         yield replace(found, submitted=at, writing=beside[place.lab])
 
 
+def _unread(
+    one: collect.Handed, where: tuple[Place, ...], told: list[str], error: Exception
+) -> Iterator[Answer]:
+    """Yield what stands for the answers of a notebook that raised an error of no known kind."""
+    name = one.notebook.name if one.notebook is not None else ""
+    missing = f"{name} cannot be read ({type(error).__name__}: {error})"[:500]
+    told.append(f"{one.student}: {missing}")
+    for place in where:
+        if place.lab == one.lab:
+            yield _answer(one.student, place, [], name, missing)
+
+
 def labs_in(cells: list[dict[str, Any]], where: tuple[Place, ...]) -> tuple[str, ...]:
     """Return the labs whose answers stand in the cells of a notebook: by the cells' ids and first
     lines; where these are of no lab, by the names that the cells bind.
     """
-    ids = {cell.get("id") for cell in cells}
+    ids = {cell.get("id") for cell in cells} - {""}
     written = [notebooks.source(cell) for cell in cells if cell.get("cell_type") == "code"]
     held = [
         place
         for place in where
-        if (place.cell and place.cell in ids) or any(t.startswith(place.begins) for t in written)
+        if place.cell in ids or any(t.startswith(place.begins) for t in written)
     ]
     held = held or [
         place

@@ -395,6 +395,31 @@ def test_a_notebook_in_the_folder_of_another_lab_is_graded_as_what_it_is(tmp_pat
     assert said.startswith("ann: 101_conv1d") and said.endswith("it was handed in as lab 101")
 
 
+def test_cells_of_any_form_stop_nobody_elses(tmp_path, monkeypatch):
+    deep: list = []
+    for _ in range(600):
+        deep = [deep]
+    right = {"cell_type": "code", "source": EDGE, "id": "a"}
+    odd = [{**right, **more} for more in (
+        {"id": ["x"]}, {"id": {}}, {"id": 5}, {"metadata": None}, {"source": EDGE.splitlines(True)},
+    )]  # fmt: skip
+    wrong = [{**right, **more} for more in (
+        {"source": None}, {"source": 7}, {"cell_type": ["code"]}, {"outputs": deep}, {"source": {}},
+    )]  # fmt: skip
+    students = {f"s{k}/101/a": [cell] for k, cell in enumerate([*odd, *wrong])}
+    found, _ = handed_in(tmp_path, **students)
+    assert len(found) == 2 * len(students)
+    for k in range(len(students)):
+        assert found[f"s{k}", "conv1d_edge"][0] == (EDGE if k < len(odd) else "")
+    assert "nested too deep" in found["s8", "conv1d_edge"][1]
+    # What nobody has thought of:
+    real = writing.of_cells
+    monkeypatch.setattr(writing, "of_cells", lambda *of: real(*of) if of[0] else 1 / 0)
+    found, told = handed_in(tmp_path / "b", **{"ann/101/a": [], "ben/101/a": [right]})
+    assert found["ben", "conv1d_edge"] == (EDGE, "")
+    assert "cannot be read (ZeroDivisionError" in found["ann", "conv1d_edge"][1] and told
+
+
 @pytest.mark.parametrize("name", ["Copy of {}", "{} (2)", "{}-1", "bergcarl_{}", "KOPIE VON {}"])
 def test_a_name_around_that_of_a_lab_is_of_that_lab(name):
     assert collect.lab_of(name.format(KNOWN[0]) + ".ipynb", KNOWN) == KNOWN[0]
