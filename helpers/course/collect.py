@@ -18,7 +18,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path, PurePosixPath
 from zoneinfo import ZoneInfo
 
@@ -240,9 +240,16 @@ class Collection:
                 return at
             self.told.append(f"{student}: {_TIMESTAMP} holds no time, {words!r}; its file has one")
         try:
-            return datetime.fromtimestamp(zipped or path.stat().st_mtime, UTC)
+            at = datetime.fromtimestamp(zipped or path.stat().st_mtime, UTC)
         except (OSError, ValueError, OverflowError):
             return None
+        if at > datetime.now(UTC) + timedelta(days=1):  # of a computer whose clock is wrong
+            self.told.append(
+                f"{student}: {path.name} says that it was saved at {at:%Y-%m-%d %H:%M}, which has "
+                "not come yet; it counts as on time. `grade --times` says when it was handed in"
+            )
+            return None
+        return at
 
     # ---- zips ----
 

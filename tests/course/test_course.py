@@ -116,6 +116,7 @@ def test_the_example_is_a_course(tmp_path, capsys):
     ("[late]\nshare = 1", "[late] has 'share'"),
     ("[late]\nshare_a_day = -1", "late.share_a_day = -1"),
     ("[late]\nshare_a_day = true", "late.share_a_day = True"),
+    ("[labs.101]\nweight = inf", "labs.101.weight = inf"),
     ("[labs.99]", "no lab 99 has an exercise; these have: 100, 101"),
     ("[labs.101]\ndeadline = 'soon'", "without quotes: 2026-10-05T18:00:00"),
     ("[labs.101.points]\nconv = 1", "it may have conv1d_basic, conv1d_edge"),
@@ -533,6 +534,17 @@ def test_nbgraders_timestamp_goes_before_the_files(tmp_path, stamp, at):
     assert bool(told) == (at is None)
 
 
+def test_a_time_that_has_not_come_yet_is_told_and_makes_nobody_late(tmp_path):
+    folder = tmp_path / "submitted/ann/101"
+    folder.mkdir(parents=True)
+    (folder / "x.ipynb").write_text("{}")
+    for ahead_s, is_told in ((7_200, False), (3 * 86_400, True)):
+        os.utime(folder / "x.ipynb", (0, time.time() + ahead_s))
+        ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s")
+        assert (found.at is None) == bool(told) == is_told
+    assert "x.ipynb says" in told[0] and "--times" in told[0]
+
+
 # ---- similarity ----
 
 
@@ -798,11 +810,25 @@ def test_more_days_for_one_student(whole):
     (["all_right", "103", "conv1d_edge", "--points", "1"], "has no 'conv1d_edge' in lab 103"),
     (["all_right", "101", "conv1d_edge"], "nothing is decided"),
     (["all_right", "101", "conv1d_edge", "--points=-1"], "must be 0 or more"),
+    (["all_right", "101", "conv1d_edge", "--points=nan"], "must be 0 or more"),
+    (["all_right", "101", "conv1d_edge", "--points=inf"], "must be 0 or more"),
+    (["all_right", "101", "--days=-2"], "--days must be 0 or more"),
+    (["all_right", "101", "--days=nan"], "--days must be 0 or more"),
     (["all_right", "101", "conv1d_edge", "--withdraw"], "nothing was decided"),
 ])  # fmt: skip
 def test_a_decision_that_cannot_be_says_why(whole, more, said, capsys):
     assert course(["override", *more, "--grades", str(whole.to / "grades")]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_points_above_the_maximum_are_told_and_count(whole, capsys):
+    decision = ["override", "all_right", "101", "conv1d_edge", "--grades", str(whole.to / "grades")]
+    try:
+        for points, is_told in (("10.5", True), ("10", False)):
+            assert course([*decision, "--points", points]) == 0
+            assert ("more than the 10 points of" in capsys.readouterr().out) == is_told
+    finally:
+        assert course([*decision, "--withdraw"]) == 0
 
 
 def test_canvas_and_moodle_get_a_column_for_each_lab(whole):
