@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import labs
-from helpers.course import CourseError, grades, notebooks, submissions
+from helpers.course import CourseError, grades, notebooks, submissions, texts
 from helpers.course.submissions import Place
 
 ROOT = labs.ROOT
@@ -100,7 +100,7 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
         written.append(folder / path.name)
     rows = [asdict(place) for place in places]
     content = {"schema": 1, "grader": grades.grader_version(), "exercises": rows}
-    manifest.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    texts.write(manifest, json.dumps(content, indent=1) + "\n")
     if nbgrader:
         (to / "nbgrader_config.py").write_text(_CONFIG, encoding="utf-8")
     else:

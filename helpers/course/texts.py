@@ -6,7 +6,9 @@ UTF-8 can hold, so that a page with it could not be written.
 
 from __future__ import annotations
 
+import os
 import re
+import secrets
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -54,8 +56,16 @@ def is_name(text: str) -> bool:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a text as UTF-8, whatever stands in it."""
-    path.write_text(clean(text), encoding="utf-8")
+    """Write a text as UTF-8, whatever stands in it: at once, or on a full disk not at all."""
+    if path.exists() and not path.is_file():  # such as /dev/stdout
+        path.write_text(clean(text), encoding="utf-8")
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+    try:
+        part.write_text(clean(text), encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def for_markdown(text: str) -> str:
