@@ -80,7 +80,9 @@ def _of_ended(player: Player, ended: Ended, text: str, seed: int) -> Graded:
         return Graded(player.exercise.verdict(made, seed))
     status = "compile" if notes.get("kind") == "compile" else "refused"
     said = str(notes.get("said", ""))[:5_000]
-    hint = ALONE if re.search(r"\b(Name|ModuleNotFound|Import)Error: ", said) else ""
+    is_of_notebook = re.search(r"^\s*[%!]", text, re.MULTILINE) and status == "compile"
+    lacks_a_name = re.search(r"\b(Name|ModuleNotFound|Import)Error: ", said)
+    hint = ALONE if is_of_notebook or lacks_a_name else ""
     return Graded(Verdict.of(player.exercise.name, status, said, player.exercise.points, hint))
 
 

@@ -20,6 +20,9 @@ NO_NAME = (
 )
 _HALF = re.compile(r"[\ud800-\udfff]")
 
+# Control characters, and those that turn the direction of writing: a terminal and a page obey them.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
 _PLAIN = " \n.,;:/-=+%?"  # no reader of Markdown or HTML makes anything of these in a block
 
 
@@ -34,6 +37,11 @@ def clean(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean(key): clean(one) for key, one in value.items()}
     return value
+
+
+def visible(text: str) -> str:
+    """Return a text with U+FFFD for what a terminal or a page would obey in place of showing it."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", clean(text))
 
 
 def name(text: str) -> str:

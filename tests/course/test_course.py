@@ -88,6 +88,12 @@ wang,Wáng Xiǎo Lóng,,
 """
 
 
+def test_a_roster_that_is_not_there_is_no_matter_of_utf_8(tmp_path):
+    with pytest.raises(roster.RosterError, match=r"cannot be read: No such file") as refused:
+        roster.read(tmp_path / "none.csv")
+    assert "UTF-8" not in str(refused.value)
+
+
 @pytest.mark.parametrize(("name", "number", "found"), [
     ("ann", "", "ann"), ("ANN", "", "ann"), ("Ann Müller", "", "ann"), ("müllerann", "", "ann"),
     ("Ann@Example.edu", "", "ann"), ("Müller, Ann", "", "ann"), ("mülleranna", "", ""),
