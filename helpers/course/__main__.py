@@ -86,7 +86,7 @@ def _run_release(given) -> int:
     written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
     names = {place.lab for place in submissions.manifest(given.to / "manifest.json")}
     numbers = ", ".join(sorted(map(labs.number, names)))
-    print(f"{len(written)} notebooks in {given.to}; manifest.json has the labs {numbers}")
+    print(f"{len(written)} notebooks in {given.to}; in manifest.json: {numbers}")
     return 0
 
 

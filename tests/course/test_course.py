@@ -496,7 +496,7 @@ def test_a_zip_that_does_not_say_utf_8_has_the_names_that_were_written():
 def test_a_second_release_keeps_the_labs_of_the_first(tmp_path, capsys):
     for lab in ("103", "101"):
         assert course(["release", lab, "--to", str(tmp_path)]) == 0
-    assert "has the labs 101, 103" in capsys.readouterr().out
+    assert "in manifest.json: 101, 103" in capsys.readouterr().out
     placed = submissions.manifest(tmp_path / "manifest.json")
     assert placed == tuple(p for p in submissions.places() if p.lab in KNOWN)
     assert all(f"{lab}/{lab}.ipynb" in (tmp_path / "README.md").read_text() for lab in KNOWN)
@@ -596,6 +596,10 @@ def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
     for path in to.rglob("*"):
         if path.is_file() and path.suffix in (".py", ".cu", ".ipynb", ".json"):
             assert line not in path.read_text(encoding="utf-8"), path
+    assert "This copy was made for a course" in (to / "README.md").read_text()[:200]
+    for target in ("test", "gpu"):
+        made = subprocess.run(["make", target], cwd=to, capture_output=True, text=True, check=False)
+        assert made.returncode and "helpers.course check my_labs/" in made.stdout
     pages = {path: path.read_text(encoding="utf-8") for path in to.rglob("*")
              if path.suffix in (".md", ".ipynb")}  # fmt: skip
     links = [
