@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.bench.predictions import Prediction
+from helpers.bench.predictions import Prediction, PredictionError
 
 
 def noted(guess):
@@ -81,9 +81,9 @@ def test_an_infinite_guess_is_refused():
 
 
 def test_keys_must_agree():
-    with pytest.raises(KeyError, match="no prediction named load; there are: loads"):
+    with pytest.raises(PredictionError, match=r"of 'load' yet: run the cell .* far: 'loads'$"):
         noted(1).beside(loads=1, load=2)
-    with pytest.raises(KeyError, match="run the cell with the predictions first"):
+    with pytest.raises(PredictionError, match="Asked so far: nothing"):
         Prediction().beside(loads=1)
 
 
