@@ -114,8 +114,8 @@ def _shown(value: Measured, question: _Question) -> str:
         return " or ".join(value)
     if isinstance(value, str):
         return value
-    digits = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
-    return f"{digits} {question.unit}".rstrip()
+    whole = abs(value) >= 100 or value == int(value)  # .3g would write 999.7 as 1e+03
+    return f"{f'{value:,.0f}' if whole else f'{value:.3g}'} {question.unit}".rstrip()
 
 
 def _verdict(guess: float | str | None, measured: Measured) -> str:
@@ -135,4 +135,5 @@ def _verdict(guess: float | str | None, measured: Measured) -> str:
     factor = guess / measured
     if 1 / CLOSE <= factor <= CLOSE:
         return "met"
-    return f"{factor:.2g} times too high" if factor > 1 else f"{1 / factor:.2g} times too low"
+    times, word = (factor, "high") if factor > 1 else (1 / factor, "low")
+    return f"{f'{times:,.0f}' if times >= 10 else f'{times:.2g}'} times too {word}"

@@ -19,6 +19,9 @@ def noted(guess):
         (2.8, 3, "met"),
         (31, 3.1, "10 times too high"),
         (1, 2.5, "2.5 times too low"),
+        (10, 1000, "100 times too low"),
+        (1, 99.7, "100 times too low"),
+        (9e6, 2, "4,500,000 times too high"),
         (0, 0, "met"),
         (0, 4, "off"),
         (-2, 2, "off"),
@@ -27,6 +30,10 @@ def noted(guess):
 def test_a_number_is_judged_by_its_factor(guess, measured, verdict):
     row = noted(guess).beside(loads=measured).splitlines()[1]
     assert row.endswith(verdict) and row.startswith("loads per output")
+
+
+def test_a_number_just_below_a_thousand_is_written_out():
+    assert "3 loads  1,000 loads" in noted(3).beside(loads=999.7)
 
 
 def test_an_open_question_is_shown_and_counted():
