@@ -404,7 +404,7 @@ def channels(record: Record) -> Any:
 
 
 def crossover(record: Record) -> Any:
-    lines = [bench.conv1d(10**7, width) for width in range(15, 256, 16)]
+    lines = [bench.conv1d(10**7, width) for width in range(15, 512, 16)]
     direct, by_parts = "conv1d_vector", "conv1d_fft_overlap_add"
     times = [times_of(record, line, direct, by_parts) for line in lines]
     return bench.across(times, "filter_width", floor=True, title="Overlap-add over a direct sum")
@@ -689,7 +689,8 @@ OF_RECORDS: tuple[Output, ...] = (
        call=lambda record, _: fastest_layer.end_figure(end_times(record))),
     of(fastest_layer.factors_table, "benchmark_tensor", fixed=("images",)),
     of(warpgroup_layer.rates_table, "benchmark_tensor",
-       call=lambda _: warpgroup_layer.rates_table(), fixed=("mma, in a kernel", "useful")),
+       call=lambda _: warpgroup_layer.rates_table(warpgroup_layer.rates()),
+       fixed=("mma, in a kernel", "useful")),
     of(warpgroup_layer.batches_figure, "benchmark_tensor",
        call=lambda _: warpgroup_layer.batches_figure()),
     of(warpgroup_layer.winners_table, "benchmark_tensor",

@@ -46,7 +46,7 @@ from . import Finding, Profile, check, compiler_options, memory, profile
 from .faults import Fault
 from .launch import TIME_LIMIT_S
 from .module import load
-from .toolchain import CompileFailed, CompilerMissingError
+from .toolchain import CacheError, CompileFailed, CompilerMissingError
 from .toolkit import ToolkitMissingError
 
 CLEAN, FOUND, MISTAKE = 0, 1, 2
@@ -228,6 +228,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ValueError,
         CompileFailed,
         Fault,
+        CacheError,
         CompilerMissingError,
         ToolkitMissingError,
     ) as error:

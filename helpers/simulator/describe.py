@@ -543,12 +543,15 @@ class _Describer(BarrierWords, EndingWords):
 
     def race(self) -> Words:
         here, other = self.raw.here, self.raw.other
-        self.other_line = self.line_of(other)
+        at = ""
+        if not self.is_of_unknown_block(other):  # otherwise the place is one of this block
+            self.other_line = self.line_of(other)
+            at = f" at line {self.other_line}"
         index, element = self.element() if self.array else (None, "the same bytes")
         same_block = tuple(here.block) == tuple(other.block)
         between = "with no barrier between them" if same_block else "and nothing orders two blocks"
         first = f"{self.other_thread(other, same_block)} {_PAST[other.access]}"
-        message = f"{self.does()} {element}, which {first} at line {self.other_line}, {between}"
+        message = f"{self.does()} {element}, which {first}{at}, {between}"
         name = self.array.name if self.array else None
         return index, name, message, self.cause_of_race(same_block)
 

@@ -162,8 +162,12 @@ class FindingFacts:
         """Return the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
         return f"{self.who(self.raw.here)} {_VERBS[self.raw.here.access]}"
 
+    def is_of_unknown_block(self, other: Place) -> bool:
+        """Return whether only this is known of the other access: another block made it."""
+        return other.block[0] == _UNKNOWN
+
     def other_thread(self, other: Place, same_block: bool) -> str:
-        if other.block[0] == _UNKNOWN:
+        if self.is_of_unknown_block(other):
             return "a thread of another block"
         if other.thread == _UNKNOWN:
             return "another thread"

@@ -16,6 +16,7 @@ import pytest
 
 from helpers.simulator import __main__ as cli
 from helpers.simulator import launch
+from helpers.simulator.toolchain import CacheError
 
 ROOT = Path(__file__).resolve().parents[2]
 AXPY = [
@@ -225,6 +226,15 @@ def test_the_command_has_the_time_limit_of_check(axpy, capsys, monkeypatch):
 def test_a_time_limit_is_above_0(axpy, capsys, limit):
     assert cli.main(["check", axpy, *AXPY, f"--time-limit={limit}"]) == cli.MISTAKE
     assert "seconds above 0" in capsys.readouterr().err
+
+
+def test_a_cache_that_cannot_be_written_is_told_in_a_sentence(axpy, capsys, monkeypatch):
+    def refused(*_, **__):
+        raise CacheError("Set HALO_CACHE to a folder that you can write to")
+
+    monkeypatch.setattr(cli, "check", refused)
+    assert cli.main(["check", axpy, *AXPY]) == cli.MISTAKE
+    assert "Set HALO_CACHE" in capsys.readouterr().err
 
 
 def test_headers_lie_beside_the_source_or_in_a_folder(write, tmp_path, capsys):
