@@ -201,6 +201,8 @@ def without_idle_races(
     vertices (ptx/idempotence.py). parameters: the bytes of the launch's arguments.
     """
 
+    known: dict[tuple[str, object], bool] = {}
+
     def is_idle(one: RawFinding) -> bool:
         if one.kind != race:
             return False
@@ -212,7 +214,10 @@ def without_idle_races(
         if len(roots) != 1:
             return False
         root = roots.pop()
-        return Marks(flow, parameters).of(root) or Bounds(flow, parameters).of(root)
+        key = flow.body.name, root
+        if key not in known:
+            known[key] = Marks(flow, parameters).of(root) or Bounds(flow, parameters).of(root)
+        return known[key]
 
     return [one for one in raw if not is_idle(one)]
 
