@@ -42,7 +42,7 @@ endif
 WORKERS ?= 3
 SANITIZERS := memcheck racecheck initcheck synccheck
 
-.PHONY: help env labs test jupyter gpu site wheel clean check-python check-gpu
+.PHONY: help env labs test jupyter gpu site wheel clean check-python check-gpu check-tests
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -70,7 +70,7 @@ labs: $(ENVIRONMENT) ## run every lab; results/ gets the notebooks, records and 
 # one core and pytest waits now and then, so that both run at once. A worker takes a module, or
 # a lab, when it has finished one; tests/conftest.py puts long modules first.
 test: export LAB_DEVICE := simulator
-test: $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the simulator
+test: check-tests $(ENVIRONMENT) ## ruff, mypy, pytest, and nbval on every lab, all in the simulator
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy & types=$$!; \
 	    $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -p tests.labs.nbval_count \
@@ -85,7 +85,7 @@ jupyter: $(ENVIRONMENT) ## make your own copies of the labs in my_labs/, and ope
 # initcheck does not see what a bulk copy writes, and reports every output of the kernels that
 # use one; the test itself checks that all are written.
 gpu: export LAB_DEVICE := gpu
-gpu: check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
+gpu: check-tests check-gpu $(ENVIRONMENT) ## what needs a GPU: its tests, counters beside Nsight Compute, compute-sanitizer over every kernel
 	$(PYTHON) -m pytest -m gpu tests
 	$(PYTHON) -m helpers.tools.counters tests/simulator/counters
 	$(PYTHON) -m helpers.tools.sanitizer run tests/simulator/corpus --record results/sanitizer.json
@@ -112,6 +112,11 @@ check-gpu:
 	    echo 'The labs and `make test` do without one: they use the simulator.'; exit 1; }
 	@for tool in nvcc ncu compute-sanitizer; do command -v $$tool >/dev/null || { \
 	    echo "make gpu: $$tool is not on the PATH. It is part of the CUDA toolkit, often in /usr/local/cuda/bin."; exit 1; }; done
+
+check-tests:
+	@[ -d tests ] || { \
+	    echo 'This copy of Halo Labs was made for a course: it has no tests.'; \
+	    echo 'To check your answers to a lab: $(PYTHON) -m helpers.course check my_labs/NAME.ipynb'; exit 1; }
 
 # $(1): a Python. Says what is wrong when there is none or it is too old.
 require_python = command -v "$(1)" >/dev/null || { echo "There is no $(1) here. $(2)"; exit 1; }; \

@@ -59,11 +59,16 @@ def parse(text: str) -> KernelCell:
     """Return the parts of the whole text of a cell. Raises CellError for a cell that is not a
     %%kernel cell, and as `parts` does.
     """
+    return parts(*_magic(text))
+
+
+def _magic(text: str) -> tuple[str, str]:
+    """Return what `magic_of` returns. Raises CellError for a cell of another kind."""
     found = magic_of(text)
     if found is None:
         first = next((line.strip() for line in text.splitlines() if line.strip()), "")
         raise CellError(f"the first line is {first[:60]!r}, not %%kernel NAME\n{USAGE}")
-    return parts(*found)
+    return found
 
 
 def magic_of(text: str) -> tuple[str, str] | None:
@@ -146,11 +151,9 @@ def head(text: str) -> KernelCell:
 
     Raises CellError.
     """
-    found = magic_of(text)
-    if found is None:
-        raise CellError(f"the first line does not begin with %%kernel\n{USAGE}")
-    name = name_of(found[0])
-    return KernelCell(name, name, tuple(_options(found[0])), "")
+    line, _ = _magic(text)
+    name = name_of(line)
+    return KernelCell(name, name, tuple(_options(line)), "")
 
 
 def name_of(line: str) -> str:

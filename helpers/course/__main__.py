@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import sys
 import tempfile
@@ -42,6 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
     except CourseError as error:
         print(error, file=sys.stderr)
         return 2
+    except OSError as error:  # a folder that cannot be written, a full disk
+        print(
+            f"{given.command} cannot go on: {error}\nWhat was written before is kept. Mend this, "
+            "and run the same command again",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         print("\nstopped; what is graded is kept: run the same command again", file=sys.stderr)
         return 130
@@ -68,14 +76,17 @@ def _release(commands) -> None:
 
 
 def _run_release(given) -> int:
-    from helpers.course import package, release
+    from helpers import labs
+    from helpers.course import package, release, submissions
 
     if given.package:
         count = package.write(given.labs, given.package)
         print(f"{count:,} files in {given.package}, without solutions")
         return 0
     written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
-    print(f"{len(written)} notebooks in {given.to}, with manifest.json")
+    names = {place.lab for place in submissions.manifest(given.to / "manifest.json")}
+    numbers = ", ".join(sorted(map(labs.number, names)))
+    print(f"{len(written)} notebooks in {given.to}; in manifest.json: {numbers}")
     return 0
 
 
@@ -334,8 +345,10 @@ def _run_override(given) -> int:
         return 0
     if given.points is None and not given.comment and given.days is None:
         raise CourseError("nothing is decided: give --points, --comment or --days")
-    if given.points is not None and (given.points < 0 or not given.exercise):
+    if given.points is not None and not (0 <= given.points < math.inf and given.exercise):
         raise CourseError("--points must be 0 or more, and needs the name of an exercise")
+    if given.days is not None and not 0 <= given.days < math.inf:
+        raise CourseError(f"--days must be 0 or more, got {given.days:g}")
     made = decisions.decide(
         given.grades,
         decisions.Decision(
@@ -344,6 +357,11 @@ def _run_override(given) -> int:
     )
     print(f"{made.student} {made.lab} {made.of}: points {made.points}, days {made.days}, "
           f"{made.comment!r}")
+    weight, points = gradebook.policy_of(given.grades).lab(lab).weight, made.points or 0.0
+    for row in account.rows:
+        if (row.lab, row.exercise) == (lab, made.of) and points * weight > row.maximum:
+            most = f"the {row.maximum / weight:g} points of {made.of}"
+            print(f"These are more than {most}, and count all the same")
     return 0
 
 

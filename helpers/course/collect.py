@@ -18,7 +18,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path, PurePosixPath
 from zoneinfo import ZoneInfo
 
@@ -185,6 +185,8 @@ class Collection:
             for path in sorted(folder.rglob("*")):
                 inside = path.relative_to(folder)
                 if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
+                    if path.match(".ipynb_checkpoints/*.ipynb"):  # JupyterLab's copies, not read
+                        others.append(str(inside))
                     continue
                 if path.is_symlink():
                     self.told.append(f"{student}: {inside} is a link, and is left out")
@@ -238,9 +240,16 @@ class Collection:
                 return at
             self.told.append(f"{student}: {_TIMESTAMP} holds no time, {words!r}; its file has one")
         try:
-            return datetime.fromtimestamp(zipped or path.stat().st_mtime, UTC)
+            at = datetime.fromtimestamp(zipped or path.stat().st_mtime, UTC)
         except (OSError, ValueError, OverflowError):
             return None
+        if at > datetime.now(UTC) + timedelta(days=1):  # of a computer whose clock is wrong
+            self.told.append(
+                f"{student}: {path.name} says that it was saved at {at:%Y-%m-%d %H:%M}, which has "
+                "not come yet; it counts as on time. `grade --times` says when it was handed in"
+            )
+            return None
+        return at
 
     # ---- zips ----
 
@@ -324,13 +333,13 @@ def _zips(paths: Iterable[Path]) -> list[Path]:
 
 
 def lab_of(name: str, known: Sequence[str]) -> str:
-    """Return the lab that a folder or a file is named after: its name in any letter case, or its
-    number alone or at the beginning; "" for none.
+    """Return the lab that a folder or a file is named after: its name in any letter case, as in
+    "Copy of 101_name.ipynb", or its number alone or at the beginning; "" for none.
     """
     stem = re.sub(r"\.ipynb$", "", name, flags=re.IGNORECASE).casefold()
     for lab in known:
         number = labs.number(lab)
-        if stem.startswith(lab.casefold()) or re.match(rf"(lab[ _-]?)?{number}(?!\d)", stem):
+        if lab.casefold() in stem or re.match(rf"(lab[ _-]?)?{number}(?!\d)", stem):
             return lab
     return ""
 

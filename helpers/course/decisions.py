@@ -80,6 +80,4 @@ def withdraw(folder: Path, key: Key) -> None:
 
 def _save(folder: Path, known: Mapping[Key, Decision]) -> None:
     rows = [asdict(one) for _, one in sorted(known.items())]
-    part = folder / f"{FILE}.part"
-    texts.write(part, json.dumps({"schema": 1, "decisions": rows}, indent=1) + "\n")
-    part.replace(folder / FILE)
+    texts.write(folder / FILE, json.dumps({"schema": 1, "decisions": rows}, indent=1) + "\n")

@@ -110,16 +110,12 @@ def seed_of(folder: Path, given: int | None = None) -> int:
 def save(path: Path, result: Mapping[str, Any]) -> None:
     """Write a result, at once or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
-        texts.write(part, json.dumps(texts.clean(result), indent=1, sort_keys=True) + "\n")
-        os.replace(part, path)
+        texts.write(path, json.dumps(texts.clean(result), indent=1, sort_keys=True) + "\n")
     except OSError as error:
         raise GradesError(
             f"{path} cannot be written ({error.strerror}); give a folder that can be by --to"
         ) from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def load(path: Path) -> dict[str, Any] | None:
@@ -202,8 +198,8 @@ class Graded:
             "status": one.status,
             "points": None if one.status == "not_graded" else one.points,
             "maximum": one.maximum,
-            "messages": [one.message],
-            "hint": one.hint,
+            "messages": [texts.visible(one.message)],
+            "hint": texts.visible(one.hint),
             "counters": {what: [float(v) for v in pair] for what, pair in one.counters.items()},
             "findings": [dict(finding) for finding in self.findings],
             "cost": self.cost,

@@ -29,15 +29,18 @@ def read(path: Path) -> list[dict[str, Any]]:
         data = path.read_bytes()
         if not data.strip():
             raise SubmissionError(f"{path.name} is empty")
-        book = json.loads(data.decode("utf-8-sig"))
+        book = json.loads(data)  # in UTF-8, or in UTF-16 as PowerShell writes what is redirected
     except SubmissionError:
         raise
     except OSError as error:
         raise SubmissionError(f"{path.name} cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise SubmissionError(f"{path.name} is no notebook: its text is not UTF-8") from None
+        raise SubmissionError(f"{path.name} is no notebook: its text is not Unicode") from None
     except (ValueError, RecursionError):
-        raise SubmissionError(f"{path.name} is no notebook: it is not JSON") from None
+        raise SubmissionError(
+            f"{path.name} is no notebook: it is not JSON, or only the beginning of it. Save it in "
+            "JupyterLab, and hand it in again"
+        ) from None
     cells = book.get("cells") if isinstance(book, dict) else None
     if not isinstance(cells, list):
         if isinstance(book, dict) and "worksheets" in book:
@@ -45,7 +48,15 @@ def read(path: Path) -> list[dict[str, Any]]:
                 f"{path.name} has the form of 2014 (nbformat 3); open it in JupyterLab and save it"
             )
         raise SubmissionError(f"{path.name} is no notebook: it has no list of cells")
-    return [texts.clean(cell) for cell in cells if isinstance(cell, dict)]
+    try:
+        return [_plain(texts.clean(cell)) for cell in cells if isinstance(cell, dict)]
+    except RecursionError:
+        raise SubmissionError(f"{path.name} is no notebook: a cell is nested too deep") from None
+
+
+def _plain(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell without an id that is no text: a program may write anything there."""
+    return cell if isinstance(cell.get("id", ""), str) else {**cell, "id": ""}
 
 
 def source(cell: Mapping[str, Any]) -> str:

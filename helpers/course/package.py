@@ -23,6 +23,12 @@ ROOT = labs.ROOT
 _FOLDERS = ("helpers", "kernels", "data")
 _FILES = ("pyproject.toml", "environment.yml", "Makefile", "LICENSE", "CITATION.cff", "INSTALL.md",
           "README.md", "START.md")
+_NOTE = """
+**This copy was made for a course.** It has the course's labs, and neither solutions nor tests. You
+have it already, so nothing is to be cloned: type `make jupyter` in this folder. `make test` and
+`make gpu` have nothing to run here. `python -m helpers.course check my_labs/NAME.ipynb`, in the
+environment (`. .venv/bin/activate`), checks your answers to a lab.
+"""
 
 
 class PackageError(CourseError, ValueError):
@@ -52,6 +58,9 @@ def write(wanted: Sequence[str], to: Path) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(release.text_of(book), encoding="utf-8")
     shutil.copyfile(labs.LABS / "README.md", to / "labs" / "README.md")
+    readme = to / "README.md"
+    title, _, rest = readme.read_text(encoding="utf-8").partition("\n")
+    readme.write_text(f"{title}\n{_NOTE}{rest}", encoding="utf-8")
     for path in to.rglob("*.md"):
         text = _without_dead_links(path.read_text(encoding="utf-8"), path.parent)
         path.write_text(text, encoding="utf-8")

@@ -87,7 +87,9 @@ def _off_step(record: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def copied(record: Mapping[str, Any], ours: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Tell timings whose samples are the course's own, each times one number."""
+    """Tell timings whose samples are the course's own, as a lab shows them without a GPU, or these
+    times one number.
+    """
     known = [samples_of(timing) for _, timing in timings({"measurements": list(ours)})]
     counts: dict[float, int] = {}
     every = 0
@@ -105,7 +107,12 @@ def copied(record: Mapping[str, Any], ours: Sequence[Mapping[str, Any]]) -> list
                 counts[factor] = counts.get(factor, 0) + 1
                 break
     return [
-        f"{count} of {every} timings have the samples that the course recorded, times {factor:g}"
+        f"{count} of {every} timings "
+        + (
+            "are the course's own, which a lab shows where there is no GPU"
+            if factor == 1
+            else f"have the samples that the course recorded, times {factor:g}"
+        )
         for factor, count in counts.items()
     ]
 

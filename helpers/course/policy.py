@@ -369,7 +369,7 @@ def _known(where: str, given: Mapping[str, Any], names: Any) -> None:
 
 def _number(name: str, value: Any, most: float = math.inf) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= most:
+    if not is_number or not 0 <= value <= most or value == math.inf:
         upper = f" to {most:g}" if most < math.inf else " or more"
         raise PolicyError(f"{name} = {value!r}; it must be a number, 0{upper}")
     return float(value)

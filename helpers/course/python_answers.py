@@ -9,6 +9,7 @@ had.
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from helpers.course import texts, wire
 from helpers.course.grades import SENTENCES, Graded, not_begun, without_run
 from helpers.exercises import gate
 from helpers.exercises.player import Player
-from helpers.exercises.python_exercise import PythonExercise
+from helpers.exercises.python_exercise import ALONE, PythonExercise
 from helpers.exercises.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -79,7 +80,10 @@ def _of_ended(player: Player, ended: Ended, text: str, seed: int) -> Graded:
         return Graded(player.exercise.verdict(made, seed))
     status = "compile" if notes.get("kind") == "compile" else "refused"
     said = str(notes.get("said", ""))[:5_000]
-    return Graded(Verdict.of(player.exercise.name, status, said, player.exercise.points))
+    is_of_notebook = re.search(r"^\s*[%!]", text, re.MULTILINE) and status == "compile"
+    lacks_a_name = re.search(r"\b(Name|ModuleNotFound|Import)Error: ", said)
+    hint = ALONE if is_of_notebook or lacks_a_name else ""
+    return Graded(Verdict.of(player.exercise.name, status, said, player.exercise.points, hint))
 
 
 def _players() -> MappingProxyType[str, Player]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import labs
-from helpers.course import CourseError, grades, notebooks, submissions
+from helpers.course import CourseError, grades, notebooks, submissions, texts
 from helpers.course.submissions import Place
 
 ROOT = labs.ROOT
@@ -73,10 +73,16 @@ class ReleaseError(CourseError, ValueError):
 
 
 def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[Path]:
-    """Write student notebooks of labs (all where none is named) and manifest.json. Raises
-    ReleaseError.
+    """Write student notebooks of labs (all where none is named) and manifest.json, in which the
+    labs of earlier releases to this folder stay. Raises ReleaseError, SubmissionError.
     """
     asked, written = chosen(wanted), []
+    manifest = to / "manifest.json"
+    names = {path.stem for path in asked}
+    before = submissions.manifest(manifest) if manifest.exists() else ()
+    places = [place for place in before if place.lab not in names]
+    places += [place for place in submissions.places() if place.lab in names]
+    places.sort(key=lambda place: labs.number(place.lab))
     folders = {labs.number(path.stem): path.stem for path in asked}
     released = {
         path.stem: folders[labs.number(path.stem)] for path in [*asked, *deeper_of(asked)]
@@ -92,14 +98,13 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
         folder.mkdir(parents=True, exist_ok=True)
         (folder / path.name).write_text(text_of(made), encoding="utf-8")
         written.append(folder / path.name)
-    names = {path.stem for path in asked}
-    rows = [asdict(place) for place in submissions.places() if place.lab in names]
-    manifest = {"schema": 1, "grader": grades.grader_version(), "exercises": rows}
-    (to / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    rows = [asdict(place) for place in places]
+    content = {"schema": 1, "grader": grades.grader_version(), "exercises": rows}
+    texts.write(manifest, json.dumps(content, indent=1) + "\n")
     if nbgrader:
         (to / "nbgrader_config.py").write_text(_CONFIG, encoding="utf-8")
     else:
-        (to / "README.md").write_text(_readme(asked), encoding="utf-8")
+        (to / "README.md").write_text(_readme(places), encoding="utf-8")
     return written
 
 
@@ -151,14 +156,15 @@ def _glossary() -> str:
     return LINK.sub(r"\1", found[0].removeprefix("#"))
 
 
-def _readme(asked: Sequence[Path]) -> str:
+def _readme(places: Sequence[Place]) -> str:
     """Return what a student does with a release."""
+    names = list(dict.fromkeys(place.lab for place in places))
     rows = "\n".join(
-        f"| [{labs.number(path.stem)}]({path.stem}/{path.name}) | "
-        f"{', '.join(p.exercise for p in submissions.places() if p.lab == path.stem)} |"
-        for path in asked
+        f"| [{labs.number(name)}]({name}/{name}.ipynb) | "
+        f"{', '.join(place.exercise for place in places if place.lab == name)} |"
+        for name in names
     )
-    return _README.format(rows=rows, example=asked[0].stem)
+    return _README.format(rows=rows, example=names[0])
 
 
 def chosen(wanted: Sequence[str]) -> list[Path]:
@@ -175,7 +181,7 @@ def chosen(wanted: Sequence[str]) -> list[Path]:
             known = ", ".join(labs.number(path.stem) for path in every)
             raise ReleaseError(f"there is no lab {lab!r}; there are: {known}")
         found += fitting
-    return found
+    return list(dict.fromkeys(found))
 
 
 def deeper_of(chosen: Sequence[Path]) -> list[Path]:

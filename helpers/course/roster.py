@@ -49,7 +49,9 @@ def read(path: Path) -> tuple[Student, ...]:
     """Return the students of a roster, in its order. Raises RosterError."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise RosterError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise RosterError(
             f"{path} cannot be read as UTF-8 text: {error}. A spreadsheet saves it as "
             '"CSV UTF-8"'

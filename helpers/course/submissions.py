@@ -22,6 +22,9 @@ from helpers import exercises, labs
 from helpers.course import collect, notebooks, writing
 from helpers.course.notebooks import SubmissionError
 from helpers.course.roster import Names
+from helpers.exercises import gate
+from helpers.exercises.base import BaseExercise
+from helpers.exercises.python_exercise import PythonExercise
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,11 @@ def answers(
         reader = collect.Collection(known, scratch, names or Names(()), zone, said)
         handed: dict[tuple[str, str], list[Answer]] = {}
         for one in reader.handed_in(folder):
-            for answer in _of_handed(one, where, said):
+            try:
+                found = list(_of_handed(one, where, said))
+            except Exception as error:  # a form that nobody thought of stops nobody else's
+                found = list(_unread(one, where, said, error))
+            for answer in found:
                 handed.setdefault((answer.student, answer.lab), []).append(answer)
         for mine in handed.values():
             yield from _begun(mine)
@@ -126,25 +133,75 @@ def _of_handed(one: collect.Handed, where: tuple[Place, ...], told: list[str]) -
     """Yield the answers of one notebook."""
     missing, cells = "", []
     name = one.notebook.name if one.notebook is not None else ""
+    at = one.at.astimezone(UTC).isoformat(timespec="seconds") if one.at is not None else ""
     if one.notebook is None:
-        missing = "no notebook was handed in"
+        missing = "no notebook (.ipynb) was handed in"
     else:
         try:
             cells = notebooks.read(one.notebook)
         except SubmissionError as error:
             missing = str(error)
     mine = [place for place in where if place.lab == one.lab]
-    if not one.lab:
-        labs_of_cells = {place.lab for place in where if _text(cells, place)[0]}
-        mine = [place for place in where if place.lab in labs_of_cells]
+    held = labs_in(cells, where)
+    if one.lab and held and one.lab not in held:
+        # A notebook in the folder or under the name of another lab is graded as what it is.
+        numbers = " and ".join(map(labs.number, held))
+        missing = f"{name} is a notebook of lab {numbers}, and was graded as that"
+        told.append(f"{one.student}: {missing}; it was handed in as lab {labs.number(one.lab)}")
+        for place in mine:
+            yield replace(_answer(one.student, place, [], name, missing), submitted=at)
+        mine, missing = [place for place in where if place.lab in held], ""
+    elif not one.lab:
+        mine = [place for place in where if place.lab in held]
         if not mine:
             said = missing or f"{name} is no lab of this course"
             told.append(f"{one.student}: {said}, and is left out")
-    at = one.at.astimezone(UTC).isoformat(timespec="seconds") if one.at is not None else ""
     beside = {lab: writing.of_cells(cells, lab) for lab in {place.lab for place in mine}}
     for place in mine:
         found = _answer(one.student, place, cells, name, missing, one.figures)
         yield replace(found, submitted=at, writing=beside[place.lab])
+
+
+def _unread(
+    one: collect.Handed, where: tuple[Place, ...], told: list[str], error: Exception
+) -> Iterator[Answer]:
+    """Yield what stands for the answers of a notebook that raised an error of no known kind."""
+    name = one.notebook.name if one.notebook is not None else ""
+    missing = f"{name} cannot be read ({type(error).__name__}: {error})"[:500]
+    told.append(f"{one.student}: {missing}")
+    for place in where:
+        if place.lab == one.lab:
+            yield _answer(one.student, place, [], name, missing)
+
+
+def labs_in(cells: list[dict[str, Any]], where: tuple[Place, ...]) -> tuple[str, ...]:
+    """Return the labs whose answers stand in the cells of a notebook: by the cells' ids and first
+    lines; where these are of no lab, by the names that the cells bind.
+    """
+    ids = {cell.get("id") for cell in cells} - {""}
+    written = [notebooks.source(cell) for cell in cells if cell.get("cell_type") == "code"]
+    held = [
+        place
+        for place in where
+        if place.cell in ids or any(t.startswith(place.begins) for t in written)
+    ]
+    held = held or [
+        place
+        for place in where
+        if any(_is_bound(exercises.find(place.exercise), text) for text in written)
+    ]
+    return tuple(dict.fromkeys(place.lab for place in held))
+
+
+def _is_bound(exercise: BaseExercise, text: str) -> bool:
+    """Return whether a cell binds an answer by its name. For a text only a literal counts: many
+    labs have `mine = bench.yours(...)`, and `mine` is a text in lab 400.
+    """
+    if isinstance(exercise, PythonExercise) and exercise.is_text:
+        with contextlib.suppress(gate.Refused):
+            return bool(exercise.bound(text))
+        return False
+    return exercise.is_answer(text)
 
 
 def _begun(mine: list[Answer]) -> Iterator[Answer]:
@@ -167,9 +224,12 @@ def _answer(
     """Return the answer to one exercise in the cells of a notebook."""
     text, by, note = _text(cells, place)
     if not text and not missing:
-        missing = (
-            f"the notebook has no cell {place.cell} and none that begins with {place.begins!r}"
-        )
+        missing = f"the notebook has no code cell that begins with {place.begins!r}"
+        for cell in cells:
+            kind, other = cell.get("cell_type"), notebooks.source(cell).lstrip()
+            if kind != "code" and other.startswith(place.begins):
+                missing += f"; a {kind} cell does, and no such cell is run: make it a code cell"
+                break
     return Answer(
         student, place.lab, place.exercise, text, place.points, missing, by, name, figures, note
     )
@@ -198,14 +258,16 @@ def _text(cells: list[dict[str, Any]], place: Place) -> tuple[str, str, str]:
 
 
 def of_notebook(path: Path) -> list[Answer]:
-    """Return the answers in one notebook, whatever its name: of the labs whose exercise cells it
-    has, by their ids or, if it has none of these, by their texts. Raises SubmissionError.
+    """Return the answers in one notebook: of the labs whose answers its cells are, else of the lab
+    that it is named after. What is missing is told of a lab's notebook, which has the ids of its
+    cells, and not of a notebook of other cells. Raises SubmissionError.
     """
     cells = notebooks.read(path)
     ids = {cell.get("id") for cell in cells}
-    own = {one.lab for one in places() if one.cell in ids or one.lab == path.stem}
-    # Texts decide last: `mine = ...` is an answer in lab 400, and a name in many others.
-    mine = [one for one in places() if one.lab in own or (not own and _text(cells, one)[0])]
+    own = labs_in(cells, places()) or (path.stem,)
+    whole = {one.lab for one in places() if one.cell in ids or one.lab == path.stem}
+    mine = [one for one in places() if one.lab in own]
+    mine = [one for one in mine if one.lab in whole or _text(cells, one)[0]]
     if not mine:
         raise SubmissionError(f"{path} has no cell of an exercise: give a notebook of a lab")
     return [_answer("", place, cells, path.name) for place in mine]

@@ -6,7 +6,9 @@ UTF-8 can hold, so that a page with it could not be written.
 
 from __future__ import annotations
 
+import os
 import re
+import secrets
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ NO_NAME = (
     f"neither . nor -, and have at most {MOST_NAME} bytes"
 )
 _HALF = re.compile(r"[\ud800-\udfff]")
+
+# Control characters, and those that turn the direction of writing: a terminal and a page obey them.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 _PLAIN = " \n.,;:/-=+%?"  # no reader of Markdown or HTML makes anything of these in a block
 
@@ -32,6 +37,11 @@ def clean(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean(key): clean(one) for key, one in value.items()}
     return value
+
+
+def visible(text: str) -> str:
+    """Return a text with U+FFFD for what a terminal or a page would obey in place of showing it."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", clean(text))
 
 
 def name(text: str) -> str:
@@ -54,8 +64,16 @@ def is_name(text: str) -> bool:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a text as UTF-8, whatever stands in it."""
-    path.write_text(clean(text), encoding="utf-8")
+    """Write a text as UTF-8, whatever stands in it: at once, or on a full disk not at all."""
+    if path.exists() and not path.is_file():  # such as /dev/stdout
+        path.write_text(clean(text), encoding="utf-8")
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
+    try:
+        part.write_text(clean(text), encoding="utf-8")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def for_markdown(text: str) -> str:

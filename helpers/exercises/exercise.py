@@ -438,7 +438,7 @@ class Exercise(BaseExercise):
                 return self._verdict(budget.status, text, budget.hint, counters=counters)
         checked = self._checked(cases)
         shown = [
-            f"{_number(counters[b.what][0])} {b.what} (budget {_number(counters[b.what][1])})"
+            f"{b.what}: {_number(counters[b.what][0])} (budget {_number(counters[b.what][1])})"
             for b in self.budgets
             if not b.quiet and b.what in counters
         ]

@@ -68,8 +68,8 @@ def _check_header(operand: str, words: str) -> None:
     name = (named[1] or named[2]) if named else None
     if name is None or name.startswith(("/", "~")) or ".." in name.split("/"):
         raise Refused(
-            f"{words.strip()[:80]}: include CUDA's headers only, by name, "
-            "as in #include <cuda_fp16.h>"
+            f"{words.strip()[:80]}: include headers by their plain names "
+            "only, as in #include <cuda_fp16.h>"
         )
 
 

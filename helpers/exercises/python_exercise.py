@@ -13,9 +13,9 @@ import contextlib
 import functools
 import io
 import linecache
+import os
 import re
 import signal
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -75,6 +75,8 @@ class PythonExercise(BaseExercise):
         A grader has the text of the cell alone, so that this text must be right, too.
         """
         text = _cell_of(answer, self.answer)
+        if text is None and _is_of_elsewhere(answer):
+            return self._said(self._verdict(Found("refused", _ELSEWHERE.format(self.answer))))
         if text is None and self.is_text and isinstance(answer, str):
             text = f"{self.answer} = {answer!r}"  # a cell that is in no history, as under nbval
         verdict = self._of(answer, NOTEBOOK_SEED)
@@ -84,7 +86,7 @@ class PythonExercise(BaseExercise):
             if not alone.passed:
                 said = alone.message.partition(f" {self.name}: ")[2]
                 words = f"right, but not by the text of its cell alone, which is graded: {said}"
-                verdict = self._verdict(Found(alone.status, words, alone.hint or _ALONE))
+                verdict = self._verdict(Found(alone.status, words, alone.hint or ALONE))
         elif text is not None and self.is_stub(text):
             verdict = verdict.not_begun()
         verdict = self._said(verdict)
@@ -149,8 +151,7 @@ class PythonExercise(BaseExercise):
         """
         if self.is_text:
             return literal(text, self.answer)
-        # As a grader's box has it.
-        names: dict[str, Any] = {"np": np, "__name__": "__main__", "__builtins__": _BUILTINS}
+        names: dict[str, Any] = {"np": np, "__name__": "__main__", "__builtins__": _builtins()}
         exec(compile(text, "<answer>", "exec"), names)
         if self.answer not in names:
             raise NameError(f"the cell must define {self.answer!r}")
@@ -172,23 +173,53 @@ class PythonExercise(BaseExercise):
         )
 
 
-_ALONE = (
-    "A grader runs this cell alone, with NumPy as np: import in it what it needs of the standard "
-    "library, define its helpers in it, and write a text as one literal."
+ALONE = (
+    "A grader runs this cell alone, as plain Python with NumPy as np: import in it what it needs "
+    "(helpers is not there), define in it what it calls, use no % or ! of IPython, and write a "
+    "text as one literal."
 )
+_ELSEWHERE = (
+    "no cell of this notebook defines {0!r}: it comes from a file, or from a magic such as %%time. "
+    "A grader reads the notebook's cells alone: define it in a cell of plain Python"
+)
+_CELL = re.compile(r"ipykernel|<ipython")  # in the name of the file that a cell was compiled as
 
 
-def _import(name: str, *rest: Any, **more: Any) -> Any:
-    """Import a module for an answer: only what a grader's box has."""
-    if name.partition(".")[0] not in {*sys.stdlib_module_names, "numpy"}:
-        raise ModuleNotFoundError(
-            f"No module named {name!r}: a grader has the standard library and NumPy alone"
-        )
-    return builtins.__import__(name, *rest, **more)
+def _builtins() -> dict[str, Any]:
+    """Return Python's own names as a grader's box has them: IPython adds to them, and the box has
+    no package `helpers`.
+    """
+
+    def imported(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == "helpers":
+            raise ModuleNotFoundError("No module named 'helpers'")
+        return builtins.__import__(name, *rest, **more)
+
+    own = {name: value for name, value in vars(builtins).items() if name not in _OF_IPYTHON}
+    return {**own, "__import__": imported}
 
 
-# What an answer calls without importing it. Its own imports alone go through `_import`.
-_BUILTINS = {**vars(builtins), "__import__": _import}
+_OF_IPYTHON = ("get_ipython", "display")
+
+
+def _is_of_elsewhere(answer: Any) -> bool:
+    """Return whether a notebook's answer is a function that was compiled from no cell: from a file,
+    or from a text that IPython has not kept.
+    """
+    code = getattr(answer, "__code__", None)
+    if code is None or _shell() is None:
+        return False
+    is_file = os.path.exists(code.co_filename) and not _CELL.search(code.co_filename)
+    return is_file or not linecache.getlines(code.co_filename)
+
+
+def _shell() -> Any:
+    """Return the notebook's shell; None outside of a notebook."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return None
+    return get_ipython()
 
 
 def _cell_of(answer: Any, name: str) -> str | None:
@@ -196,15 +227,11 @@ def _cell_of(answer: Any, name: str) -> str | None:
 
     IPython keeps the text of each cell for tracebacks, and all of them in `In`.
     """
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
-    shell = get_ipython()
+    shell = _shell()
     if shell is None:
         return None
     if code := getattr(answer, "__code__", None):
-        return "".join(linecache.getlines(code.co_filename)) or None
+        return None if _is_of_elsewhere(answer) else "".join(linecache.getlines(code.co_filename))
     cells = reversed(shell.user_ns.get("In", ()))
     return next((cell for cell in cells if name in _bound_names(cell)), None)
 
@@ -271,7 +298,7 @@ def _place(error: Exception) -> str:
     frames = [
         f
         for f in traceback.extract_tb(error.__traceback__)
-        if re.search(r"ipykernel|<answer>|<ipython", f.filename)
+        if f.filename == "<answer>" or _CELL.search(f.filename)
     ]
     return f" (line {frames[-1].lineno} of the cell)" if frames else ""
 

@@ -6,6 +6,7 @@ python -m helpers.jupyterlab --link
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import sys
@@ -64,10 +65,16 @@ def link(prefix: Path) -> list[Path]:
 
 def not_writable(error: OSError) -> str:
     """Return what to do where the students' copies cannot be written."""
-    return (
+    said = (
         f"make jupyter writes your copies of the labs to {ROOT / copies.FOLDER}, and cannot: "
         f"{error.strerror or error}.\n"
-        "Make a copy of the whole folder that you can write to, and start there:\n"
+    )
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"{said}A file stands in the folder's place: rename it, and type again: make jupyter"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{said}Free some space (make clean removes results), and type again: make jupyter"
+    return (
+        f"{said}Make a copy of the whole folder that you can write to, and start there:\n"
         f"    cp -r {shlex.quote(str(ROOT))} ~/halo-labs && cd ~/halo-labs && make jupyter"
     )
 

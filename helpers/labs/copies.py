@@ -8,6 +8,7 @@ one the new version is put as NAME_new.ipynb.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from dataclasses import dataclass, field
@@ -27,11 +28,11 @@ LEFT_OUT = {"solution"}  # tags of cells
 
 @dataclass
 class Update:
-    """What `update` did, by the names of the labs."""
+    """What `update` did, by the names of the labs; beside: the name of each new version."""
 
     made: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)
+    beside: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = []
@@ -43,10 +44,9 @@ class Update:
             lines.append(
                 f"{FOLDER}/: {len(self.replaced)} that you had not changed brought up to date"
             )
-        for name in self.beside:
-            lines.append(
-                f"{FOLDER}/{name}.ipynb is yours and stays; the new version is {name}_new.ipynb"
-            )
+        for name, new in self.beside.items():
+            mine = f"{FOLDER}/{name}.ipynb"
+            lines.append(f"{mine} is yours and stays; the new version is {new}.ipynb")
         return "\n".join(lines) or f"{FOLDER}/: nothing to update"
 
 
@@ -65,19 +65,34 @@ def update(root: Path = ROOT) -> Update:
             if known is None:  # a file of the student's own, by this name
                 record[lab.stem] = {"written": "", "lab": new}
             continue
-        elif _sha256(place.read_text(encoding="utf-8")) == known["written"]:
+        elif _is_as_written(place, record):
             done.replaced.append(lab.stem)
         else:
-            place = place.with_name(f"{lab.stem}_new.ipynb")
-            done.beside.append(lab.stem)
-        _write(place, text)
-        if place.stem == lab.stem:
-            record[lab.stem] = {"written": new, "lab": new}
-        else:
+            place = _beside(place, record)
+            done.beside[lab.stem] = place.stem
             record[lab.stem]["lab"] = new
+        _write(place, text)
+        record[place.stem] = {"written": new, "lab": new}
     _write(folder / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
     _write_pages(root, folder)
     return done
+
+
+def _is_as_written(place: Path, record: dict[str, dict[str, str]]) -> bool:
+    """Return whether a file is still what `update` wrote there."""
+    known = record.get(place.stem, {}).get("written")
+    return hashlib.sha256(place.read_bytes()).hexdigest() == known
+
+
+def _beside(place: Path, record: dict[str, dict[str, str]]) -> Path:
+    """Return where the new version goes beside a changed copy: NAME_new.ipynb, or NAME_new2.ipynb
+    where a student has gone on with the first one.
+    """
+    for number in itertools.count(1):
+        new = place.with_name(f"{place.stem}_new{number if number > 1 else ''}.ipynb")
+        if not new.exists() or _is_as_written(new, record):
+            return new
+    raise AssertionError("the numbers do not end")
 
 
 def copy_of(text: str, deeper: bool = False) -> str:
@@ -110,7 +125,7 @@ def state_of(text: str) -> str:
         return stored.PASSED
     if passed:
         return f"{passed} of {len(checks)} {stored.PASSED}"
-    cells = json.loads(text)["cells"]
+    cells = stored.cells_of(text)
     return "begun" if any(cell.get("execution_count") for cell in cells) else ""
 
 
@@ -138,10 +153,10 @@ def _states(root: Path, folder: Path) -> list[str]:
         try:
             text = (folder / name).read_text(encoding="utf-8")
             state = state_of(text)
-        except (OSError, ValueError, KeyError):  # removed, or being written
+        except (OSError, ValueError):  # removed, being written, or no notebook any more
             continue
         if state:
-            first = "".join(json.loads(text)["cells"][0]["source"]).partition("\n")[0]
+            first = stored.cells_of(text)[0]["source"].partition("\n")[0]
             title = first.removeprefix("# ") if first.startswith("# ") else lab.stem
             rows.append(f"| [{title}]({name}) | {state} |")
     return rows

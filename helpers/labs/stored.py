@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from helpers import kernel_cells
 
@@ -38,12 +39,30 @@ def asked(source: str) -> list[str]:
     return _ASKED.findall(source)
 
 
+def cells_of(text: str) -> list[dict[str, Any]]:
+    """Return the cells of a notebook's text, each with a type, a source in one piece and a list of
+    outputs. Raises ValueError for a text that is no notebook.
+    """
+    book = json.loads(text)
+    cells = book.get("cells") if isinstance(book, dict) else None
+    if not isinstance(cells, list):
+        raise ValueError("this is no notebook: it has no list of cells")
+    return [_cell(cell) for cell in cells if isinstance(cell, dict)]
+
+
+def _cell(cell: dict[str, Any]) -> dict[str, Any]:
+    lines, outputs = cell.get("source"), cell.get("outputs")
+    source = lines if isinstance(lines, str) else "".join(map(str, lines or ()))
+    outputs = [one for one in outputs if isinstance(one, dict)] if outputs else []
+    return {**cell, "cell_type": cell.get("cell_type"), "source": source, "outputs": outputs}
+
+
 def exercises_of(text: str) -> dict[str, Asked]:
     """Return the exercises of a notebook's text by name; of two checks of one, the later counts."""
     found = {}
     heading = ""
-    for cell in json.loads(text)["cells"]:
-        source = "".join(cell["source"])
+    for cell in cells_of(text):
+        source = cell["source"]
         if cell["cell_type"] == "markdown":
             heading = ([heading, *_HEADING.findall(source)])[-1]
         elif cell["cell_type"] == "code":
@@ -54,7 +73,7 @@ def exercises_of(text: str) -> dict[str, Asked]:
 
 def kernels_of(text: str) -> dict[str, str]:
     """Return the %%kernel cells of a notebook's text, by the name that each of them binds."""
-    cells = ("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    cells = (cell["source"] for cell in cells_of(text))
     return {name: cell for cell in cells if (name := kernel_cells.name_in(cell))}
 
 
@@ -64,9 +83,9 @@ def predictions_of(text: str) -> dict[str, bool]:
     """
     return {
         match["key"]: match["open"] is None
-        for cell in json.loads(text)["cells"]
+        for cell in cells_of(text)
         if cell["cell_type"] == "code"
-        for match in _PREDICTION.finditer("".join(cell["source"]))
+        for match in _PREDICTION.finditer(cell["source"])
     }
 
 
@@ -104,6 +123,6 @@ def _state(outputs: list[dict]) -> str:
 
 def _texts(output: dict) -> Iterator[str]:
     """Yield the texts of an output: printed, displayed, or an error's message."""
-    for text in (output.get("text"), output.get("data", {}).get("text/plain")):
+    for text in (output.get("text"), (output.get("data") or {}).get("text/plain")):
         yield "".join(text or "")
-    yield output.get("evalue", "")
+    yield output.get("evalue") or ""

@@ -66,6 +66,15 @@ _ADVICE = (
         "host, before or after the launch. In a kernel, __syncthreads() waits for the block, and "
         "malloc() gives memory",
     ),
+    (
+        re.compile(r"error: expected a declaration\n\s*%%kernel"),
+        "A line %%kernel begins a cell: put each kernel that has one into a cell of its own",
+    ),
+    (
+        re.compile(r"error: unrecognized token\n.*[^\x00-\x7f]"),
+        "C++ does not know a character of that line. What looks like a blank, a dash or a quote "
+        "may be another one, copied from a page: delete it and type it again",
+    ),
     (re.compile(r"error: (?:texture|surface) is not a template"), _REFERENCES),
     (re.compile(r'error: identifier "(?:texture|surface)Reference" is undefined'), _REFERENCES),
     (

@@ -88,6 +88,12 @@ wang,Wáng Xiǎo Lóng,,
 """
 
 
+def test_a_roster_that_is_not_there_is_no_matter_of_utf_8(tmp_path):
+    with pytest.raises(roster.RosterError, match=r"cannot be read: No such file") as refused:
+        roster.read(tmp_path / "none.csv")
+    assert "UTF-8" not in str(refused.value)
+
+
 @pytest.mark.parametrize(("name", "number", "found"), [
     ("ann", "", "ann"), ("ANN", "", "ann"), ("Ann Müller", "", "ann"), ("müllerann", "", "ann"),
     ("Ann@Example.edu", "", "ann"), ("Müller, Ann", "", "ann"), ("mülleranna", "", ""),
@@ -116,6 +122,7 @@ def test_the_example_is_a_course(tmp_path, capsys):
     ("[late]\nshare = 1", "[late] has 'share'"),
     ("[late]\nshare_a_day = -1", "late.share_a_day = -1"),
     ("[late]\nshare_a_day = true", "late.share_a_day = True"),
+    ("[labs.101]\nweight = inf", "labs.101.weight = inf"),
     ("[labs.99]", "no lab 99 has an exercise; these have: 100, 101"),
     ("[labs.101]\ndeadline = 'soon'", "without quotes: 2026-10-05T18:00:00"),
     ("[labs.101.points]\nconv = 1", "it may have conv1d_basic, conv1d_edge"),
@@ -352,7 +359,7 @@ def test_links_and_folders_without_a_notebook_are_told(tmp_path):
 @pytest.mark.parametrize(("data", "said"), [
     (b"", "is empty"), (b"hello", "it is not JSON"), (b"[" * 100_000, "it is not JSON"),
     (b"[1]", "it has no list of cells"), (b'{"cells": 3}', "it has no list of cells"),
-    ('{"cells": []}'.encode("utf-16"), "its text is not UTF-8"),
+    (b'{"cells": ["\xe4"]}', "its text is not Unicode"), (b'{"cells": [', "only the beginning"),
     (b'{"nbformat": 3, "worksheets": [{"cells": []}]}', "nbformat 3"),
 ])  # fmt: skip
 def test_a_notebook_that_cannot_be_read_says_why(tmp_path, data, said):
@@ -360,6 +367,82 @@ def test_a_notebook_that_cannot_be_read_says_why(tmp_path, data, said):
     with pytest.raises(notebooks.SubmissionError, match=said):
         notebooks.read(tmp_path / "x.ipynb")
 
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+def test_a_notebook_is_read_in_any_unicode(tmp_path, encoding):
+    (tmp_path / "x.ipynb").write_bytes('{"cells": [{"source": "größe"}]}'.encode(encoding))
+    assert notebooks.read(tmp_path / "x.ipynb") == [{"source": "größe"}]
+
+
+def handed_in(folder: Path, **cells: list[dict]) -> tuple[dict[tuple[str, str], tuple], list[str]]:
+    """What becomes of notebooks with such cells: the text of each answer and why it is missing, by
+    student and exercise. cells: by "STUDENT/FOLDER/NAME"; what is told comes along.
+    """
+    for name, content in cells.items():
+        path = folder / "submitted" / f"{name}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"cells": content}))
+    told: list[str] = []
+    found = submissions.answers(folder / "submitted", submissions.places(), None, told)
+    return {(one.student, one.exercise): (one.text, one.missing) for one in found}, told
+
+
+SQUARES, EDGE = exercises.find("squares").solution, exercises.find("conv1d_edge").solution
+
+
+def test_a_notebook_in_the_folder_of_another_lab_is_graded_as_what_it_is(tmp_path):
+    cells = [{"cell_type": "code", "source": SQUARES}, {"cell_type": "code", "source": "mine = 1"}]
+    found, told = handed_in(tmp_path, **{"ann/101/101_conv1d_blocks_and_halos": cells})
+    assert found["ann", "squares"] == (SQUARES, "")
+    missing = found["ann", "conv1d_edge"][1]
+    assert missing.endswith("is a notebook of lab 103, and was graded as that")
+    assert ("ann", "loops_swapped") not in found
+    (said,) = told
+    assert said.startswith("ann: 101_conv1d") and said.endswith("it was handed in as lab 101")
+
+
+def test_cells_of_any_form_stop_nobody_elses(tmp_path, monkeypatch):
+    deep: list = []
+    for _ in range(600):
+        deep = [deep]
+    right = {"cell_type": "code", "source": EDGE, "id": "a"}
+    odd = [{**right, **more} for more in (
+        {"id": ["x"]}, {"id": {}}, {"id": 5}, {"metadata": None}, {"source": EDGE.splitlines(True)},
+    )]  # fmt: skip
+    wrong = [{**right, **more} for more in (
+        {"source": None}, {"source": 7}, {"cell_type": ["code"]}, {"outputs": deep}, {"source": {}},
+    )]  # fmt: skip
+    students = {f"s{k}/101/a": [cell] for k, cell in enumerate([*odd, *wrong])}
+    found, _ = handed_in(tmp_path, **students)
+    assert len(found) == 2 * len(students)
+    for k in range(len(students)):
+        assert found[f"s{k}", "conv1d_edge"][0] == (EDGE if k < len(odd) else "")
+    assert "nested too deep" in found["s8", "conv1d_edge"][1]
+    # What nobody has thought of:
+    real = writing.of_cells
+    monkeypatch.setattr(writing, "of_cells", lambda *of: real(*of) if of[0] else 1 / 0)
+    found, told = handed_in(tmp_path / "b", **{"ann/101/a": [], "ben/101/a": [right]})
+    assert found["ben", "conv1d_edge"] == (EDGE, "")
+    assert "cannot be read (ZeroDivisionError" in found["ann", "conv1d_edge"][1] and told
+
+
+@pytest.mark.parametrize("name", ["Copy of {}", "{} (2)", "{}-1", "bergcarl_{}", "KOPIE VON {}"])
+def test_a_name_around_that_of_a_lab_is_of_that_lab(name):
+    assert collect.lab_of(name.format(KNOWN[0]) + ".ipynb", KNOWN) == KNOWN[0]
+    assert collect.lab_of(f"my homework 2101{name[:2]}.ipynb", KNOWN) == ""
+
+
+def test_an_answer_in_a_cell_that_no_kernel_runs_is_told(tmp_path):
+    cells = [{"cell_type": "raw", "source": EDGE}, {"cell_type": "code", "source": "x = 1"}]
+    found, _ = handed_in(tmp_path, **{"ann/101/a": cells, "ben/101/a": cells[1:]})
+    assert "a raw cell does" in found["ann", "conv1d_edge"][1]
+    assert found["ben", "conv1d_edge"][1].endswith("begins with '%%kernel conv1d_edge'")
+
+
+def test_jupyterlabs_copies_alone_are_no_empty_folder(tmp_path):
+    _, told = handed_in(tmp_path, **{"ann/101/.ipynb_checkpoints/101-checkpoint": []})
+    assert told[0].endswith("there is 101/.ipynb_checkpoints/101-checkpoint.ipynb")
 
 
 def test_a_zip_writes_nowhere_else_and_says_what_it_leaves_out(tmp_path):
@@ -410,6 +493,27 @@ def test_a_zip_that_does_not_say_utf_8_has_the_names_that_were_written():
     assert collect._name_of(entry) == entry.filename
 
 
+def test_a_second_release_keeps_the_labs_of_the_first(tmp_path, capsys):
+    for lab in ("103", "101"):
+        assert course(["release", lab, "--to", str(tmp_path)]) == 0
+    assert "in manifest.json: 101, 103" in capsys.readouterr().out
+    placed = submissions.manifest(tmp_path / "manifest.json")
+    assert placed == tuple(p for p in submissions.places() if p.lab in KNOWN)
+    assert all(f"{lab}/{lab}.ipynb" in (tmp_path / "README.md").read_text() for lab in KNOWN)
+
+
+@pytest.mark.parametrize("arguments", [
+    ["release", "101", "--to", "{}"], ["release", "101", "--package", "{}"],
+    ["gradescope", "101", "--to", "{}/a.zip"], ["grade", "{}", "--to", "{}"],
+])  # fmt: skip
+def test_a_file_in_place_of_a_folder_is_said_in_a_sentence(tmp_path, arguments, capsys):
+    path = written(tmp_path, "no folder")
+    assert course([one.format(path) for one in arguments]) == 2
+    said = capsys.readouterr().err
+    assert f"{arguments[0]} cannot go on: " in said and str(path) in said
+    assert path.read_text() == "no folder"
+
+
 def test_students_of_an_earlier_run_are_told(tmp_path):
     for name in ("ann", "ben", "run.json"):
         grades.save(tmp_path / name / "101_x" / "conv1d_edge.json", {})
@@ -434,6 +538,17 @@ def test_nbgraders_timestamp_goes_before_the_files(tmp_path, stamp, at):
     ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s")
     assert found.at == datetime.fromisoformat(at or "1970-01-01T00:00:00+00:00")
     assert bool(told) == (at is None)
+
+
+def test_a_time_that_has_not_come_yet_is_told_and_makes_nobody_late(tmp_path):
+    folder = tmp_path / "submitted/ann/101"
+    folder.mkdir(parents=True)
+    (folder / "x.ipynb").write_text("{}")
+    for ahead_s, is_told in ((7_200, False), (3 * 86_400, True)):
+        os.utime(folder / "x.ipynb", (0, time.time() + ahead_s))
+        ((found,), told) = collected(tmp_path / "submitted", tmp_path / "s")
+        assert (found.at is None) == bool(told) == is_told
+    assert "x.ipynb says" in told[0] and "--times" in told[0]
 
 
 # ---- similarity ----
@@ -481,6 +596,10 @@ def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
     for path in to.rglob("*"):
         if path.is_file() and path.suffix in (".py", ".cu", ".ipynb", ".json"):
             assert line not in path.read_text(encoding="utf-8"), path
+    assert "This copy was made for a course" in (to / "README.md").read_text()[:200]
+    for target in ("test", "gpu"):
+        made = subprocess.run(["make", target], cwd=to, capture_output=True, text=True, check=False)
+        assert made.returncode and "helpers.course check my_labs/" in made.stdout
     pages = {path: path.read_text(encoding="utf-8") for path in to.rglob("*")
              if path.suffix in (".md", ".ipynb")}  # fmt: skip
     links = [
@@ -701,11 +820,25 @@ def test_more_days_for_one_student(whole):
     (["all_right", "103", "conv1d_edge", "--points", "1"], "has no 'conv1d_edge' in lab 103"),
     (["all_right", "101", "conv1d_edge"], "nothing is decided"),
     (["all_right", "101", "conv1d_edge", "--points=-1"], "must be 0 or more"),
+    (["all_right", "101", "conv1d_edge", "--points=nan"], "must be 0 or more"),
+    (["all_right", "101", "conv1d_edge", "--points=inf"], "must be 0 or more"),
+    (["all_right", "101", "--days=-2"], "--days must be 0 or more"),
+    (["all_right", "101", "--days=nan"], "--days must be 0 or more"),
     (["all_right", "101", "conv1d_edge", "--withdraw"], "nothing was decided"),
 ])  # fmt: skip
 def test_a_decision_that_cannot_be_says_why(whole, more, said, capsys):
     assert course(["override", *more, "--grades", str(whole.to / "grades")]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_points_above_the_maximum_are_told_and_count(whole, capsys):
+    decision = ["override", "all_right", "101", "conv1d_edge", "--grades", str(whole.to / "grades")]
+    try:
+        for points, is_told in (("10.5", True), ("10", False)):
+            assert course([*decision, "--points", points]) == 0
+            assert ("more than the 10 points of" in capsys.readouterr().out) == is_told
+    finally:
+        assert course([*decision, "--withdraw"]) == 0
 
 
 def test_canvas_and_moodle_get_a_column_for_each_lab(whole):

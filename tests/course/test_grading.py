@@ -5,6 +5,7 @@ that it stays quick.
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import os
@@ -447,6 +448,21 @@ def test_half_of_a_surrogate_pair_is_no_end_of_a_file(value, tmp_path):
     json.dumps(found, ensure_ascii=False).encode("utf-8")
     texts.write(tmp_path / "page.html", str(value))
     assert texts.clean("\N{GRINNING FACE}") == "\N{GRINNING FACE}"
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, monkeypatch):
+    path = tmp_path / "points.csv"
+    texts.write(path, "whole\n")
+    real = Path.write_text
+
+    def full(self, text, **how):
+        real(self, text[:2], **how)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        texts.write(path, "another\n")
+    assert path.read_text() == "whole\n" and list(tmp_path.iterdir()) == [path]
 
 
 def test_the_pages_of_a_class_survive_what_one_student_wrote(graded, tmp_path):

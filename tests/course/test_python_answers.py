@@ -7,7 +7,7 @@ import json
 import pytest
 
 from helpers import exercises
-from helpers.course import python_answers, python_job
+from helpers.course import box, python_answers, python_job, wire
 from tests import exercises as answers
 
 EXERCISE = exercises.find("gradient_sum")
@@ -46,6 +46,26 @@ def test_a_forged_log_is_no_answer(log):
     """What comes out of the box may be anything."""
     with pytest.raises((ValueError, KeyError, IndexError)):
         TASK.made([[log, log]] * 3, 5)
+
+
+def test_a_name_that_the_box_does_not_have_is_told_with_advice():
+    for said in ("line 2: ModuleNotFoundError: No module named 'helpers'", "NameError: 'n'"):
+        answer = wire.pack({"kind": "refused", "said": said})
+        found = python_answers._of_ended(TASK, box.Ended("done", answer=answer), "", 5)
+        assert said in found.verdict.message and "runs this cell alone" in found.verdict.hint
+    answer = wire.pack({"kind": "compile", "said": "SyntaxError: invalid syntax"})
+    for text, is_told in (("%matplotlib inline\nx = 1", True), ("x = 1 % 2\ny = (", False)):
+        found = python_answers._of_ended(TASK, box.Ended("done", answer=answer), text, 5)
+        assert ("no % or ! of IPython" in found.verdict.hint) == is_told
+    answer = wire.pack({"kind": "refused", "said": "line 1: ValueError: no"})
+    assert not python_answers._of_ended(TASK, box.Ended("done", answer=answer), "", 5).verdict.hint
+
+
+def test_a_message_of_a_students_is_shown_and_not_obeyed():
+    """An instructor reads it in a terminal, and a page may be read from right to left."""
+    answer = wire.pack({"kind": "refused", "said": "ValueError: \x1b[2J\x00\x9b\u202e\tPASS\nno"})
+    found = python_answers._of_ended(TASK, box.Ended("done", answer=answer), "", 5).to_dict()
+    assert found["messages"][0].endswith("ValueError: \ufffd[2J\ufffd\ufffd\ufffd\tPASS\nno")
 
 
 def test_nothing_is_no_sum():

@@ -186,10 +186,16 @@ def test_a_notebook_with_a_byte_order_mark_is_read(tmp_path):
 @pytest.mark.parametrize("lab", labs.notebooks(), ids=lambda path: path.stem)
 def test_a_lab_has_the_answers_of_its_own_exercises_only(lab, tmp_path):
     wanted = [place.exercise for place in submissions.places() if place.lab == lab.stem]
-    renamed = tmp_path / "mine.ipynb"
-    renamed.write_bytes(lab.read_bytes())
-    for path in (lab, renamed):
+    book = json.loads(lab.read_text(encoding="utf-8"))
+    without_ids = [{k: v for k, v in cell.items() if k != "id"} for cell in book["cells"]]
+    for name, cells in (("mine", book["cells"]), ("of Colab", without_ids)):
+        path = tmp_path / "submitted" / name / "Untitled.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({**book, "cells": cells}))
         assert [answer.exercise for answer in submissions.of_notebook(path)] == wanted
+    told: list[str] = []
+    found = submissions.answers(tmp_path / "submitted", submissions.places(), None, told)
+    assert [answer.exercise for answer in found] == 2 * wanted and not told
 
 
 def test_a_notebook_of_other_cells_is_known_by_its_texts(tmp_path):
@@ -270,6 +276,33 @@ def test_python_that_needs_another_cell_does_not_pass_unseen(shell):
     text = f"{head}\n    assert helper\n{body}"
     found = python_check(shell, one.name, "helper = 1", text)
     assert found.status != "pass" and "runs this cell alone" in " ".join(str(found).split())
+
+
+ELSEWHERE = "def resident_warps(threads, registers, shared_bytes):\n    {}\n{}"
+
+
+@pytest.mark.parametrize("line", [
+    "from helpers import limits", "import helpers.limits", "import helpers", "%timeit -n1 -r1 1",
+    "!true", "display(1)", "get_ipython()",
+])  # fmt: skip
+def test_python_that_no_grader_can_run_does_not_pass_unseen(line, shell):
+    """The grader's box has no helpers and no IPython."""
+    one = exercises.find("resident_warps")
+    body = one.solution.partition("\n")[2]
+    for text in (f"{line}\n{one.solution}", ELSEWHERE.format(line, body)):
+        found = python_check(shell, one.name, text)
+        assert found.status != "pass" and "plain Python" in " ".join(str(found).split())
+    assert python_check(shell, one.name, f"import math, scipy\n{one.solution}").passed
+
+
+def test_python_that_stands_in_no_cell_does_not_pass_unseen(shell, tmp_path, monkeypatch):
+    one = exercises.find("resident_warps")
+    (tmp_path / "my_answers.py").write_text(one.solution)
+    monkeypatch.syspath_prepend(tmp_path)
+    for cell in ("from my_answers import resident_warps", f"%%time\n{one.solution}"):
+        found = python_check(shell, one.name, cell)
+        assert found.status == "refused" and "no cell of this notebook" in str(found)
+    assert python_check(shell, one.name, one.solution).passed
 
 
 def test_a_text_that_is_put_together_does_not_pass_unseen(shell):

@@ -55,11 +55,53 @@ def test_what_a_student_changed_is_never_overwritten(project):
     for lab in ("100_start_here", "400_more"):
         write(project / f"labs/{lab}.ipynb", "x = 2")
     done = copies.update(project)
-    assert (done.made, done.replaced, done.beside) == ([], ["400_more"], ["100_start_here"])
+    assert (done.made, done.replaced) == ([], ["400_more"]) and [*done.beside] == ["100_start_here"]
     assert mine.read_bytes() == before
     assert sources(project / "my_labs/100_start_here_new.ipynb") == ["x = 2"]
     assert sources(project / "my_labs/400_more.ipynb") == ["x = 2"]
     assert "100_start_here.ipynb is yours and stays" in str(done)
+
+
+def test_a_new_version_that_a_student_works_in_is_never_overwritten(project):
+    copies.update(project)
+    write(project / "my_labs/100_start_here.ipynb", "my own work")
+    new = project / "my_labs/100_start_here_new.ipynb"
+    for version in ("x = 2", "x = 3"):
+        write(project / "labs/100_start_here.ipynb", version)
+        copies.update(project)
+        assert sources(new) == [version], "nobody has touched the new version"
+    write(new, "I go on here")
+    write(project / "labs/100_start_here.ipynb", "x = 4")
+    assert "the new version is 100_start_here_new2.ipynb" in str(copies.update(project))
+    assert sources(new)[0] == "I go on here"
+    assert sources(project / "my_labs/100_start_here_new2.ipynb") == ["x = 4"]
+    assert str(copies.update(project)) == "my_labs/: nothing to update"
+
+
+@pytest.mark.parametrize("text", [
+    "", "[]", "3", "{}", '{"cells": null}', '{"cells": [1]}', '{"cells": [{}]}', "\ufeff{}",
+    '{"cells": [{"cell_type": "code", "source": null, "outputs": null, "execution_count": 1}]}',
+    '{"cells": [{"cell_type": "code", "source": ["exercises.find(\'one\')"], "outputs": '
+    '[1, {"text": null, "data": null, "evalue": null}]}]}',
+])  # fmt: skip
+def test_a_copy_that_is_no_notebook_stops_nothing(project, text):
+    copies.update(project)
+    copy = project / "my_labs/400_more.ipynb"
+    copy.write_text(text, encoding="utf-8")
+    write(project / "labs/400_more.ipynb", "x = 2")
+    copies.update(project)
+    copies.write_start_page(project)
+    assert copy.read_text(encoding="utf-8") == text
+    assert sources(project / "my_labs/400_more_new.ipynb") == ["x = 2"]
+
+
+def test_a_copy_in_another_encoding_stays(project):
+    copies.update(project)
+    copy = project / "my_labs/400_more.ipynb"
+    copy.write_bytes(b"\xff\xfe{\x00")
+    write(project / "labs/400_more.ipynb", "x = 2")
+    assert [*copies.update(project).beside] == ["400_more"]
+    assert copy.read_bytes() == b"\xff\xfe{\x00"
 
 
 def test_a_second_update_does_nothing(project):

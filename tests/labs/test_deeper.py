@@ -188,7 +188,7 @@ def test_a_student_gets_a_copy_with_links_that_lead_somewhere(project):
     mine.write_text(mine.read_text().replace("PASS it", "mine"))
     source = labs.deeper(project / "labs")[0]
     source.write_text(source.read_text().replace("PASS it", "PASS them"))
-    assert copies.update(project).beside == ["104_deeper"]
+    assert copies.update(project).beside == {"104_deeper": "104_deeper_new"}
     assert "PASS them" in mine.with_name("104_deeper_new.ipynb").read_text()
 
 

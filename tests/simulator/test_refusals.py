@@ -185,6 +185,18 @@ def test_the_origin_of_a_header_is_told(header, origin):
     assert header in message and origin in message and "by -I" in message
 
 
+@pytest.mark.parametrize(
+    ("body", "advice"),
+    [
+        ("y[0]\u00a0= 1;", "type it again"),
+        ("y[0] = 3 \u2212 1;", "type it again"),
+        ("y[0] = 1;\n}\n%%kernel other\n__global__ void other() {", "a cell of its own"),
+    ],
+)
+def test_what_was_pasted_is_refused_with_advice(body, advice):
+    assert advice in refusal(source(body))
+
+
 @pytest.mark.parametrize("header", ["texture_fetch_functions.h", "cuda_surface_types.h"])
 def test_a_header_of_references_is_gone(header):
     message = refusal(source("y[0] = 1;", f"#include <{header}>"))

@@ -16,6 +16,7 @@ import pytest
 
 from helpers.simulator import __main__ as cli
 from helpers.simulator import launch
+from helpers.simulator.toolchain import CacheError
 
 ROOT = Path(__file__).resolve().parents[2]
 AXPY = [
@@ -49,6 +50,11 @@ extern "C" __global__ void reverse(float* out, const float* in)
     out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 """
+
+
+def flat(capsys) -> str:
+    """What was printed, as one line."""
+    return " ".join(capsys.readouterr().out.split())
 
 
 @pytest.fixture
@@ -222,6 +228,15 @@ def test_a_time_limit_is_above_0(axpy, capsys, limit):
     assert "seconds above 0" in capsys.readouterr().err
 
 
+def test_a_cache_that_cannot_be_written_is_told_in_a_sentence(axpy, capsys, monkeypatch):
+    def refused(*_, **__):
+        raise CacheError("Set HALO_CACHE to a folder that you can write to")
+
+    monkeypatch.setattr(cli, "check", refused)
+    assert cli.main(["check", axpy, *AXPY]) == cli.MISTAKE
+    assert "Set HALO_CACHE" in capsys.readouterr().err
+
+
 def test_headers_lie_beside_the_source_or_in_a_folder(write, tmp_path, capsys):
     (tmp_path / "beside.cuh").write_text("#define ONE 1.0f\n")
     (tmp_path / "more").mkdir()
@@ -284,6 +299,30 @@ def test_out_is_memory_that_nothing_has_written(rng):
         assert (fresh.nbytes, cli.memory.written(int(fresh), 128)) == (128, 0)
     finally:
         fresh.close()
+
+
+APPENDS = """
+extern "C" __global__ void keep(float* out, int* count, const float* in, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && in[i] > 0.5f) out[atomicAdd(count, 1)] = in[i];
+}
+"""
+
+
+@pytest.mark.parametrize(("grid", "status"), [(16, 0), (15, 1)])
+def test_an_output_that_the_grid_does_not_cover_is_a_finding(write, capsys, grid, status):
+    launch = ["--grid", str(grid), "--block", "64", "-DSHIFT=0", "--constant", "factor=in:float:2"]
+    arguments = ["--arg", "out:float:1000", "--arg", "in:float:1000", "--arg", "int:1000"]
+    assert cli.main(["check", write(SCALE), *launch, *arguments]) == status
+    assert ("leaves 40 of the 1,000 elements of out unwritten" in flat(capsys)) == bool(status)
+
+
+def test_an_output_to_which_a_kernel_appends_may_have_an_end(write, capsys):
+    arguments = ["out:float:500", "in:int:1:zeros", "in:float:500", "int:500"]
+    launch = ["--grid", "4", "--block", "128"]
+    more = [word for one in arguments for word in ("--arg", one)]
+    assert cli.main(["check", write(APPENDS), *launch, *more]) == 0
 
 
 def test_memory_is_freed_after_a_run_and_after_a_mistake(axpy, write):

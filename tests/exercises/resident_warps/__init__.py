@@ -72,7 +72,7 @@ WRONG = (
     ),
     wrong_python(
         "a function of the labs' own package",
-        "a grader has the standard library and numpy alone",
+        "no module named 'helpers'",
         file="wrong_import.py",
         status="refused",
     ),
