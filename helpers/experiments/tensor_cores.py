@@ -191,6 +191,11 @@ def floors(layer: layers.Layer, kernel: Kernel) -> Mapping[str, float]:
     return least
 
 
+def highest(least: Mapping[str, float]) -> str:
+    """Return the resource of the highest floor among `floors`: one of MARKS."""
+    return max(least, key=lambda name: least[name])
+
+
 def floor_table(times: Times) -> str:
     """Return the floors of each kernel beside its time."""
     lines = []
@@ -199,7 +204,7 @@ def floor_table(times: Times) -> str:
             lines.append((times.name(one), *["-"] * (len(MARKS) + 2), ""))
             continue
         least = floors(times.problem, one.kernel)
-        top = max(least, key=lambda name: least[name])
+        top = highest(least)
         measured = ("-", "-") if one.ms is None else (f"{one.ms:.2f}", f"{least[top] / one.ms:.0%}")
         values = (f"{least[name]:.2f}" for name in MARKS)
         lines.append((one.kernel.title, *values, *measured, top))

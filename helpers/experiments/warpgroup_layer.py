@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -184,17 +184,26 @@ def ms(kernel: str) -> float:
     return fastest_layer.fastest("layer 2")[kernel, contenders.SPLIT]
 
 
-def rates_table() -> str:
-    """Return the products in a second of mma at its best and of conv2d_wgmma, as a table."""
-    best_mma = resources.rates().by_resource["tensor_half"].per_second
+def rates() -> dict[str, tuple[float, float]]:
+    """Return the products in a second of mma at its best and of conv2d_wgmma, in flop/s, each with
+    the useful part of them, 0 to 1.
+    """
     of_pairs = fastest_layer.useful(bench.layer("layer 2").count(PAIRS)[0])
-    reached = warpgroup_flops(2) * LARGE / (1e-3 * ms(WGMMA))
+    return {
+        "mma": (resources.rates().by_resource["tensor_half"].per_second, of_pairs),
+        "wgmma": (warpgroup_flops(2) * LARGE / (1e-3 * ms(WGMMA)), useful()),
+    }
+
+
+def rates_table(found: Mapping[str, tuple[float, float]]) -> str:
+    """Return `rates()` as a table."""
+    titles = {
+        "mma": "mma, in a kernel that does nothing else",
+        "wgmma": "wgmma, conv2d_wgmma in layer 2",
+    }
     lines = [
-        (name, f"{rate / 1e12:.0f}", f"{100 * share:.0f} %", f"{share * rate / 1e12:.0f}")
-        for name, rate, share in (
-            ("mma, in a kernel that does nothing else", best_mma, of_pairs),
-            ("wgmma, conv2d_wgmma in layer 2", reached, useful()),
-        )
+        (title, f"{rate / 1e12:.0f}", f"{100 * share:.0f} %", f"{share * rate / 1e12:.0f}")
+        for title, (rate, share) in ((titles[name], found[name]) for name in titles)
     ]
     return tables.text(("", "Tflop/s", "useful", "useful Tflop/s"), lines)
 
