@@ -404,7 +404,7 @@ def channels(record: Record) -> Any:
 
 
 def crossover(record: Record) -> Any:
-    lines = [bench.conv1d(10**7, width) for width in range(15, 256, 16)]
+    lines = [bench.conv1d(10**7, width) for width in range(15, 512, 16)]
     direct, by_parts = "conv1d_vector", "conv1d_fft_overlap_add"
     times = [times_of(record, line, direct, by_parts) for line in lines]
     return bench.across(times, "filter_width", floor=True, title="Overlap-add over a direct sum")

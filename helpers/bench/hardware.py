@@ -142,7 +142,7 @@ COLUMNS: Mapping[str, tuple[str, str | Callable[[Row], str]]] = {
         "cycles over those of\nmultiply-adds alone",
         lambda row: f"{cycles_over_floor(row):.1f}",
     ),
-    "weights": ("weights that miss\nthe cache", lambda row: f"{constant_miss_share(row):.1%}"),
+    "weights": ("constant reads\nthat miss", lambda row: f"{constant_miss_share(row):.1%}"),
     "waits": ("longest waits of a warp, in cycles for an instruction", _waits),
     "barrier": ("cycles,\nbarrier", "{stalled_barrier:.2f}"),
     "units": ("cycles,\nunits", "{stalled_math_pipe_throttle:.2f}"),

@@ -24,6 +24,10 @@ _made: dict[str, bool] = {}
 CLOSE = 1.10  # a guess within 10 % counts as met: the questions ask for orders, not for digits
 
 
+class PredictionError(LookupError):
+    """An answer to a question that no cell has asked; the message says which cell to run."""
+
+
 @dataclass(frozen=True)
 class _Question:
     words: str
@@ -71,12 +75,14 @@ class Prediction:
         Only the questions of these keys are shown: a step answers those of the step before. A
         number counts as met within 10 %, a choice if it is one of several that are right; None
         stands for what was not measured here.
-        Raises KeyError if a key has no question.
+        Raises PredictionError if a key has no question.
         """
-        unknown = sorted(set(measured) - set(self._questions))
-        if unknown:
-            known = ", ".join(self._questions) or "none: run the cell with the predictions first"
-            raise KeyError(f"no prediction named {', '.join(unknown)}; there are: {known}")
+        if unknown := sorted(set(measured) - set(self._questions)):
+            raise PredictionError(
+                f"nothing has asked for a prediction of {', '.join(map(repr, unknown))} yet: run "
+                "the cell above with prediction.number(...) or prediction.choice(...), then this "
+                f"one. Asked so far: {', '.join(map(repr, self._questions)) or 'nothing'}"
+            )
         asked = {key: question for key, question in self._questions.items() if key in measured}
         rows = [
             (
@@ -108,8 +114,8 @@ def _shown(value: Measured, question: _Question) -> str:
         return " or ".join(value)
     if isinstance(value, str):
         return value
-    digits = f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
-    return f"{digits} {question.unit}".rstrip()
+    whole = abs(value) >= 100 or value == int(value)  # .3g would write 999.7 as 1e+03
+    return f"{f'{value:,.0f}' if whole else f'{value:.3g}'} {question.unit}".rstrip()
 
 
 def _verdict(guess: float | str | None, measured: Measured) -> str:
@@ -129,4 +135,5 @@ def _verdict(guess: float | str | None, measured: Measured) -> str:
     factor = guess / measured
     if 1 / CLOSE <= factor <= CLOSE:
         return "met"
-    return f"{factor:.2g} times too high" if factor > 1 else f"{1 / factor:.2g} times too low"
+    times, word = (factor, "high") if factor > 1 else (1 / factor, "low")
+    return f"{f'{times:,.0f}' if times >= 10 else f'{times:.2g}'} times too {word}"

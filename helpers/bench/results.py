@@ -93,21 +93,26 @@ class Record:
     recalled: bool = field(default=False, compare=False)
     committed: bool = field(default=False, compare=False)
 
-    def caption(self) -> str:
-        """Return "Measured on <device>, <date>", or "Recorded on ..." for one of data/measured/."""
+    def caption(self, *, cpu: bool = False) -> str:
+        """Return "Measured on <device>, <date>", or "Recorded on ..." for one of data/measured/.
+
+        cpu: whether to name, beside the GPU, the processor that ran the programs of the CPU. A
+        record without times of the GPU names that processor alone.
+        """
         if not self.measurements:
             return "Nothing was timed (no GPU here)"
-        where = f"{self._where()}, {self.created[:10]}"
+        where = f"{self._where(cpu)}, {self.created[:10]}"
         if self.recalled:
             return f"Recorded on {where} (no GPU here)"
         return f"{'Recorded' if self.committed else 'Measured'} on {where}"
 
-    def _where(self) -> str:
-        timed_on = sorted({m.timing.device for m in self.measurements if m.timing is not None})
+    def _where(self, cpu: bool) -> str:
+        timed_on = {m.timing.device for m in self.measurements if m.timing is not None}
         # The simulator has no times, so that such timings are the host's.
-        return (
-            self.device.name if self.device.kind == "gpu" or not timed_on else ", ".join(timed_on)
-        )
+        processors = sorted(timed_on - {self.device.name})
+        if self.device.name not in timed_on:
+            return ", ".join(processors) or self.device.name
+        return " and ".join([self.device.name, *(processors if cpu else ())])
 
     def series(self, name: str) -> tuple[Measurement, ...]:
         """Return the measurements of one series. Raises KeyError for another series."""
@@ -245,7 +250,7 @@ class Record:
 
     def __repr__(self) -> str:
         columns, cells = self._table()
-        return f"{self.name}. {self.caption()}\n{tables.text(columns, cells, left=())}"
+        return f"{self.name}. {self.caption(cpu=True)}\n{tables.text(columns, cells, left=())}"
 
     def _repr_html_(self) -> str:
         """Return an HTML table without colours; the notebook's theme sets them."""
@@ -257,7 +262,7 @@ class Record:
             )
 
         body = "".join(row("td", line) for line in cells)
-        caption = html.escape(f"{self.name}. {self.caption()}")
+        caption = html.escape(f"{self.name}. {self.caption(cpu=True)}")
         head = row("th", columns)
         return (
             f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"

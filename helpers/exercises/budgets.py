@@ -18,7 +18,8 @@ class Budget:
     what: "loads of N per output"; of: how much one case took; most: a number, or a function of the
     case; hint: what to think of where it is exceeded; least: what a right answer cannot do without
     (0 where that is nothing); quiet: left out of verdicts; status: of an answer beyond it, "wrong"
-    where it is no matter of traffic.
+    where it is no matter of traffic; if_less: what to think of below `least`, where `hint` does not
+    say it.
     """
 
     what: str
@@ -28,6 +29,7 @@ class Budget:
     least: float = 0.0
     quiet: bool = False
     status: str = "budget"
+    if_less: str = ""
 
     def limit(self, case: Case) -> float:
         """Return the most for a case."""
@@ -225,7 +227,8 @@ NO_DETOURS = (
         what="accesses to local memory",
         hint="An array stays in registers only if the compiler knows every index: write #pragma "
         "unroll above each loop over it. Otherwise it lies in local memory, which is as far as "
-        "global memory.",
+        "global memory. (Where only the run knows an index, take single variables, and choose one "
+        "of them by `? :`.)",
     ),
     NO_ATOMICS,
     shuffles(hint="Each thread has all that it needs: lanes need not hand each other registers."),

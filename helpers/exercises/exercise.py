@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,7 +25,14 @@ from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget
 from helpers.exercises.cases import Case, is_unwritten
-from helpers.exercises.mistakes import FindingHint, Mistake, real_pairs, untouched, wrapped_index
+from helpers.exercises.mistakes import (
+    NO_DYNAMIC_MEMORY,
+    FindingHint,
+    Mistake,
+    real_pairs,
+    untouched,
+    wrapped_index,
+)
 from helpers.exercises.outcome import DoesNotCompile, Outcome
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.kernel_cells import CellError, KernelCell
@@ -286,7 +294,7 @@ class Exercise(BaseExercise):
             is_memory = one.said.startswith("cannot allocate")
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
-        hints = () if wrapped_index(finding) else self.findings
+        hints = () if wrapped_index(finding) else (NO_DYNAMIC_MEMORY, *self.findings)
         known = next((h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None)
         if finding.kind == "race" and (large := _only_large((*right, case), [len(right)])):
             known = large
@@ -414,7 +422,8 @@ class Exercise(BaseExercise):
                         f"right, but only {_number(amount)} {budget.what} ({case.title}); it "
                         f"should have {_number(budget.least)}"
                     )
-                    return self._verdict(budget.status, text, budget.hint, counters=counters)
+                    hint = budget.if_less or budget.hint
+                    return self._verdict(budget.status, text, hint, counters=counters)
                 if worst is None or amount * max(worst[1], 1e-9) > worst[0] * max(most, 1e-9):
                     worst = amount, most, case
             if worst is None:
@@ -429,7 +438,7 @@ class Exercise(BaseExercise):
                 return self._verdict(budget.status, text, budget.hint, counters=counters)
         checked = self._checked(cases)
         shown = [
-            f"{_number(counters[b.what][0])} {b.what} (budget {_number(counters[b.what][1])})"
+            f"{b.what}: {_number(counters[b.what][0])} (budget {_number(counters[b.what][1])})"
             for b in self.budgets
             if not b.quiet and b.what in counters
         ]
@@ -439,6 +448,7 @@ class Exercise(BaseExercise):
 
     def _all_budgets(self) -> Iterator[Budget]:
         yield work.NO_CLOCK
+        yield work.NO_STORE_TO_INPUTS
         yield from work.of_blocks(self.most_of_a_block)
         yield from self.budgets
         yield work.NO_FLOAT_INDEX  # an exercise that asks for no such numbers says why by itself
@@ -621,7 +631,7 @@ def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
     """Return where the values of an output are that nobody writes, as the rest of a sentence; ""
     where they are all, or none, or stand in no pattern.
     """
-    _, _, got, want = value
+    case, _, got, want = value
     missing = is_unwritten(got)
     if not missing.any() or missing.all():
         return ""
@@ -629,8 +639,24 @@ def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
     try:
         checking.check(holes, np.arange(1.0, want.size + 1).reshape(want.shape), rtol=0)
     except checking.CheckError as error:
-        return _UNWRITTEN.get(error.diagnosis.kind, "")
+        kind = error.diagnosis.kind
+        if kind == "last block" and _is_more_than_a_block(case, missing):
+            of_blocks = "Does each block write outputs of its own (blockIdx), and each thread"
+            whose = "Does each thread write" if prod(case.steps[0].grid) == 1 else of_blocks
+            return (
+                f": with {case.title}, for example, those behind the first {missing.argmax():,}. "
+                f"{whose} all of its outputs?"
+            )
+        if kind == "last block" and missing.ndim > 1:
+            kind = "last rows"
+        return _UNWRITTEN.get(kind, "")
     return ""
+
+
+def _is_more_than_a_block(case: Case, missing: np.ndarray) -> bool:
+    """Return whether an output of one axis lacks more values than the last block of several has."""
+    blocks = prod(case.steps[0].grid)
+    return missing.ndim == 1 and (blocks == 1 or int(missing.sum()) * blocks > missing.size)
 
 
 _ANYWHERE = (
@@ -639,6 +665,10 @@ _ANYWHERE = (
 _UNWRITTEN = {  # by the kind of a diagnosis
     "halo": ", those at the ends: does a guard leave them out?",
     "last block": ", those from the last, partial block on: is it stored, too?",
+    "last rows": (
+        ", those from some row, column or plane on: is the last, partial block (or tile) stored, "
+        "too, and does each thread write all of its outputs?"
+    ),
     "halo, last block": ", those at the ends and in the last block: does a guard leave them out?",
     "stride": ", at equal distances: does each thread write all of its outputs?",
     "in each tile": ", some in each tile: does each thread write all of its outputs?",

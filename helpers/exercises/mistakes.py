@@ -53,6 +53,15 @@ class FindingHint:
     when: Callable[[Finding], Any] = field(default=lambda finding: True)
 
 
+# `extern __shared__ float tile[];` takes its size from the launch.
+NO_DYNAMIC_MEMORY = FindingHint(
+    "out-of-bounds",
+    "The check's launch gives no dynamic shared memory, because the size is known before: write it "
+    "into the kernel, as in __shared__ float cells[256].",
+    when=lambda finding: "dynamic shared memory, of which the launch gives none" in finding.message,
+)
+
+
 def wrapped_index(finding: Finding) -> bool:
     """Return whether an index has left the range of its type, as the simulator's cause says. Then
     the cause says more than an exercise's hint about guards.

@@ -36,7 +36,13 @@ def exercise(
     """
 
     def made(answer: Callable[..., Any], seed: int) -> list[Any]:
-        values = [whole(answer(*case)) for case in cases(seed)]
+        values = []
+        for case in cases(seed):
+            try:
+                values.append(whole(answer(*case)))
+            except Exception as error:
+                error.args = (f"{error}, for {words(case)}",)
+                raise
         return [v if isinstance(v, int) else repr(v) for v in values]
 
     def judged(values: list[Any], seed: int) -> Found:

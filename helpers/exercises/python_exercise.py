@@ -103,9 +103,8 @@ class PythonExercise(BaseExercise):
             return self._verdict(Found("refused", str(refusal)))
         except (SyntaxError, NameError) as error:
             return self._verdict(Found("compile", f"{type(error).__name__}: {error}"))
-        except Exception as error:  # of a line beside the function's
-            said = f"{type(error).__name__}: {error}{_place(error)}"
-            return self._verdict(Found("refused", said))
+        except Exception as error:  # of the cell's own lines, before anything is called
+            return self._verdict(_refused(error))
         return verdict.not_begun() if not verdict.passed and self.is_stub(text) else verdict
 
     def is_answer(self, text: str) -> bool:
@@ -165,8 +164,7 @@ class PythonExercise(BaseExercise):
             late = f"it was still running after {stopped}, and was stopped"
             return self._verdict(Found("time", late, "Does each loop end?"))
         except Exception as error:
-            where = _place(error)
-            return self._verdict(Found("refused", f"{type(error).__name__}: {error}{where}"))
+            return self._verdict(_refused(error))
         return self.verdict(made, seed)
 
     def _verdict(self, found: Found) -> Verdict:
@@ -288,6 +286,11 @@ def _statements(text: str) -> list[ast.stmt]:
         return ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
+
+
+def _refused(error: Exception) -> Found:
+    """Return what judging an answer gives that ends with an error."""
+    return Found("refused", f"{type(error).__name__}: {error}{_place(error)}")
 
 
 def _place(error: Exception) -> str:

@@ -35,6 +35,22 @@ NO_CLOCK = unused(
     "special.",
 )
 
+# `const` can be cast away, and the outputs are right all the same.
+NO_STORE_TO_INPUTS = Budget(
+    "requests that write to an input",
+    lambda case, one: sum(
+        one.total("requests", "global", access, name)
+        for name in case.arrays
+        if name not in case.outputs
+        for access in ("store", "atomic")
+    ),
+    0,
+    "An input stays as it is: another thread may still read it, and so may whoever launches the "
+    "kernel. Keep what you compute in a variable, and store it in the output.",
+    quiet=True,
+    status="wrong",
+)
+
 # A float in place of an index is right up to 2**24 elements, and no case is as large as that.
 NO_FLOAT_INDEX = unused(
     "whole numbers that come from floats, by warps",

@@ -260,7 +260,7 @@ def figure_of_baselines(record: Record, pinned: Record) -> Figure:
     )
     figure, ax = styles.subplots(9, 3.6)
     timings.speedup(ax, rows, baseline=PYTHON, title=title)
-    styles.caption(ax, record)
+    styles.caption(ax, record, cpu=True)
     return figure
 
 

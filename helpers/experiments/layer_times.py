@@ -210,7 +210,7 @@ def copies_figure(times: LayerTimes) -> Figure:
     )
     most = "the copies are most of the layer time," if min(shares) > 0.5 else "copies take"
     rest = "" if min(shares) > 0.5 else " of the layer time"
-    return plotting.finish(ax, f"{batch:,} images: {most} {words}{rest}", times.record)
+    return plotting.finish(ax, f"{batch:,} images: {most} {words}{rest}", times.record, cpu=True)
 
 
 def _bar(ax: Axes, y: int, left: float, width: float, look: styles.Look, label: str) -> None:

@@ -50,6 +50,12 @@ def constant_filter(layer: Layer) -> Kernel:
 # Counting
 
 
+def loads(one: Count) -> dict[str, float]:
+    """Return the words that threads load for a multiply-add of the formula, by memory."""
+    products = FLOAT_BYTES * one.outputs * conv2d.shape_of(one.problem, 1).terms
+    return {memory: one.total("bytes_used", memory, "load") / products for memory in MEMORIES}
+
+
 def loads_table(counts: Counts) -> str:
     """Return the words that threads load for a multiply-add of the formula, by kernel and memory.
 
@@ -57,9 +63,8 @@ def loads_table(counts: Counts) -> str:
     """
 
     def cells(one: Count) -> list[str]:
-        products = FLOAT_BYTES * one.outputs * conv2d.shape_of(one.problem, 1).terms
-        words = [one.total("bytes_used", memory, "load") / products for memory in MEMORIES]
-        return [f"{value:.3f}" for value in (*words, sum(words))]
+        words = loads(one)
+        return [f"{value:.3f}" for value in (*words.values(), sum(words.values()))]
 
     head = ("words loaded for a multiply-add", *MEMORIES, "together")
     return tables.text(head, counts.rows(cells, len(MEMORIES) + 1))

@@ -187,7 +187,7 @@ def figure_of_times(record: Record) -> Figure:
     ratio = record.ms("n", series=PINNED)[largest] / record.ms("n", series=KERNEL_ONLY)[largest]
     title = f"{largest:,} cells: with pinned copies {ratio:,.0f} times as long as the kernel"
     timings.scaling(ax, rows, xlabel="n (cells of float32)", title=title)
-    styles.caption(ax, record)
+    styles.caption(ax, record, cpu=True)
     return figure
 
 

@@ -84,27 +84,31 @@ class Measured(Protocol):
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows, with "series" and the numbers."""
 
-    def caption(self) -> str:
-        """Return where and when it was measured, in words."""
+    def caption(self, *, cpu: bool = False) -> str:
+        """Return where and when it was measured, in words; cpu: the CPU's name, too."""
 
 
-def caption(ax: Axes, record: Measured) -> Axes:
+def caption(ax: Axes, record: Measured, *, cpu: bool = False) -> Axes:
     """Write where and when a record was measured under the axes, in small letters.
 
-    An example: "Measured on NVIDIA H200, 2026-11-21".
+    An example: "Measured on NVIDIA H200, 2026-11-21". cpu: whether the figure shows programs of
+    the CPU, whose processor is then named, too.
     """
     label = ax.get_xlabel()
     below = -20 - 16 * (label.count("\n") + 1 if label else 0)
     ax.annotate(
-        record.caption(), (0, 0), (0, below), xycoords="axes fraction", textcoords="offset points",
-        fontsize="x-small", color="#555555", va="top",
+        record.caption(cpu=cpu), (0, 0), (0, below), xycoords="axes fraction",
+        textcoords="offset points", fontsize="x-small", color="#555555", va="top",
     )
     return ax
 
 
-def finish(ax: Axes, title: str, record: Measured) -> Figure:
-    """Style `ax` with its title, write the record's caption below it, and return its figure."""
-    return figure_of(caption(style(ax, title), record))
+def finish(ax: Axes, title: str, record: Measured, *, cpu: bool = False) -> Figure:
+    """Style `ax` with its title, write the record's caption below it, and return its figure.
+
+    cpu: as in :func:`caption`.
+    """
+    return figure_of(caption(style(ax, title), record, cpu=cpu))
 
 
 def tick_text(value: float, _: int) -> str:

@@ -152,6 +152,8 @@ class Pipeline(DeviceOwner):
         )
 
     def _part(self, array: np.ndarray, piece: int) -> np.ndarray:
+        if not 0 <= piece < self.pieces:
+            raise IndexError(f"piece {piece} of {self.pieces}: the first one is piece 0")
         return array[piece * self.images : (piece + 1) * self.images]
 
     def _enqueue(self, row: str, piece: int, stream: Any, call: Callable[[], None]) -> Any:

@@ -8,7 +8,8 @@
 Give each argument of the kernel by an --arg, in the order of the parameters:
 
     int:1000          a scalar: TYPE:VALUE
-    out:float:1000    an array that the kernel writes: out:TYPE:SHAPE (fresh, unwritten memory)
+    out:float:1000    an array that the kernel writes: out:TYPE:SHAPE (fresh, unwritten memory);
+                      what it leaves unwritten is a finding
     in:float:1000     an array with values: in:TYPE:SHAPE[:FILL]; FILL is uniform (the default),
                       zeros, ones, arange or a number
     image.npy         the array in a file that numpy.save wrote
@@ -65,7 +66,11 @@ class Mistake(Exception):
 
 
 class Fresh:
-    """Device memory that nothing has written; freed by `close`. dtype and shape: of its values."""
+    """Device memory that nothing has written, and that the launch must write; freed by `close`.
+    dtype and shape: of its values.
+    """
+
+    is_output = True
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype):
         self.shape, self.dtype = shape, dtype

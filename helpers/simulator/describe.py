@@ -21,13 +21,17 @@ from .findings import (
     LOCAL_LEFTOVERS,
     NEVER_SET,
     ONE_ADDRESS,
+    ONE_MEMORY,
     OVERFLOWN,
+    OVERTAKING,
+    SHARED_LEFTOVERS,
     UPDATED,
     Finding,
     finding_of_launch,
 )
 from .library import RawFinding
 from .ptx import lifetimes
+from .race_facts import setter_just_before
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
 ATOMIC = 2  # Place.access
@@ -35,6 +39,7 @@ WIDER_PRODUCT = "compute a product such as row * width as size_t."
 TOO_SMALL = (
     "Is the array declared too small (a tile needs room for both halos), or the index off by one?"
 )
+_UNORDERED = "no barrier"  # the machine's text where none is between a copy and an access
 _PAST = {0: "read", 1: "wrote", 2: "updated"}
 
 
@@ -111,7 +116,9 @@ class _Describer(BarrierWords, EndingWords):
 
     def out_of_bounds(self) -> Words:
         freed = memory.freed_at(self.address()) if self.address() else None
-        if freed is not None and (self.array is None or self.pointing_into(*freed[:2])):
+        if freed is not None and (
+            self.array is None or self.is_guess() or self.pointing_into(*freed[:2])
+        ):
             return self.use_after_free(*freed)
         if (wild := self.dead_pointer()) is not None or self.array is None or self.is_far():
             return self.wild_pointer(wild)
@@ -136,8 +143,24 @@ class _Describer(BarrierWords, EndingWords):
                 f"{index:,} is {index + 2**16:,} as a short, which counts to 32,767: make the "
                 "index an int."
             )
+        elif self.kernel.operation_at(self.raw.here.pc).startswith("wmma"):
+            cause = (
+                "The last argument of load_matrix_sync and store_matrix_sync is the distance of "
+                "two rows (of two columns, if they are col_major) in elements: is it that of "
+                f"{self.array.name}, and has {self.array.name} whole tiles?"
+            )
+        elif (source := self.source_of_index()) is not None:
+            cause = (
+                f"The index comes from {source}: is each value there an index of "
+                f"{self.array.name}, or must a guard keep some away?"
+            )
         elif self.array.name in self.scene.dynamic_names:
             cause = self.cause_of_little_shared()
+        elif memory.rows_of(self.array.start) is not None:
+            cause = (
+                "mem_alloc_pitch gives the distance of two rows in bytes: add y * pitch to a "
+                "char*, and make it a pointer to the elements then."
+            )
         elif self.array.space == "global":
             cause = (
                 "Is a guard missing or off by one: at the array's ends, or in the last block, "
@@ -382,11 +405,21 @@ class _Describer(BarrierWords, EndingWords):
         message = (
             f"{self.does()} {quantity(size, 'byte')} at {element}, which is not {size}-byte aligned"
         )
+        what = "vector" if self.array is None or size > self.array.element_bytes else "value"
         cause = (
-            f"A vector of {quantity(size, 'byte')} must start at a multiple of its size; a GPU "
-            "ends the launch "
-            "here."
+            f"A {what} of {quantity(size, 'byte')} must start at a multiple of its size; a GPU "
+            "ends the launch here."
         )
+        if self.kernel.operation_at(self.raw.here.pc).startswith("ldmatrix"):
+            cause = (
+                "Each address of ldmatrix must be a multiple of 16 bytes: give the rows of the "
+                "tile a multiple of 8 halves."
+            )
+        elif self.array is not None and self.array.name in self.scene.dynamic_names:
+            cause += (
+                " In the dynamic shared memory, put the arrays with the widest elements first, or "
+                "round the start of each up to a multiple of its elements."
+            )
         return index, self.array.name if self.array else None, message, cause
 
     def read_only(self) -> Words:
@@ -445,12 +478,61 @@ class _Describer(BarrierWords, EndingWords):
                 "values)."
             )
             return index, name, message, cause
-        what = "Shared memory" if self.array.space == "shared" else "Fresh device memory"
-        message = f"{self.does()} {element}, which nothing has written"
-        cause = (
-            f"{what} holds leftovers, not zeros: was a part (a halo?) left out when it was filled?"
+        if self.array.space == "shared":
+            message = f"{self.does()} {element}, which nothing has written"
+            setter = setter_just_before(self.kernel, int(self.raw.here.pc))
+            if setter is not None and self.raw.kind == Kind.UNINITIALISED:
+                self.other_line = setter
+                message += " yet"
+                cause = (
+                    f"Line {setter} sets it, but perhaps later and in another thread: a "
+                    "__syncthreads() is missing between the two lines."
+                )
+                return index, self.array.name, message, cause
+            cause = (
+                f"{SHARED_LEFTOVERS}, not zeros: was a part (a halo?) left out when it was filled?"
+            )
+            return index, self.array.name, message, cause
+        message = f"{self.does()} {self.part_of(element)}, which nothing has written"
+        if (missing := self.unwritten_bytes()) is not None:
+            message = (
+                f"{self.does()} {self.part_of(element)}, of which nothing has written {missing}"
+            )
+        return index, self.array.name, message, self.cause_of_unfilled()
+
+    def part_of(self, element: str) -> str:
+        """Return the bytes of an element that the access reads, if they are not all of it."""
+        array, size = self.known_array(), self.raw.size
+        at = (self.offset - array.first_byte) % (array.element_bytes or 1)
+        if not 0 < size < array.element_bytes:
+            return element
+        return f"bytes {at} to {at + size - 1} of {element}"
+
+    def unwritten_bytes(self) -> str | None:
+        """Return which bytes of the access nothing has written, None if it is all of them."""
+        first = memory.first_unwritten(self.address(), self.raw.size) if self.address() else None
+        return f"the last {self.raw.size - first}" if first else None
+
+    def cause_of_unfilled(self) -> str:
+        """Return the cause of a read of global memory that nothing has written."""
+        array = self.known_array()
+        if (rows := memory.rows_of(array.start)) is not None:
+            width, pitch = rows
+            if self.offset % pitch >= width:
+                return (
+                    f"{array.name} has rows of {quantity(width, 'byte')} that begin "
+                    f"{quantity(pitch, 'byte')} apart (mem_alloc_pitch), and nothing is between "
+                    "them: step from row to row by the pitch, not by the width."
+                )
+        if self.unwritten_bytes() is not None:
+            return (
+                "Has the host filled it with values of the kernel's type? A structure needs the "
+                "compiler's gaps: np.dtype([...], align=True)."
+            )
+        return (
+            "Fresh device memory holds leftovers, not zeros: was all of it filled before the "
+            "launch (memcpy_htod, memset_d8 ...), or is a part left out?"
         )
-        return index, self.array.name, message, cause
 
     def never_set(self) -> Words:
         index, name, _, cause = self.uninitialised()
@@ -459,16 +541,27 @@ class _Describer(BarrierWords, EndingWords):
 
     def race(self) -> Words:
         here, other = self.raw.here, self.raw.other
-        self.other_line = self.line_of(other)
+        at = ""
+        if not self.is_of_unknown_block(other):  # otherwise the place is one of this block
+            self.other_line = self.line_of(other)
+            at = f" at line {self.other_line}"
         index, element = self.element() if self.array else (None, "the same bytes")
         same_block = tuple(here.block) == tuple(other.block)
         between = "with no barrier between them" if same_block else "and nothing orders two blocks"
         first = f"{self.other_thread(other, same_block)} {_PAST[other.access]}"
-        message = f"{self.does()} {element}, which {first} at line {self.other_line}, {between}"
+        message = f"{self.does()} {element}, which {first}{at}, {between}"
         name = self.array.name if self.array else None
         return index, name, message, self.cause_of_race(same_block)
 
     def cause_of_race(self, same_block: bool) -> str:
+        if (names := self.one_memory()) is not None:
+            read, written = names
+            return (
+                f"{read} and {written} {ONE_MEMORY}, so that a thread reads what another one has "
+                f"stored, early or late. Give {written} an array of its own."
+            )
+        if not same_block and (signal := self.given_back_unfenced()) is not None:
+            return self.cause_of_missing_fence(None, signal)
         if (update := self.update()) is not None:
             element, atomic = update
             own = "give each thread an element of its own"
@@ -482,6 +575,12 @@ class _Describer(BarrierWords, EndingWords):
         if not same_block:
             if (unordered := self.unordered_store()) is not None:
                 return self.cause_of_missing_fence(*unordered)
+            if (signal := self.announced_early()) is not None:
+                return (
+                    f"Line {signal} tells other blocks that the value is there, and line "
+                    f"{self.other_line} stores it only then. Store it first, then call "
+                    "__threadfence(), and tell the others last."
+                )
             return (
                 "Blocks run in any order: let each block write its own part, use an atomic, or "
                 "make it two launches."
@@ -537,7 +636,8 @@ class _Describer(BarrierWords, EndingWords):
     def async_read(self) -> Words:
         index, element = self.element() if self.array else (None, "shared memory")
         name = self.array.name if self.array else None
-        if event := self.machine_text():
+        event = self.machine_text()
+        if event and event != _UNORDERED:
             who = self.who(self.raw.here)
             message = f"{who} starts an asynchronous bulk copy of {element}, but {event}"
             return index, name, message, self.cause_of_bulk_copy(self.raw.here.access == 1)
@@ -558,6 +658,17 @@ class _Describer(BarrierWords, EndingWords):
         )
         if "bulk" in self.kernel.operation_at(self.raw.other.pc):
             cause = self.cause_of_bulk_copy(True)
+        elif event == _UNORDERED:
+            message = (
+                f"{self.does()} {element}, which the asynchronous copy of line {self.other_line} "
+                f"{OVERTAKING}"
+            )
+            cause = (
+                "If the line needs what was there before, let all threads meet at a "
+                "__syncthreads() before the copy begins, at the end of the loop. If it needs what "
+                "the copy brings, wait for the copy (__pipeline_wait_prior, consumer_wait() ...), "
+                "and then meet."
+            )
         return index, name, message, cause
 
     def cause_of_bulk_copy(self, fills_shared: bool) -> str:

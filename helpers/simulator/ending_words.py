@@ -145,6 +145,18 @@ class EndingWords(FindingFacts):
                 "A GPU goes on with a meaningless value: guard the division, or make sure that the "
                 "divisor is set."
             )
+        if "without all of its 32 lanes" in self.machine_text():
+            x, y, z = self.scene.block
+            cause = (
+                "The 32 lanes of a warp hold a matrix together, and all of them must make the "
+                f"call: is it in a branch, or the block ({quantity(x * y * z, 'thread')} here) not "
+                "made of whole warps?"
+            )
+        if self.machine_text().startswith("ends an mbarrier"):
+            cause = (
+                "The threads must wait for each copy before the block ends: is a consumer_wait(), "
+                "or a wait() at the barrier, missing?"
+            )
         if self.machine_text().startswith("frees"):
             cause = (
                 "Free each address once, and the very address that malloc or new gave: is the "

@@ -18,7 +18,16 @@ from .library import Place, RawFinding
 from .module import Kernel
 from .progress import Progress
 from .ptx.declarations import Variable
-from .race_facts import comes_from_memory, fence_needed, is_contended, update_of
+from .race_facts import (
+    announced_early,
+    arrays_of,
+    comes_from_memory,
+    fence_needed,
+    given_back_unfenced,
+    index_arrays,
+    is_contended,
+    update_of,
+)
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
 _ONE_WARP = "one warp"  # the machine saw this race only between threads of one warp
@@ -31,8 +40,13 @@ _UPDATE = re.compile(
     r"(?P<sign>\+\+|--|[-+*/|&^]=|=(?!=))(?P<rest>[^;]*)"
 )
 _ATOMICS = {
-    "++": "atomicAdd", "+=": "atomicAdd", "--": "atomicSub", "-=": "atomicSub", "|=": "atomicOr",
-    "&=": "atomicAnd", "^=": "atomicXor",
+    "++": "atomicAdd",
+    "+=": "atomicAdd",
+    "--": "atomicSub",
+    "-=": "atomicSub",
+    "|=": "atomicOr",
+    "&=": "atomicAnd",
+    "^=": "atomicXor",
 }
 # Variables that are declared without a value: `float low, high;`
 _UNSET = re.compile(
@@ -40,6 +54,8 @@ _UNSET = re.compile(
     r"[A-Za-z_][\w:]*[\s*]+([A-Za-z_][\w\s,*]*);\s*(?://.*)?"
 )
 _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
+_BYTES = {"char": 1, "short": 2, "half": 2, "__half": 2, "int": 4, "unsigned": 4, "float": 4,
+          "long": 8, "double": 8}  # fmt: skip
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _ADDRESSES = 2**64
 _NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
@@ -145,8 +161,12 @@ class FindingFacts:
         """Return the thread and its verb: "thread (0, 0, 0) of block (0, 0, 0) reads"."""
         return f"{self.who(self.raw.here)} {_VERBS[self.raw.here.access]}"
 
+    def is_of_unknown_block(self, other: Place) -> bool:
+        """Return whether only this is known of the other access: another block made it."""
+        return other.block[0] == _UNKNOWN
+
     def other_thread(self, other: Place, same_block: bool) -> str:
-        if other.block[0] == _UNKNOWN:
+        if self.is_of_unknown_block(other):
             return "a thread of another block"
         if other.thread == _UNKNOWN:
             return "another thread"
@@ -297,6 +317,24 @@ class FindingFacts:
             return False
         return not re.search(rf"\b{re.escape(array.name)}\s*\[", self.text_of_line())
 
+    def is_guess(self) -> bool:
+        """Return whether the array is only the nearest one, and the line does not index it."""
+        name = re.escape(self.known_array().name)
+        is_indexed = re.search(rf"\b{name}\s*\[", self.text_of_line()) is not None
+        return self.machine_text() != _MEANT and not is_indexed
+
+    def source_of_index(self) -> str | None:
+        """Return the array from which the kernel loads the index of the access, as the line writes
+        the element where it does; None if there is not exactly one.
+        """
+        offsets = index_arrays(self.kernel, int(self.raw.here.pc))
+        names = {p.name for p in self.kernel.parameters if p.is_pointer and p.offset in offsets}
+        if len(names) != 1 or len(offsets) != 1:
+            return None
+        name = names.pop()
+        elements = set(re.findall(rf"\b{re.escape(name)}{_INDEX}", self.text_of_line()))
+        return elements.pop() if len(elements) == 1 else name
+
     def pointing_into(self, start: int, nbytes: int) -> list[str]:
         """Return the parameters whose addresses lie in these bytes and in no live array."""
         parameters = (
@@ -319,13 +357,16 @@ class FindingFacts:
     @property
     def overlapping(self) -> tuple[str, str] | None:
         """The two arrays of dynamic shared memory that have bytes in common, because two threads
-        write there by different names; None if that is not so.
+        access them there by different names; None if that is not so.
         """
         is_dynamic = self.array is not None and self.array.name in self.scene.dynamic_names
-        if not is_dynamic or self.raw.here.access != 1 or self.raw.other.access != 1:
+        if not is_dynamic:
             return None
-        names = [self._stored_name(line) for line in (self.other_line or 0, self.line)]
-        first, second = names
+        places = ((self.raw.other, self.other_line or 0), (self.raw.here, self.line))
+        first, second = (
+            self._stored_name(line) if place.access == 1 else self._loaded_name(place, line)
+            for place, line in places
+        )
         return (first, second) if first and second and first != second else None
 
     @property
@@ -346,11 +387,53 @@ class FindingFacts:
         text = self.source[line - 1] if 0 < line <= len(self.source) else ""
         return set(re.findall(r"\b[A-Za-z_]\w*\b", text)) & set(self.scene.dynamic_names)
 
+    def _loaded_name(self, place: Place, line: int) -> str:
+        """Return the pointer that a line of the source reads through, "" if it is not known: the
+        one that is declared with a type of as many bytes.
+        """
+        instruction = self.kernel.program.instructions[int(place.pc)]
+        width = int(instruction["bytes"])
+        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
+        names = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", text.rpartition("=")[2]))
+        declared = {
+            name: kind
+            for row in self.source[: line - 1]
+            for kind, name in re.findall(r"\b(\w+)\s*\*\s*(\w+)\s*=", row)
+        }
+        fitting = [one for one in names if _BYTES.get(declared.get(one, "")) == width]
+        return fitting[0] if len(fitting) == 1 else ""
+
     def _stored_name(self, line: int) -> str:
         """Return the array that a line of the source stores to, "" if it is not known."""
         text = self.source[line - 1] if 0 < line <= len(self.source) else ""
         found = re.search(r"\b([A-Za-z_]\w*)\s*\[[^=]*\]\s*=(?!=)", text)
         return found[1] if found else ""
+
+    def one_memory(self) -> tuple[str, str] | None:
+        """Return the pointer that a thread reads and the one that another thread writes, if the
+        launch gives both the same memory; None if they are one pointer.
+        """
+        here, other = self.raw.here, self.raw.other
+        read, written = (here, other) if here.access == 0 else (other, here)
+        roots = arrays_of(self.kernel, int(read.pc), int(written.pc))
+        if len(roots) != 2 or roots[0] == roots[1]:
+            return None
+        named = {p.offset: p.name for p in self.kernel.parameters if p.is_pointer}
+        names = [named.get(root) for root in roots if isinstance(root, int)]
+        known = [name for name in names if name is not None]
+        return (known[0], known[1]) if len(known) == 2 else None
+
+    def announced_early(self) -> int | None:
+        """Return the line that announces the store of the other block before it, else None."""
+        if self.raw.other.access == 0:
+            return None
+        return announced_early(self.kernel, int(self.raw.other.pc))
+
+    def given_back_unfenced(self) -> int | None:
+        """Return the line that gives back the lock of the other block's store without a fence."""
+        if self.raw.other.access != 1:
+            return None
+        return given_back_unfenced(self.kernel, int(self.raw.other.pc))
 
     def update(self) -> tuple[str, str] | None:
         """Return the element that two threads update, and the atomic function that does it: for

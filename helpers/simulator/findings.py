@@ -30,6 +30,10 @@ ENDED_BLOCK = "A variable ends with its block { }"
 OVERFLOWN = "An int ends at 2,147,483,647, and a larger index leads to another element unseen"
 # How the cause of a fault between two `extern __shared__` arrays begins.
 ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
+# What the cause says of two pointers that a launch gives the same array.
+ONE_MEMORY = "are the same memory in this launch"
+# How the message ends about an access and an asynchronous copy in one interval between barriers.
+OVERTAKING = "fills at the same time: no barrier is between the two"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
 _FUNCTION = re.compile(r"\b__(?:global|device)__\b").search
@@ -166,8 +170,16 @@ def finding_of_launch(
     source = compiled.source.splitlines()
     texts = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
     return Finding(
-        kind, message, compiled.file, line, (0, 0, 0), (0, 0, 0), severity=severity, cause=cause,
-        source_lines=texts, **more
+        kind,
+        message,
+        compiled.file,
+        line,
+        (0, 0, 0),
+        (0, 0, 0),
+        severity=severity,
+        cause=cause,
+        source_lines=texts,
+        **more,
     )
 
 
@@ -256,12 +268,16 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
         for f in findings
         if not (f.kind == "race" and f.other_line is None and (f.file, f.line) in met)
         and not (
-            f.kind == "uninitialised"
-            and is_never_set(f) != ((f.file, f.line, f.array) in racing)
+            f.kind == "uninitialised" and is_never_set(f) != ((f.file, f.line, f.array) in racing)
         )
         and not (f.kind == "shuffle" and (f.file, f.line) in masks)
     ]
     return sorted(kept, key=lambda f: (f.kind != "barrier", f.kind == "uninitialised"))
+
+
+def _is_of_copy(finding: Finding) -> bool:
+    """Return whether a finding is about a copy that may overtake readers."""
+    return finding.kind == "race" and OVERTAKING in finding.message
 
 
 def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -272,7 +288,8 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     A structure of which nothing is set is one variable, and one branch keeps lanes away from all
     exchanges around it.
     """
-    kept = _behind_barriers(_joined_overlaps(list(findings)))
+    kept = _joined_memories(_joined_copies(_joined_overlaps(list(findings))))
+    kept = _behind_barriers(_behind_parting(kept))
     kept = _joined_masks(_joined_shares(kept))
     return tuple(_joined_races(_joined_contention(_joined_variables(kept))))
 
@@ -312,6 +329,33 @@ def _joined_masks(findings: list[Finding]) -> list[Finding]:
     return [f for f in kept if f is joined or f not in about]
 
 
+def _joined_copies(findings: list[Finding]) -> list[Finding]:
+    """Leave out the races of a copy with the readers that it overtakes: one finding says that no
+    barrier is between them, whichever comes first.
+    """
+    copies = {(f.file, f.other_line, f.array) for f in findings if _is_of_copy(f)}
+    return [
+        f
+        for f in findings
+        if f.kind != "race"
+        or "asynchronous copy" in f.message
+        or not any((f.file, line, f.array) in copies for line in _lines_of(f))
+    ]
+
+
+def _joined_memories(findings: list[Finding]) -> list[Finding]:
+    """Join the races between two arguments of a launch that are the same memory."""
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for finding in findings:
+        key = finding.file, finding.cause
+        if ONE_MEMORY in finding.cause and key in seen:
+            continue
+        seen.add(key)
+        kept.append(finding)
+    return kept
+
+
 def _joined_overlaps(findings: list[Finding]) -> list[Finding]:
     """Join the findings about `extern __shared__` arrays at one address: the first read of a lost
     value stays, or else the first race.
@@ -321,6 +365,42 @@ def _joined_overlaps(findings: list[Finding]) -> list[Finding]:
         return findings
     first = next((f for f in about if f.kind == "overlap"), about[0])
     return [f for f in findings if f is first or f not in about]
+
+
+def _behind_parting(findings: list[Finding]) -> list[Finding]:
+    """Leave out the barriers and masks that miss threads which have gone another way because of a
+    race: for one variable that a branch asks for, and that all threads would find equal without it.
+    The race's finding says what follows.
+    """
+    races = [f for f in findings if f.kind == "race" and _parts(f)]
+    missed = [
+        f
+        for f in findings
+        if f.kind == "barrier" or (f.kind == "mask" and "without this call" in f.message)
+    ]
+    if not races or not any(f.kind == "barrier" for f in missed):
+        return findings
+    race = races[0]
+    missed = [f for f in missed if f.file == race.file]
+    barriers = [f for f in missed if f.kind == "barrier"]
+    if not barriers:
+        return findings
+    cause = (
+        f"{race.cause} Threads that find different values part, so that not all of them come to "
+        f"the barrier in line {barriers[0].line}."
+    )
+    joined = replace(race, cause=cause)
+    kept = [joined if f is race else f for f in findings]
+    return [joined, *(f for f in kept if f is not joined and f not in missed)]
+
+
+def _parts(race: Finding) -> bool:
+    """Return whether a line of a race decides a branch by a variable that is no array's element."""
+    name = race.array or ""
+    if not name or f" {name}[" in race.message:
+        return False
+    asked = re.compile(rf"\b(?:if|while|for)\b.*\b{re.escape(name)}\b|\b{re.escape(name)}\b[^;]*\?")
+    return any(asked.search(text) for text in race.source_lines.values())
 
 
 def _behind_barriers(findings: list[Finding]) -> list[Finding]:
@@ -355,13 +435,23 @@ def _behind_barriers(findings: list[Finding]) -> list[Finding]:
 
 
 def _is_around(race: Finding, barrier: Finding) -> bool:
-    """Return whether the barrier stands between the lines of a race, or in the loop in which one
-    line races with itself, where only a barrier can help.
+    """Return whether the barrier stands between the lines of a race, or behind them in the loop in
+    which a line races with itself or with one of the turn before, where only a barrier can help.
     """
     low, high = min(_lines_of(race)), max(_lines_of(race))
     if low == high:
         return _need(race) == "a barrier" and abs(barrier.line - low) <= _NEAR_LINES
-    return any(low < line < high for line in _lines_of(barrier))
+    if any(low < line < high for line in _lines_of(barrier)):
+        return True
+    is_next = 0 < barrier.line - high <= _NEAR_LINES
+    return is_next and _is_loop(race) and _need(race) == "a barrier"
+
+
+def _is_loop(race: Finding) -> bool:
+    """Return whether the access that comes later stands in an earlier line, as in a loop's next
+    turn.
+    """
+    return race.other_line is not None and race.line < race.other_line
 
 
 def _is_unset_share(finding: Finding) -> bool:
@@ -504,9 +594,7 @@ def _one_race(group: list[Finding]) -> Finding:
     return replace(first, cause=cause or first.cause)
 
 
-def with_warnings(
-    findings: Iterable[Finding], warnings: Iterable[Finding]
-) -> tuple[Finding, ...]:
+def with_warnings(findings: Iterable[Finding], warnings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings of a launch and those of the compiler about lines that the launch has none
     about of that kind.
     """

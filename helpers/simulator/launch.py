@@ -37,7 +37,7 @@ from .library import Program as RawProgram
 from .module import Kernel
 from .progress import progress
 from .ptx import overflows
-from .race_facts import without_consequences
+from .race_facts import without_consequences, without_idle_races
 from .warned import warned
 
 Watch = tuple[Extents, int | None]  # a block, and the number of a warp of it or None for all
@@ -397,7 +397,9 @@ class _Launch:
         )
         count = c_size_t()
         raw = engine.halo_findings(ctypes.byref(count))
-        told = without_consequences(kernel, [raw[k] for k in range(count.value)], Kind.RACE)
+        several = [raw[k] for k in range(count.value)]
+        several = without_idle_races(kernel, several, Kind.RACE, self.packed)
+        told = without_consequences(kernel, several, Kind.RACE, Kind.INACTIVE_LANE)
         described = (describe_finding(one, scene) for one in told)
         findings = merge_findings(finding for finding in described if finding is not None)
         aborted = bool(engine.halo_aborted())

@@ -30,6 +30,9 @@ _freed: dict[int, tuple[int, str, int]] = {}
 # the machine's number of an array -> its device; those of device 0 are left out. No number is given
 # twice.
 _places: dict[int, int] = {}
+# By the machine's number of an array:
+_rows: dict[int, tuple[int, int]] = {}  # bytes of a row, and between the starts of two rows
+_fillings: dict[int, str] = {}  # the dtype of the host array that all of it was copied from
 _used_on: dict[int, int] = {}  # bytes on each device but 0
 _limits: dict[int, int] = {}  # bytes that a device has, where it is not TOTAL
 
@@ -69,7 +72,7 @@ def allocate(nbytes: int, device: int = 0) -> int:
 def free(address: int) -> None:
     """Free the allocation that starts at `address`. Raises MemoryFault if none does."""
     with door:
-        entry = region(address) if _places else None
+        entry = region(address)
         if not machine().halo_free(address):
             raise MemoryFault(
                 f"cannot free {address:#x}: it is not the start of a live allocation; free each "
@@ -77,6 +80,9 @@ def free(address: int) -> None:
             )
         record = _live.pop(address, None)
         device = _places.pop(entry[2], 0) if entry else 0
+        if entry:
+            _rows.pop(entry[2], None)
+            _fillings.pop(entry[2], None)
         if record is not None:
             if device > 0:
                 _used_on[device] -= record[0]
@@ -84,6 +90,42 @@ def free(address: int) -> None:
             _freed[address] = record
             if len(_freed) > _FREED_KEPT:
                 del _freed[next(iter(_freed))]
+
+
+def set_rows(address: int, width: int, pitch: int) -> None:
+    """Record that an array has rows of `width` bytes that begin `pitch` bytes apart."""
+    with door:
+        if (entry := region(address)) is not None:
+            _rows[entry[2]] = width, pitch
+
+
+def rows_of(address: int) -> tuple[int, int] | None:
+    """Return the bytes of a row and between the starts of two rows, as `set_rows` recorded them for
+    the array at `address`; None for any other.
+    """
+    entry = region(address) if address and _rows else None
+    return _rows.get(entry[2]) if entry is not None else None
+
+
+def set_filling(address: int, nbytes: int, dtype: str | None) -> None:
+    """Record that the `nbytes` from `address` on were copied from a host array of this dtype, or
+    that a kernel may have changed them (None). Only the copy of a whole array is kept.
+    """
+    if dtype is None and not _fillings:
+        return
+    with door:
+        if (entry := region(address)) is None:
+            return
+        if dtype is not None and (address, nbytes) == entry[:2]:
+            _fillings[entry[2]] = dtype
+        else:
+            _fillings.pop(entry[2], None)
+
+
+def filling_of(address: int) -> str | None:
+    """Return the dtype of the host array that an array was copied from, None if it is not known."""
+    entry = region(address) if _fillings else None
+    return _fillings.get(entry[2]) if entry is not None and entry[0] == address else None
 
 
 def adopt(address: int, nbytes: int) -> None:

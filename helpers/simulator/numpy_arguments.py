@@ -13,6 +13,7 @@ from . import layouts, memory
 from .arrays import declaration, pack_arguments
 from .compiler import Parameter
 from .module import Kernel, Module
+from .race_facts import appends
 
 
 def set_constants(module: Module, constants: Mapping[str, np.ndarray]) -> None:
@@ -86,6 +87,7 @@ class Arguments:
             for parameter, value in pairs:
                 self._require_fit(parameter, value)
             self._copy_to_device(pairs)
+            self.outputs += [int(value) for p, value in pairs if self._is_fresh_output(p, value)]
             self.buffer = pack_arguments(parameters, [self._bytes_of(*pair) for pair in pairs])
         except BaseException:
             self.__exit__()
@@ -175,6 +177,14 @@ class Arguments:
             and value.dtype.kind == "f"
             and bool(np.isnan(value).all())
         )
+
+    def _is_fresh_output(self, parameter: Parameter, value) -> bool:
+        """Return whether a launch must write all of an allocation that says so (`is_output`). A
+        kernel that appends to it need not.
+        """
+        if self._named is not None or not getattr(value, "is_output", False):
+            return False
+        return not parameter.is_const and not appends(self._kernel, parameter.offset)
 
     # ---- copies ----
 

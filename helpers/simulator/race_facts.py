@@ -4,13 +4,14 @@ from another race.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from . import encoded
 from .library import RawFinding, operation_names
 from .module import Kernel
+from .ptx.idempotence import Marks
 from .ptx.updates import Dataflow, Update
 
 _STORE, _ATOMIC = 1, 2  # Place.access
@@ -44,46 +45,182 @@ def comes_from_memory(kernel: Kernel, first: int, second: int) -> bool:
     return found is not None and all(found[0].loads_of_address(one) for one in found[1])
 
 
+def index_arrays(kernel: Kernel, access: int) -> set[object]:
+    """Return the arrays from which an index is loaded: offsets of pointers among the parameters,
+    names of variables.
+    """
+    found = _accesses(kernel, access)
+    if found is None:
+        return set()
+    flow, (statement,) = found
+    return {flow.root_of(load) for load in flow.loads_of_index(statement)}
+
+
 def fence_needed(kernel: Kernel, store: int) -> tuple[int | None, int | None] | None:
     """Return what is wrong behind a store whose value other blocks wait for, by an atomic or a
     volatile variable: the line of the __threadfence_block() before that one, else None, and the
     line of that one. Returns None if the kernel announces nothing, or has a __threadfence() there.
     """
-    program = kernel.program
-    flow = _flow(kernel, store)
-    if flow is None or not (flow.uses_an_atomic() or _polls(kernel)):
+    found = _signal_behind(kernel, store)
+    if found is None:
         return None
-    name = operation_names()
-    instructions = program.instructions
-    end = _function_of(kernel, store)[1]
-    fence: int | None = None
-    for pc in range(store + 1, end):
-        operation, flags = name[instructions["operation"][pc]], int(instructions["flags"][pc])
-        if operation == "fence":
-            if not flags & _SCOPE_CTA:
-                return None
-            fence = fence or pc
-        is_shared = instructions["space"][pc] == _SHARED
-        is_flag = operation == "st" and flags & (_VOLATILE | _STRONG)
-        if not is_shared and (operation.startswith(("atom", "red.")) or is_flag):
-            line = kernel.places.line_of
-            return (line(fence) or None if fence else None, line(pc) or None)
+    fence, signal = found
+    line = kernel.places.line_of
+    return (line(fence) or None if fence else None, line(signal) or None)
+
+
+def given_back_unfenced(kernel: Kernel, store: int) -> int | None:
+    """Return the line that gives back the lock which guards a store, if no __threadfence() is
+    between the two; None if there is one, or no lock.
+    """
+    flow = _flow(kernel, store)
+    if flow is None or (statement := _access(kernel, flow, store)) is None:
+        return None
+    locks = flow.locks(statement)
+    if not locks:
+        return None
+    instructions, names = kernel.program.instructions, operation_names()
+    for pc in range(store + 1, _function_of(kernel, store)[1]):
+        operation = names[instructions["operation"][pc]]
+        if operation == "fence" and not int(instructions["flags"][pc]) & _SCOPE_CTA:
+            return None
+        is_change = operation == "st" or operation.startswith(("atom", "red."))
+        if is_change and _root(kernel, flow, pc) in locks:
+            return kernel.places.line_of(pc) or None
     return None
 
 
-def without_consequences(kernel: Kernel, raw: Sequence[RawFinding], race: int) -> list[RawFinding]:
+def _signal_behind(kernel: Kernel, store: int) -> tuple[int | None, int] | None:
+    """Return the __threadfence_block() behind a store, if there is one, and the instruction behind
+    it that other blocks wait for; None if there is none, or a __threadfence() before it.
+    """
+    flow = _flow(kernel, store)
+    if flow is None or not (flow.uses_an_atomic() or _polls(kernel)):
+        return None
+    instructions = kernel.program.instructions
+    fences = [k for k, name in enumerate(operation_names()) if name == "fence"]
+    locks, own = flow.locks(), _root(kernel, flow, store)
+    fence: int | None = None
+    for pc in range(store + 1, _function_of(kernel, store)[1]):
+        if instructions["operation"][pc] in fences:
+            if not int(instructions["flags"][pc]) & _SCOPE_CTA:
+                return None
+            fence = fence or pc
+        if _is_signal(kernel, flow, pc, locks, own):
+            return fence, pc
+    return None
+
+
+def announced_early(kernel: Kernel, store: int) -> int | None:
+    """Return the line that announces a store to other blocks, which wait for a volatile variable,
+    before the store; None if no line does.
+    """
+    flow = _flow(kernel, store)
+    if flow is None or not _polls(kernel) or _signal_behind(kernel, store) is not None:
+        return None
+    own = _root(kernel, flow, store)
+    for pc in range(store - 1, _first_of(kernel, store) - 1, -1):
+        if _is_signal(kernel, flow, pc, set(), own):
+            return kernel.places.line_of(pc) or None
+    return None
+
+
+def setter_just_before(kernel: Kernel, access: int) -> int | None:
+    """Return the line of a store to the array of an access, with no barrier between the two; None
+    if there is none.
+    """
+    found = _accesses(kernel, access)
+    if found is None:
+        return None
+    flow, (statement,) = found
+    module, places = kernel.module, flow.body.places
+    for store in flow.stores_just_before(statement):
+        place = places[flow.body.statements[store].place]
+        for file, line in ((place.file, place.line), *place.inlined):
+            if line and module.file_of(file) == module.compiled.file:
+                return line
+    return None
+
+
+def arrays_of(kernel: Kernel, *pcs: int) -> tuple[object, ...]:
+    """Return the arrays that accesses of one function go through: offsets of pointers among the
+    parameters, names of variables; () if that is not known.
+    """
+    found = _accesses(kernel, *pcs)
+    return tuple(found[0].root_of(one) for one in found[1]) if found is not None else ()
+
+
+def appends(kernel: Kernel, array: int) -> bool:
+    """Return whether a kernel writes an array only at places that it counts (by atomics, shuffles
+    or shared memory), so that it may leave the array's end unwritten. array: the offset of its
+    pointer among the parameters.
+    """
+    flow = _flow(kernel, 0)
+    return flow is not None and flow.appends(array)
+
+
+def _is_signal(
+    kernel: Kernel, flow: Dataflow, pc: int, locks: Collection[object], own: object
+) -> bool:
+    """Return whether an instruction tells other blocks something: an atomic, a store to a volatile
+    variable, or one that gives back a lock. own: the array about which it may tell.
+    """
+    instruction = kernel.program.instructions[pc]
+    operation = operation_names()[instruction["operation"]]
+    if instruction["space"] == _SHARED:
+        return False
+    if operation.startswith(("atom", "red.")):
+        return True
+    if operation != "st":
+        return False
+    if instruction["flags"] & (_VOLATILE | _STRONG):
+        return _root(kernel, flow, pc) != own
+    return bool(locks) and _root(kernel, flow, pc) in locks
+
+
+def _root(kernel: Kernel, flow: Dataflow, pc: int) -> object:
+    statement = _access(kernel, flow, pc)
+    return flow.root_of(statement) if statement is not None else None
+
+
+def without_idle_races(
+    kernel: Kernel, raw: Sequence[RawFinding], race: int, parameters: bytes
+) -> list[RawFinding]:
+    """Return the findings without races that decide nothing, such as those of a search that marks
+    vertices (ptx/idempotence.py). parameters: the bytes of the launch's arguments.
+    """
+
+    def is_idle(one: RawFinding) -> bool:
+        if one.kind != race:
+            return False
+        found = _accesses(kernel, int(one.here.pc), int(one.other.pc))
+        if found is None:
+            return False
+        flow, statements = found
+        roots = {flow.root_of(statement) for statement in statements}
+        return len(roots) == 1 and Marks(flow, parameters).of(roots.pop())
+
+    return [one for one in raw if not is_idle(one)]
+
+
+def without_consequences(
+    kernel: Kernel, raw: Sequence[RawFinding], race: int, shuffle: int
+) -> list[RawFinding]:
     """Return the findings without races that follow from others: at a place that a racing update
-    has given, and at the variable that announces a value where the fence is missing. race: the
-    number of that kind.
+    or a faulty shuffle has given, and at the variable that announces a value where the fence is
+    missing. race, shuffle: the numbers of these kinds.
     """
     races = [one for one in raw if one.kind == race]
-    if len(races) < 2:
+    shuffles = {int(one.here.pc) for one in raw if one.kind == shuffle}
+    if len(races) + len(shuffles) < 2 or not races:
         return list(raw)
     updates: dict[tuple[int, int], Update] = {}
     unfenced = False
     for one in races:
         here, other = int(one.here.pc), int(one.other.pc)
-        if (update := update_of(kernel, here, other)) is not None:
+        is_guarded = one.other.access == _STORE and given_back_unfenced(kernel, other) is not None
+        update = None if is_guarded else update_of(kernel, here, other)
+        if update is not None:
             updates[here, other] = update
         elif not _is_in_one_block(one) and one.other.access == _STORE:
             unfenced |= fence_needed(kernel, other) is not None
@@ -102,7 +239,11 @@ def without_consequences(kernel: Kernel, raw: Sequence[RawFinding], race: int) -
         if found is None:
             return False
         flow, statements = found
-        return any(flow.loads_of_address(k) & loads for k in statements)
+        shuffled = {_statement(kernel, flow, pc, "shfl") for pc in shuffles}
+        return any(
+            flow.loads_of_address(k) & loads or flow.sources_of_address(k) & shuffled
+            for k in statements
+        )
 
     return [one for one in raw if not follows(one)]
 
@@ -132,6 +273,11 @@ def _function_of(kernel: Kernel, pc: int) -> tuple[str, int]:
     return "", 0
 
 
+def _first_of(kernel: Kernel, pc: int) -> int:
+    """Return the first instruction of an instruction's function."""
+    return next(int(f["first"]) for f in kernel.program.functions if f["first"] <= pc < f["end"])
+
+
 def _flow(kernel: Kernel, pc: int) -> Dataflow | None:
     name, _ = _function_of(kernel, pc)
     return encoded.dataflow(kernel.compiled, name) if name else None
@@ -152,10 +298,12 @@ def _accesses(kernel: Kernel, *pcs: int) -> tuple[Dataflow, list[int]] | None:
 
 def _access(kernel: Kernel, flow: Dataflow, pc: int) -> int | None:
     """Return the statement of an access."""
+    return _statement(kernel, flow, pc, kernel.operation_at(pc).partition(".")[0])
+
+
+def _statement(kernel: Kernel, flow: Dataflow, pc: int, root: str) -> int | None:
+    """Return the statement of an instruction that begins with `root`."""
     lines, operations = kernel.program.ptx_lines, kernel.program.instructions["operation"]
     alike = np.flatnonzero((lines == lines[pc]) & (operations == operations[pc]))
-    first = next(
-        int(f["first"]) for f in kernel.program.functions if f["first"] <= pc < f["end"]
-    )
-    number = int(((alike >= first) & (alike < pc)).sum())
-    return flow.access_at(int(lines[pc]), kernel.operation_at(pc).partition(".")[0], number)
+    number = int(((alike >= _first_of(kernel, pc)) & (alike < pc)).sum())
+    return flow.access_at(int(lines[pc]), root, number)

@@ -152,4 +152,4 @@ def test_what_a_mistake_gives_is_computed_once_for_a_case():
 def test_a_share_is_told_with_enough_digits_to_be_the_eighth_of_the_text():
     dealt = exercises.find("deal_cells")
     said = words(dealt.judge(dealt.solution))
-    assert "0.125 sectors of N per output (budget 0.125)" in said
+    assert "sectors of N per output: 0.125 (budget 0.125)" in said

@@ -10,7 +10,7 @@ import pytest
 from helpers import bench, checking, kernels, reference, simulator
 from helpers.bench import hardware, results
 from helpers.bench.results import Measurement
-from helpers.experiments import broken, first_launch, sizes
+from helpers.experiments import broken, first_launch, layer_times, sizes
 from helpers.tools import ncu
 from tests import clock
 
@@ -67,6 +67,20 @@ def test_titles_and_tables_follow_the_record():
     assert with_pinned.endswith("faster"), "the lab says that pinned memory turns the verdict"
     assert first_launch._times(8.0, 2.0) == "4.0 times faster"
     assert first_launch._times(2.0, 90.0) == "45 times slower"
+
+
+def test_figures_with_programs_of_the_cpu_name_its_processor():
+    traps, layers = recorded("100_timing_traps"), recorded("107_layer")
+    figures = [
+        first_launch.figure_of_baselines(traps, recorded("100_pinned")),
+        sizes.figure_of_times(sizes.recorded()),
+        layer_times.copies_figure(layer_times.LayerTimes(layers)),
+    ]
+    for figure in figures:
+        *_, caption = figure.axes[0].texts
+        assert "NVIDIA H200 and Intel(R) Xeon(R) Processor" in caption.get_text()
+    *_, caption = first_launch.figure_of_ways(traps, first_launch.ALL_WAYS).axes[0].texts
+    assert "NVIDIA H200, " in caption.get_text(), "a figure of launches alone"
 
 
 def test_caches_explain_the_times():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.bench.predictions import Prediction
+from helpers.bench.predictions import Prediction, PredictionError
 
 
 def noted(guess):
@@ -19,6 +19,9 @@ def noted(guess):
         (2.8, 3, "met"),
         (31, 3.1, "10 times too high"),
         (1, 2.5, "2.5 times too low"),
+        (10, 1000, "100 times too low"),
+        (1, 99.7, "100 times too low"),
+        (9e6, 2, "4,500,000 times too high"),
         (0, 0, "met"),
         (0, 4, "off"),
         (-2, 2, "off"),
@@ -27,6 +30,10 @@ def noted(guess):
 def test_a_number_is_judged_by_its_factor(guess, measured, verdict):
     row = noted(guess).beside(loads=measured).splitlines()[1]
     assert row.endswith(verdict) and row.startswith("loads per output")
+
+
+def test_a_number_just_below_a_thousand_is_written_out():
+    assert "3 loads  1,000 loads" in noted(3).beside(loads=999.7)
 
 
 def test_an_open_question_is_shown_and_counted():
@@ -74,9 +81,9 @@ def test_an_infinite_guess_is_refused():
 
 
 def test_keys_must_agree():
-    with pytest.raises(KeyError, match="no prediction named load; there are: loads"):
+    with pytest.raises(PredictionError, match=r"of 'load' yet: run the cell .* far: 'loads'$"):
         noted(1).beside(loads=1, load=2)
-    with pytest.raises(KeyError, match="run the cell with the predictions first"):
+    with pytest.raises(PredictionError, match="Asked so far: nothing"):
         Prediction().beside(loads=1)
 
 

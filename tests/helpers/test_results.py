@@ -317,6 +317,16 @@ def test_host_measurements_are_made_anywhere(folder):
     assert results.load(folder / "cpu.json") == made
 
 
+def test_a_caption_names_the_processor_only_where_its_programs_are_shown(folder):
+    kernel, program = ({"series": one.name, "n": 10, "timing": one} for one in (TIMING, HOST))
+    both = results.record("both", lambda: [kernel, program], device=GPU, lab="101_blocks")
+    day = both.created[:10]
+    assert both.caption() == f"Measured on NVIDIA H200, {day}"
+    assert both.caption(cpu=True) == f"Measured on NVIDIA H200 and Some CPU, {day}"
+    alone = results.record("alone", lambda: [program], device=GPU, lab="400_cpu")
+    assert alone.caption() == alone.caption(cpu=True) == f"Measured on Some CPU, {day}"
+
+
 # --------------------------------------------------------------------------------------------------
 # Files
 

@@ -167,6 +167,7 @@ def test_tb_shows_all_of_a_shortened_error(shell, capsys):
         ("Prediction().number('loads', 'three', 'loads')", "write a number in place of None"),
         ("Prediction().number('loads', (1, 2), 'loads')", "write a number in place of None"),
         ("Prediction().choice('best', ['a'], 'the best', among=('a',))", "choose one of 'a'"),
+        ("Prediction().beside(best='a')", "nothing has asked for a prediction of 'best' yet"),
     ],
 )
 def test_a_wrong_argument_of_ours_is_a_few_lines(shell, capsys, cell, must):

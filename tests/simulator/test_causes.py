@@ -447,6 +447,20 @@ def test_a_race_with_another_block_is_told_as_one_behind_a_barrier():
     assert "syncthreads" not in store.cause
 
 
+def test_a_race_with_an_unknown_block_names_no_line_of_its_own_block():
+    """The last cell is read at one line by its own block, and at another by the block before."""
+    body = (
+        "__shared__ int s[129];\ns[t] = g[i];\n"
+        "if (t == 127) s[128] = g[i + 1];\n__syncthreads();\ng[i] = s[t] + s[t + 1];"
+    )
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(N, np.int32), np.zeros(2 * N + 1, np.int32), np.zeros(N, np.int32)
+    findings = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(2,), block=(N,))
+    (store,) = [one for one in findings if "a thread of another block read" in one.message]
+    assert "at line" not in store.message and store.other_line is None
+    assert store.index == 128 and "two blocks" in store.message
+
+
 def test_an_asynchronous_copy_past_the_end_names_the_array_that_it_reads():
     body = (
         "__shared__ int s[128];\nconst unsigned to = (unsigned)__cvta_generic_to_shared(s + t);\n"

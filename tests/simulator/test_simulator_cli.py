@@ -52,6 +52,11 @@ extern "C" __global__ void reverse(float* out, const float* in)
 """
 
 
+def flat(capsys) -> str:
+    """What was printed, as one line."""
+    return " ".join(capsys.readouterr().out.split())
+
+
 @pytest.fixture
 def write(tmp_path):
     def file(text: str, name: str = "some.cu") -> str:
@@ -294,6 +299,30 @@ def test_out_is_memory_that_nothing_has_written(rng):
         assert (fresh.nbytes, cli.memory.written(int(fresh), 128)) == (128, 0)
     finally:
         fresh.close()
+
+
+APPENDS = """
+extern "C" __global__ void keep(float* out, int* count, const float* in, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && in[i] > 0.5f) out[atomicAdd(count, 1)] = in[i];
+}
+"""
+
+
+@pytest.mark.parametrize(("grid", "status"), [(16, 0), (15, 1)])
+def test_an_output_that_the_grid_does_not_cover_is_a_finding(write, capsys, grid, status):
+    launch = ["--grid", str(grid), "--block", "64", "-DSHIFT=0", "--constant", "factor=in:float:2"]
+    arguments = ["--arg", "out:float:1000", "--arg", "in:float:1000", "--arg", "int:1000"]
+    assert cli.main(["check", write(SCALE), *launch, *arguments]) == status
+    assert ("leaves 40 of the 1,000 elements of out unwritten" in flat(capsys)) == bool(status)
+
+
+def test_an_output_to_which_a_kernel_appends_may_have_an_end(write, capsys):
+    arguments = ["out:float:500", "in:int:1:zeros", "in:float:500", "int:500"]
+    launch = ["--grid", "4", "--block", "128"]
+    more = [word for one in arguments for word in ("--arg", one)]
+    assert cli.main(["check", write(APPENDS), *launch, *more]) == 0
 
 
 def test_memory_is_freed_after_a_run_and_after_a_mistake(axpy, write):

@@ -123,7 +123,8 @@ FINDINGS = (
     ),
     kit.FindingHint(
         "out-of-bounds",
-        "There is no tile behind the last one: start the next copy only if there is a next tile.",
+        "There is no tile behind the last one: start the next copy only if there is a next tile, "
+        "and the first one only if the block has a tile.",
         when=lambda found: found.array == "N",
     ),
 )

@@ -70,7 +70,7 @@ EXERCISE = kit.Exercise(
     counts={"size": "sizes", "width": "widths of the filter"},
     budgets=(
         kit.Budget(
-            "other words in a request for weights",
+            "words beyond the first in a request for weights",
             kit.per_request("constant", "load", "replays"),
             WIDTH - 1,
             "The sums are right, but all lanes of a warp take the same weight in a step: let it "

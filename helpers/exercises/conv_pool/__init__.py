@@ -159,13 +159,39 @@ def is_cut_alone(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     return is_cut and np.array_equal(got[..., :rows, :columns], want[..., :rows, :columns])
 
 
-def side_by_side(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the windows of neighbouring threads overlap: h = row + r."""
+def windows_apart(case: kit.Case, apart: int) -> np.ndarray | None:
+    """Return what comes out if windows begin so many outputs apart: h = row * apart + r."""
     sums, pool = network.relu(layers.convolved(case)), case["pool"]
+    if pool == apart:
+        return None
     rows, columns = case["y"].shape[2:]
-    padded = np.pad(sums, ((0, 0), (0, 0), (0, pool), (0, pool)))
-    parts = [padded[..., r : r + rows, s : s + columns] for r in range(pool) for s in range(pool)]
-    return np.max(parts, axis=0) if pool > 1 else None
+    down, across = apart * rows, apart * columns
+    padded = np.pad(sums, ((0, 0), (0, 0), (0, down + pool), (0, across + pool)))
+    parts = [
+        padded[..., r : r + down : apart, s : s + across : apart]
+        for r in range(pool)
+        for s in range(pool)
+    ]
+    return np.max(parts, axis=0)
+
+
+def first_channel(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out of the first channel alone."""
+    filter = case["filter"].copy()
+    filter[:, 1:] = 0
+    return pooled(case, filter) if case["shape"].C > 1 else None
+
+
+def first_image(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if every image has the cells of image 0."""
+    first = pooled(case)[:1]
+    return np.repeat(first, case["shape"].B, axis=0) if case["shape"].B > 1 else None
+
+
+def first_map(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if every map has the weights of map 0."""
+    filter = np.repeat(case["filter"][:1], case["shape"].M, axis=0)
+    return pooled(case, filter) if case["shape"].M > 1 else None
 
 
 EXERCISE = kit.Exercise(
@@ -207,7 +233,12 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Windows do not overlap: the first output of a window is in row row * pool, column "
             "column * pool.",
-            gives=side_by_side,
+            gives=lambda case: windows_apart(case, 1),
+        ),
+        kit.Mistake(
+            "Windows of 4 x 4 are right, others are not: `pool` is an argument, and the first "
+            "output of a window is in row row * pool, column column * pool.",
+            gives=lambda case: windows_apart(case, 4),
         ),
         kit.Mistake(
             "Negative outputs are there: the largest begins with 0, and only grows.",
@@ -262,6 +293,17 @@ EXERCISE = kit.Exercise(
             gives=overlapping_images,
         ),
         kit.Mistake("The last channel is left out.", gives=without_last_channel),
+        kit.Mistake(
+            "Only the first channel is in the sum: c goes from 0 to C - 1.", gives=first_channel
+        ),
+        kit.Mistake(
+            "Every image has the cells of image 0: image b begins with channel b * C.",
+            gives=first_image,
+        ),
+        kit.Mistake(
+            "Every map has the weights of map 0: m belongs to the index of a weight.",
+            gives=first_map,
+        ),
         kit.Mistake(
             "The filter is turned by half a turn.",
             gives=lambda case: pooled(case, case["filter"][:, :, ::-1, ::-1].copy()),

@@ -162,6 +162,8 @@ def exercise(
                 words,
                 "What a thread has read once, it keeps in a variable for all its products.",
                 least=words / 5,
+                if_less="Multiply the cells of the tiles, tile_a and tile_x: global memory is read "
+                "to fill them, and for nothing else.",
             ),
             kit.Budget(
                 "loads per cell of A and X that a block needs",

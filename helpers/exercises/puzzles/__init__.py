@@ -66,6 +66,8 @@ _COMMON = (
         hint="One thread stores each output, once. What a block's threads have to join, they join "
         "in shared memory.",
     ),
+    # A second store to one's own output would look like the work of another thread.
+    kit.ONE_STORE,
 )
 
 _FINDINGS = (
@@ -118,6 +120,21 @@ def over_image(N: np.ndarray, P: np.ndarray, threads: tuple[int, int], **facts: 
     )
 
 
+AXES_EXCHANGED = (
+    "The axes are exchanged: x, the column, comes from threadIdx.x and blockIdx.x, and y, the row, "
+    "from their .y."
+)
+
+
+def reached_by_exchanged_axes(case: kit.Case, height: int, width: int) -> tuple[int, int] | None:
+    """Return how many rows and columns of an image have a thread if .x counts rows and .y columns;
+    None where all have.
+    """
+    (across, down), (wide, high) = case.steps[0].grid[:2], case.steps[0].block[:2]
+    rows, columns = across * wide, down * high
+    return None if rows >= height and columns >= width else (rows, columns)
+
+
 # ---- what several puzzles count ----
 
 
@@ -139,6 +156,15 @@ def lanes_of(array: str, most: Any, hint: str) -> kit.Budget:
         lambda case, one: one.total("lanes", "global", "load", array),
         most,
         hint,
+    )
+
+
+def shared_out(most: int, cells: str) -> kit.Budget:
+    """Return the budget of so many load requests of one warp. cells: what the block loads."""
+    return kit.loads_of_a_warp(
+        most,
+        f"The block's threads share its {cells}. A warp that loads for the others has to wait for "
+        "its loads while they have nothing to do.",
     )
 
 

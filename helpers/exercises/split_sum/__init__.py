@@ -44,6 +44,12 @@ def _cut(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     return spread < 1e-3 and float(error.mean()) < -0.9 * spread
 
 
+def _only_long(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+    """Return whether a sum is long, and wrong by little. Halves alone make short sums wrong, too.
+    """
+    return case["steps"] > 100 and np.abs(_relative(got, want)).max() < 1e-4
+
+
 EXERCISE = kit.Exercise(
     name="split_sum",
     lab="304_split_products",
@@ -76,6 +82,10 @@ EXERCISE = kit.Exercise(
             "how much less often does the error allow?",
         ),
         kit.ONE_STORE,
+        kit.no_doubles(
+            "The tensor cores make all products, and FP32 additions take the short sums over: no "
+            "doubles are needed."
+        ),
         *kit.elsewhere(1000),
         *kit.NO_DETOURS,
     ),
@@ -87,13 +97,19 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "The results are too small by far more than rounding: is the last, incomplete short "
-            "sum added to the total, too?",
+            "sum added to the total, too, and each of them to those before it (+=)?",
             when=lambda case, got, want: (_relative(got, want) < -1e-3).all(),
         ),
         kit.Mistake(
             "The results are too large by far more than rounding: a short sum that was added to "
             "the total must start again at 0, and each product counts once.",
             when=lambda case, got, want: (_relative(got, want) > 1e-3).all(),
+        ),
+        kit.Mistake(
+            "Only long sums are wrong, and by little: the products are right, and adding them "
+            "loses too much. Each of a lane's four sums goes to a total of its own after a few "
+            "steps, and begins again at 0.",
+            when=_only_long,
         ),
         kit.Mistake(
             "The error is that of halves: a residual is missing. x_lo is what rounding left of "

@@ -21,20 +21,22 @@ BUFFERS = (3, 2, 1)
 SHAPE = ConvShape(1, 1, 4, 20, 22, 7)  # of one image
 
 
-def inputs(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return images, a drawn number of them, and a filter."""
+def inputs(seed: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return images for each number of buffers, a drawn number of them and then one more each
+    time, and a filter.
+    """
     rng = np.random.default_rng(seed)
     pieces = int(rng.integers(5, 8))
-    return kit.whole_numbers(rng, (pieces, 1, SHAPE.H, SHAPE.W), 3), kit.whole_numbers(
-        rng, SHAPE.filter_shape, 3
-    )
+    images = kit.whole_numbers(rng, (pieces + len(BUFFERS) - 1, 1, SHAPE.H, SHAPE.W), 3)
+    batches = [images[: pieces + more] for more in range(len(BUFFERS))]
+    return batches, kit.whole_numbers(rng, SHAPE.filter_shape, 3)
 
 
 def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
     """Return what comes of an issue order with 3, 2 and 1 buffers: steps, findings, works and y."""
-    x, filter = inputs(seed)
+    batches, filter = inputs(seed)
     results = []
-    for buffers in BUFFERS:
+    for buffers, x in zip(BUFFERS, batches, strict=True):
         with streams.simulated() as sim:
             there, y = (
                 sim.cuda.pagelocked_empty(shape, np.float32)
@@ -50,9 +52,10 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
                 except IndexError as error:
                     tried = ", ".join(map(str, BUFFERS))
                     error.args = (
-                        f"{error}, with {quantity(buffers, 'buffer')}: the check tries "
-                        f"{tried} buffers, so let "
-                        "pipe.buffers choose",
+                        f"{error}, with {quantity(buffers, 'buffer')} and "
+                        f"{quantity(len(x), 'piece')}: the check tries {tried} buffers, and other "
+                        "numbers of pieces, so let pipe.buffers and pipe.pieces choose. (No piece "
+                        "has had the buffers of the first ones before.)",
                     )
                     raise
                 order = pipe.order() if pipe._issued else ()
@@ -95,10 +98,10 @@ def judged(
     overlapped: the numbers of buffers with which all overlap must stay. hint_of: the hint for the
     findings of a run with so many buffers.
     """
-    x, filter = inputs(seed)
-    want, pieces = conv2d(x, filter), len(x)
-    for buffers, one in zip(BUFFERS, results, strict=True):
-        words = f"{buffers} buffer{'s' * (buffers > 1)}"
+    batches, filter = inputs(seed)
+    wants = [conv2d(x, filter) for x in batches]
+    for buffers, want, one in zip(BUFFERS, wants, results, strict=True):
+        words, pieces = quantity(buffers, "buffer"), len(want)
         if one["works"] == 0:
             hint = (
                 "Each piece needs pipe.h2d(), pipe.kernel() and pipe.d2h(), each with a "
@@ -107,6 +110,8 @@ def judged(
             return Found("wrong", f"{words}: nothing is enqueued, so nothing is computed", hint)
         if one["works"] != 3 * pieces:
             hint = "Each piece needs one pipe.h2d(), one pipe.kernel() and one pipe.d2h()."
+            if buffers != BUFFERS[0]:
+                hint += " There are pipe.pieces of them: the number is another one in each run."
             return Found(
                 "wrong",
                 f"{words}: {one['works']} works are enqueued for {quantity(pieces, 'piece')}, not "
@@ -135,11 +140,13 @@ def judged(
                 f"is {pieces + 2}",
                 hint,
             )
-    checked = f"3 numbers of buffers, {quantity(pieces, 'piece')}, {3 * want.size:,} values"
+    fewest, most = len(wants[0]), len(wants[-1])
+    values = sum(want.size for want in wants)
+    checked = f"3 numbers of buffers, {fewest} to {most} pieces, {values:,} values"
     return Found(
         "pass",
         f"{checked}, no finding; {results[0]['steps']:.0f} steps with 3 buffers (budget "
-        f"{pieces + 2})",
+        f"{fewest + 2})",
         checked=checked,
     )
 

@@ -62,7 +62,7 @@ bool copy(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
         AsyncCopy one;
         one.target = targets[lane], one.size = size, one.pc = pc,
         one.lane = static_cast<std::uint8_t>(lane);
-        one.group = warp.copies.group[lane], one.number = w.async.copies;
+        one.group = warp.copies.group[lane], one.number = w.async.copies, one.turn = w.turn;
         const uint32_t read = given != nullptr ? given[lane] : size;
         if (read != 0)
             std::memcpy(one.bytes.data(), reinterpret_cast<const void*>(sources[lane]), read);
@@ -90,9 +90,10 @@ bool wait_all(Worker& w, Warp& warp, const Instruction&, int32_t, uint32_t lanes
     return let_arrive(w, warp, [&](const AsyncCopy& one) { return (lanes >> one.lane & 1) != 0; });
 }
 
-// Reports an access to bytes that a pending copy writes or, if not `written`, still reads.
+// Reports an access to bytes that a pending copy writes or, if not `written`, still reads. ordered:
+// a barrier is between the two, or they are of one thread.
 bool report_copy(Worker& w, Warp& warp, int lane, int32_t pc, Access access, uint64_t address,
-                 uint32_t size, int32_t copy, uint32_t thread, bool written) {
+                 uint32_t size, int32_t copy, uint32_t thread, bool written, bool ordered = true) {
     const Region* region = memory.find(address);
     Finding finding;
     finding.kind = ASYNC_READ, finding.size = size;
@@ -102,6 +103,7 @@ bool report_copy(Worker& w, Warp& warp, int lane, int32_t pc, Access access, uin
     finding.here = w.place(warp, lane, pc, access);
     finding.other = w.place(w.warps[thread / WARP_SIZE], static_cast<int>(thread % WARP_SIZE), copy,
                             written ? STORE : LOAD);
+    if (!ordered) std::strcpy(finding.text, "no barrier");
     w.findings.add(finding);
     return true;
 }
@@ -166,9 +168,12 @@ bool watch_copies_in_flight(Worker& w, Warp& warp, uint32_t lanes, const uint64_
         };
         for (const Warp& other : w.warps)
             for (const AsyncCopy& one : other.copies.pending)
-                if (overlaps(one.target, one.size))
-                    return report_copy(w, warp, lane, pc, access, address, size, one.pc,
-                                       other.thread(one.lane), true);
+                if (overlaps(one.target, one.size)) {
+                    const uint32_t thread = other.thread(one.lane);
+                    const bool ordered = one.turn != w.turn || thread == warp.thread(lane);
+                    return report_copy(w, warp, lane, pc, access, address, size, one.pc, thread,
+                                       true, ordered);
+                }
         for (const BulkCopy& one : w.async.bulk) {
             if (one.to_shared && overlaps(one.target, one.size))
                 return report_copy(w, warp, lane, pc, access, address, size, one.pc, one.thread,

@@ -22,6 +22,7 @@ struct AsyncCopy {
     std::uint64_t target = 0;
     std::uint32_t size = 0, group = 0;    // group: of cp.async, by lane
     std::uint32_t number = 0;    // counts the copies of the block in their order
+    std::uint32_t turn = 0;    // the clock at the block's last barrier before the copy
     std::int32_t pc = 0;
     std::uint8_t lane = 0;
     std::array<unsigned char, 16> bytes{};
@@ -60,6 +61,8 @@ struct Mbarrier {
     std::int64_t bytes =
         0;    // that it still waits for; below zero: they came before they were announced
     std::uint32_t phase = 0;
+    std::int64_t waiter = -1;    // a thread that waits for the phase to end, and its instruction
+    std::int32_t waits_at = 0;
     Earlier made{};    // its mbarrier.init
     ThreadClocks released, visible;    // released by arrivals; visible, as their phase has ended
 };

@@ -39,12 +39,26 @@ void reduce(const Worker& w, const std::vector<Waiting>& those) {
     }
 }
 
+// A barrier of all threads of the block: what comes before it is over.
+void order_block(Worker& w) {
+    w.turn = ++w.now;
+    for (Warp& warp : w.warps) warp.clock.set_all(w.now);
+}
+
+// A barrier of some threads orders nothing for the others. arrived: what those threads had done
+// that have only arrived.
+void order_some(Worker& w, const std::vector<Waiting>& those, ThreadClocks& arrived) {
+    for (const Waiting& one : those) release_clocks(w, *one.warp, one.path->waiting, arrived);
+    for (const Waiting& one : those)
+        for_lanes(one.path->waiting, [&](int lane) {
+            w.async.order.acquire(arrived, one.warp->thread(lane), w.now);
+        });
+}
+
 // Lets these threads go on.
 void release(Worker& w, const std::vector<Waiting>& those) {
     reduce(w, those);
     for (const Waiting& one : those) one.path->state = Path::READY, one.path->pc += 1;
-    w.turn = ++w.now;
-    for (Warp& warp : w.warps) warp.clock.set_all(w.now);
     for (Warp& warp : w.warps)
         unite_paths(warp, [](const Path& one, const Path& other) {
             return one.state == Path::READY && other.state == Path::READY;
@@ -61,6 +75,14 @@ std::uint64_t caller_of(const Path& path) {
 }
 
 }    // namespace
+
+void release_clocks(Worker& w, Warp& warp, std::uint32_t lanes, ThreadClocks& clocks) {
+    ++w.now;
+    for_lanes(lanes, [&](int lane) {
+        warp.clock.set(lane, w.now);
+        w.async.order.release(clocks, warp.thread(lane), w.now, warp.after[lane]);
+    });
+}
 
 bool pass_barrier(Worker& w) {
     std::vector<Waiting> waiting;
@@ -82,14 +104,21 @@ bool pass_barrier(Worker& w) {
             continue;
         }
         std::vector<Waiting> same;
-        std::uint32_t threads = w.arrived[one.path->barrier];
+        Arrivals& arrivals = w.arrivals[one.path->barrier];
+        std::uint32_t threads = arrivals.threads;
         for (const Waiting& other : waiting)
-            if (other.path->barrier == one.path->barrier)
+            if (other.path->barrier == one.path->barrier && threads < one.path->barrier_count)
                 same.push_back(other),
                     threads += static_cast<std::uint32_t>(__builtin_popcount(other.path->waiting));
         if (threads < one.path->barrier_count) continue;
-        w.arrived[one.path->barrier] = 0;
+        std::uint32_t live = 0;
+        for (const Warp& warp : w.warps)
+            live += static_cast<std::uint32_t>(__builtin_popcount(warp.live));
+        const bool is_of_all = arrivals.threads == 0 && threads == live;
+        if (is_of_all) order_block(w);
+        else if (w.observe & RACES) order_some(w, same, arrivals.clocks);
         release(w, same);
+        arrivals = {};
         return true;
     }
     Finding finding;
@@ -126,6 +155,7 @@ bool pass_barrier(Worker& w) {
         finding.kind = BARRIER_EXITED, finding.other = gone;
         w.findings.add(finding);
     }
+    order_block(w);
     release(w, waiting);
     return true;
 }

@@ -91,7 +91,7 @@ void begin_block(Worker& w, std::uint64_t number) {
     begin_turn(w);    // a full turn, so that the warps alternate as in every other block
     w.order.begin_block();
     w.overlaps.begin_block();
-    w.arrived.clear();
+    w.arrivals.clear();
     w.async = {};
     for (Region* region : w.shared) {
         Initialisation::forget(*region, number == 0 || !(w.observe & INITIALISATION));
@@ -250,6 +250,7 @@ Decoded decode(const std::string& name, Operation run) {
         decoded.control = MEET, decoded.meeting = operation;
     if (MachineOperation operation = other_operation(name))
         decoded.control = MACHINE, decoded.machine = operation;
+    decoded.only_looks = name.rfind("row.", 0) == 0;
     decoded.writes = (decoded.control == MACHINE || decoded.control == ATOMIC_UPDATE) &&
                      !is_known_to_read(name);
     return decoded;

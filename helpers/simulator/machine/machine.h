@@ -174,6 +174,7 @@ struct Decoded {
     std::uint8_t detail =
         0;    // of an atomic or a reduction at a barrier: which; of a load: it polls
     bool writes = false;    // it may write to an array
+    bool only_looks = false;    // it has no result: a check of an index
     MachineOperation machine = nullptr;
     const WarpOperation* meeting = nullptr;
     PassingRule passing;    // COMPUTE
@@ -253,6 +254,12 @@ struct Recent {
     Shapes shapes;
 };
 
+// Threads that have arrived at a barrier and gone on (bar.arrive). clocks: what they had done then.
+struct Arrivals {
+    std::uint32_t threads = 0;
+    ThreadClocks clocks;
+};
+
 struct Worker {
     LaunchRequest launch{};
     std::uint32_t observe = 0;
@@ -294,7 +301,7 @@ struct Worker {
     std::unordered_map<const RaceCell*, Earlier>
         plain_before,    // plain writes that atomics have covered
         equal_before;    // the first of several writes of one value, or of atomics of several warps
-    std::unordered_map<std::uint32_t, std::uint32_t> arrived;    // bar.arrive: threads by barrier
+    std::unordered_map<std::uint32_t, Arrivals> arrivals;    // by bar.arrive, by barrier
     AsyncBarriers async;
     Origins origins;
     Overlaps overlaps;

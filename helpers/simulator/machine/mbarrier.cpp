@@ -42,7 +42,7 @@ uint64_t barrier_address(const Worker& w, const Warp& warp, const Instruction& i
 // Ends the phase if no arrival and no byte is missing.
 void end_phase(Mbarrier& barrier) {
     if (barrier.pending != 0 || barrier.bytes != 0) return;
-    barrier.phase += 1, barrier.pending = barrier.count;
+    barrier.phase += 1, barrier.pending = barrier.count, barrier.waiter = -1;
     ArrivalOrder::merge(barrier.visible, barrier.released);
 }
 
@@ -189,7 +189,24 @@ bool arrive_later(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint3
 
 // ---- waits ----
 
-void report_endless_wait(Worker& w, Warp& warp, int lane, int32_t pc, const Mbarrier& barrier) {
+// Threads wait for each other at several mbarriers. One that asks for more arrivals than the block
+// has threads keeps up the others. Of several, it is the one at the lowest address.
+const Mbarrier& cause_of_endless_wait(const Worker& w, const Mbarrier& here) {
+    const Dim& block = w.launch.block;
+    const uint32_t threads = block.x * block.y * block.z;
+    const Mbarrier* found = &here;
+    uint64_t lowest = UINT64_MAX;
+    for (const auto& [address, other] : w.async.barriers)
+        if (other.waiter >= 0 && other.count > threads && address < lowest)
+            found = &other, lowest = address;
+    return *found;
+}
+
+void report_endless_wait(Worker& w, const Mbarrier& here) {
+    const Mbarrier& barrier = cause_of_endless_wait(w, here);
+    Warp& warp = w.warps[static_cast<std::size_t>(barrier.waiter) / WARP_SIZE];
+    const int lane = static_cast<int>(barrier.waiter % WARP_SIZE);
+    const int32_t pc = barrier.waits_at;
     char text[128];
     const uint32_t come = barrier.count - barrier.pending;
     if (barrier.bytes == 0)
@@ -226,9 +243,9 @@ bool wait(Worker& w, Warp& warp, const Instruction& i, int32_t pc, uint32_t lane
             ended |= 1u << lane;
             if ((w.observe & RACES) && !(i.flags & RELAXED))
                 w.async.order.acquire(barrier->visible, warp.thread(lane), w.now);
-        } else if (++w.async.fruitless > patience) {
-            report_endless_wait(w, warp, lane, pc, *barrier);
-            return false;
+        } else {
+            barrier->waiter = warp.thread(lane), barrier->waits_at = pc;
+            if (++w.async.fruitless > patience) return report_endless_wait(w, *barrier), false;
         }
     }
     uint32_t& result = warp.predicate(i.operand[0]);

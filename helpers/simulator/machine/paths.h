@@ -32,3 +32,5 @@ Place waiting_place(const Worker& w, const Warp& warp, const Path& path);
 // Releases threads at a barrier. Returns true if some may go on, false if all threads have finished
 // or the launch is over.
 bool pass_barrier(Worker& w);
+// Adds to `clocks` everything that these lanes have done so far, and know of others.
+void release_clocks(Worker& w, Warp& warp, std::uint32_t lanes, ThreadClocks& clocks);

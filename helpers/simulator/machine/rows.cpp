@@ -2,6 +2,7 @@
 //
 // The encoder adds these operations before accesses whose array it knows (ptx/axes.py).
 #include "machine.h"
+#include "poison.h"
 
 namespace {
 
@@ -18,6 +19,7 @@ bool check_row(Worker& w, Warp& warp, const Instruction& i, std::int32_t pc, std
     }
     if (LIKELY((outside & lanes) == 0)) return true;
     const int lane = __builtin_ctz(outside & lanes);
+    if (blame_unset_address(w, warp, lane, pc)) return false;    // nothing has set the index
     w.fault(warp, lane, pc, ROW_OVERRUN, "", static_cast<std::int64_t>(index[lane]), extent);
     return false;
 }

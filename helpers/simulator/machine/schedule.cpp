@@ -103,7 +103,9 @@ void arrive_at_barrier(Worker& w, Warp& warp, const Instruction& i, std::int32_t
     const std::uint32_t number = warp.at<std::uint32_t>(i.operand[first])[lead];
     const std::uint32_t threads = count >= 0 ? warp.at<std::uint32_t>(count)[lead] : 0;
     if (decoded.control == BARRIER_ARRIVE) {
-        w.arrived[number] += static_cast<std::uint32_t>(__builtin_popcount(lanes));
+        Arrivals& arrivals = w.arrivals[number];
+        arrivals.threads += static_cast<std::uint32_t>(__builtin_popcount(lanes));
+        if (w.observe & RACES) release_clocks(w, warp, lanes, arrivals.clocks);
         return;
     }
     if (lanes != warp.path().lanes) split_off(warp, pc, lanes, false);
@@ -271,7 +273,8 @@ __attribute__((noinline)) void use_marks_of(Worker& w, Warp& warp, const Instruc
                                             std::uint32_t lanes, const Decoded& decoded) {
     switch (decoded.control) {
         case MACHINE:    // loads and stores see to it themselves; of the others nothing is known
-            if (decoded.machine == run_load || decoded.machine == run_store) break;
+            if (decoded.machine == run_load || decoded.machine == run_store || decoded.only_looks)
+                break;
             if (decoded.detail != 0) use_marks(w, warp, i, lanes, 1, i.count);    // a division
             drop_marks(warp, i, lanes, 0, i.count);
             break;

@@ -14,19 +14,26 @@ from dataclasses import dataclass
 
 from .body import Body
 from .opcodes import describe
-from .roots import Roots, read, results
+from .roots import Root, Roots, read, results
 from .syntax import Address, Label, Literal, Operand, Special, Statement, Symbol, Variable
 
 _LOADS, _STORES = ("ld",), ("st",)
 _FUNCTIONS = {
-    "add": "atomicAdd", "sub": "atomicSub", "and": "atomicAnd", "or": "atomicOr",
-    "xor": "atomicXor", "min": "atomicMin", "max": "atomicMax", "fma": "atomicAdd",
+    "add": "atomicAdd",
+    "sub": "atomicSub",
+    "and": "atomicAnd",
+    "or": "atomicOr",
+    "xor": "atomicXor",
+    "min": "atomicMin",
+    "max": "atomicMax",
+    "fma": "atomicAdd",
     "mad": "atomicAdd",
 }
 # What a store behind a comparison does: `if (x > *best) *best = x` keeps the largest value.
 _LARGER, _SMALLER = ("gt", "ge", "gtu", "geu", "hi", "hs"), ("lt", "le", "ltu", "leu", "lo", "ls")
 _NOT_FOR_FLOATS = ("atomicMin", "atomicMax", "atomicSub", "atomicAnd", "atomicOr", "atomicXor")
 COMPARE_AND_SWAP = "atomicCAS"
+_POINTER = 8  # bytes
 
 
 @dataclass(frozen=True)
@@ -123,9 +130,98 @@ class Dataflow:
 
     def loads_of_address(self, statement: int) -> frozenset[int]:
         """Return the loads that the address of an access depends on."""
+        return self._loads(self.sources_of_address(statement))
+
+    def place(self, statement: int) -> object | None:
+        """Return what accesses to one address have in common, None for a statement that is none."""
+        return self._place(self.body.statements[statement])
+
+    def is_common_place(self, statement: int) -> bool:
+        """Return whether the address of an access is the same for all threads of the launch."""
+        address = _address(self.body.statements[statement])
+        if address is None or not isinstance(self.roots.of(address), int | str):
+            return False
+        slice_ = self._slice([address.base] if isinstance(address.base, int) else [])
+        sources = [self.body.statements[k] for k in slice_]
+        return not self._loads(slice_) and not any(
+            _is(one, ("atom", "shfl", "match"))
+            or any(isinstance(operand, Special) for operand in one.operands)
+            for one in sources
+        )
+
+    def root_of(self, statement: int) -> Root:
+        """Return the array of an access."""
+        address = _address(self.body.statements[statement])
+        return None if address is None else self.roots.of(address)
+
+    def values_of_argument(self, load: Statement) -> list[Operand]:
+        """Return what the calls that inlining has replaced hand over to the load of an argument."""
+        passed = self._passed.get(_argument(load), [])
+        return [self.body.statements[one].operands[1] for one in passed]
+
+    def sources_of_address(self, statement: int) -> frozenset[int]:
+        """Return the statements that the address of an access comes from, up to loads."""
         address = _address(self.body.statements[statement])
         base = address.base if address is not None else None
-        return self._loads(self._slice([base] if isinstance(base, int) else []))
+        return self._slice([base] if isinstance(base, int) else [])
+
+    def stores_just_before(self, statement: int) -> list[int]:
+        """Return the stores to the array of an access that stand before it, behind the last barrier
+        before it.
+        """
+        root, found = self.root_of(statement), []
+        for k in range(statement - 1, -1, -1):
+            one = self.body.statements[k]
+            if _is(one, ("bar", "barrier")):
+                break
+            if _is(one, _STORES) and root is not None and self.root_of(k) == root:
+                found.append(k)
+        return found
+
+    def locks(self, before: int | None = None) -> set[Root]:
+        """Return the arrays of the atomics whose results keep the function in a loop; before: of
+        the loops that end before this statement.
+        """
+        found: set[Root] = set()
+        statements = self.body.statements
+        for end, one in enumerate(statements[:before]):
+            label = one.operands[0] if one.opcode.startswith("bra") and one.operands else None
+            if not isinstance(label, Label) or not 0 <= label.statement <= end:
+                continue
+            loop = range(label.statement, end + 1)
+            guards = [statements[k].guard for k in loop if statements[k].opcode.startswith("bra")]
+            sources = self._slice(guard for guard in guards if guard >= 0)
+            found |= {
+                self.root_of(k) for k in loop if k in sources and _is(statements[k], ("atom",))
+            }
+        return {root for root in found if isinstance(root, int | str)}
+
+    def appends(self, root: Root) -> bool:
+        """Return whether all stores to an array have addresses that come from atomics, exchanges
+        between lanes, or shared memory.
+        """
+        statements = self.body.statements
+        stores = [
+            k for k, one in enumerate(statements) if _is(one, _STORES) and self.root_of(k) == root
+        ]
+        counted = ("atom", "shfl", "vote", "match")
+        return bool(stores) and all(
+            any(
+                _is(statements[k], counted) or statements[k].opcode.startswith("ld.shared")
+                for k in self.sources_of_address(store)
+            )
+            for store in stores
+        )
+
+    def loads_of_index(self, statement: int) -> list[int]:
+        """Return the loads of numbers, not of pointers, that an access has its address from."""
+        loads = self.loads_of_address(statement)
+        widths = self.body.widths
+        return [
+            load
+            for load in loads
+            if all(widths[one] < _POINTER for one in results(self.body.statements[load]))
+        ]
 
     # ---- updates ----
 
@@ -234,9 +330,7 @@ class Dataflow:
                 found.add(k)
                 statement = self.body.statements[k]
                 if passed := self._passed.get(_argument(statement)):
-                    waiting += [
-                        one for s in passed for _, one in read(self.body.statements[s])
-                    ]
+                    waiting += [one for s in passed for _, one in read(self.body.statements[s])]
                 elif not _is(statement, _LOADS):
                     waiting += [one for _, one in read(statement)]
         return frozenset(found)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from helpers.quantities import quantity
+from helpers.simulator import memory
 from helpers.simulator.arrays import pack_arguments
 from helpers.simulator.layouts import numpy_name, only_dtype
 
@@ -34,7 +35,7 @@ from ._memory import (
 
 LAUNCH = "cuLaunchKernel"
 
-_STRUCT_CODES = "?bBhHiIlLqQNnfdePFD"
+_STRUCT_CODES = "?bBhHiIlLqQNnfdPFD"
 
 
 class ArgumentHandler:
@@ -110,6 +111,12 @@ def from_call(
 
 
 def _from_value(k: int, value: object, parameters: Sequence) -> Argument:
+    if isinstance(value, np.float16):
+        raise struct.error(
+            "bad char in struct format: PyCUDA passes no float16 by value, and "
+            f"{_place(k, parameters)} got one. Declare the parameter as float, and make it a half "
+            "in the kernel"
+        )
     if isinstance(value, np.number):
         return Argument(f"numpy.{value.dtype.name}", value.tobytes(), value.dtype, is_pointer=False)
     if isinstance(value, DevicePointer):
@@ -236,7 +243,7 @@ def _from_code(code: str, value: Any) -> Argument:
     if code in "FD?":
         data = np.dtype(code).type(value).tobytes()
     else:
-        data = struct.pack(code, float(value) if code in "fde" else _integer(code, value))
+        data = struct.pack(code, float(value) if code in "fd" else _integer(code, value))
     dtype = np.dtype({"N": np.uintp, "n": np.intp}.get(code, code))
     return Argument(f"numpy.{dtype.name} (prepared)", data, dtype, is_pointer=False)
 
@@ -275,6 +282,25 @@ def require_fit(kernel, arguments: Sequence[Argument]) -> None:
             raise _refused(f"{where} {problem}")
         if doubt := _reinterpreted(parameter, argument):
             _findings.remark(f"{where} {doubt}")
+
+
+def remark_fillings(kernel, arguments: Sequence[Argument]) -> None:
+    """Remark on allocations that were filled from arrays of NumPy's usual dtypes (USUAL_OF_NUMPY),
+    and are given to a kernel that takes numbers of 4 bytes: it reads halves of them.
+    """
+    for parameter, argument in zip(kernel.parameters, arguments, strict=True):
+        if not parameter.is_pointer or argument.dtype is not None:
+            continue
+        address = int.from_bytes(argument.data, "little")
+        filling = memory.filling_of(address)
+        wanted = _element(parameter) if filling is not None else None
+        if wanted is not None and wanted.itemsize == 4:
+            memory.set_filling(address, 0, None)  # one array, one remark
+            _findings.remark(
+                f"kernel {kernel.name}: {_declared(parameter)} points to {wanted.name}, and its "
+                f"memory was copied from an array of {filling}, NumPy's usual numbers of 8 bytes: "
+                f"convert the array with .astype(np.{wanted.name}) before the copy"
+            )
 
 
 def pack(kernel, arguments: Sequence[Argument]) -> bytes:

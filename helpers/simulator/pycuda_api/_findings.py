@@ -21,6 +21,7 @@ _PACKAGE = str(Path(__file__).parent)
 _KEPT = 1000
 _found: list[Finding] = []
 _remarked: set[tuple[str, str, int]] = set()
+_shown: set[tuple[object, ...]] = set()  # findings, by their lines and that of the program
 
 
 def findings(*, clear: bool = False) -> tuple[Finding, ...]:
@@ -33,6 +34,7 @@ def findings(*, clear: bool = False) -> tuple[Finding, ...]:
     if clear:
         _found.clear()
         _remarked.clear()
+        _shown.clear()
     return result
 
 
@@ -45,8 +47,16 @@ def keep(finding: Finding) -> None:
 def warn(finding: Finding) -> None:
     """Record a finding and show it as a SimulatorWarning at the caller's line;
     `warning.finding` is the record.
+
+    A program that launches in a loop sees a fault of the same lines once. In IPython, where a cell
+    may run again, it is shown each time.
     """
     keep(finding)
+    lines = finding.kind, finding.file, finding.line, finding.other_line, finding.array
+    key = (*lines, *call_site())
+    if key in _shown and not _is_interactive():
+        return
+    _shown.add(key)
     warning = SimulatorWarning(str(finding))
     warning.finding = finding
     warnings.warn(warning, stacklevel=_depth())
@@ -91,6 +101,12 @@ def of_call(
         other_line=other[1] if other else None,
         source_lines={number: text for number, text in lines.items() if text},
     )
+
+
+def _is_interactive() -> bool:
+    """Return whether the program is a session of IPython."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None
 
 
 def call_site() -> tuple[str, int]:

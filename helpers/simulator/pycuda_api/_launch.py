@@ -19,10 +19,20 @@ from helpers.simulator.module import load as load_module
 from helpers.simulator.toolchain import CompileFailed
 
 from . import _devices, _errors, _findings, _order
-from ._arguments import LAUNCH, Argument, format_of, from_call, from_prepared, pack, require_fit
+from ._arguments import (
+    LAUNCH,
+    Argument,
+    format_of,
+    from_call,
+    from_prepared,
+    pack,
+    remark_fillings,
+    require_fit,
+)
 from ._device import COMPUTE_CAPABILITY, Context, need_context
 from ._enums import func_cache, function_attribute, limit
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
+from ._memcpy import note_writer
 from ._stream import Stream, no_time, number_of
 
 _IMAGE = "halo-labs-simulator"
@@ -128,6 +138,7 @@ class Function:
         if _devices.several():
             self._check_device(arguments)
         self._note_order(arguments, number)
+        remark_fillings(self._kernel, arguments)
         try:
             with door:
                 report = launch(
@@ -143,8 +154,17 @@ class Function:
             raise MemoryError(
                 _errors.message(LAUNCH, _errors.OUT_OF_MEMORY, str(shortage))
             ) from shortage
+        self._note_writes(arguments)
         for finding in report.findings:
             _findings.warn(finding)
+
+    def _note_writes(self, arguments: list[Argument]) -> None:
+        """Note that the kernel may have written to the arrays of its pointers."""
+        for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
+            if parameter.is_pointer and not parameter.is_const:
+                address = int.from_bytes(argument.data, "little")
+                memory.set_filling(address, 0, None)
+                note_writer(address, self._kernel, parameter.offset)
 
     def _check_device(self, arguments: list[Argument]) -> None:
         """Refuse a module of another device, and memory that this device cannot reach."""

@@ -5,12 +5,15 @@ refusals.
 from __future__ import annotations
 
 import contextlib
+import weakref
 from typing import Any
 
 import numpy as np
 
 from helpers.quantities import quantity
 from helpers.simulator import faults, memory
+from helpers.simulator.module import Kernel
+from helpers.simulator.race_facts import appends
 
 from . import _devices, _errors, _findings, _order
 from ._device import Context
@@ -23,6 +26,12 @@ from ._memory import (
     whole_number,
 )
 from ._stream import Stream, number_of
+
+USUAL_OF_NUMPY = ("float64", "int64")  # dtypes of an array that names none
+_KEPT = 4096
+# By the machine's number of an array: the kernel that may have written it last, and the offset of
+# its pointer among the parameters.
+_writers: dict[int, tuple[weakref.ref[Kernel], int]] = {}
 
 
 def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
@@ -80,7 +89,7 @@ def refused(call: str):
     try:
         yield
     except faults.MemoryFault as fault:
-        raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, str(fault)) from fault
+        raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, str(fault)) from None
 
 
 def note_host_side(
@@ -101,7 +110,10 @@ def _htod(dest: object, src: object, call: str, stream: int, *, blocking: bool) 
     data = host_bytes(src, call, "src", writable=False)
     if data.nbytes:
         with refused(call):
+            _require_bytes(address, src, data.nbytes, call)
             memory.write(address, data, data.nbytes)
+        dtype = src.dtype.name if isinstance(src, np.ndarray) else ""
+        memory.set_filling(address, data.nbytes, dtype if dtype in USUAL_OF_NUMPY else None)
         work = _order.begin(stream, call)
         _order.touch_device(work, address, address + data.nbytes, write=True)
         note_host_side(work, data.ctypes.data, data.nbytes, write=False, blocking=blocking)
@@ -130,10 +142,46 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
         _order.touch_device(work, target, target + nbytes, write=True)
 
 
+def note_writer(address: int, kernel: Kernel, offset: int) -> None:
+    """Remember the kernel that may have written an array last. offset: of its pointer among the
+    parameters.
+    """
+    if (entry := memory.region(address)) is None:
+        return
+    _writers.pop(entry[2], None)
+    _writers[entry[2]] = weakref.ref(kernel), offset
+    if len(_writers) > _KEPT:
+        del _writers[next(iter(_writers))]
+
+
+def _is_appended(address: int) -> bool:
+    """Return whether the last kernel has written an array only at places that it counted, so that
+    its end is left for more.
+    """
+    entry = memory.region(address)
+    known = _writers.get(entry[2]) if entry is not None else None
+    kernel = known[0]() if known is not None else None
+    return known is not None and kernel is not None and appends(kernel, known[1])
+
+
+def _require_bytes(address: int, src: object, nbytes: int, call: str) -> None:
+    """Refuse a copy into memory of as many bytes as the host array has elements."""
+    place = memory.allocation(address)
+    if not isinstance(src, np.ndarray) or place is None or src.itemsize == 1:
+        return
+    if place == (address, src.size) and src.size < nbytes:
+        detail = (
+            f"cannot write {quantity(nbytes, 'byte')}: the allocation has "
+            f"{quantity(src.size, 'byte')}, as many as the array has elements. mem_alloc takes "
+            "bytes: give it the array's nbytes, not its size"
+        )
+        raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
+
+
 def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
     """Report a read of bytes that no copy and no kernel has written since their allocation."""
     first = memory.first_unwritten(address, nbytes)
-    if first is None:
+    if first is None or _is_appended(address):
         return
     missing = nbytes - memory.written(address, nbytes)
     message = (
@@ -295,7 +343,7 @@ def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:
     bf_obj = np.ascontiguousarray(bf_obj) if isinstance(bf_obj, np.ndarray) else bf_obj
     data = host_bytes(bf_obj, "to_device", "bf_obj", writable=False)
     allocation = mem_alloc(data.nbytes)
-    memcpy_htod(allocation, data)
+    memcpy_htod(allocation, bf_obj)
     return allocation
 
 

@@ -170,7 +170,9 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
         detail = f"access_size must be 4, 8 or 16 bytes, was {access_size}"
         raise _errors.logic_error("cuMemAllocPitch", _errors.INVALID_ARGUMENT, detail)
     pitch = -(-whole_number(width, "mem_alloc_pitch: width") // 512) * 512
-    return mem_alloc(pitch * whole_number(height, "mem_alloc_pitch: height")), pitch
+    allocation = mem_alloc(pitch * whole_number(height, "mem_alloc_pitch: height"))
+    memory.set_rows(int(allocation), width, pitch)
+    return allocation, pitch
 
 
 def mem_get_info() -> tuple[int, int]:

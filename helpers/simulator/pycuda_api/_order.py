@@ -249,7 +249,7 @@ def touch_pinned(work: Work, start: int, end: int, *, write: bool) -> None:
 
 def _touch(accesses: list[_Access], new: _Access) -> None:
     kept = []
-    for old in accesses:
+    for old in reversed(accesses):  # what follows the latest in its stream follows the others, too
         if _done(old.work, _state.host):
             continue  # whatever comes now comes later
         meets = old.meets(new.start, new.end)
@@ -266,7 +266,7 @@ def _touch(accesses: list[_Access], new: _Access) -> None:
         )
         if not replaced:
             kept.append(old)
-    accesses[:] = [*kept[-_KEPT:], new]
+    accesses[:] = [*kept[:_KEPT][::-1], new]
 
 
 def _done(work: Work, clock: dict[int, int]) -> bool:
@@ -280,7 +280,7 @@ def host_touches(start: int, end: int, *, write: bool, what: str) -> None:
     host accesses it.
     """
     for accesses in (_state.pinned, _state.device if _is_shared(start) else []):
-        for old in list(accesses):
+        for old in reversed(list(accesses)):
             if _done(old.work, _state.host):
                 accesses.remove(old)
             elif (old.write or write) and _overlaps_host(old, start, end):

@@ -61,4 +61,10 @@ WRONG = (
         file="wrong_global.cu",
         status="budget",
     ),
+    wrong(
+        "a mask of half a warp",
+        "the mask must name every lane that makes the call",
+        ("0xffffffff", "0xffff"),
+        status="finding",
+    ),
 )

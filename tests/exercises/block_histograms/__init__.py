@@ -86,4 +86,19 @@ WRONG = (
         file="wrong_four_apart.cu",
         status="budget",
     ),
+    wrong(
+        "shares of 256 cells",
+        "from 1024 * b on",
+        ("first = 1024 * blockIdx.x", "first = 256 * blockIdx.x"),
+        ("i < first + 1024 && i < n", "i < first + 256 && i < n"),
+    ),
+    wrong(
+        "one warp counts",
+        "a warp that loads for the others",
+        (
+            "i = first + t; i < first + 1024 && i < n; i += 256",
+            "i = first + t; t < 32 && i < first + 1024 && i < n; i += 32",
+        ),
+        status="budget",
+    ),
 )

@@ -10,6 +10,18 @@ RIGHT = (
     right("halves in shared memory"),
     right("candidates in registers", "right_first.cu"),
     right("shuffles in each warp, then among the warps", "right_warps.cu"),
+    right(
+        "half of the threads begin with two numbers",
+        "solution.cu",
+        (
+            "    s[t] = i < n ? N[i] : -INFINITY;\n",
+            "    if (t < 128) {\n"
+            "        const float first = i < n ? N[i] : -INFINITY;\n"
+            "        s[t] = i + 128 < n ? fmaxf(first, N[i + 128]) : first;\n"
+            "    }\n",
+        ),
+        ("half = 128", "half = 64"),
+    ),
 )
 
 
@@ -77,4 +89,22 @@ WRONG = (
     ),
     wrong("one thread compares", "255 comparisons", file="wrong_one_thread.cu", status="budget"),
     wrong("one thread loads", "loads its 32 numbers", file="wrong_global.cu", status="budget"),
+    wrong(
+        "the smallest, of what is there",
+        "keeps the larger of two",
+        ("-INFINITY", "INFINITY"),
+        ("fmaxf", "fminf"),
+    ),
+    wrong(
+        "one warp fills s",
+        "a warp that loads for the others",
+        (
+            "    s[t] = i < n ? N[i] : -INFINITY;\n",
+            "    for (int k = t; t < 32 && k < 256; k += 32) {\n"
+            "        const int cell = blockIdx.x * 256 + k;\n"
+            "        s[k] = cell < n ? N[cell] : -INFINITY;\n"
+            "    }\n",
+        ),
+        status="budget",
+    ),
 )

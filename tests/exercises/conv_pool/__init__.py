@@ -121,4 +121,12 @@ WRONG = (
         ("+ column] = largest;\n", "+ column] = largest;\n    }\n"),
         status="budget",
     ),
+    wrong(
+        "windows 4 apart",
+        "windows of 4 x 4 are right",
+        ("row * pool + r, w = column * pool + s", "row * 4 + r, w = column * 4 + s"),
+    ),
+    wrong("the first channel alone", "only the first channel", ("c < C;", "c < 1;")),
+    wrong("map 0's weights", "weights of map 0", ("((m * C + c) * K + p)", "(c * K + p)")),
+    wrong("image 0's cells", "cells of image 0", ("((size_t)b * C + c)", "(size_t)c")),
 )

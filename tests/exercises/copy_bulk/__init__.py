@@ -128,4 +128,29 @@ WRONG = (
         ),
         status="finding",
     ),
+    wrong(
+        "the buffer in work and its mbarrier",
+        "whose phase is not over yet",
+        (
+            "start_copy(tiles[current ^ 1], N, start + stride, n, &arrived[current ^ 1]);",
+            "start_copy(tiles[current], N, start + stride, n, &arrived[current]);",
+        ),
+        status="finding",
+    ),
+    wrong(
+        "a turn that ends with __syncwarp()",
+        "a warp is a turn behind the others",
+        (END, "        __syncwarp();\n    }\n}"),
+        status="finding",
+    ),
+    wrong(
+        "parities in an array",
+        "take single variables",
+        ("    for (int turn = 0;", "    int parity[2] = {};\n    for (int turn = 0;"),
+        (
+            "wait(&arrived[current], turn / 2 % 2);",
+            "wait(&arrived[current], parity[current]);\n        parity[current] ^= 1;",
+        ),
+        status="budget",
+    ),
 )

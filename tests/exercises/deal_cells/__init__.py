@@ -58,12 +58,23 @@ WRONG = (
         status="finding",
     ),
     wrong("% 255", "must be its cell", ("% 256]", "% 255]")),
+    wrong(
+        "no block anywhere",
+        "does each block write outputs of its own",
+        ("blockIdx.x * 256", "0"),
+    ),
     wrong("block 0's cells", "cells of block 0", ("= N[start + t]", "= N[t]")),
     wrong("a step written into the kernel", "it is an argument", ("[(step * t)", "[(3 * t)")),
     wrong(
         "half of the cells are filled",
         "must be filled",
         ("    cells[t] = N", "    if (t < 128) cells[t] = N"),
+        status="finding",
+    ),
+    wrong(
+        "a size that the launch should give",
+        "the check's launch gives no dynamic shared memory",
+        ("__shared__ float cells[256];", "extern __shared__ float cells[];"),
         status="finding",
     ),
 )

@@ -8,6 +8,7 @@ RIGHT = (
     right("spans up, the conjugate"),
     right("divided and taken modulo", "right_modulo.cu"),
     right("the twiddle conjugated first", "right_conjugate.cu"),
+    right("two stages at a time", "right_two_stages.cu"),
 )
 
 
@@ -141,5 +142,24 @@ WRONG = (
         "points / 2 twiddles",
         ("place * (POINTS / 2 / span)", "place * (32 / span)"),
         status="finding",
+    ),
+    wrong(
+        "the real part alone turned",
+        "only the real part of the second cell is turned",
+        ("c.y * w.x - c.x * w.y);", "c.y);"),
+    ),
+    wrong(
+        "the imaginary part alone turned",
+        "only the imaginary part of the second cell is turned",
+        ("make_float2(c.x * w.x + c.y * w.y, c.y", "make_float2(c.x, c.y"),
+    ),
+    wrong(
+        "the new real part in the imaginary part",
+        "keep the old one in a variable",
+        (
+            "        const float2 b = make_float2(c.x * w.x + c.y * w.y, c.y * w.x - c.x * w.y);",
+            "        float2 b = c;\n        b.x = b.x * w.x + b.y * w.y;\n"
+            "        b.y = b.y * w.x - b.x * w.y;",
+        ),
     ),
 )

@@ -142,4 +142,20 @@ WRONG = (
         "only its first terms",
         ("first < inner; first", "first < 32; first"),
     ),
+    wrong(
+        "the tiles are filled and not read",
+        "multiply the cells of the tiles",
+        (
+            "            const float x = tile_x[i][column];\n",
+            "            const bool is_term = first + i < inner;\n"
+            "            const float x = is_term && left + column < cols\n"
+            "                ? X[(first + i) * cols + left + column] : 0.0f;\n",
+        ),
+        (
+            "sum[r] += tile_a[patch + r][i] * x;",
+            "if (is_term && top + patch + r < rows)\n"
+            "                    sum[r] += A[(top + patch + r) * inner + first + i] * x;",
+        ),
+        status="budget",
+    ),
 )

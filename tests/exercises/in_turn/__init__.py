@@ -68,7 +68,18 @@ WRONG = (
         status="finding",
     ),
     wrong_python("only two pieces", "works are enqueued", ("range(pipe.pieces)", "range(2)")),
+    wrong_python(
+        "a number of pieces written into it",
+        "there are pipe.pieces of them",
+        ("range(pipe.pieces)", "range(6)"),
+    ),
     *broken_python(
         "in_turn", error=("for piece in range(pipe.pieces)", "for piece in range(1 // 0)")
+    ),
+    wrong_python(
+        "a piece too many",
+        "of 6: the first one is piece 0",
+        ("range(pipe.pieces)", "range(1, pipe.pieces + 1)"),
+        status="refused",
     ),
 )

@@ -58,4 +58,21 @@ WRONG = (
         "name them yourself",
         ("    __syncwarp();   //", "    __syncwarp(__activemask());   //"),
     ),
+    wrong(
+        "fragments cell by cell, beside two idle ldmatrix",
+        "no lane loads a cell of the fragments by itself",
+        (
+            "    float d[4];\n",
+            "    const unsigned* pairs = reinterpret_cast<const unsigned*>(a_rows);\n"
+            "    const unsigned short* cells = reinterpret_cast<const unsigned short*>(b_rows);\n"
+            "    const int group = lane / 4, two = lane % 4 * 2;\n"
+            "    for (int r = 0; r < 4; ++r)\n"
+            "        a[r] = pairs[4 * PITCH * (group + r % 2 * 8) + lane % 4 + r / 2 * 4];\n"
+            "    for (int r = 0; r < 2; ++r)\n"
+            "        b[r] = cells[8 * (two + 8 * r) + group]\n"
+            "             | (unsigned)cells[8 * (two + 8 * r + 1) + group] << 16;\n"
+            "    float d[4];\n",
+        ),
+        status="budget",
+    ),
 )

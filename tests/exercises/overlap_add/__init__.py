@@ -152,4 +152,26 @@ WRONG = (
         "one cell too many",
         ("i < segment &&", "i <= segment &&"),
     ),
+    wrong(
+        "half of a tail",
+        "only the first half of the tails",
+        (
+            "i < SIZE; i += blockDim.x) {\n        const int out",
+            "i < segment + width / 2; i += blockDim.x) {\n        const int out",
+        ),
+    ),
+    wrong(
+        "a cell for each thread",
+        "so each loads two points",
+        ("i < segment && start + i < n", "i < SIZE / 2 && i < segment && start + i < n"),
+    ),
+    wrong(
+        "thread 0 loads the segment",
+        "share its size points",
+        (
+            "i = threadIdx.x; i < SIZE; i += blockDim.x) {\n        const bool",
+            "i = threadIdx.x; threadIdx.x == 0 && i < SIZE; ++i) {\n        const bool",
+        ),
+        status="budget",
+    ),
 )

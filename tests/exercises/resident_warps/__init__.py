@@ -64,4 +64,16 @@ WRONG = (
         "whole number",
         ("    return blocks * warps_of_block", "    blocks * warps_of_block"),
     ),
+    wrong_python(
+        "threads rounded down",
+        "zerodivisionerror: integer division or modulo by zero, for ",
+        ("-(-threads // 32)", "threads // 32"),
+        status="refused",
+    ),
+    wrong_python(
+        "a function of the labs' own package",
+        "no module named 'helpers'",
+        file="wrong_import.py",
+        status="refused",
+    ),
 )

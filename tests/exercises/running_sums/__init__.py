@@ -67,4 +67,17 @@ WRONG = (
         file="wrong_global.cu",
         status="budget",
     ),
+    wrong("t > far", "ask for t >= far", ("t >= far", "t > far")),
+    wrong(
+        "one warp fills s",
+        "a warp that loads for the others",
+        (
+            "    s[t] = i < n ? N[i] : 0.0f;\n",
+            "    for (int k = t; t < 32 && k < 256; k += 32) {\n"
+            "        const int cell = blockIdx.x * 256 + k;\n"
+            "        s[k] = cell < n ? N[cell] : 0.0f;\n"
+            "    }\n",
+        ),
+        status="budget",
+    ),
 )

@@ -68,4 +68,20 @@ WRONG = (
         "nothing is written",
         ("        D[8 *", "        if (i < 0) D[8 *"),
     ),
+    wrong(
+        "a total replaced",
+        "each of them to those before it (+=)",
+        ("total[i] += sum[i]", "total[i] = sum[i]"),
+    ),
+    wrong(
+        "one of four sums taken over",
+        "each of a lane's four sums",
+        ("i < 4; ++i) {\n                total", "i < 1; ++i) {\n                total"),
+    ),
+    wrong(
+        "totals in doubles",
+        "no doubles are needed",
+        ("float total[4]", "double total[4]"),
+        status="budget",
+    ),
 )

@@ -21,6 +21,15 @@ WRONG = (
     wrong("cubed", "must be n[i] * n[i]", ("N[i] * N[i];", "N[i] * N[i] * N[i];")),
     wrong("a constant", "must read its own number", ("N[i] * N[i];", "9.0f;")),
     wrong("counted from 1", "count from 0", ("threadIdx.x", "threadIdx.x + 1"), status="finding"),
-    wrong("the last warp is left out", "never written", ("  P[i] =", "  if (i < 32) P[i] =")),
+    wrong(
+        "the last warps are left out",
+        "behind the first 32. does each thread write",
+        ("  P[i] =", "  if (i < 32) P[i] ="),
+    ),
+    wrong(
+        "computed in the input",
+        "an input stays as it is",
+        ("    P[i] = N[i] * N[i];", "    float* M = (float*)N;\n    P[i] = M[i] *= N[i];"),
+    ),
     wrong("all threads write P[0]", "same cell", ("  P[i] =", "  P[0] ="), status="finding"),
 )

@@ -33,5 +33,16 @@ WRONG = (
         "works are enqueued",
         ("range(pipe.pieces)", "range(2)"),
     ),
+    wrong_python(
+        "a number of pieces written into it",
+        "there are pipe.pieces of them",
+        ("range(pipe.pieces)", "range(6)"),
+    ),
+    wrong_python(
+        "the events before the first piece",
+        "no piece has had the buffers of the first ones",
+        file="wrong_before_the_first.py",
+        status="refused",
+    ),
     *broken_python("mend", error=("computed, back = {}, {}", "computed, back = {}, 1 / 0")),
 )

@@ -51,4 +51,26 @@ WRONG = (
         "as they were before",
         ("y < height", "y < 8 && y < height"),
     ),
+    wrong(
+        "axes exchanged",
+        "axes are exchanged",
+        (
+            "x = blockIdx.x * blockDim.x + threadIdx.x",
+            "x = blockIdx.y * blockDim.y + threadIdx.y",
+        ),
+        (
+            "y = blockIdx.y * blockDim.y + threadIdx.y",
+            "y = blockIdx.x * blockDim.x + threadIdx.x",
+        ),
+    ),
+    wrong(
+        "two stores to each cell",
+        "store each output once",
+        (
+            "T[y * pitch + x] = column[y] + row[x];",
+            "{ volatile float* cell = T + y * pitch + x; *cell = column[y]; "
+            "*cell = column[y] + row[x]; }",
+        ),
+        status="budget",
+    ),
 )

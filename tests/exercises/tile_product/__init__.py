@@ -74,7 +74,7 @@ WRONG = (
     wrong("A's tile the wrong way around", "sum over k of a[r][k]", ("a[y][k]", "a[k][y]")),
     wrong(
         "a sum begun anew in each turn",
-        "sum over k of a[r][k]",
+        "it begins with 0 once, before the turns",
         ("        for (int k", "        sum = 0.0f;\n        for (int k"),
     ),
     wrong(
@@ -97,5 +97,16 @@ WRONG = (
             "B[(first + x) * cols + blockIdx.x * 16 + y]",
         ),
         status="budget",
+    ),
+    wrong(
+        "blockIdx.x for the row",
+        "the row r comes from blockidx.y",
+        ("r = blockIdx.y * 16 + y, c = blockIdx.x", "r = blockIdx.x * 16 + y, c = blockIdx.y"),
+    ),
+    wrong(
+        "a row of A has cols cells",
+        "a row of a has `inner` cells",
+        ("A[r * inner + first + x]", "A[r * cols + first + x]"),
+        status="finding",
     ),
 )

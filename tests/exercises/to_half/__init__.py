@@ -97,4 +97,12 @@ WRONG = (
         ("(to)[i]", "(to)[k]"),
         status="budget",
     ),
+    wrong(
+        "one number for each thread",
+        "thread i takes two",
+        (GUARD, "if (i < n) {"),
+        (LOAD, ""),
+        (STORE, "to[i] = __float2half(from[i]);"),
+    ),
+    wrong("the last pair left out", "the last pair is as it was", (GUARD, "if (i < n / 2 - 1) {")),
 )

@@ -46,7 +46,7 @@ WRONG = (
     ),
     wrong(
         "rows of P of width cells",
-        "p has width rows of height cells",
+        "one row is `height` cells behind the row before",
         ("row * height", "row * width"),
         status="finding",
     ),
@@ -59,5 +59,16 @@ WRONG = (
             "    if (x < width && y < height) P[y * width + x] = "
             "tile[threadIdx.y][threadIdx.x] + 0 * (row + column)",
         ),
+    ),
+    wrong(
+        "one warp fills the tile",
+        "a warp that loads for the others",
+        (
+            "    if (x < width && y < height) tile[threadIdx.y][threadIdx.x] = N[y * width + x];",
+            "    for (int r = 0; threadIdx.y == 0 && r < 32; ++r)\n"
+            "        if (x < width && y + r < height)\n"
+            "            tile[r][threadIdx.x] = N[(y + r) * width + x];",
+        ),
+        status="budget",
     ),
 )

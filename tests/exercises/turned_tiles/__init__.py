@@ -131,4 +131,15 @@ WRONG = (
         ("cells[255 - o]", "cells[256 - o]"),
         status="finding",
     ),
+    wrong(
+        "one tile for each block",
+        "does each block write outputs of its own",
+        ("    for (; start < n; start += stride, current ^= 1) {", "    if (start < n) {"),
+    ),
+    wrong(
+        "a first tile for every block",
+        "only if the block has a tile",
+        ("    if (start < n) {\n        start_copy", "    {\n        start_copy"),
+        status="finding",
+    ),
 )

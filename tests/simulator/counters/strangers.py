@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import strangers_course
+import strangers_patterns
 from stranger_cases import (
     ORDER,
     Stranger,
@@ -800,7 +801,7 @@ _PARTS = (
     _runtime, _spins,
 )  # fmt: skip
 LAUNCHES: tuple[Stranger, ...] = tuple(
-    one for part in (*_PARTS, *strangers_course.PARTS) for one in part()
+    one for part in (*_PARTS, *strangers_course.PARTS, *strangers_patterns.PARTS) for one in part()
 )
 
 # Counters in which the simulator differs from the GPU, by launch, with the reason. The numbers of
@@ -811,6 +812,12 @@ _COPIES = (
     "time in spmv_scalar (LDG at 04a0 to 0b00, then the copies behind it), 4, 2 and 1 at a time in "
     "spmv_vector (0200, @P1 and @P0 from 0470 on). Lanes of a warp with different numbers of turns "
     "take different copies, one after another. In PTX they share one loop."
+)
+_TURNS = (
+    "ptxas copies the turns of the loop: 4, 2 and 1 at a time in softmax_warps (LDG from 0350, "
+    "0550 and 0640 on), 16, 8, 4 and 1 in union_of_stages (LDS from 0380, 0560, 0690 and 0770 on). "
+    "Lanes of a warp with different numbers of turns take different copies, one after another. In "
+    "PTX they share one loop."
 )
 _PEELED = (
     "ptxas joins value and index of a turn to LDS.64 in the first of the last three turns, which "
@@ -861,6 +868,8 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
     "argmax_rows, 3 x 33": {"shared_load_wavefronts": _PEELED},
     "spmv_scalar, 300 x 200": dict.fromkeys(_LOADS, _COPIES),
     "spmv_vector, 300 x 200": dict.fromkeys(_LOADS, _COPIES),
+    "softmax_warps, 11 x 45": dict.fromkeys(_LOADS, _TURNS),
+    "union_of_stages, one block": {"shared_load_wavefronts": _TURNS},
     "redux_stats, n = 1000": {"shared_atomic_wavefronts": _MET},
     **{
         f"cholesky_by_a_warp, {what}": dict.fromkeys(_SHARED, _CHOLESKY)

@@ -54,6 +54,13 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "fault",
+            "Thread 0 starts a copy at an mbarrier whose phase is not over yet: the next tile goes "
+            "into the other buffer, tiles[current ^ 1], and reports at that buffer's mbarrier, "
+            "&arrived[current ^ 1].",
+            when=lambda found: " arrives " in found.message and found.thread == (0, 0, 0),
+        ),
+        kit.FindingHint(
+            "fault",
             "Several threads start a copy at one mbarrier, and it expects one arrival: only thread "
             "0 starts copies, one of them in each turn, at the mbarrier of the copy's buffer.",
             when=lambda found: " arrives " in found.message,
@@ -84,7 +91,8 @@ EXERCISE = kit.Exercise(
             "fault",
             "A phase that does not end: either the announced bytes are not those that come (a "
             "vector has 16 bytes, and the last tile has fewer vectors), or nobody has started a "
-            "copy at this mbarrier, or this turn waits for a later phase.",
+            "copy at this mbarrier, or this turn waits for a later phase. Or a warp is a turn "
+            "behind the others, because no barrier of the block ends a turn.",
         ),
         kit.FindingHint(
             "uninitialised",

@@ -47,6 +47,18 @@ def cut(case: kit.Case) -> np.ndarray:
     return np.where(too_far, np.nextafter(near, np.float16(0)), near)
 
 
+def one_each(case: kit.Case) -> np.ndarray:
+    """Return what comes out if a thread rounds one number."""
+    step = case.steps[0]
+    is_made = np.arange(case.count) < step.grid[0] * step.block[0]
+    return np.where(is_made, rounded(case), case["to"])
+
+
+def without_last_pair(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the last pair is left out."""
+    return np.where(np.arange(case.count) < case.count - 2, rounded(case), case["to"])
+
+
 EXERCISE = kit.Exercise(
     name="to_half",
     place=2,
@@ -77,6 +89,15 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     mistakes=(
+        kit.Mistake(
+            "Each thread has rounded one number, and the others are as they were: thread i takes "
+            "two, numbers 2 i and 2 i + 1.",
+            gives=one_each,
+        ),
+        kit.Mistake(
+            "The last pair is as it was: thread i has a pair if i < n / 2.",
+            gives=without_last_pair,
+        ),
         kit.Mistake(
             "Digits are cut off: round to the nearest half (__floats2half2_rn).",
             gives=cut,

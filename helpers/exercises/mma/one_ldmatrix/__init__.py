@@ -42,6 +42,14 @@ EXERCISE = exercise(
             least=2,
             quiet=True,
         ),
+        kit.Budget(
+            "load requests of shared memory",
+            kit.all_of("requests", "shared", "load"),
+            2,
+            "What the two ldmatrix bring is multiplied: no lane loads a cell of the fragments by "
+            "itself.",
+            quiet=True,
+        ),
     ),
     mistakes=(
         kit.Mistake(

@@ -153,6 +153,12 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "mask",
+            "The mask must name every lane that makes the call, its own too: 0xffffffff names all "
+            "32 lanes of a warp.",
+            when=lambda found: "does not name it" in found.message,
+        ),
+        kit.FindingHint(
+            "mask",
             "A lane has left the kernel, and the mask 0xffffffff still names it: no lane may "
             "return before the shuffles. Let it bring INFINITY.",
         ),

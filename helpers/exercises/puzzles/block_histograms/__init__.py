@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import puzzle
+from helpers.exercises.puzzles import puzzle, shared_out
 
 BINS, SHARE, THREADS = 256, 1_024, 256
 
@@ -61,6 +61,14 @@ def without_last_value(case: kit.Case) -> np.ndarray:
     return made
 
 
+def shares_of_256(case: kit.Case) -> np.ndarray:
+    """Return what comes out if block b counts the 256 cells from 256 * b on."""
+    first = THREADS * np.arange(case.steps[0].grid[0])
+    return np.array(
+        [np.bincount(case["N"][k : k + THREADS], minlength=case["bins"]) for k in first], np.int32
+    )
+
+
 def first_block_alone(case: kit.Case) -> np.ndarray:
     """Return what comes out if every block counts the cells of block 0."""
     return np.repeat(counted(case)[:1], case.steps[0].grid[0], axis=0)
@@ -84,6 +92,7 @@ EXERCISE = puzzle(
             "Each value is loaded once, by neighbouring lanes: thread t takes cells t, t + 256, "
             "t + 512 and t + 768 of its block, or four neighbouring ones in one load (int4).",
         ),
+        shared_out(4, "1,024 cells: each of the 256 takes four"),
     ),
     most_of_a_block=lambda case: case["bins"],
     timed=lambda rng: case(values(rng, 10_000_000)),
@@ -92,6 +101,11 @@ EXERCISE = puzzle(
             "Only the first 256 cells of each block are counted: a block has 1,024 cells for its "
             "256 threads, so each thread counts four.",
             lambda case: counted(case, THREADS),
+        ),
+        kit.Mistake(
+            "Block b counts the 256 cells from 256 * b on: its own are 1,024, from 1024 * b on, so "
+            "each of its 256 threads counts four.",
+            shares_of_256,
         ),
         kit.Mistake(
             "A value that does not occur has a count, too: store the counts that are 0.",

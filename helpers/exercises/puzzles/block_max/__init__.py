@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import barriers, over_line, padded, puzzle, shared_loads, sizes_of
+from helpers.exercises.puzzles import (
+    barriers,
+    over_line,
+    padded,
+    puzzle,
+    shared_loads,
+    shared_out,
+    sizes_of,
+)
 
 BLOCK = 256
 
@@ -67,6 +75,8 @@ EXERCISE = puzzle(
             8,
             "Each of the block's 8 warps loads its 32 numbers once, one number a thread.",
         ),
+        # Half of the threads may begin with a number of the other half's.
+        shared_out(2, "256 numbers: each loads its own"),
         shared_loads(
             40,
             "In each step half of the threads that are left compare a pair, and they should be the "
@@ -125,6 +135,10 @@ EXERCISE = puzzle(
             "Only the last block is wrong, and some of its threads have no number: what they bring "
             "must change no maximum. That is -INFINITY.",
             when=lambda case, got, want: (got == want)[:-1].all() and case["N"].size % BLOCK > 0,
+        ),
+        kit.Mistake(
+            "It is the smallest number of each block: fmaxf keeps the larger of two.",
+            lambda case: padded(case["N"], case["block"], np.inf).min(axis=1),
         ),
         kit.Mistake(
             "It is the first number of each block.", lambda case: largest(case, slice(0, 1))

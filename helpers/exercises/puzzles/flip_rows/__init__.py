@@ -7,7 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import over_image, puzzle, sectors_per_request
+from helpers.exercises.puzzles import (
+    AXES_EXCHANGED,
+    over_image,
+    puzzle,
+    reached_by_exchanged_axes,
+    sectors_per_request,
+)
 
 ACROSS = (
     "A warp is 32 threads with neighbouring threadIdx.x. Let x, the column, come from threadIdx.x: "
@@ -32,11 +38,11 @@ def axes_exchanged(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if .x counts rows and .y columns; None where that makes no
     difference.
     """
-    (across, down), (wide, high) = case.steps[0].grid[:2], case.steps[0].block[:2]
-    height, width = case["N"].shape
-    rows, columns = across * wide, down * high
-    if rows >= height and columns >= width:
+    height = len(case["N"])
+    reached = reached_by_exchanged_axes(case, *case["N"].shape)
+    if reached is None:
         return None
+    rows, columns = reached
     flipped = case["P"].copy()
     flipped[max(height - rows, 0) :, :columns] = case["N"][::-1][max(height - rows, 0) :, :columns]
     return flipped
@@ -59,11 +65,7 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: 256,
     timed=lambda rng: case(kit.cells(rng, (4_096, 4_096))),
     mistakes=(
-        kit.Mistake(
-            "The axes are exchanged: x, the column, comes from threadIdx.x and blockIdx.x, and y, "
-            "the row, from their .y.",
-            axes_exchanged,
-        ),
+        kit.Mistake(AXES_EXCHANGED, axes_exchanged),
         kit.Mistake("The image is copied: row y must become row height - 1 - y.", lambda c: c["N"]),
         kit.Mistake(
             "Left and right are exchanged, not top and bottom: the row changes, the column stays.",

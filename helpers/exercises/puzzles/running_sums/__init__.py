@@ -13,6 +13,7 @@ from helpers.exercises.puzzles import (
     over_line,
     puzzle,
     shared_loads,
+    shared_out,
     sizes_of,
 )
 
@@ -46,6 +47,22 @@ def of_neighbours(case: kit.Case) -> np.ndarray:
     return as_blocks(case["N"], case["block"], change)
 
 
+def without_first(case: kit.Case) -> np.ndarray:
+    """Return what comes out if a thread adds s[t - far] only if t > far: thread `far` leaves out
+    s[0], and with it all sums that are made of its own.
+    """
+
+    def change(rows: np.ndarray) -> np.ndarray:
+        sums = rows.copy()
+        for far in (1 << step for step in range(8)):
+            left = np.zeros_like(sums)
+            left[:, far + 1 :] = sums[:, 1 : sums.shape[1] - far]
+            sums += left
+        return sums
+
+    return as_blocks(case["N"], case["block"], change)
+
+
 EXERCISE = puzzle(
     "running_sums",
     10,
@@ -65,6 +82,8 @@ EXERCISE = puzzle(
             8,
             "Each thread loads its own number, once. Sums are made in shared memory.",
         ),
+        # Half of the threads may begin with a number of the other half's.
+        shared_out(2, "256 numbers: each loads its own"),
         shared_loads(
             140,
             "Eight steps, and in each of them a thread adds one number: what stands 1, 2, 4, ... "
@@ -99,6 +118,11 @@ EXERCISE = puzzle(
             lambda case: scanned(case, 32),
         ),
         kit.Mistake("The last step, 128, is missing.", of_neighbours),
+        kit.Mistake(
+            "The first number of a block is in no sum but its own: thread `far` adds s[0], so ask "
+            "for t >= far, not t > far.",
+            without_first,
+        ),
         kit.Mistake(
             "The sums run from the right to the left.",
             lambda case: as_blocks(

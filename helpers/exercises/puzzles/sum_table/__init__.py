@@ -7,7 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import puzzle, sectors_per_request
+from helpers.exercises.puzzles import (
+    AXES_EXCHANGED,
+    puzzle,
+    reached_by_exchanged_axes,
+    sectors_per_request,
+)
 from helpers.quantities import quantity
 
 BROADCAST = (
@@ -62,6 +67,19 @@ def without_pitch(case: kit.Case) -> np.ndarray:
     return T
 
 
+def axes_exchanged(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if .x counts rows and .y columns; None where that makes no
+    difference.
+    """
+    reached = reached_by_exchanged_axes(case, case["column"].size, case["row"].size)
+    if reached is None:
+        return None
+    T, (rows, columns) = case["T"].copy(), reached
+    columns = min(columns, case["row"].size)
+    T[:rows, :columns] = tabled(case)[:rows, :columns]
+    return T
+
+
 def padding_written(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether only cells of the padding are wrong."""
     width = case["row"].size
@@ -92,6 +110,7 @@ EXERCISE = puzzle(
     most_of_a_block=lambda case: 256,
     timed=lambda rng: drawn(rng, 4_096, 4_000, 96),
     mistakes=(
+        kit.Mistake(AXES_EXCHANGED, axes_exchanged),
         kit.Mistake(
             "The rows follow each other closely. The stride from one row to the next is `pitch`, "
             "not `width`.",

@@ -62,6 +62,24 @@ def tiles_turned(case: kit.Case) -> np.ndarray:
     return (np.pad(A, ((0, 0), (0, inner))) @ tiles.reshape(B.shape))[:, : case["B"].shape[1]]
 
 
+def last_tile(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the sum begins again with each tile."""
+    terms = (case["A"].shape[1] - 1) // case["tile"] * case["tile"]
+    return product(case) - product(case, terms) if terms else product(case)
+
+
+def blocks_exchanged(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if blockIdx.x counts rows of tiles and .y columns; None where that
+    makes no difference.
+    """
+    across, down = (extent * case["tile"] for extent in case.steps[0].grid[:2])
+    if across == down:
+        return None
+    made = np.full(case["C"].shape, np.nan)
+    made[:across, :down] = product(case)[:across, :down]
+    return made
+
+
 EXERCISE = puzzle(
     "tile_product",
     12,
@@ -126,6 +144,16 @@ EXERCISE = puzzle(
             whole_tiles,
         ),
         kit.Mistake(
+            "Only the terms of the last tile are in the sum: it begins with 0 once, before the "
+            "turns.",
+            last_tile,
+        ),
+        kit.Mistake(
+            "Whole tiles of C have no thread: the row r comes from blockIdx.y, the column c from "
+            "blockIdx.x.",
+            blocks_exchanged,
+        ),
+        kit.Mistake(
             "Only the first tile's 16 terms are in the sum.",
             lambda case: product(case, min(case["tile"], case["A"].shape[1])),
         ),
@@ -150,7 +178,8 @@ EXERCISE = puzzle(
         kit.FindingHint(
             "out-of-bounds",
             "Rows, columns and inner need not be multiples of 16: ask before you load (a cell "
-            "outside counts as 0), and before you store.",
+            "outside counts as 0), and before you store. A row of A has `inner` cells, one of B "
+            "and of C `cols`.",
         ),
         kit.FindingHint(
             "race",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.exercises import kit
-from helpers.exercises.puzzles import over_image, puzzle, sectors_per_request
+from helpers.exercises.puzzles import over_image, puzzle, sectors_per_request, shared_out
 
 TILE = (
     "Lanes that are neighbours in a row of N lie a whole row apart in P, so that a direct copy "
@@ -44,6 +44,7 @@ EXERCISE = puzzle(
     budgets=(
         sectors_per_request("N", "load", 5, TILE),
         sectors_per_request("P", "store", 5, TILE),
+        shared_out(1, "tile: each loads one cell"),
         kit.Budget(
             "bank conflicts",
             lambda case, one: sum(one.total("conflicts", "shared", a) for a in ("load", "store")),
@@ -68,8 +69,9 @@ EXERCISE = puzzle(
         ),
         kit.FindingHint(
             "out-of-bounds",
-            "P has width rows of height cells. For the store the guards change places, too: its "
-            "column must be below height, its row below width.",
+            "P has width rows of height cells: one row is `height` cells behind the row before. "
+            "For the store the guards change places, too: its column must be below height, its row "
+            "below width.",
         ),
         kit.FindingHint(
             "race",

@@ -113,6 +113,12 @@ def with_product(
     return undone(stage)
 
 
+def real_part_first(c: Cells, back: Cells) -> Cells:
+    """Return the product if its real part stands in the imaginary part's product already."""
+    real = (c * back).real
+    return real + 1j * (c.imag * back.real + real * back.imag)
+
+
 PRODUCT = (
     "One sign of the product is wrong. (c.x + i c.y) times the conjugate of w, (w.x - i w.y), has "
     "the real part c.x * w.x + c.y * w.y and the imaginary part c.y * w.x - c.x * w.y."
@@ -151,8 +157,8 @@ EXERCISE = kit.Exercise(
         kit.Budget(
             "requests of global loads per warp",
             per_warp("global", "load"),
-            2 + STAGES + 1,
-            "Cells come from shared memory; only the twiddle of each stage is loaded.",
+            2 + 2 * STAGES,  # two stages at a time take three twiddles
+            "Cells come from shared memory; only twiddles are loaded in a stage.",
             quiet=True,
         ),
         kit.Budget(
@@ -208,6 +214,21 @@ EXERCISE = kit.Exercise(
             "The parts are multiplied one by one: both parts of a product need both parts of both "
             "factors.",
             gives=with_product(lambda c, back: c.real * back.real - 1j * c.imag * back.imag),
+        ),
+        kit.Mistake(
+            "Only the real part of the second cell is turned: its imaginary part becomes "
+            "c.y * w.x - c.x * w.y.",
+            gives=with_product(lambda c, back: (c * back).real + 1j * c.imag),
+        ),
+        kit.Mistake(
+            "Only the imaginary part of the second cell is turned: its real part becomes "
+            "c.x * w.x + c.y * w.y.",
+            gives=with_product(lambda c, back: c.real + 1j * (c * back).imag),
+        ),
+        kit.Mistake(
+            "The new real part is used in the imaginary part: keep the old one in a variable, "
+            "until both parts are made.",
+            gives=with_product(real_part_first),
         ),
         kit.Mistake(
             "No cell is turned: the second cell of a pair is multiplied by the conjugate of its "

@@ -94,6 +94,15 @@ def real_part_first(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return real + 1j * (real * b.imag / a.size + a.imag * b.real)
 
 
+def half_loaded(case: kit.Case) -> np.ndarray | None:
+    """Return what comes out if only the first half of the points is loaded, and the others are 0;
+    None where a segment is no longer.
+    """
+    half = size(case) // 2
+    is_longer = case["spec"].segment(case["filter"].size) > half
+    return by_segments(case, cells=half) if is_longer else None
+
+
 def is_rounding(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     """Return whether a result is 0, but for rounding."""
     least = conv1d_atol(case["spec"], case["N"], case["filter"])
@@ -144,6 +153,11 @@ EXERCISE = kit.Exercise(
             lanes("global", "load"),
             lambda case: size(case) * (2 + stages(case)),
             "Load each cell of the segment and each number of the spectrum once.",
+        ),
+        kit.loads_of_a_warp(
+            lambda case: 2 * stages(case) + 8,
+            "All threads of the block share its SIZE points: thread t takes t, t + blockDim.x and "
+            "so on. One that loads them alone lets the others wait.",
         ),
         kit.Budget(
             "additions to P per block",
@@ -203,6 +217,19 @@ EXERCISE = kit.Exercise(
             gives=lambda case: by_segments(
                 case, sums=case["spec"].segment(case["filter"].size)
             ),
+        ),
+        kit.Mistake(
+            "Only the first half of the tails is added: width - 1 sums lie behind the segment's "
+            "own cells. Add all SIZE sums.",
+            gives=lambda case: by_segments(
+                case,
+                sums=case["spec"].segment(case["filter"].size) + case["filter"].size // 2,
+            ),
+        ),
+        kit.Mistake(
+            "Only the first SIZE / 2 cells of a segment are loaded: a block has SIZE / 2 threads, "
+            "so each loads two points.",
+            gives=half_loaded,
         ),
         kit.Mistake(
             "The result is the signal: the spectra are not multiplied. That is gap 2.",

@@ -1,0 +1,1 @@
+from helpers.limits import resident_warps  # noqa: F401

@@ -1,0 +1,167 @@
+"""What findings and errors say of slips in a PyCUDA program around a right kernel."""
+
+from __future__ import annotations
+
+import re
+import struct
+import warnings
+
+import numpy as np
+import pytest
+
+from helpers.simulator import pycuda_api
+
+# Importing it makes the context.
+from helpers.simulator.pycuda_api import autoprimaryctx  # noqa: F401
+from helpers.simulator.pycuda_api import driver as cuda
+from helpers.simulator.pycuda_api.compiler import SourceModule
+
+BLOCK = (64, 1, 1)
+SOURCE = """
+struct Points { int n; float *x; float *v; };
+__global__ void drift(Points *p) { int i = threadIdx.x; if (i < p->n) p->x[i] += p->v[i]; }
+__global__ void twice(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2 * x[i];
+}
+__global__ void rows_by_pitch(const float *in, size_t pitch, float *out, int w, int h)
+{
+    for (int y = 0; y < h; y++)
+        out[y * w + threadIdx.x] = ((const float *)((const char *)in + y * pitch))[threadIdx.x];
+}
+__global__ void rows_by_elements(const float *in, size_t pitch, float *out, int w, int h)
+{
+    for (int y = 0; y < h; y++) out[y * w + threadIdx.x] = in[y * pitch + threadIdx.x];
+}
+__global__ void rows_by_width(const float *in, size_t pitch, float *out, int w, int h)
+{
+    for (int y = 0; y < h; y++) out[y * w + threadIdx.x] = in[y * w + threadIdx.x];
+}
+__global__ void keep(const float *x, float *kept, int *count, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && x[i] > 0) kept[atomicAdd(count, 1)] = x[i];
+}
+__global__ void scale(unsigned short factor, float *x) { x[threadIdx.x] *= factor; }
+"""
+MODULE = SourceModule(SOURCE)
+
+
+def run(name: str, *arguments, grid=(1, 1), **more) -> str:
+    """The words of what the launch finds, as one line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            MODULE.get_function(name)(*arguments, block=BLOCK, grid=grid, **more)
+        except cuda.LaunchError as error:
+            return re.sub(r"\s+", " ", str(error))
+    return re.sub(r"\s+", " ", " ".join(str(one.message) for one in caught))
+
+
+def points(form: str, x: cuda.DeviceAllocation, v: int) -> cuda.DeviceAllocation:
+    p = cuda.mem_alloc(24)
+    cuda.memcpy_htod(p, struct.pack(form, 64, int(x), v))
+    return p
+
+
+def test_a_structure_without_its_gaps_is_told_by_its_bytes():
+    x, v = (cuda.to_device(np.ones(64, np.float32)) for _ in range(2))
+    assert run("drift", points("i4xPP", x, int(v))) == ""
+    said = run("drift", points("=iQQ", x, int(v)))
+    assert "bytes 16 to 23 of p[0], of which nothing has written the last 4" in said
+    assert "align=True" in said
+
+
+def test_an_address_of_freed_memory_in_a_structure_is_told_as_that():
+    x = cuda.to_device(np.ones(64, np.float32))
+    freed = int(cuda.to_device(np.ones(64, np.float32)))
+    said = run("drift", points("i4xPP", x, freed))
+    assert "of an array of 256 bytes that has been freed" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("rows_by_pitch", ""),
+        ("rows_by_elements", "gives the distance of two rows in bytes"),
+        ("rows_by_width", "rows of 256 bytes that begin 512 bytes apart"),
+    ],
+)
+def test_rows_that_lie_a_pitch_apart_are_named(name, cause):
+    h, w = 5, 64
+    rows, pitch = cuda.mem_alloc_pitch(4 * w, h, 4)
+    cuda.memset_d2d32(rows, pitch, 7, w, h)
+    said = run(name, rows, np.uintp(pitch), cuda.Out(np.zeros((h, w), np.float32)),
+               np.int32(w), np.int32(h))  # fmt: skip
+    assert cause in said if cause else said == ""
+
+
+@pytest.mark.parametrize(("dtype", "said"), [(np.float32, ""), (np.float64, "array of float64")])
+def test_an_allocation_filled_with_numpys_usual_numbers_is_remarked_on_once(dtype, said):
+    x, y = cuda.to_device(np.ones(64, dtype)), cuda.mem_alloc(256)
+    first = run("twice", x, y, np.int32(64))
+    assert said in first if said else first == ""
+    assert run("twice", x, y, np.int32(64)) == ""
+
+
+def test_bytes_and_what_a_kernel_has_written_are_no_reason_for_a_remark():
+    x = cuda.to_device(np.ones(64, np.float32).view(np.uint8))
+    y = cuda.to_device(np.ones(64, np.int64))
+    assert "int64" in run("twice", x, y, np.int32(64))
+    assert run("twice", y, x, np.int32(64)) == ""
+
+
+def test_an_array_to_which_a_kernel_appends_may_have_an_end_without_values():
+    x = np.where(np.arange(128) % 3, -1, 1).astype(np.float32)
+    kept, count = np.zeros_like(x), np.zeros(1, np.int32)
+    launch = cuda.In(x), cuda.Out(kept), cuda.InOut(count), np.int32(128)
+    assert run("keep", *launch, grid=(2, 1)) == ""
+    assert count[0] == 43 and (kept[:43] == 1).all()
+    short = run("twice", cuda.In(x), cuda.Out(kept), np.int32(128))
+    assert "256 were never written" in short
+
+
+def test_a_float16_by_value_is_refused_as_by_pycuda():
+    x = cuda.to_device(np.ones(64, np.float32))
+    with pytest.raises(struct.error, match="bad char in struct format"):
+        MODULE.get_function("scale")(np.float16(2), x, block=BLOCK)
+    assert run("scale", np.uint16(2), x) == ""
+
+
+def test_memory_of_as_many_bytes_as_an_array_has_elements_is_told():
+    x = np.ones(64, np.float32)
+    with pytest.raises(cuda.LogicError, match="give it the array's nbytes, not its size"):
+        cuda.memcpy_htod(cuda.mem_alloc(x.size), x)
+    with pytest.raises(cuda.LogicError, match="the allocation has 63 bytes"):
+        cuda.memcpy_htod(cuda.mem_alloc(63), x)
+
+
+def test_one_missing_event_is_one_finding():
+    x = cuda.pagelocked_empty(64, np.float32)
+    a, b = cuda.mem_alloc(256), cuda.mem_alloc(256)
+    first, second = cuda.Stream(), cuda.Stream()
+    cuda.memcpy_htod_async(a, x, first)
+    with pytest.warns(cuda.SimulatorWarning, match="kernel twice"):
+        MODULE.get_function("twice")(a, b, np.int32(64), block=BLOCK, stream=first)
+        MODULE.get_function("twice")(b, a, np.int32(64), block=BLOCK, stream=second)
+    (finding,) = [one for one in pycuda_api.findings() if one.kind == "unsynchronised"]
+    assert "kernel twice on stream" in finding.message
+
+
+def test_a_loop_of_launches_shows_a_fault_once_and_keeps_all():
+    x = cuda.to_device(np.ones(64, np.float32))
+    shifted = SourceModule(
+        "__global__ void shift(float *x) { int i = threadIdx.x; if (i < 63) x[i] += x[i + 1]; }"
+    ).get_function("shift")
+
+    def launches() -> int:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(3):
+                shifted(x, block=BLOCK, grid=(1, 1))
+        return len(caught)
+
+    assert launches() == 1
+    assert len(pycuda_api.findings(clear=True)) == 3
+    assert launches() == 1

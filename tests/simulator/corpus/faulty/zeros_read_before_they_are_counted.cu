@@ -1,0 +1,40 @@
+// zeros_read_before_they_are_counted.cu -- WRONG ON PURPOSE: the last thread counts the zeros, and the others may read the count before
+//
+// fault: uninitialised
+// array: zeros
+// launch: grid=1 block=96
+// arguments: out unsigned sorted 96; in unsigned x 96 below=256
+
+__device__ int sum_before(int value, int* scratch)
+{
+    const int t = threadIdx.x;
+    scratch[t] = value;
+    __syncthreads();
+    for (int step = 1; step < blockDim.x; step *= 2) {
+        const int left = t >= step ? scratch[t - step] : 0;
+        __syncthreads();
+        scratch[t] += left;
+        __syncthreads();
+    }
+    return scratch[t] - value;
+}
+
+extern "C" __global__ void zeros_read_before_they_are_counted(unsigned* sorted, const unsigned* x)
+{
+    __shared__ int scratch[96];
+    __shared__ unsigned keys[96];
+    __shared__ int zeros;
+    const int t = threadIdx.x;
+    unsigned key = x[t];
+    for (int bit = 0; bit < 8; ++bit) {
+        const int is_zero = (key >> bit & 1) == 0;
+        const int rank = sum_before(is_zero, scratch);
+        if (t == 95) {
+            zeros = rank + is_zero; // <- here
+        }
+        keys[is_zero ? rank : zeros + t - rank] = key; // <- here
+        __syncthreads();
+        key = keys[t];
+    }
+    sorted[t] = key;
+}

@@ -1,0 +1,62 @@
+"""Races of a search that marks vertices: which of them decide nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from instances import Kernels
+
+from helpers import simulator
+
+N = 300
+HEAD = "const int v = blockIdx.x * blockDim.x + threadIdx.x;\nif (v >= 300) return;\n"
+SEARCH = (
+    "if (level[v] == depth)\nfor (int e = 0; e < 4; e++) {{\nconst int w = ends[4 * v + e];\n"
+    "if ({unmarked}) {{ {marks} }}\n}}\n"
+)
+PLAIN, BY_CAS = "level[w] == -1", "atomicCAS(&level[w], -1, depth + 1) == -1"
+QUIET = {
+    "all store the same": (PLAIN, "level[w] = depth + 1; *out = 1;"),
+    "of unsigned numbers": (
+        "((unsigned*)level)[w] == ~0u", "((unsigned*)level)[w] = depth + 1; *out = 1;"
+    ),
+    "one comes first": (BY_CAS, "out[atomicAdd(out, 1) + 1] = w;"),
+}  # fmt: skip
+RACING = {
+    "each stores at a place of its own": (PLAIN, "level[w] = depth + 1; out[v] = 1;"),
+    "each counts": (PLAIN, "level[w] = depth + 1; atomicAdd(out, 1);"),
+    "each stores its own number": (PLAIN, "level[w] = v + 100; *out = 1;"),
+    "two marks": (PLAIN, "level[w] = e < 2 ? depth + 1 : depth + 2;"),
+    "the mark that others look for": (PLAIN, "level[w] = depth; *out = 1;"),
+    "a number that is not known": ("level[w] != 7", "level[w] = depth + 1;"),
+    "a mark of two bytes": ("*(short*)&level[w] == -1", "*(short*)&level[w] = 9;"),
+}
+LATER = {
+    "a later look for the mark": "if (level[v] == depth + 1) out[1] = 1;",
+    "a sum of marks": "out[v] = level[(v + 1) % 300];",
+}
+BODIES = {name: HEAD + SEARCH.format(unmarked=a, marks=b) for name, (a, b) in
+          {**QUIET, **RACING}.items()}  # fmt: skip
+BODIES |= {name: BODIES["all store the same"] + line for name, line in LATER.items()}
+KERNELS = Kernels([*BODIES.values()], "int* level, int* out, const int* ends, int depth")
+
+
+def kinds(name: str) -> set[str]:
+    random = np.random.default_rng(1)
+    level = np.where(random.integers(0, 3, N) == 1, 1, -1).astype(np.int32)
+    ends = random.integers(0, N, 4 * N).astype(np.int32)
+    findings = simulator.check(
+        *KERNELS.of(BODIES[name]), level, np.zeros(2 * N, np.int32), ends, np.int32(1),
+        grid=(5,), block=(64,),
+    )  # fmt: skip
+    return {finding.kind for finding in findings}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_a_search_whose_races_decide_nothing_is_not_blamed(name):
+    assert kinds(name) == set()
+
+
+@pytest.mark.parametrize("name", [*RACING, *LATER])
+def test_a_search_whose_result_depends_on_the_order_is_blamed(name):
+    assert kinds(name) == {"race"}
