@@ -119,7 +119,10 @@ def _run_check(given) -> int:
     finally:
         grading.close()
     for answer, result in zip(mine, results, strict=True):
-        print("\n".join(filter(None, [*result["messages"], result["hint"], answer.note])))
+        said, name = "\n".join(result["messages"]), exercises.find(answer.exercise).name
+        if name not in said.partition("\n")[0]:  # of a cell that never ran
+            said = f"FAIL {name}: {said}"
+        print("\n".join(filter(None, [said, result["hint"], answer.note])))
     return 0 if all(result["status"] == "pass" for result in results) else 1
 
 

@@ -16,6 +16,7 @@ from .barrier_words import BarrierWords
 from .ending_words import EndingWords
 from .finding_facts import Kind, Scene, Words
 from .findings import (
+    ANY_ORDER,
     CONTENDED,
     ENDED_BLOCK,
     LOCAL_LEFTOVERS,
@@ -24,6 +25,7 @@ from .findings import (
     ONE_MEMORY,
     OVERFLOWN,
     OVERTAKING,
+    PLAIN_WAIT,
     SHARED_LEFTOVERS,
     UPDATED,
     Finding,
@@ -577,6 +579,14 @@ class _Describer(BarrierWords, EndingWords):
         if not same_block:
             if (unordered := self.unordered_store()) is not None:
                 return self.cause_of_missing_fence(*unordered)
+            if (line := self.waiting_line()) is not None:
+                name = self.array.name if self.array is not None else "it"
+                return (
+                    f"The loop of line {line} {PLAIN_WAIT} {name}, which is not volatile: the "
+                    "compiler may load it once and keep it, so that the loop never ends. Declare "
+                    "a volatile pointer, or read it by an atomic function, and put a "
+                    "__threadfence() between a value and the flag that announces it."
+                )
             if (signal := self.announced_early()) is not None:
                 return (
                     f"Line {signal} tells other blocks that the value is there, and line "
@@ -584,8 +594,8 @@ class _Describer(BarrierWords, EndingWords):
                     "__threadfence(), and tell the others last."
                 )
             return (
-                "Blocks run in any order: let each block write its own part, use an atomic, or "
-                "make it two launches."
+                f"{ANY_ORDER}: let each block write its own part, use an atomic, or make it two "
+                "launches."
             )
         if (names := self.extern_names) is not None:
             return self.cause_of_one_address(*names)
