@@ -671,7 +671,7 @@ _UNWRITTEN = {  # by the kind of a diagnosis
     ),
     "halo, last block": ", those at the ends and in the last block: does a guard leave them out?",
     "stride": ", at equal distances: does each thread write all of its outputs?",
-    "in each tile": ", some in each tile: does each thread write all of its outputs?",
+    "in each tile": ", some in each block (or tile): does each thread write all of its outputs?",
     "tile borders": ", those at the borders of tiles: does a guard leave them out?",
     "tiles": ", whole tiles: does each tile have a block, and a loop that comes to it?",
     "planes": ", whole planes: does the grid, or a loop, come to each map and image?",
