@@ -16,6 +16,7 @@ from .barrier_words import BarrierWords
 from .ending_words import EndingWords
 from .finding_facts import Kind, Scene, Words
 from .findings import (
+    ANY_ORDER,
     CONTENDED,
     ENDED_BLOCK,
     LOCAL_LEFTOVERS,
@@ -24,6 +25,7 @@ from .findings import (
     ONE_MEMORY,
     OVERFLOWN,
     OVERTAKING,
+    PLAIN_WAIT,
     SHARED_LEFTOVERS,
     UPDATED,
     Finding,
@@ -318,6 +320,8 @@ class _Describer(BarrierWords, EndingWords):
     def row_overrun(self) -> Words:
         axis = self.kernel.axis_at(self.raw.here.pc)
         index, name = self.raw.offset, axis.name
+        wraps = 2**31 <= index < 2**32  # as threadIdx.x - 1 does, which is unsigned
+        signed = f" ({index - 2**32} as an unsigned number)" if wraps else ""
         if len(axis.extents) == 1:
             extent = (
                 f"{name} has {quantity(axis.extents[0], 'element')} ({name}[0] to "
@@ -327,14 +331,14 @@ class _Describer(BarrierWords, EndingWords):
             return (
                 index,
                 name,
-                f"{self.who(self.raw.here)} uses {name}[{index}], but {extent}",
+                f"{self.who(self.raw.here)} uses {name}[{index}]{signed}, but {extent}",
                 cause,
             )
         extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
         declared = f"{axis.element} {extents}".strip()
         message = (
-            f"{self.who(self.raw.here)} uses index {index} on {name}, on an axis declared as "
-            f"{declared}"
+            f"{self.who(self.raw.here)} uses index {index}{signed} on {name}, on an axis declared "
+            f"as {declared}"
         )
         return (
             index,
@@ -575,6 +579,14 @@ class _Describer(BarrierWords, EndingWords):
         if not same_block:
             if (unordered := self.unordered_store()) is not None:
                 return self.cause_of_missing_fence(*unordered)
+            if (line := self.waiting_line()) is not None:
+                name = self.array.name if self.array is not None else "it"
+                return (
+                    f"The loop of line {line} {PLAIN_WAIT} {name}, which is not volatile: the "
+                    "compiler may load it once and keep it, so that the loop never ends. Declare "
+                    "a volatile pointer, or read it by an atomic function, and put a "
+                    "__threadfence() between a value and the flag that announces it."
+                )
             if (signal := self.announced_early()) is not None:
                 return (
                     f"Line {signal} tells other blocks that the value is there, and line "
@@ -582,8 +594,8 @@ class _Describer(BarrierWords, EndingWords):
                     "__threadfence(), and tell the others last."
                 )
             return (
-                "Blocks run in any order: let each block write its own part, use an atomic, or "
-                "make it two launches."
+                f"{ANY_ORDER}: let each block write its own part, use an atomic, or make it two "
+                "launches."
             )
         if (names := self.extern_names) is not None:
             return self.cause_of_one_address(*names)

@@ -27,6 +27,7 @@ from .race_facts import (
     index_arrays,
     is_contended,
     update_of,
+    waits_plainly,
 )
 
 _MEANT = "meant"  # the machine knows the array that the address starts from
@@ -429,6 +430,13 @@ class FindingFacts:
             return None
         return announced_early(self.kernel, int(self.raw.other.pc))
 
+    def waiting_line(self) -> int | None:
+        """Return the line of the loop that waits for the race's other side by a plain load."""
+        for place, line in ((self.raw.here, self.line), (self.raw.other, self.other_line)):
+            if place.access == 0 and waits_plainly(self.kernel, int(place.pc)):
+                return line
+        return None
+
     def given_back_unfenced(self) -> int | None:
         """Return the line that gives back the lock of the other block's store without a fence."""
         if self.raw.other.access != 1:
@@ -487,6 +495,8 @@ class FindingFacts:
         updated = {found["element"].strip(" *()") for found in _UPDATE.finditer(text)}
         if self._elements_in(self.line) - updated:
             return None  # the line reads elements of other threads
+        if any(self._is_exchange(found) for found in _UPDATE.finditer(text)):
+            return None
         for found in _UPDATE.finditer(text):
             element, sign, rest = found["element"].strip(" *()"), found["sign"], found["rest"]
             address = element if "*" in found["element"] else f"&{element}"
@@ -501,6 +511,13 @@ class FindingFacts:
                 return None
             return element, address, _ATOMICS.get(sign, "")
         return None
+
+    def _is_exchange(self, found: re.Match[str]) -> bool:
+        """Return whether an assignment gives an element of the array the value of another one."""
+        name, element = re.escape(self.known_array().name), found["element"].strip(" *()")
+        read = set(re.findall(rf"\b{name}{_INDEX}", found["rest"]))
+        is_own = re.match(rf"{name}\s*\[", element) is not None
+        return found["sign"] == "=" and is_own and bool(read - {element})
 
     def unordered_store(self) -> tuple[int | None, int | None] | None:
         """Return what `fence_needed` says of the store that a thread of another block reads."""

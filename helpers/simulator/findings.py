@@ -32,10 +32,17 @@ OVERFLOWN = "An int ends at 2,147,483,647, and a larger index leads to another e
 ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 # What the cause says of two pointers that a launch gives the same array.
 ONE_MEMORY = "are the same memory in this launch"
+# How the cause begins of a race between blocks.
+ANY_ORDER = "Blocks run in any order"
+# What the cause says of a loop that waits for another block by a plain load.
+PLAIN_WAIT = "waits for another block by"
 # How the message ends about an access and an asynchronous copy in one interval between barriers.
 OVERTAKING = "fills at the same time: no barrier is between the two"
 _MOST_PAIRS = 8  # of lines that a race names beside its own
 _INDEXED = re.compile(r"\b([A-Za-z_]\w*)\s*\[").findall  # names of arrays with an index
+_STORED = re.compile(
+    r"\b([A-Za-z_]\w*)\s*\[[^=]*\]\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)"
+).findall  # names of arrays to which a line stores
 _FUNCTION = re.compile(r"\b__(?:global|device)__\b").search
 _INDEX = re.compile(r"\[([^][]*)\]").findall
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*").findall  # but for members, as in threadIdx.x
@@ -288,19 +295,37 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     A structure of which nothing is set is one variable, and one branch keeps lanes away from all
     exchanges around it.
     """
-    kept = _joined_memories(_joined_copies(_joined_overlaps(list(findings))))
+    kept = _behind_waits(list(findings))
+    kept = _joined_memories(_joined_copies(_joined_overlaps(kept)))
     kept = _behind_barriers(_behind_parting(kept))
     kept = _joined_masks(_joined_shares(kept))
     return tuple(_joined_races(_joined_contention(_joined_variables(kept))))
 
 
 def _joined_shares(findings: list[Finding]) -> list[Finding]:
-    """Join the unset elements of several shared arrays that one line reads."""
+    """Join the unset elements of several shared arrays that one line reads, and those of one array
+    that several lines read.
+    """
     kept: dict[object, list[Finding]] = {}
     for k, finding in enumerate(findings):
         key = (finding.file, finding.line) if _is_unset_share(finding) else k
         kept.setdefault(key, []).append(finding)
-    return [_with_others(several) for several in kept.values()]
+    by_array: dict[object, list[Finding]] = {}
+    for k, several in enumerate(kept.values()):
+        joined = _with_others(several)
+        alone = len(several) == 1 and _is_unset_share(joined) and joined.array
+        by_array.setdefault((joined.file, joined.array) if alone else k, []).append(joined)
+    return [_with_other_lines(several) for several in by_array.values()]
+
+
+def _with_other_lines(several: list[Finding]) -> Finding:
+    first, *others = several
+    lines = sorted({f.line for f in others} - {first.line})
+    if not lines:
+        return first
+    texts = ", ".join(map(str, lines))
+    what = "lines" if len(lines) > 1 else "line"
+    return replace(first, cause=f"{first.cause} The same holds for {what} {texts}.")
 
 
 def _with_others(several: list[Finding]) -> Finding:
@@ -319,12 +344,9 @@ def _joined_masks(findings: list[Finding]) -> list[Finding]:
     if len({f.file for f in about}) != 1 or len(about) < 2:
         return findings
     first = next((f for f in about if _BRANCH(f.source_lines.get(f.line, ""))), about[0])
-    lines = sorted({f.line for f in about} - {first.line})
-    if not lines:
+    if {f.line for f in about} == {first.line}:
         return findings
-    texts = ", ".join(map(str, lines))
-    what = "lines" if len(lines) > 1 else "line"
-    joined = replace(first, cause=f"{first.cause} The same holds for {what} {texts}.")
+    joined = _with_other_lines([first, *(f for f in about if f is not first)])
     kept = [joined if f is first else f for f in findings]
     return [f for f in kept if f is joined or f not in about]
 
@@ -341,6 +363,16 @@ def _joined_copies(findings: list[Finding]) -> list[Finding]:
         or "asynchronous copy" in f.message
         or not any((f.file, line, f.array) in copies for line in _lines_of(f))
     ]
+
+
+def _behind_waits(findings: list[Finding]) -> list[Finding]:
+    """Leave out the races of values that a flag announces, if blocks wait for the flag by a plain
+    load: nothing can order them then.
+    """
+    waits = [f for f in findings if PLAIN_WAIT in f.cause]
+    if not waits:
+        return findings
+    return [f for f in findings if f in waits or not f.cause.startswith(ANY_ORDER)]
 
 
 def _joined_memories(findings: list[Finding]) -> list[Finding]:
@@ -626,9 +658,9 @@ def origin_of(
         if is_behind and finding.kind in ("race", "uninitialised") and finding.file == fatal.file:
             return finding
         if finding.kind == "race" and finding.file == fatal.file and finding.array is not None:
-            indexed = {name for line in finding.source_lines.values() for name in _INDEXED(line)}
+            stored = {name for line in finding.source_lines.values() for name in _STORED(line)}
             inside = {name for inner in _INNER(text) for name in _INDEXED(inner)}
-            if inside & {*indexed, finding.array}:
+            if inside & {*stored, finding.array}:
                 return finding
     return None
 

@@ -11,7 +11,7 @@ import numpy as np
 from . import encoded
 from .library import RawFinding, operation_names
 from .module import Kernel
-from .ptx.idempotence import Marks
+from .ptx.idempotence import Bounds, Marks
 from .ptx.updates import Dataflow, Update
 
 _STORE, _ATOMIC = 1, 2  # Place.access
@@ -67,6 +67,17 @@ def fence_needed(kernel: Kernel, store: int) -> tuple[int | None, int | None] | 
     fence, signal = found
     line = kernel.places.line_of
     return (line(fence) or None if fence else None, line(signal) or None)
+
+
+def waits_plainly(kernel: Kernel, load: int) -> bool:
+    """Return whether a loop does nothing but wait for what a plain load reads: the compiler may
+    take the load out of it.
+    """
+    found = _accesses(kernel, load)
+    if found is None or _is_volatile(kernel, load):
+        return False
+    flow, (statement,) = found
+    return flow.waits_for(statement)
 
 
 def given_back_unfenced(kernel: Kernel, store: int) -> int | None:
@@ -190,6 +201,8 @@ def without_idle_races(
     vertices (ptx/idempotence.py). parameters: the bytes of the launch's arguments.
     """
 
+    known: dict[tuple[str, object], bool] = {}
+
     def is_idle(one: RawFinding) -> bool:
         if one.kind != race:
             return False
@@ -198,7 +211,13 @@ def without_idle_races(
             return False
         flow, statements = found
         roots = {flow.root_of(statement) for statement in statements}
-        return len(roots) == 1 and Marks(flow, parameters).of(roots.pop())
+        if len(roots) != 1:
+            return False
+        root = roots.pop()
+        key = flow.body.name, root
+        if key not in known:
+            known[key] = Marks(flow, parameters).of(root) or Bounds(flow, parameters).of(root)
+        return known[key]
 
     return [one for one in raw if not is_idle(one)]
 

@@ -73,6 +73,19 @@ def test_a_structure_without_its_gaps_is_told_by_its_bytes():
     assert "align=True" in said
 
 
+def test_records_without_the_gaps_of_a_structure_are_refused():
+    fields = [("n", np.int32), ("x", np.uint64), ("v", np.uint64)]
+    x, v = (cuda.to_device(np.ones(64, np.float32)) for _ in range(2))
+    for align in (True, False):
+        record = np.zeros(1, np.dtype(fields, align=align))
+        record["n"], record["x"], record["v"] = 64, int(x), int(v)
+        if align:
+            assert run("drift", cuda.In(record)) == ""
+        else:
+            with pytest.raises(cuda.LogicError, match="structures of 24 bytes"):
+                run("drift", cuda.In(record))
+
+
 def test_an_address_of_freed_memory_in_a_structure_is_told_as_that():
     x = cuda.to_device(np.ones(64, np.float32))
     freed = int(cuda.to_device(np.ones(64, np.float32)))

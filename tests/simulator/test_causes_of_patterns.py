@@ -94,3 +94,53 @@ def test_a_misaligned_access_names_what_must_be_aligned(body, shared, said):
         parameters="int* x", shared=shared,
     )  # fmt: skip
     assert findings[0].kind == "misaligned" and said in findings[0].cause
+
+
+def test_a_line_that_exchanges_elements_needs_a_barrier():
+    body = (
+        "__shared__ int s[128];\ns[2 * t] = s[2 * t + 1] = x[t];\nint off = 128;\n"
+        "for (int d = 1; d < 128; d *= 2) { off /= 2;\n"
+        "if (t < d) { int a = off * (2 * t + 1) - 1, b = off * (2 * t + 2) - 1, k = s[a]; "
+        "s[a] = s[b]; s[b] += k; } }\n__syncthreads();\nx[t] = s[t];"
+    )
+    findings = found(body, np.ones(64, np.int32), parameters="int* x")
+    assert {finding.kind for finding in findings} == {"race"}
+    assert all("atomic" not in finding.cause for finding in findings)
+
+
+def test_an_array_left_unset_for_two_lines_is_one_finding():
+    body = (
+        "__shared__ int h[64];\nif (t < 32) h[t] = 0;\n__syncthreads();\n"
+        "atomicAdd(&h[x[t]], 1);\n__syncthreads();\nx[t] = h[t];"
+    )
+    x = (np.arange(64) % 40).astype(np.int32)
+    (finding,) = found(body, x, parameters="int* x")
+    assert finding.kind == "uninitialised" and "The same holds for line" in finding.cause
+
+
+def test_an_index_past_an_array_is_no_race_for_that_array():
+    body = (
+        "__shared__ int h[2][64];\nint w = t / 32;\nh[w][t % 32] = h[w][t % 32 + 32] = 0;\n"
+        "__syncwarp();\natomicAdd(&h[w][x[t]], 1);\n__syncthreads();\nx[t] = h[0][t] + h[1][t];"
+    )
+    x = np.arange(64, dtype=np.int32)
+    assert found(body, x.copy(), parameters="int* x") == ()
+    findings = found(body, 2 * x, parameters="int* x")
+    assert findings[0].kind == "out-of-bounds"
+    assert "The index comes from x[t]" in findings[0].cause
+
+
+@pytest.mark.parametrize("kind", ["int", "volatile int"])
+def test_a_loop_that_waits_by_a_plain_load_is_named(kind):
+    source = (
+        f'extern "C" __global__ void k({kind}* flag, {kind}* value, int* out) {{\n'
+        "if (blockIdx.x == 0) { *value = 42; __threadfence(); *flag = 1; }\n"
+        "else { while (*flag == 0) { }\n__threadfence(); out[blockIdx.x] = *value; } }"
+    )
+    zero = [np.zeros(1, np.int32) for _ in range(2)]
+    findings = simulator.check(source, "k", *zero, np.zeros(3, np.int32), grid=(3,), block=(1,))
+    if kind == "volatile int":
+        assert findings == ()
+    else:
+        (finding,) = findings
+        assert "waits for another block by flag, which is not volatile" in finding.cause

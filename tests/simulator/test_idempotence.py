@@ -1,4 +1,4 @@
-"""Races of a search that marks vertices: which of them decide nothing."""
+"""Races of searches that mark vertices, or lower their distances: which of them decide nothing."""
 
 from __future__ import annotations
 
@@ -60,3 +60,63 @@ def test_a_search_whose_races_decide_nothing_is_not_blamed(name):
 @pytest.mark.parametrize("name", [*RACING, *LATER])
 def test_a_search_whose_result_depends_on_the_order_is_blamed(name):
     assert kinds(name) == {"race"}
+
+
+# ---- distances that only fall ----
+
+EDGE = (
+    "const int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i >= 600) return;\n"
+    "const int u = ends[2 * i], v = ends[2 * i + 1];\n"
+)
+FALLING = {
+    "a longer way is offered again": (
+        "int d = level[u];\nif (d < 1000000 && atomicMin(&level[v], d + 3) > d + 3) *out = 1;"
+    ),
+    "labels of components": (
+        "int l = level[u];\nif (l < level[v]) { atomicMin(&level[v], l); *out = 1; }"
+    ),
+    "the largest": "int l = level[u];\nif (atomicMax(&level[v], l) < l) out[0] = 1;",
+}
+NOT_FALLING = {
+    "no flag": "atomicMin(&level[v], level[u] + 3);",
+    "a flag for each thread": (
+        "int d = level[u];\nif (atomicMin(&level[v], d + 3) > d + 3) out[i] = 1;"
+    ),
+    "a value that is kept": (
+        "int d = level[u];\nout[i + 1] = d;\nif (atomicMin(&level[v], d + 3) > d + 3) *out = 1;"
+    ),
+    "a plain store": "int d = level[u] + 3;\nif (d < level[v]) { level[v] = d; *out = 1; }",
+    "up and down": (
+        "int d = level[u];\nif (atomicMin(&level[v], d + 3) > d + 3) *out = 1;\n"
+        "atomicMax(&level[u], depth);"
+    ),
+    "a difference": "int d = 50 - level[u];\nif (atomicMin(&level[v], d) > d) *out = 1;",
+    "a count of attempts": (
+        "int d = level[u];\nif (d < 40) { atomicMin(&level[v], d + 3); atomicAdd(out, 1); }\n"
+        "out[1] = 1;"
+    ),
+}
+DISTANCES = Kernels(
+    [EDGE + body for body in (*FALLING.values(), *NOT_FALLING.values())],
+    "int* level, int* out, const int* ends, int depth",
+)
+
+
+def kinds_of_distances(body: str) -> set[str]:
+    random = np.random.default_rng(2)
+    level, ends = random.integers(0, 90, N), random.integers(0, N, 1200)
+    findings = simulator.check(
+        *DISTANCES.of(EDGE + body), level.astype(np.int32), np.zeros(700, np.int32),
+        ends.astype(np.int32), np.int32(1), grid=(10,), block=(64,),
+    )  # fmt: skip
+    return {finding.kind for finding in findings}
+
+
+@pytest.mark.parametrize("name", FALLING)
+def test_distances_that_only_fall_may_be_read_early(name):
+    assert kinds_of_distances(FALLING[name]) == set()
+
+
+@pytest.mark.parametrize("name", NOT_FALLING)
+def test_a_relaxation_whose_result_depends_on_the_order_is_blamed(name):
+    assert kinds_of_distances(NOT_FALLING[name]) == {"race"}

@@ -15,6 +15,16 @@ them store the same mark: to do it twice changes nothing. So it is for an array
   have in common.
 
 Everything else about the array, such as an access through an unknown pointer, makes it False.
+
+    Bounds(flow, parameters).of(root)  # True: the array only comes nearer to one last state
+
+A search for shortest paths lowers distances by atomicMin, while other threads read them. A thread
+that reads an old distance offers a longer way; whoever has lowered the distance sets a flag, so
+that the host launches once more, until no thread lowers any. So it is for an array
+
+- that is changed by atomicMin alone, or by atomicMax alone,
+- whose plain reads go, by way of sums, into these atomics and into comparisons,
+- if such comparisons decide nothing but these atomics and a flag that is the same for all threads.
 """
 
 from __future__ import annotations
@@ -242,10 +252,15 @@ class Marks:
         """Return whether the code first ... end changes nothing if several threads run it that have
         found the same element. place: of that element.
         """
+        if end < first:
+            return False
         for k in range(first, end):
             statement = self.statements[k]
             root = describe(statement.opcode).root
-            if root == "st":
+            if self._is_handed_over(statement):
+                if not self._is_read_inside(statement, first, end):
+                    return False
+            elif root == "st":
                 is_common = self.flow.place(k) == place or self.flow.is_common_place(k)
                 if not is_common or self._number(statement.operands[1]) is None:
                     return False
@@ -255,9 +270,21 @@ class Marks:
             elif root == "bra":
                 if not k < self._end(k) <= end:
                     return False
+            elif self._is_allowed(k):
+                continue
             elif root not in _PURE or not self._is_read_inside(statement, first, end):
                 return False
         return True
+
+    def _is_handed_over(self, statement: Statement) -> bool:
+        """Return whether a statement stores or loads an argument or a result of an inlined call."""
+        address = next((one for one in statement.operands if isinstance(one, Address)), None)
+        base = address.base if address is not None else None
+        return isinstance(base, Variable) and base.space == "param"
+
+    def _is_allowed(self, statement: int) -> bool:
+        """Return whether several threads may run a statement that is no plain operation."""
+        return False
 
     def _is_read_inside(self, statement: Statement, first: int, end: int) -> bool:
         """Return whether only the code first ... end reads the results of a statement."""
@@ -288,3 +315,116 @@ class Marks:
             and all(self.flow.place(one) == self.flow.place(load) for one in several)
             for several in before
         )
+
+
+class Bounds(Marks):
+    """The arrays of one launch that threads only lower, or only raise, and read meanwhile, in a
+    kernel that tells the host by a flag that it has done so.
+    """
+
+    def of(self, root: object) -> bool:
+        """Return whether early and late reads of the array of this root lead to one last state."""
+        if not isinstance(root, int | str):
+            return False
+        found = self._bounding(root)
+        if found is None:
+            return False
+        loads, atomics = found
+        self._atomics = set(atomics)
+        self._conditions: set[int] = set()
+        comparisons: set[int] = set()
+        for source in (*loads, *atomics):
+            compared = self._compared(source)
+            if compared is None:
+                return False
+            comparisons |= compared
+        flags = [
+            k
+            for k, one in enumerate(self.statements)
+            if one.opcode.startswith("st")
+            and self.flow.is_common_place(k)
+            and self._number(one.operands[1]) is not None
+        ]
+        return bool(flags and loads and atomics) and all(map(self._decides_little, comparisons))
+
+    def _bounding(self, root: object) -> tuple[list[int], list[int]] | None:
+        """Return the plain loads and the atomics of an array that atomicMin alone changes, or
+        atomicMax alone; None for any other.
+        """
+        loads: list[int] = []
+        atomics: list[int] = []
+        functions: set[str] = set()
+        for k, statement in enumerate(self.statements):
+            address = next((one for one in statement.operands if isinstance(one, Address)), None)
+            if address is None or isinstance(address.base, Variable):
+                continue
+            found = self.flow.roots.of(address)
+            if isinstance(found, Variable):
+                continue
+            if not isinstance(found, int | str):
+                return None
+            if found != root:
+                continue
+            parts = statement.opcode.split(".")
+            if parts[0] == "ld" and parts[-1] in _TYPES and "v2" not in parts and "v4" not in parts:
+                loads.append(k)
+            elif parts[0] in ("atom", "red") and parts[-2] in ("min", "max"):
+                atomics.append(k)
+                functions.add(".".join(parts[-2:]))
+            else:
+                return None
+        return (loads, atomics) if len(functions) == 1 else None
+
+    def _compared(self, source: int) -> set[int] | None:
+        """Return the comparisons that a value goes into, directly or in sums, None if it goes into
+        anything else but the array's atomics.
+        """
+        comparisons: set[int] = set()
+        waiting = [source]
+        seen: set[int] = set()
+        while waiting:
+            k = waiting.pop()
+            if k in seen:
+                continue
+            seen.add(k)
+            for register in results(self.statements[k]):
+                for reader in self._readers.get(register, ()):
+                    statement = self.statements[reader]
+                    root = describe(statement.opcode).root
+                    if root == "setp":
+                        comparisons.add(reader)
+                    elif root in ("add", "mov", "min", "max"):
+                        waiting.append(reader)
+                    elif self._is_handed_over(statement):
+                        waiting += self.flow.loads_of_argument(reader)
+                    elif reader not in self._atomics or register not in statement.operands:
+                        return None
+        return comparisons
+
+    def _decides_little(self, statement: int) -> bool:
+        """Return whether a predicate decides only branches around code that may run or not."""
+        registers, seen = list(results(self.statements[statement])), set[int]()
+        while registers:
+            register = registers.pop()
+            if register in seen:
+                continue
+            seen.add(register)
+            for k in self._readers.get(register, ()):
+                root = describe(self.statements[k].opcode).root
+                if root in ("mov", "not", "and", "or"):
+                    registers += results(self.statements[k])
+                elif root != "bra" or not self._may_run_again(k + 1, self._end(k), None):
+                    return False
+        return True
+
+    def _is_allowed(self, statement: int) -> bool:
+        return statement in self._atomics or self._is_part_of_a_condition(statement)
+
+    def _is_part_of_a_condition(self, statement: int) -> bool:
+        """Return whether a statement gives a predicate of `a && b` that decides little."""
+        one = self.statements[statement]
+        is_predicate = one.opcode == "mov.pred"
+        if not is_predicate or statement in self._conditions:
+            return is_predicate
+        self._conditions.add(statement)  # what it decides may lead back to it
+        return self._decides_little(statement)

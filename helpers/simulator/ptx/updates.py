@@ -154,6 +154,15 @@ class Dataflow:
         address = _address(self.body.statements[statement])
         return None if address is None else self.roots.of(address)
 
+    def loads_of_argument(self, store: int) -> list[int]:
+        """Return the loads of the argument of an inlined call, or of its result, that is stored."""
+        argument = _argument(self.body.statements[store])
+        return [
+            k
+            for k, one in enumerate(self.body.statements)
+            if _is(one, _LOADS) and _argument(one) == argument
+        ]
+
     def values_of_argument(self, load: Statement) -> list[Operand]:
         """Return what the calls that inlining has replaced hand over to the load of an argument."""
         passed = self._passed.get(_argument(load), [])
@@ -195,6 +204,25 @@ class Dataflow:
                 self.root_of(k) for k in loop if k in sources and _is(statements[k], ("atom",))
             }
         return {root for root in found if isinstance(root, int | str)}
+
+    def waits_for(self, load: int) -> bool:
+        """Return whether a loop without stores, atomics and barriers goes round until the value of
+        a load changes, whose address is the same in each turn.
+        """
+        statements = self.body.statements
+        base = _base(statements[load])
+        for end in range(load, len(statements)):
+            one = statements[end]
+            label = one.operands[0] if one.opcode.startswith("bra") and one.operands else None
+            if not isinstance(label, Label) or not 0 <= label.statement <= load:
+                continue
+            loop = range(label.statement, end + 1)
+            if any(_is(statements[k], ("st", "atom", "red", "bar", "barrier")) for k in loop):
+                return False
+            guards = [statements[k].guard for k in loop if statements[k].opcode.startswith("bra")]
+            is_fixed = not any(base == one for k in loop for one in results(statements[k]))
+            return is_fixed and load in self._slice(guard for guard in guards if guard >= 0)
+        return False
 
     def appends(self, root: Root) -> bool:
         """Return whether all stores to an array have addresses that come from atomics, exchanges

@@ -19,7 +19,7 @@ import numpy as np
 from helpers.quantities import quantity
 from helpers.simulator import memory
 from helpers.simulator.arrays import pack_arguments
-from helpers.simulator.layouts import numpy_name, only_dtype
+from helpers.simulator.layouts import misfit_of_array, numpy_name, only_dtype
 
 from . import _errors, _findings
 from ._errors import LogicError
@@ -345,16 +345,25 @@ def _pointer_misfit(parameter, argument: Argument) -> str:
             "" if is_address else f"is a pointer, got {argument.given}: pass {_wanted(parameter)}"
         )
     wanted = _element(parameter)
+    if argument.dtype is not None and argument.dtype.names:
+        return _record_misfit(parameter, argument.dtype)
     if (
         wanted is None
         or argument.dtype is None
-        or argument.dtype.names
         or wanted.itemsize == argument.dtype.itemsize
     ):
         return ""
     return (
         f"points to {wanted.name}, got {argument.given}: convert it with .astype(np.{wanted.name})"
     )
+
+
+def _record_misfit(parameter, dtype: np.dtype) -> str:
+    """Return why records do not fit a pointer to a structure: they have another size."""
+    is_structure = only_dtype(parameter.layout) is None and parameter.element_bytes > 1
+    if not is_structure or dtype.itemsize == parameter.element_bytes:
+        return ""
+    return misfit_of_array(dtype, (), parameter.layout, parameter.element_bytes)
 
 
 def _reinterpreted(parameter, argument: Argument) -> str:
