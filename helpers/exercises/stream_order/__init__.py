@@ -68,6 +68,16 @@ def made(issue: Callable[[Any], None], seed: int) -> list[dict[str, Any]]:
 def _hint(findings: list[str], buffers: int) -> str:
     text = findings[0]
     with_buffers = "With 1 buffer" if buffers == 1 else f"With {quantity(buffers, 'buffer')}"
+    if "reads memory" in text and "HtoD" in text:
+        return (
+            "A kernel reads images that are still being copied in: let its stream wait for the "
+            "event behind the copy of its own piece."
+        )
+    if "reads memory" in text and "DtoH" in text:
+        return (
+            "An output is copied out that its kernel may still be writing: let the copy's stream "
+            "wait for the event behind that kernel."
+        )
     if "HtoD" in text and "kernel" in text:
         return (
             f"{with_buffers} piece k + {buffers} is copied over what piece k's kernel "
@@ -78,7 +88,7 @@ def _hint(findings: list[str], buffers: int) -> str:
         return (
             f"{with_buffers} the kernel of piece k + {buffers} overwrites an output that "
             f"is still being copied out: let its stream "
-            "wait for the event behind that copy. And a copy out must wait for its own kernel."
+            "wait for the event behind that copy."
         )
     return (
         "An event orders two streams: the one that goes on waits for the event that the other "

@@ -45,6 +45,12 @@ WRONG = (
         "rows as long as those of outputs", "out_w apart", (CELL, CELL.replace("* W", "* (W - 6)"))
     ),
     wrong("block 0's tile for all", "tile of block 0", (CELL, "x[r * W + s]")),
+    wrong(
+        "cells outside of the image",
+        "0 elsewhere",
+        ("top + r < H && left + s < W ? x[(top + r) * W + left + s] : 0.0f", CELL),
+        status="finding",
+    ),
     wrong("every 16th row", "in steps of 8", ("r += 8", "r += 16"), status="finding"),
     wrong(
         "the second output eight rows below",

@@ -29,6 +29,18 @@ WRONG = (
         status="finding",
     ),
     wrong_python(
+        "the kernel does not wait for its images",
+        "still being copied in",
+        ("compute.wait_for_event(pipe.h2d(piece, into))", "pipe.h2d(piece, into)"),
+        status="finding",
+    ),
+    wrong_python(
+        "the copy out does not wait for its kernel",
+        "kernel may still be writing",
+        ("        out.wait_for_event(computed[piece])\n", ""),
+        status="finding",
+    ),
+    wrong_python(
         "only two pieces",
         "works are enqueued",
         ("range(pipe.pieces)", "range(2)"),
