@@ -125,6 +125,10 @@ require_python = command -v "$(1)" >/dev/null || { echo "There is no $(1) here. 
 
 check-python:
 	@$(call require_python,$(PY),Give another by PY=/path/to/python.)
+	@"$(PY)" -c 'import sys; from importlib.util import find_spec; \
+	    sys.exit(not all(map(find_spec, ("numpy", "jupyterlab", "nbclient", "matplotlib"))))' || { \
+	    echo "$(PY) lacks packages of Halo Labs. Leave PY out, and make installs them into .venv; or:"; \
+	    echo "    $(PY) -m pip install -e '$(CURDIR)[test]'"; exit 1; }
 
 .venv/bin/python:
 	@$(call require_python,$(PYTHON3),Install one$(comma) or name it: make env PYTHON3=/path/to/python3.12)

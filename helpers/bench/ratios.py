@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,11 +75,12 @@ class Ratio:
         """The baseline's time over the kernel's, for a text that counts how many times as fast."""
         return Ratio(self.over, self.kernel, 1 / self.value, 1 / self.high, 1 / self.low)
 
-    def words(self, digits: int = 2) -> str:
-        """Return "1.27 x as fast", "1.05 x the time", or "no measurable difference"."""
+    def words(self) -> str:
+        """Return "1.27 x as fast", "12.7 x the time", or "no measurable difference"."""
         if not self.different:
             return NO_DIFFERENCE
         times, what = (self.value, "the time") if self.value > 1 else (self.speedup, "as fast")
+        digits = max(2 - int(math.log10(times)), 0)  # behind the point: three digits in all
         shown = f"{times:.{digits}f}"
         if float(shown) == 1:  # a small difference, and yet one
             shown = f"{times:.{digits + 1}f}"

@@ -286,7 +286,8 @@ def _ends(wrong: np.ndarray, runs: list[tuple[int, int]], unit: str, hold: str) 
     head, tail = wrong[:first], wrong[last:]
     if not (_wrong_end(head) and _wrong_end(tail[::-1])):
         return None
-    if 10 * (last - first) < n and last % SMALLEST_TILE:  # Few values are right by chance.
+    # Few values are right by chance, or the first block is right.
+    if 10 * (last - first) < n and (head.size or last % SMALLEST_TILE):
         return None
     if not tail.size:
         if head.size % (2 * SMALLEST_TILE) == 0:  # It is a tile, not a halo.

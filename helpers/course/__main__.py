@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from helpers.course import CourseError, box, texts
+from helpers.quantities import quantity
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -81,12 +82,12 @@ def _run_release(given) -> int:
 
     if given.package:
         count = package.write(given.labs, given.package)
-        print(f"{count:,} files in {given.package}, without solutions")
+        print(f"{quantity(count, 'file')} in {given.package}, without solutions")
         return 0
     written = release.release(given.labs, given.to, nbgrader=given.nbgrader)
     names = {place.lab for place in submissions.manifest(given.to / "manifest.json")}
     numbers = ", ".join(sorted(map(labs.number, names)))
-    print(f"{len(written)} notebooks in {given.to}; in manifest.json: {numbers}")
+    print(f"{quantity(len(written), 'notebook')} in {given.to}; in manifest.json: {numbers}")
     return 0
 
 
@@ -118,7 +119,10 @@ def _run_check(given) -> int:
     finally:
         grading.close()
     for answer, result in zip(mine, results, strict=True):
-        print("\n".join(filter(None, [*result["messages"], result["hint"], answer.note])))
+        said, name = "\n".join(result["messages"]), exercises.find(answer.exercise).name
+        if name not in said.partition("\n")[0]:  # of a cell that never ran
+            said = f"FAIL {name}: {said}"
+        print("\n".join(filter(None, [said, result["hint"], answer.note])))
     return 0 if all(result["status"] == "pass" for result in results) else 1
 
 
@@ -390,7 +394,7 @@ def _run_report(given) -> int:
     from helpers.course import report
 
     pages = report.write(given.grades, given.to)
-    print(f"{pages:,} pages in {given.to}; begin with {given.to / 'index.html'}")
+    print(f"{quantity(pages, 'page')} in {given.to}; begin with {given.to / 'index.html'}")
     return 0
 
 
@@ -413,7 +417,8 @@ def _run_export(given) -> int:
     from helpers.course import export
 
     if given.nbgrader:
-        print(f"{export.nbgrader(given.grades, given.nbgrader):,} points are in {given.nbgrader}")
+        count = export.nbgrader(given.grades, given.nbgrader)
+        print(f"wrote {quantity(count, 'score')} into {given.nbgrader}")
         return 0
     if given.gradescope:
         text = export.gradescope(given.grades, given.gradescope)
@@ -452,7 +457,8 @@ def _gradescope(commands) -> None:
 def _run_gradescope(given) -> int:
     from helpers.course import gradescope
 
-    print(f"{gradescope.write(given.lab, given.to, given.course):,} files in {given.to}")
+    count = gradescope.write(given.lab, given.to, given.course)
+    print(f"{quantity(count, 'file')} in {given.to}")
     return 0
 
 

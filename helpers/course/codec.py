@@ -27,7 +27,7 @@ STOPPED = ("", "finding", "time", "refused")
 _LONGEST = {"said": 5_000, "printed": 20_000}  # characters
 _MOST_FINDINGS, _MOST_ROWS = 100, 10_000
 _PLAIN = ("stopped", "said", "printed", "lines")
-_CASE = ("title", "outputs", "budgeted", "within", "options")
+_CASE = ("title", "outputs", "budgeted", "within", "options", "architecture")
 
 
 # --------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 
+from helpers.quantities import quantity
+
 WIDTH = 760
 # Dark, middle and light, so that the three can be told apart in grey, too.
 _GREYS = {"pass": "#1b5e20", "budget": "#c79a1b", "missing": "#eeeeee", "not_graded": "#ffffff"}
@@ -168,7 +170,7 @@ def distribution(
         )
     )
     drawn = [part.replace("{bottom}", f"{bottom}") for part in parts]
-    return _svg(WIDTH, bottom + 36, drawn, f"{len(dots)} kernels by {unit}")
+    return _svg(WIDTH, bottom + 36, drawn, f"{quantity(len(dots), 'kernel')} by {unit}")
 
 
 def _merged(rungs: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:

@@ -39,6 +39,7 @@ from helpers.course import (
 from helpers.course.box import Benches
 from helpers.course.policy import Policy
 from helpers.course.submissions import Answer
+from helpers.quantities import quantity
 from helpers.simulator import library
 
 Progress = Callable[[int, int, str], None]
@@ -105,7 +106,8 @@ def grade(
     say(
         0,
         len(waiting),
-        f"{len(answers):,} answers, {len(tasks):,} different texts, {len(known):,} known already",
+        f"{quantity(len(answers), 'answer')}, {quantity(len(tasks), 'different text')}, "
+        f"{len(known):,} known already",
     )
     if waiting:
         library.build()  # workers of this machine then find it made

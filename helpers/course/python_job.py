@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 MOST = 1 << 20  # bytes of an answer
+MOST_IN_A_LIST, MOST_DEEP = 2_000, 4  # of a list that a function returns
 
 
 def run(message: bytes, answer: int) -> None:
@@ -306,15 +307,36 @@ def _sums(function: Any, calls: list[Any]) -> list[Any]:
 
 
 def _values(function: Any, calls: list[list[Any]]) -> list[Any]:
-    """Return what a function returns for each row of arguments: whole numbers, and text for all
-    else.
-    """
-    found = [function(*row) for row in calls]
-    return [int(v) if _is_whole(v) else repr(v)[:200] for v in found]
+    """Return what a function returns for each row of arguments, in plain form."""
+    return [_plain(function(*row)) for row in calls]
+
+
+def _values_or_errors(function: Any, calls: list[list[Any]]) -> list[Any]:
+    """Return the same, where an error is told for its own row: its text stands there."""
+    found = []
+    for row in calls:
+        try:
+            found.append(_plain(function(*row)))
+        except (IndexError, TypeError, ValueError) as error:
+            found.append(f"{type(error).__name__}: {error}"[:200])
+    return found
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return a number or a text, and lists of them; what is none of these as a text."""
+    value = value.tolist() if hasattr(value, "tolist") else value  # of NumPy
+    if isinstance(value, list | tuple) and depth < MOST_DEEP:
+        return [_plain(one, depth + 1) for one in value[:MOST_IN_A_LIST]]
+    if value is None or isinstance(value, bool | float | str):
+        return value[:200] if isinstance(value, str) else value
+    return int(value) if _is_whole(value) and abs(value) < 2**63 else repr(value)[:200]
 
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) or type(value).__name__.startswith(("int", "uint"))
 
 
-DRIVERS = {"costs": _costs, "orders": _orders, "sums": _sums, "values": _values}
+DRIVERS = {
+    "costs": _costs, "orders": _orders, "sums": _sums, "values": _values,
+    "values or errors": _values_or_errors,
+}  # fmt: skip

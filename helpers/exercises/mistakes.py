@@ -53,12 +53,13 @@ class FindingHint:
     when: Callable[[Finding], Any] = field(default=lambda finding: True)
 
 
-# `extern __shared__ float tile[];` takes its size from the launch.
+# `extern __shared__ float tile[];` takes its size from the launch. (A wild address beyond the
+# static arrays has no array's name.)
 NO_DYNAMIC_MEMORY = FindingHint(
     "out-of-bounds",
     "The check's launch gives no dynamic shared memory, because the size is known before: write it "
     "into the kernel, as in __shared__ float cells[256].",
-    when=lambda finding: "dynamic shared memory, of which the launch gives none" in finding.message,
+    when=lambda one: ", dynamic shared memory, of which the launch gives none" in one.message,
 )
 
 

@@ -67,9 +67,11 @@ def whole(value: Any) -> Any:
     """Return a whole number as an int, also a float, as np.ceil() returns it; anything else as it
     is.
     """
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return int(value) if isinstance(value, int | np.integer | np.bool_) else value
+    return int(value) if isinstance(value, int) else value
 
 
 def player(one: PythonExercise, cases: Callable[[int], Sequence[Case]]) -> Player:
@@ -77,6 +79,6 @@ def player(one: PythonExercise, cases: Callable[[int], Sequence[Case]]) -> Playe
 
     def made(back: Any, seed: int) -> Any:
         values = map(whole, back)
-        return [v if isinstance(v, int) else str(v)[:200] for v in values]
+        return [v if isinstance(v, int) else repr(v)[:200] for v in values]
 
     return Player(one, "values", lambda seed: [list(row) for row in cases(seed)], made)

@@ -12,6 +12,7 @@ from helpers import cards, checking
 from helpers.bench import timing
 from helpers.cards.exchange import ring_sum
 from helpers.checking import diagnosis
+from helpers.quantities import quantity
 
 MEGABYTES = 512  # of a copy between cards
 FLOATS = (1_000_000, 100_000_000)  # of a vector that is summed over the cards
@@ -23,8 +24,10 @@ def require_same(got: np.ndarray, want: np.ndarray, name: str) -> None:
     """Raise CheckError unless two results have the same bits."""
     bits, wanted = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (got, want))
     if not np.array_equal(bits, wanted):
-        wrong = int((got != want).sum()) if got.shape == want.shape else want.size
-        text = f"its bits are not those of one card, {wrong:,} values differ"
+        wrong = want.size
+        if bits.size == wanted.size:  # -0.0 equals 0.0, and has other bits
+            wrong = int((bits != wanted).reshape(want.size, -1).any(axis=1).sum())
+        text = f"its bits are not those of one card, in {quantity(wrong, 'value')}"
         kind = diagnosis.Diagnosis("other bits", text)
         raise checking.CheckError(f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind)
 

@@ -22,6 +22,7 @@ from helpers import checking, device, reference, simulator, tables
 from helpers.bench import sources
 from helpers.kernels import Listing
 from helpers.plotting import styles
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -429,9 +430,11 @@ def figure_of_smooth(A: np.ndarray, want: np.ndarray) -> Figure:
     error = np.abs(A - want) / want
     wrong = np.flatnonzero(error > RTOL)
     at_edges = set(wrong % THREADS) <= {0, THREADS - 1}
-    place = "all at the edges of blocks" if at_edges else "not only at the edges of blocks"
+    every = "" if wrong.size == 1 else "all "
+    place = f"{every}at the edges of blocks" if at_edges else "not only at the edges of blocks"
     figure, ax = styles.subplots(9, 2.6)
-    styles.style(ax, f"{wrong.size} of {A.size:,} cells are wrong, {place}")
+    of = f"{wrong.size} of {quantity(A.size, 'cell')} {'is' if wrong.size == 1 else 'are'}"
+    styles.style(ax, f"{of} wrong, {place}")
     ax.plot(error * 1e6, color=styles.INK, linewidth=1)
     ax.set(xlabel="i (cells)", xticks=range(0, A.size, THREADS))
     ax.set_ylabel("relative error\n(millionths)")

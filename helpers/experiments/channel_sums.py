@@ -17,6 +17,7 @@ from helpers.bench import layers
 from helpers.bench.sources import Kernel
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +84,7 @@ def access_figure() -> Figure:
         sectors = {offset // 32 for offset in request.offsets}
         title = (
             f"{count} lanes share an output: the {len(request.offsets)} lanes with an output ask "
-            f"for {len(sectors)} sectors"
+            f"for {quantity(len(sectors), 'sector')}"
         )
         plotting.access_map(ax, seen, array="x", first=1, title=title)
     return figure

@@ -28,6 +28,7 @@ from helpers.experiments.im2col_gemm import (
 )
 from helpers.plotting import styles
 from helpers.problems import conv2d
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -204,7 +205,8 @@ def steps_figure(record: Record) -> Figure:
         middle, around = styles.spread([styles.interval(row)])
         ax.errorbar(
             steps(layer), 1e3 * middle, 1e3 * around, markersize=8, capsize=4,
-            linestyle="none", label=f"{layer}: {blocks(layer)} blocks", **styles.series(number),
+            linestyle="none", label=f"{layer}: {quantity(blocks(layer), 'block')}",
+            **styles.series(number),
         )
     slope = step_us(record)
     first, second = OTHERS

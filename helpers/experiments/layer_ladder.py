@@ -22,6 +22,7 @@ from helpers.kernel_cells import CellError, sizes
 from helpers.problems import conv2d, fft_conv2d
 from helpers.problems.conv2d import PLAINEST
 from helpers.problems.fft import FftError
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -300,7 +301,7 @@ def _claim(name: str, times: Times) -> str:
         return f"{name}: nothing is timed yet"
     under = len(below_floor(times))
     words = f"{name}: {max(timed) / min(timed):.0f} times from top to foot"
-    return f"{words}; {under} kernels below the FP32 floor" if under else words
+    return f"{words}; {quantity(under, 'kernel')} below the FP32 floor" if under else words
 
 
 # --------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from helpers import limits, plotting, tables
 from helpers.bench import results, timing
 from helpers.plotting import boxes, styles
 from helpers.problems import baselines, conv2d
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -172,7 +173,7 @@ def tiles_figure(tile: int) -> Figure:
         ax.set(xlim=(-1, covered + 1), ylim=(covered + 1, -1), xticks=edges, yticks=edges)
         ax.set(xlabel="column w", ylabel="row h")
         without = f"{styles.percent_text(idle)} of the threads have no output"
-        plotting.style(ax, f"{layer}: {tiles} tiles, {without}")
+        plotting.style(ax, f"{layer}: {quantity(tiles, 'tile')}, {without}")
     return figure
 
 

@@ -18,6 +18,7 @@ from helpers import checking, kernels, reference, tables
 from helpers.bench import reports, results, timing
 from helpers.plotting import styles, timings
 from helpers.problems import baselines
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,8 +69,8 @@ def verdict_of(P: np.ndarray, three: np.ndarray, name: str) -> checking.Verdict:
     rows = P.reshape(-1, PERIOD)
     apart = int((rows[1:-1] != rows[1]).sum())
     if apart:
-        message = f"FAIL {name}: the input repeats itself, and {apart:,} outputs do not"
-        raise ValueError(message)
+        where = quantity(apart, "place")
+        raise ValueError(f"FAIL {name}: the input repeats itself, but the output not in {where}")
     return checking.check(rows[[0, 1, -1]].ravel(), three, rtol=RTOL, name=name)
 
 

@@ -19,6 +19,7 @@ from helpers.experiments import sweep, sweep_replay
 from helpers.plotting import boxes, styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.tile_counters import WIDTHS, counted
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -239,7 +240,8 @@ def cover_figure() -> Figure:
         end = (conv2d.ceil_div(size, width) * width - 0.5 for size in (shape.out_w, shape.out_h))
         ax.plot(*end, **last)
         share = styles.percent_text(idle)
-        plotting.style(ax, f"{tiles} tiles of {width} x {width}: {share} of the threads idle")
+        of = f"{quantity(tiles, 'tile')} of {width} x {width}"
+        plotting.style(ax, f"{of}: {share} of the threads idle")
         ax.set(xlim=(-1, 50), ylim=(50, -1), xlabel="column of the output map")
     axes[0].set_ylabel("row")
     handles = [
@@ -288,7 +290,7 @@ def sums_figure() -> Figure:
                 (math.prod(one[:3]) + 1.2 * number, ms) for one, ms in best(layer) if one[2] == some
             ]
             look = {**styles.series(number), "linestyle": "none", "markerfacecolor": "white"}
-            ax.plot(*zip(*points, strict=True), label=f"{some} maps a thread", **look)
+            ax.plot(*zip(*points, strict=True), label=f"{quantity(some, 'map')} a thread", **look)
         spread = best(layer)[-1][1] / best(layer)[0][1]
         plotting.style(ax, f"{layer}: the slowest takes {spread:.1f} times as long as the fastest")
         sums = sorted({math.prod(one[:3]) for one, _ in best(layer)})

@@ -22,6 +22,7 @@ from helpers.plotting import boxes, styles
 from helpers.plotting.boxes import Phase
 from helpers.problems import in_flight
 from helpers.programs import Program
+from helpers.quantities import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -285,7 +286,7 @@ def copy_figure(record: Record) -> Figure:
             "color": styles.COLOURS[number],
             "marker": styles.MARKERS[number],
         }
-        label = "1 load" if loads == 1 else f"{loads} loads"
+        label = quantity(loads, "load")
         ax.plot(*_columns(points), linestyle=styles.LINES[number], label=label, **look)
         own = sorted((warps, value) for (warps, many), value in yours.items() if many == loads)
         ax.plot(*_columns(own), linestyle="none", markerfacecolor="none", markersize=12, **look)
@@ -319,7 +320,7 @@ def flight_figure(record: Record, needed: float | None = None) -> Figure:
                 for (warps, many), value in share.items()
                 if many == loads
             )
-            label = "1 load" if loads == 1 else f"{loads} loads"
+            label = quantity(loads, "load")
             ax.plot(
                 *_columns(points),
                 color=styles.COLOURS[number],

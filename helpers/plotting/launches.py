@@ -339,6 +339,8 @@ def _draw_threads(
     drawn, shown = min(down, MOST_THREADS), min(across, MOST_THREADS)
     w, h = 1.0 / max(shown, 8), min(0.11, 0.9 / drawn)
     every = max(1, -(-threads // WARP // 8))  # warps with a label
+    # A gap of a pixel or two would be drawn once as one, once as two: narrow boxes have none.
+    wide = w * (0.9 if w > 0.06 else 1)
     for row in range(drawn):
         for column in range(min(shown, threads - row * across)):
             thread = row * across + column
@@ -346,7 +348,7 @@ def _draw_threads(
             look: Look = {"facecolor": _WARP_SHADES[thread // WARP % 4]}
             if thread >= busy:
                 look = {"facecolor": "white", "hatch": "//////"}
-            look |= {"width": w * 0.9, "height": h * 0.88, "linewidth": 0.5}
+            look |= {"width": wide, "height": h * 0.88, "linewidth": 0.5}
             box(ax, _THREADS_LEFT + column * w, row * h, text, **look)
         warp, rest = divmod(row * across, WARP)
         if rest == 0 and warp % every == 0:

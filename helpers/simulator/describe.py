@@ -320,6 +320,8 @@ class _Describer(BarrierWords, EndingWords):
     def row_overrun(self) -> Words:
         axis = self.kernel.axis_at(self.raw.here.pc)
         index, name = self.raw.offset, axis.name
+        wraps = 2**31 <= index < 2**32  # as threadIdx.x - 1 does, which is unsigned
+        signed = f" ({index - 2**32} as an unsigned number)" if wraps else ""
         if len(axis.extents) == 1:
             extent = (
                 f"{name} has {quantity(axis.extents[0], 'element')} ({name}[0] to "
@@ -329,14 +331,14 @@ class _Describer(BarrierWords, EndingWords):
             return (
                 index,
                 name,
-                f"{self.who(self.raw.here)} uses {name}[{index}], but {extent}",
+                f"{self.who(self.raw.here)} uses {name}[{index}]{signed}, but {extent}",
                 cause,
             )
         extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
         declared = f"{axis.element} {extents}".strip()
         message = (
-            f"{self.who(self.raw.here)} uses index {index} on {name}, on an axis declared as "
-            f"{declared}"
+            f"{self.who(self.raw.here)} uses index {index}{signed} on {name}, on an axis declared "
+            f"as {declared}"
         )
         return (
             index,

@@ -530,6 +530,9 @@ def test_times_by_the_entries_that_name_them():
         ((1.5, 1.49, 1.51), "1.50 x the time", "slower"),
         ((1.003, 1.002, 1.004), "1.003 x the time", "slower"),
         ((1.01, 1.0, 1.02), "no measurable difference", "no measurable difference"),
+        ((1 / 60.96, 1 / 61.2, 1 / 60.8), "61.0 x as fast", "faster"),
+        ((123.4, 122.0, 125.0), "123 x the time", "slower"),
+        ((1234.5, 1230.0, 1240.0), "1234 x the time", "slower"),
     ],
 )
 def test_a_ratio_has_one_direction_in_words(numbers, words, verdict):

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.course import codec, wire
+from helpers.exercises.cases import Case
+from helpers.exercises.exercise import Exercise
 
 EDGE = exercises.find("conv1d_edge")
 CASES = EDGE.fitted(kernel_cells.parse(EDGE.solution), 5)
@@ -21,6 +26,39 @@ def read(notes, cases=CASES, answer=ANSWER):
 
 def test_an_answer_is_read():
     assert EDGE.verdict(read(NOTES["outcomes"]), 5).passed
+
+
+KEPT = {"title", "arrays", "outputs", "steps", "budgeted", "within", "options", "architecture"}
+OUTSIDE = {"kinds", "facts", "mistaken"}  # for the reference and the verdict, which no box has
+
+
+def contents(arrays: Mapping[str, np.ndarray]) -> dict[str, tuple]:
+    """Types, shapes and bytes: NaN is equal to nothing."""
+    made = {name: np.asarray(array) for name, array in arrays.items()}
+    return {name: (a.dtype, a.shape, a.tobytes()) for name, a in made.items()}
+
+
+def test_each_field_of_a_case_goes_into_the_box_or_stays_outside():
+    assert {one.name for one in dataclasses.fields(Case)} == KEPT | OUTSIDE
+
+
+@pytest.mark.parametrize("name", [
+    name for name in exercises.names() if isinstance(exercises.find(name), Exercise)
+])  # fmt: skip
+def test_the_box_gets_the_cases_of_each_exercise(name):
+    one = exercises.find(name)
+    cases = one.fitted(kernel_cells.parse(one.solution), 5)
+    text, found, how = codec.work(codec.job(one.solution, cases, {"each": False}))
+    assert (text, how, len(found)) == (one.solution, {"each": False}, len(cases))
+    for mine, theirs in zip(found, cases, strict=True):
+        for field in KEPT - {"arrays", "steps"}:
+            assert getattr(mine, field) == getattr(theirs, field), field
+        assert contents(mine.arrays) == contents(theirs.arrays)
+        plans = [case.plan(kernel_cells.parse(text)) for case in (mine, theirs)]
+        for a, b in zip(*plans, strict=True):
+            assert (a.grid, a.block, a.options, a.source) == (b.grid, b.block, b.options, b.source)
+            assert list(a.arguments) == list(b.arguments)
+            assert contents(a.constants) == contents(b.constants)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from helpers.course import (
     texts,
     writing,
 )
+from helpers.course.__main__ import main
 from helpers.course.box import Benches
 from helpers.exercises.base import NOTEBOOK_SEED
 from helpers.simulator import library, toolchain, toolkit
@@ -113,6 +114,18 @@ def test_each_student_has_a_result(graded):
         "findings cost limits box versions grader figures"
     )
     assert all(set(always.split()) <= set(r) for r in found.values())
+
+
+@pytest.mark.parametrize(("text", "verdict"), [
+    (exercises.find(NAME).solution, "PASS {}: 8 sizes"),
+    (exercises.find(NAME).stub, "NOT BEGUN {}: "),
+    (f"// mine\n{exercises.find(NAME).solution}", "FAIL {}: the %%kernel line: the first line is"),
+])  # fmt: skip
+def test_a_students_own_check_names_each_exercise(tmp_path, level, capsys, text, verdict):
+    assert main(["check", str(hand_in(tmp_path, "ann", text)), "--box", level]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("FAIL conv1d_basic: the notebook has no code cell that begins with")
+    assert f"\n{verdict.format(NAME)}" in said
 
 
 def test_a_second_run_grades_nothing_again(graded, level):

@@ -1,19 +1,27 @@
-"""A sum over cards in the box: what the answer enqueues is written down there, and judged here."""
+"""Answers in Python: what the box's program writes down of them, and what is judged outside."""
 
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
 from helpers import exercises
 from helpers.course import box, python_answers, python_job, wire
+from helpers.exercises.base import NOTEBOOK_SEED
 from tests import exercises as answers
 
 EXERCISE = exercises.find("gradient_sum")
 TASK = python_answers.PLAYERS["gradient_sum"]
 ALL = (*answers.right(EXERCISE), *answers.wrong(EXERCISE))
 RUN = [one for one in ALL if one.status in ("pass", "wrong", "finding", "budget")]
+PLAYED = [
+    (name, one)
+    for name, player in python_answers.PLAYERS.items()
+    for one in (*answers.right(player.exercise), *answers.wrong(player.exercise))
+    if one.status in ("pass", "wrong", "finding", "budget")
+]
 
 
 def judged(text: str, seed: int = 5):
@@ -22,6 +30,26 @@ def judged(text: str, seed: int = 5):
     exec(text, names)
     back = json.loads(json.dumps(python_job.DRIVERS["sums"](names["total"], TASK.calls(seed))))
     return EXERCISE.verdict(TASK.made(back, seed), seed)
+
+
+@pytest.mark.parametrize(("name", "answer"), PLAYED, ids=[f"{n}: {a.what}" for n, a in PLAYED])
+def test_the_grader_gives_the_verdict_of_the_notebook(name, answer, tmp_path, monkeypatch):
+    """By the box's program, in a process of its own, here without the box."""
+    monkeypatch.chdir(tmp_path)
+    player = python_answers.PLAYERS[name]
+    text = answers.text_of(player.exercise, answer)
+    job = {"text": player.text(text), "function": player.exercise.answer, "driver": player.driver,
+           "calls": player.calls(NOTEBOOK_SEED)}  # fmt: skip
+    place = tmp_path / "answer"
+    if (child := os.fork()) == 0:
+        python_job.run(wire.pack(job), os.open(place, os.O_WRONLY | os.O_CREAT))
+        os._exit(0)
+    has_crashed = os.waitpid(child, 0)[1] != 0
+    ended = box.Ended("crash") if has_crashed else box.Ended("done", answer=place.read_bytes())
+    graded = python_answers._of_ended(player, ended, text, NOTEBOOK_SEED)
+    assert graded.verdict.status == answer.status, graded.verdict
+    said = f"{graded.verdict.message} {graded.verdict.hint}"
+    assert answer.says.lower() in said.lower(), said
 
 
 @pytest.mark.parametrize("answer", RUN, ids=lambda one: one.what)

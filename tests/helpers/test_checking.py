@@ -167,6 +167,12 @@ def test_the_tail_from_a_block_border_on_is_the_last_block(n, start):
     assert error.diagnosis.kind == "last block" and f"from {start:,} on" in str(error)
 
 
+def test_a_value_that_is_right_by_chance_makes_no_halo_and_no_last_block():
+    want = values(128)
+    got = spoiled(want, np.r_[:15, 16:128])
+    assert kind(got, want) not in ("halo", "last block", "halo, last block")
+
+
 def test_both_bugs_of_one_kernel_are_both_named():
     want = values(1000)
     got = spoiled(want, np.r_[0, 768:1000], np.nan)

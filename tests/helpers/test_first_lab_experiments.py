@@ -116,6 +116,13 @@ def test_one_wrong_output_is_found_wherever_it_stands(outputs, place, value):
         sizes.verdict_of(P, three, "wrong")
 
 
+def test_one_wrong_place_of_a_period_is_told_as_one(outputs):
+    P, three = outputs
+    P.reshape(-1, sizes.PERIOD)[2, 5] += 1
+    with pytest.raises(ValueError, match=r"but the output not in 1 place$"):
+        sizes.verdict_of(P, three, "wrong")
+
+
 def test_a_wrong_period_everywhere_is_found(outputs):
     P, three = outputs
     P.reshape(-1, sizes.PERIOD)[1:-1, 5] += 1
@@ -197,6 +204,10 @@ def test_the_figure_of_smoothing_says_where_the_errors_are():
     assert "3 of 600 cells are wrong, not only" in broken.figure_of_smooth(wrong, want).axes[
         0
     ].get_title(loc="left")
+    one = want.copy()
+    one[256] = 2
+    title = broken.figure_of_smooth(one, want).axes[0].get_title(loc="left")
+    assert title == "1 of 600 cells is wrong, at the edges of blocks"
 
 
 def test_the_table_of_broken_kernels_has_a_line_for_each_series():

@@ -107,6 +107,14 @@ def test_other_bits_are_refused():
             between_gpus.require_same(got, want, "k")
 
 
+def test_a_zero_of_the_other_sign_is_counted_as_one_value():
+    want = np.zeros((2, 3), np.float32)
+    got = want.copy()
+    got[1, 2] = -0.0
+    with pytest.raises(checking.CheckError, match=r"in 1 value$"):
+        between_gpus.require_same(got, want, "k")
+
+
 def test_a_wrong_batch_is_not_timed(no_clock, monkeypatch):
     wrong = np.zeros(conv2d.shape_of(several_gpus.LAYER, IMAGES).y_shape, np.float32)
     monkeypatch.setattr(cards.Batch, "result", lambda batch: wrong)

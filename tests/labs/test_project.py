@@ -461,6 +461,15 @@ def test_an_old_python_is_named(tmp_path):
 
 
 @needs_make
+def test_a_python_without_the_packages_is_told_what_to_install(tmp_path):
+    bare = tool(tmp_path, "bare python", f'exec {sys.executable} -S "$@"')
+    done = make("labs", f"PY={bare}")
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    assert f"{bare} lacks packages of Halo Labs." in done.stdout
+    assert "-m pip install -e" in done.stdout and f"{ROOT}[test]" in done.stdout
+
+
+@needs_make
 def test_a_missing_python_is_named():
     done = make("env", "PY=/no/such/python")
     assert done.returncode != 0

@@ -174,6 +174,21 @@ def test_an_index_below_zero_in_an_unsigned_number_is_named():
     assert finding.cause.startswith("4,294,967,295 is -1 as an unsigned number: threadIdx")
 
 
+@pytest.mark.parametrize(
+    ("array", "cell", "said"),
+    [
+        ("s[64]", "s[threadIdx.x - 3]", "s[4294967293] (-3 as an unsigned number), but s has 64"),
+        ("s[2][64]", "s[1][threadIdx.x - 3]", "index 4294967293 (-3 as an unsigned number) on s"),
+        ("s[64]", "s[(int)threadIdx.x - 3]", "uses s[-3], but s has 64"),
+    ],
+)
+def test_an_index_of_shared_memory_below_zero_is_told_with_its_sign(array, cell, said):
+    body = f"__shared__ float {array}; {cell} = 1; __syncthreads(); y[0] = {cell};"
+    source = f'extern "C" __global__ void k(float* y) {{ {body} }}'
+    finding, *_ = simulator.check(source, "k", np.zeros(1, np.float32), grid=(1,), block=(64,))
+    assert finding.kind == "out-of-bounds" and said in finding.message
+
+
 @pytest.mark.parametrize("line", ["if (t < 40) s = twice(x, t);", "if (t < 40)\n  s = get(x, t);"])
 def test_a_fault_of_a_header_has_the_line_that_calls_it_where_a_value_may_be_unset(tmp_path, line):
     # Such a kernel is read as a debugger's PTX, in which the compiler names no calls.

@@ -9,6 +9,7 @@ import numpy as np
 from helpers import reference
 from helpers.exercises import kit
 from helpers.quantities import quantity
+from helpers.simulator import Finding
 
 WIDTH, NARROW, TILE, SMALL = 31, 3, 256, 64
 CELLS = TILE + WIDTH - 1
@@ -60,6 +61,14 @@ def without_first_block(case: kit.Case) -> np.ndarray:
     made = convolved(case)
     made[: case["tile"]] = 0
     return made
+
+
+def is_ghost(found: Finding) -> bool:
+    """Return whether only ghosts have no value: those on the left, or those of the last block."""
+    radius = WIDTH // 2
+    reads = radius * (radius + 1)  # of the ghosts on both sides
+    is_left = found.index in range(radius) and found.count <= reads
+    return found.array == "tile" and (found.block[0] > 0 or is_left)
 
 
 EXERCISE = kit.Exercise(
@@ -135,6 +144,12 @@ EXERCISE = kit.Exercise(
             "uninitialised",
             "It is right with tiles of 256 outputs only: their number is TILE_WIDTH.",
             when=lambda found: f"tile[{SMALL}" in found.message,
+        ),
+        kit.FindingHint(
+            "uninitialised",
+            "A ghost has a place in the tile, too, and nothing stored a 0 there: a thread whose "
+            "cell is not in N leaves the place as it was.",
+            when=is_ghost,
         ),
         kit.FindingHint(
             "uninitialised",

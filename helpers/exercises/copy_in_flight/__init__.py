@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -81,6 +81,26 @@ def last_for_all(case: kit.Case) -> np.ndarray | None:
     return padded[np.minimum(last, case.count)] if case["loads"] > 1 else None
 
 
+def copied(
+    is_copied: Callable[[np.ndarray, int, int], np.ndarray],
+) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if some cells are copied, and nobody writes the
+    others. is_copied: which of the cells, by their numbers, with so many threads and loads.
+    """
+
+    def made(case: kit.Case) -> np.ndarray:
+        kept = is_copied(np.arange(case.count), case["threads"], case["loads"])
+        return np.where(kept, case["in"], case["out"])
+
+    return made
+
+
+def first_round(case: kit.Case) -> np.ndarray:
+    """Return what comes out if every round copies the cells of the first one."""
+    cells = case["blocks"] * case["threads"] * case["loads"]
+    return np.where(np.arange(case.count) < cells, case["in"], case["out"])
+
+
 EXERCISE = kit.Exercise(
     name="copy_in_flight",
     lab="106_hiding_latency",
@@ -129,6 +149,29 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Only the first cell of each thread is copied: store value[k] for each k.",
             gives=first_only,
+        ),
+        kit.Mistake(
+            "All threads copy the same cells, 0, THREADS, 2 * THREADS ...: those of a thread begin "
+            "with its `first`.",
+            gives=copied(lambda i, threads, loads: (i % threads == 0) & (i // threads < loads)),
+        ),
+        kit.Mistake(
+            "Only the cells of the first round are copied: those of a thread begin with `first`, "
+            "which grows by `round`.",
+            gives=first_round,
+        ),
+        kit.Mistake(
+            "Only the first cell of each thread is copied: cell k lies k * THREADS behind `first`.",
+            gives=copied(lambda i, threads, loads: i // threads % loads == 0),
+        ),
+        kit.Mistake(
+            "The last cell of each thread is not copied: k goes from 0 to LOADS - 1.",
+            gives=copied(lambda i, threads, loads: i // threads % loads < loads - 1),
+        ),
+        kit.Mistake(
+            "The cells of a thread lie side by side in yours: cell k is first + k * THREADS, and "
+            "not first + k.",
+            gives=copied(lambda i, threads, loads: i % (threads * loads) < threads + loads - 1),
         ),
         kit.Mistake(
             "A thread stores the last cell that it loads to all its places: is there one value for "

@@ -113,7 +113,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
                 "wrong",
                 "the program crashed",
                 "An index far outside of N or P: which outputs [first, last) have a cell under "
-                "tap j?",
+                "weight j?",
             )
         return Found("compile", f"it does not compile\n{one['said']}")
     cases = inputs(seed)
@@ -143,7 +143,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
     if any(_reads_one_value(one[f"overlapped{k}"], *cases[k]) for k in overlaps):
         hint = (
             "Each output is still summed up before the next one begins. The outer loop should go "
-            "over taps, the inner one over outputs, and add to P itself: "
+            "over weights, the inner one over outputs, and add to P itself: "
             "then it has no test, and the compiler makes vector instructions of it."
         )
         return Found("budget", "right, but the loops are not swapped", hint, checked)
@@ -183,15 +183,15 @@ def _hint(got: np.ndarray, want: np.ndarray, N: np.ndarray, filter: np.ndarray) 
             "n? Both ends need it."
         )
     if np.array_equal(got, conv1d(N, filter[::-1].copy())):
-        return "The filter is flipped: tap j belongs to cell i + j - width / 2."
+        return "The filter is flipped: weight j belongs to cell i + j - width / 2."
     if N.size > 2**15:
         return (
             "Only the longest N is wrong: is a counter a short, which ends at 32,767, or a size "
             "written into the code?"
         )
     if filter.size > 1 and np.array_equal(got, N * filter[filter.size // 2]):
-        return "Only the middle tap is added."
-    return "Look at the ends: how many outputs has the first tap, how many the last one?"
+        return "Only the middle weight is added."
+    return "Look at the ends: how many outputs has the first weight, how many the last one?"
 
 
 def times(text: str) -> str:
@@ -213,7 +213,7 @@ def times(text: str) -> str:
     compared = timing.compare_cpu(
         lambda: mine.call(N, filter),
         lambda: plain.call(N, filter),
-        names=("yours", "tap by tap, tested"),
+        names=("yours", "the plain loop with a test for each weight"),
         budget_s=1.0,
     )
     return f"{quantity(N.size, 'cell')}, {quantity(filter.size, 'weight')}, one core: {compared}"
@@ -231,7 +231,7 @@ EXERCISE = PythonExercise(
     limit_s=PATIENCE_S + 5,
     more=times,
     hints=(
-        "For tap j the cell under output i is i + shift. For which i is that below 0, and for "
+        "For weight j the cell under output i is i + shift. For which i is that below 0, and for "
         "which is it n or more?",
         "If shift is below 0, the first output with a cell is -shift. If it is above 0, the last "
         "one is n - shift - 1.",

@@ -78,6 +78,25 @@ WRONG = (
     wrong("no ghost on the left", "a ghost", ("cell >= 0 && ", ""), status="finding"),
     wrong("no ghost on the right", "a ghost", (" && cell < n", ""), status="finding"),
     wrong(
+        "ghosts on the left are left as they were",
+        "a ghost has a place",
+        ("tile[s] = " + GHOST, "if (cell >= 0) tile[s] = cell < n ? N[cell] : 0.0f"),
+        status="finding",
+    ),
+    wrong(
+        "ghosts on the right are left as they were",
+        "a ghost has a place",
+        ("tile[s] = " + GHOST, "if (cell < n) tile[s] = cell >= 0 ? N[cell] : 0.0f"),
+        status="finding",
+    ),
+    wrong(
+        "all ghosts are left as they were",
+        "a ghost has a place",
+        ("tile[s] = " + GHOST, "if (cell >= 0 && cell < n) tile[s] = N[cell]"),
+        status="finding",
+    ),
+    wrong("nothing is loaded", "second one", ("tile[s] = " + GHOST, ""), status="finding"),
+    wrong(
         "ghosts are the cell at the edge",
         "not as the cell",
         (GHOST, "N[min(max(cell, 0), n - 1)]"),

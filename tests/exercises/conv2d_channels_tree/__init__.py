@@ -172,4 +172,16 @@ WRONG = (
         ),
         status="budget",
     ),
+    wrong(
+        "one place for all sums",
+        "several threads store into one place",
+        ("partial[z][mine] = sum;", "partial[0][mine] = sum;"),
+        status="finding",
+    ),
+    wrong(
+        "maps K channels apart",
+        "a weight is ((m * c + c) * k + p) * k + q",
+        ("((m * C + c) * K + p) * K + q];", "((m * K + c) * K + p) * K + q];"),
+        status="finding",
+    ),
 )

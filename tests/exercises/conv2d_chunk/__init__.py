@@ -49,6 +49,13 @@ WRONG = (
         ("m * channels + c", "(first_map + m) * C + first_channel + c"),
     ),
     wrong(
+        "the first map in the index of a weight",
+        "has not filled",
+        ("(m * channels + c)", "((first_map + m) * channels + c)"),
+    ),
+    wrong("adds by first_map", "not on first_map", ("first_channel > 0 ?", "first_map > 0 ?")),
+    wrong("begins at first_channel", "own channels", ("int c = 0", "int c = first_channel")),
+    wrong(
         "an atomic addition",
         "must set y",
         ("*output = sum", "atomicAdd(output, sum)"),

@@ -81,4 +81,13 @@ WRONG = (
         (FILL, "cell[h][i] = tile[top + row + h + p][left + column + i];"),
         status="finding",
     ),
+    wrong(
+        "channels and rows of the filter exchanged",
+        "the axes of filter are channel, row, column and map",
+        ("weight = filter[c][p][q]", "weight = filter[p][c][q]"),
+        status="finding",
+    ),
+    wrong("cells from right to left", "from right to left", ("[w + q]", "[w + K - 1 - q]")),
+    wrong("the first patch of a row", "first column of patches", ("[column + i]", "[i]")),
+    wrong("sums replaced", "takes the place of those before it", ("+= cell", "= cell")),
 )

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from tests.exercises.answers import right, wrong
+from tests.exercises.answers import Edit, right, wrong
 
 LOAD = "value[k] = i < n ? in[i] : 0.0f;"
+
+
+def placed(cell: str, end: str = "LOADS") -> tuple[Edit, ...]:
+    """Another cell of a thread in both loops, or another end of them."""
+
+    def loop(cell: str, end: str, line: str) -> str:
+        return f"k < {end}; ++k) {{\n            const int i = {cell};\n            {line}"
+
+    return tuple(
+        (loop("first + k * THREADS", "LOADS", line), loop(cell, end, line))
+        for line in ("value[k]", "if (i < n)")
+    )
+
 
 RIGHT = (
     right("the last cell again behind the end", "right_clamped.cu"),
@@ -46,5 +59,24 @@ WRONG = (
     wrong("loaded from one place, stored to another", "wrong places", file="wrong_places.cu"),
     wrong(
         "each cell is loaded twice", "load each cell once", file="wrong_twice.cu", status="budget"
+    ),
+    wrong("`first` left out", "all threads copy the same cells", *placed("k * THREADS")),
+    wrong(
+        "the block's start in place of `first`",
+        "cells of the first round",
+        *placed("start + k * THREADS"),
+    ),
+    wrong(
+        "a round between the cells of a thread",
+        "only the first cell of each thread is copied: cell k",
+        *placed("first + k * round"),
+    ),
+    wrong(
+        "a load too few",
+        "the last cell of each thread is not copied",
+        *placed("first + k * THREADS", "LOADS - 1"),
+    ),
+    wrong(
+        "cells side by side, and loaded twice", "side by side in yours", *placed("first + k")
     ),
 )

@@ -67,8 +67,8 @@ WRONG = (
         ("filter[j];", "filter[width - 1 - j];"),
     ),
     wrong_python(
-        "only the middle tap",
-        "middle tap",
+        "only the middle weight",
+        "middle weight",
         ("P[i] += N", "if (shift == 0) P[i] += N"),
     ),
     wrong_python(

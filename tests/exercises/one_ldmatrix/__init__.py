@@ -75,4 +75,9 @@ WRONG = (
         ),
         status="budget",
     ),
+    wrong(
+        "the upper squares of A twice",
+        "name rows 8 to 15",
+        ("&a_rows[lane % 16]", "&a_rows[lane % 8]"),
+    ),
 )

@@ -18,6 +18,14 @@ RIGHT = (
         ("    const float2 kept = __half22float2(rounded);\n", ""),
         (REST, "__floats2half2_rn(first - __low2float(rounded), second - __high2float(rounded))"),
     ),
+    right(
+        "residuals scaled by 2048, in a sum of their own",
+        "solution.cu",
+        (REST, "__floats2half2_rn(2048 * (first - kept.x), 2048 * (second - kept.y))"),
+        (LOW_A, "float small[4] = {};\n        multiply(small, a_lo, b_hi);"),
+        (LOW_B, "multiply(small, a_hi, b_lo);\n"
+                "        for (int i = 0; i < 4; ++i) sum[i] += small[i] / 2048;"),
+    ),
 )  # fmt: skip
 
 WRONG = (
@@ -47,4 +55,6 @@ WRONG = (
           ("a_hi, b_lo", "a_hi, b_hi ")),
     wrong("one small product", "only a_lo b_hi", (LAST, ""), (LOW_B, "")),
     wrong("the other small product", "only a_hi b_lo", (LAST, ""), (LOW_A, "")),
+    wrong("a sum that begins again in each step", "begin with 0 once, before the steps",
+          (LOW_A, "for (int i = 0; i < 4; ++i) sum[i] = 0.0f;\n        " + LOW_A)),
 )  # fmt: skip

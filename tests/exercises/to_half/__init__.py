@@ -105,4 +105,9 @@ WRONG = (
         (STORE, "to[i] = __float2half(from[i]);"),
     ),
     wrong("the last pair left out", "the last pair is as it was", (GUARD, "if (i < n / 2 - 1) {")),
+    wrong(
+        "a pair of both halves of the array",
+        "a pair is numbers 2 i and 2 i + 1",
+        (LOAD, "const float2 two = make_float2(from[i], from[i + n / 2]);"),
+    ),
 )

@@ -10,9 +10,12 @@ from helpers.exercises.player import Player
 
 
 def made(back: Any, seed: int) -> Any:
-    return [block_program.plain(value) for value in back]
+    # An error came back as its text.
+    return [value if isinstance(value, str) else block_program.plain(value) for value in back]
 
 
-PLAYER = Player(
-    EXERCISE, "values", lambda seed: [list(case) for case in block_program.cases(seed)], made
-)
+def calls(seed: int) -> list[Any]:
+    return [list(case) for case in block_program.cases(seed)]
+
+
+PLAYER = Player(EXERCISE, "values or errors", calls, made)

@@ -13,6 +13,8 @@ def made(back: Any, seed: int) -> Any:
     return [str(value)[:200] for value in back]
 
 
-PLAYER = Player(
-    EXERCISE, "values", lambda seed: [list(case) for case in choose_tool.cases(seed)], made
-)
+def calls(seed: int) -> list[Any]:
+    return [list(case) for case in choose_tool.cases(seed)]
+
+
+PLAYER = Player(EXERCISE, "values or errors", calls, made)

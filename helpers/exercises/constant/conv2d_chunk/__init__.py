@@ -37,7 +37,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
             (7, 3),
         ),  # at most 7 maps, 3 channels a launch
         (ConvShape(1, 11, 3, 8, 9 + next(drawn), 7), (1, 6)),
-        (ConvShape(2, 3, 4, 6, 7 + next(drawn), 3), (3, 1)),
+        (ConvShape(2, 3, 4, 8, 9 + next(drawn), 5), (3, 1)),  # as wide as the first filter
         (ConvShape(2, 2, 2, 18, 32, 1), (2, 2)),
     )
     for shape, most in layouts:
@@ -101,6 +101,15 @@ def last_chunk(case: kit.Case) -> np.ndarray:
     return reference.conv2d(case["x"], filter)
 
 
+def first_chunk(case: kit.Case) -> np.ndarray:
+    """Return what comes out if only the first launch of each map adds up products."""
+    filter = case["filter"].copy()
+    for m, maps, c, channels in chunks(case):
+        if c > 0:
+            filter[m : m + maps, c : c + channels] = 0
+    return reference.conv2d(case["x"], filter)
+
+
 def first_channels(case: kit.Case) -> np.ndarray:
     """Return what comes out if each chunk reads the channels of x from 0 on."""
     x, y = case["x"], np.zeros(case["shape"].y_shape)
@@ -121,9 +130,18 @@ def reads_of_unset_outputs(case: kit.Case, one: kit.Outcome) -> float:
 
 
 def whole_maps_missing(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether some whole maps hold nothing, and others have values."""
-    missing = np.isnan(got).all(axis=(0, 2, 3))
+    """Return whether some whole maps were never written, and others were."""
+    missing = is_unwritten(got).all(axis=(0, 2, 3))
     return bool(missing.any() and not missing.all())
+
+
+def added_by_map(case: kit.Case) -> np.ndarray:
+    """Return what comes out if a launch adds to y where first_map > 0, and sets it otherwise."""
+    y = last_chunk(case)
+    for m, maps, *_ in chunks(case):
+        if m > 0:
+            y[:, m : m + maps] = np.nan  # nothing was there that could be added to
+    return y
 
 
 EXERCISE = kit.Exercise(
@@ -187,6 +205,11 @@ EXERCISE = kit.Exercise(
             gives=last_chunk,
         ),
         kit.Mistake(
+            "Only the first launch of each map adds something to it. In every launch c counts this "
+            "launch's own channels, from 0 to channels - 1.",
+            gives=first_chunk,
+        ),
+        kit.Mistake(
             "Each launch reads x from channel 0 on: channel c of the chunk is channel "
             "first_channel + c of x.",
             gives=first_channels,
@@ -208,6 +231,11 @@ EXERCISE = kit.Exercise(
             "All outputs are NaN: a map's first launch (first_channel == 0) must set y. It holds "
             "nothing yet that could be added to.",
             gives=lambda case: np.full(case["y"].shape, np.nan),
+        ),
+        kit.Mistake(
+            "Whether there is something to add to depends on first_channel, not on first_map: a "
+            "map's first launch (first_channel == 0) must set y.",
+            gives=added_by_map,
         ),
         kit.Mistake(
             "Cells of the symbol are read that this launch has not filled. It begins with map "

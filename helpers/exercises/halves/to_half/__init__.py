@@ -111,6 +111,11 @@ EXERCISE = kit.Exercise(
             gives=lambda case: np.repeat(rounded(case)[::2], 2),
         ),
         kit.Mistake(
+            "The second number of each pair is that of the second half of `from`: a pair is "
+            "numbers 2 i and 2 i + 1.",
+            gives=lambda case: rounded(case).reshape(2, -1).T.ravel(),
+        ),
+        kit.Mistake(
             "The first numbers of all pairs stand in the first half of `to`, the second ones in "
             "the other: number 2 i and number 2 i + 1 are neighbours there, too.",
             gives=lambda case: rounded(case).reshape(-1, 2).T.ravel(),

@@ -62,6 +62,11 @@ EXERCISE = exercise(
             gives=lambda case: named(case, part=lambda lane: 0 * lane),
         ),
         kit.Mistake(
+            "The lower squares of A are copies of the upper ones: lanes 8 to 15, and 24 to 31, "
+            "name rows 8 to 15.",
+            gives=lambda case: named(case, row=lambda lane: lane % 8),
+        ),
+        kit.Mistake(
             "The second square of B is a copy of the first: lanes 8 to 15 name rows 8 to 15.",
             gives=lambda case: named(case, row_of_b=lambda lane: lane % 8),
         ),

@@ -114,6 +114,20 @@ def first_patch(case: kit.Case) -> np.ndarray:
     return y[:, :, row // (ROWS * DOWN) * ROWS * DOWN + row % ROWS]
 
 
+def first_patch_across(case: kit.Case) -> np.ndarray:
+    """Return what comes out if all patches of a block have the cells of its first column of
+    patches.
+    """
+    y = layers.convolved(case)
+    column = np.arange(y.shape[3])
+    return y[..., column // (COLUMNS * ACROSS) * COLUMNS * ACROSS + column % COLUMNS]
+
+
+def mirrored(case: kit.Case) -> np.ndarray:
+    """Return what comes out if each row of the filter meets its cells from right to left."""
+    return layers.conv2d(case["x"], np.ascontiguousarray(case["filter"][..., ::-1]))
+
+
 def overlapping(case: kit.Case) -> np.ndarray:
     """Return what comes out if patches below each other lie one row apart, and not two."""
     y = layers.convolved(case)
@@ -197,6 +211,17 @@ EXERCISE = kit.Exercise(
             gives=first_patch,
         ),
         kit.Mistake(
+            "All patches of a block have the cells of its first column of patches: the column of a "
+            "cell in the tile is column + i.",
+            gives=first_patch_across,
+        ),
+        kit.Mistake(
+            "Each row of the filter meets its cells from right to left: output w meets weight q "
+            "with the cell in column w + q.",
+            gives=mirrored,
+        ),
+        layers.ASSIGNED,
+        kit.Mistake(
             "Patches overlap: a patch has two rows, so it begins in row 2 * threadIdx.y of the "
             "tile, which is `row`.",
             gives=overlapping,
@@ -214,6 +239,11 @@ EXERCISE = kit.Exercise(
             "out-of-bounds",
             "The filter has rows p and columns q from 0 to 6, and channels from 0 to CHANNELS - 1.",
             when=lambda found: found.array == "filter" and "float [7]" in found.message,
+        ),
+        kit.FindingHint(
+            "out-of-bounds",
+            "The axes of filter are channel, row, column and map: filter[c][p][q][map + m].",
+            when=lambda found: found.array == "filter" and "][" in found.message,
         ),
         kit.FindingHint(
             "out-of-bounds",

@@ -234,6 +234,13 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "race",
+            "Several threads store into one place: each has its own, partial[z][mine].",
+            when=lambda found: found.array == "partial"
+            and " writes " in found.message
+            and " wrote at " in found.message,
+        ),
+        kit.FindingHint(
+            "race",
             "A step reads what other warps have stored in the step before: a __syncthreads() must "
             "stand before the tree, and after each step.",
             when=lambda found: found.array == "partial",
@@ -250,8 +257,13 @@ EXERCISE = kit.Exercise(
         ),
         kit.FindingHint(
             "out-of-bounds",
+            "A weight is ((m * C + c) * K + p) * K + q, with c below C, and p and q below K.",
+            when=lambda found: found.array == "filter",
+        ),
+        kit.FindingHint(
+            "out-of-bounds",
             "z + half is the number of a thread in the first step already: only threads with "
-            "z < half add.",
+            "z < half add. (partial is [z][output of the block].)",
             when=lambda found: found.array == "partial",
         ),
     ),
