@@ -115,4 +115,34 @@ def tiles_and_vectors() -> Iterable[Stranger]:
         yield launch("softmax_warps", f"{rows} x {columns}", arguments, 3, 64)
 
 
-PARTS = (sums_and_sorts, graphs_and_grids, tiles_and_vectors)
+def blocks_and_planes() -> Iterable[Stranger]:
+    for n, block in ((200, 80), (256, 64)):
+        arguments = [ints(n, -9, 10).astype(f32), zeros(blocks(n, block)), *i32(n)]
+        yield launch("sums_of_any_block", f"n = {n}", arguments, blocks(n, block), block)
+    for n in (256, 100):
+        grid = blocks(n, 128)
+        arguments = [ints(n, 0, 99), zeros(n, np.int32), zeros(grid, np.int32), *i32(n)]
+        yield launch("partition_block", f"n = {n}", arguments, grid, 128)
+    for depth, rows, columns in ((7, 9, 20), (4, 8, 32)):
+        cells = depth * rows * columns
+        arguments = [floats(cells), floats(cells, seed=2), *i32(columns, rows, depth)]
+        grid = (blocks(columns, 16), blocks(rows, 4))
+        yield launch("heat_planes", f"{depth} x {rows} x {columns}", arguments, grid, (16, 4))
+    for n, grid in ((1000, 2), (100, 1)):
+        arguments = [ints(n, 0, 256, dtype=u8), zeros(64, np.int32), *i32(n)]
+        yield launch("histogram_of_warps", f"n = {n}", arguments, grid, 128)
+    for n in (10, 32):
+        arguments = [ints(24 * n, 0, 60, dtype=u8), *i32(n)]
+        yield launch("move_bodies", f"n = {n}", arguments, 1, 32)
+    for h, w in ((10, 50), (3, 64)):
+        arguments = [floats(h * w), zeros(h * w), *i32(w, h)]
+        yield launch("blur_rows", f"{h} x {w}", arguments, (blocks(w, 32), 3), 32)
+    for n in (1000, 320):
+        yield launch("sieve_bits", f"n = {n}", [zeros(n // 32 + 1, u32), *i32(n)], 1, 32)
+    for m, n, k in ((20, 40, 37), (16, 32, 48)):
+        arguments = [floats(m * k), floats(k * n, seed=2), zeros(m * n), *i32(m, n, k)]
+        grid = (blocks(n, 16), blocks(m, 16))
+        yield launch("product_ragged", f"{m} x {n} x {k}", arguments, grid, (16, 16))
+
+
+PARTS = (sums_and_sorts, graphs_and_grids, tiles_and_vectors, blocks_and_planes)
