@@ -922,3 +922,4 @@ def test_a_figure_stands_beside_its_numbers_and_gets_points(whole):
     finally:
         path.write_text(before)
         decisions.withdraw(folder, ("all_right", "101", claim["file"]))
+        report.write(folder, whole.to / "report")  # other modules read its pages
