@@ -462,7 +462,7 @@ def test_an_old_python_is_named(tmp_path):
 
 @needs_make
 def test_a_python_without_the_packages_is_told_what_to_install(tmp_path):
-    bare = tool(tmp_path, "bare python", f'exec {sys.executable} -S "$@"')
+    bare = tool(tmp_path, "bare python", f'exec "{sys.executable}" -S "$@"')
     done = make("labs", f"PY={bare}")
     assert done.returncode != 0 and "Traceback" not in done.stderr
     assert f"{bare} lacks packages of Halo Labs." in done.stdout
