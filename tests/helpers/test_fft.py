@@ -532,6 +532,21 @@ def test_the_fastest_size_is_the_one_on_record():
         assert rows[chosen.log_size, chosen.stages]["low"] <= fastest["high"], width
 
 
+def test_the_fewest_operations_are_never_the_fastest_on_record():
+    """Lab 402 says so of its two widest filters, and of 4,096 points."""
+    rows = [
+        row
+        for row in results.recorded("402_sizes").comparable()
+        if row["series"] == fft_conv1d.OVERLAP_ADD
+    ]
+    for width in sorted({row["filter_width"] for row in rows})[-2:]:
+        assert OverlapAdd.fitting(width, 4).log_size == 12
+    for row in rows:
+        if row["log_size"] == 12:
+            others = [one for one in rows if one["filter_width"] == row["filter_width"]]
+            assert min(one["high"] for one in others) < row["low"]
+
+
 def test_fitting_takes_the_fewest_operations():
     for width in (1, 3, 255, 2049, 4095, 4097):
         chosen = OverlapAdd.fitting(width)

@@ -89,22 +89,12 @@ class Marks:
         """Return the loads and the stores of an array, None if it has other accesses, or may have
         some through an unknown pointer.
         """
-        if not isinstance(root, int | str):
+        operations = self._operations(root)
+        if operations is None:
             return None
         loads: list[int] = []
         stores: list[int] = []
-        for k, statement in enumerate(self.statements):
-            address = next((one for one in statement.operands if isinstance(one, Address)), None)
-            if address is None or isinstance(address.base, Variable):
-                continue
-            found = self.flow.roots.of(address)
-            if isinstance(found, Variable):
-                continue
-            if not isinstance(found, int | str):
-                return None
-            if found != root:
-                continue
-            operation = statement.opcode.split(".")
+        for k, operation in operations:
             if operation[-1] not in _TYPES or any(part in ("v2", "v4") for part in operation):
                 return None
             if operation[0] == "ld":
@@ -114,6 +104,26 @@ class Marks:
             else:
                 return None
         return loads, stores
+
+    def _operations(self, root: object) -> list[tuple[int, list[str]]] | None:
+        """Return the accesses to an array, each with the parts of its opcode, None if some may go
+        through an unknown pointer.
+        """
+        if not isinstance(root, int | str):
+            return None
+        operations = []
+        for k, statement in enumerate(self.statements):
+            address = next((one for one in statement.operands if isinstance(one, Address)), None)
+            if address is None or isinstance(address.base, Variable):
+                continue
+            found = self.flow.roots.of(address)
+            if isinstance(found, Variable):
+                continue
+            if not isinstance(found, int | str):
+                return None
+            if found == root:
+                operations.append((k, statement.opcode.split(".")))
+        return operations
 
     # ---- what is compared, and what is stored ----
 
@@ -324,8 +334,6 @@ class Bounds(Marks):
 
     def of(self, root: object) -> bool:
         """Return whether early and late reads of the array of this root lead to one last state."""
-        if not isinstance(root, int | str):
-            return False
         found = self._bounding(root)
         if found is None:
             return False
@@ -351,21 +359,13 @@ class Bounds(Marks):
         """Return the plain loads and the atomics of an array that atomicMin alone changes, or
         atomicMax alone; None for any other.
         """
+        operations = self._operations(root)
+        if operations is None:
+            return None
         loads: list[int] = []
         atomics: list[int] = []
         functions: set[str] = set()
-        for k, statement in enumerate(self.statements):
-            address = next((one for one in statement.operands if isinstance(one, Address)), None)
-            if address is None or isinstance(address.base, Variable):
-                continue
-            found = self.flow.roots.of(address)
-            if isinstance(found, Variable):
-                continue
-            if not isinstance(found, int | str):
-                return None
-            if found != root:
-                continue
-            parts = statement.opcode.split(".")
+        for k, parts in operations:
             if parts[0] == "ld" and parts[-1] in _TYPES and "v2" not in parts and "v4" not in parts:
                 loads.append(k)
             elif parts[0] in ("atom", "red") and parts[-2] in ("min", "max"):
