@@ -88,11 +88,9 @@ def _beside(place: Path, record: dict[str, dict[str, str]]) -> Path:
     """Return where the new version goes beside a changed copy: NAME_new.ipynb, or NAME_new2.ipynb
     where a student has gone on with the first one.
     """
-    for number in itertools.count(1):
-        new = place.with_name(f"{place.stem}_new{number if number > 1 else ''}.ipynb")
-        if not new.exists() or _is_as_written(new, record):
-            return new
-    raise AssertionError("the numbers do not end")
+    names = (f"{place.stem}_new{n if n > 1 else ''}.ipynb" for n in itertools.count(1))
+    every = map(place.with_name, names)
+    return next(new for new in every if not new.exists() or _is_as_written(new, record))
 
 
 def copy_of(text: str, deeper: bool = False) -> str:
