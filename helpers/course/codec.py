@@ -25,8 +25,9 @@ from helpers.simulator import Finding
 
 STOPPED = ("", "finding", "time", "refused")
 _LONGEST = {"said": 5_000, "printed": 20_000}  # characters
+_NAME = 100  # characters of a parameter's name
 _MOST_FINDINGS, _MOST_ROWS = 100, 10_000
-_PLAIN = ("stopped", "said", "printed", "lines")
+_PLAIN = ("stopped", "said", "printed", "lines", "misplaced")
 _CASE = ("title", "outputs", "budgeted", "within", "options", "architecture")
 
 
@@ -35,7 +36,7 @@ _CASE = ("title", "outputs", "budgeted", "within", "options", "architecture")
 
 
 def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
-    """Return what the box gets. how: arguments of `outcome.run`, and "each" for `outcome.each`."""
+    """Return what the box gets. how: arguments of `outcome.run`, or those of `outcome.checked`."""
     arrays: list[np.ndarray] = []
     plain = []
     for case in cases:
@@ -139,9 +140,13 @@ def outcomes(
         if counted and not stopped and len(counts) != len(case.steps):
             raise wire.MessageError("not every launch has counters")
         said, printed = (str(note[name])[:most] for name, most in _LONGEST.items())
-        lines = _count(note["lines"])
-        made.append(Outcome(arrays, counts, findings, stopped, said, spread, printed, lines))
+        words = (printed, _count(note["lines"]), _misplaced(case, note["misplaced"]))
+        made.append(Outcome(arrays, counts, findings, stopped, said, spread, *words))
     return tuple(made)
+
+
+def _misplaced(case: Case, note: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(note[name])[:_NAME] for name in case.arrays if name in note}
 
 
 _NUMBERS = tuple(f.name for f in dataclasses.fields(Traffic))[3:]

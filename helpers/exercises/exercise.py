@@ -29,6 +29,7 @@ from helpers.exercises.mistakes import (
     NO_DYNAMIC_MEMORY,
     FindingHint,
     Mistake,
+    misplaced,
     real_pairs,
     untouched,
     wrapped_index,
@@ -202,7 +203,6 @@ class Exercise(BaseExercise):
             cell,
             [fitted[k] for k in budgeted],
             turns=self.turns,
-            spread=True,
             limit_s=self.limit_s,
             checks=False,
         )
@@ -217,7 +217,7 @@ class Exercise(BaseExercise):
 
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
         cases = self.fitted(cell, seed)
-        return outcomes_of.run(cell, cases, turns=self.turns, spread=True, limit_s=self.limit_s)
+        return outcomes_of.run(cell, cases, turns=self.turns, limit_s=self.limit_s)
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """Return the cases of a seed, launched as the options of a cell ask for."""
@@ -295,7 +295,9 @@ class Exercise(BaseExercise):
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
         hints = () if wrapped_index(finding) else (NO_DYNAMIC_MEMORY, *self.findings)
-        known = next((h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None)
+        known = misplaced(case, one.misplaced) or next(
+            (h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None
+        )
         if finding.kind == "race" and (large := _only_large((*right, case), [len(right)])):
             known = large
         if one.stopped == "time":
@@ -353,9 +355,12 @@ class Exercise(BaseExercise):
         wants: Sequence[Mapping[str, np.ndarray]],
         wrong: Sequence[int],
     ) -> str:
-        """Return whether only large cases are wrong; then the first mistake that explains every
-        case, the right ones too; then what the values themselves say.
+        """Return whether arrays are misplaced; whether only large cases are wrong; then the first
+        mistake that explains every case, the right ones too; then what the values themselves say.
         """
+        for k in wrong:
+            if hint := misplaced(cases[k], outcomes[k].misplaced):
+                return hint
         # Where sums are rounded, the error grows with the size, too.
         if self._exact and (hint := _only_large(cases, wrong)):
             return hint
