@@ -22,6 +22,7 @@ from helpers.limits import ConvShape
 from helpers.plotting import boxes, styles, timings
 from helpers.plotting.boxes import Phase
 from helpers.problems import conv2d
+from helpers.quantities import percent
 from helpers.simulator.bounds import resources
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def rates_table(found: Mapping[str, tuple[float, float]]) -> str:
         "wgmma": "wgmma, conv2d_wgmma in layer 2",
     }
     lines = [
-        (title, f"{rate / 1e12:.0f}", f"{100 * share:.0f} %", f"{share * rate / 1e12:.0f}")
+        (title, f"{rate / 1e12:.0f}", percent(share), f"{share * rate / 1e12:.0f}")
         for title, (rate, share) in ((titles[name], found[name]) for name in titles)
     ]
     return tables.text(("", "Tflop/s", "useful", "useful Tflop/s"), lines)
