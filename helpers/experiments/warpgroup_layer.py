@@ -132,7 +132,8 @@ SIZES = conv2d.WarpgroupSizes((4, 8), 1, 2)
 
 
 def check(*changes: tuple[str, str]) -> str:
-    """Return PASS or FAIL of conv2d_implicit_wgmma with changed lines, on SMALL.
+    """Return PASS or FAIL of conv2d_implicit_wgmma with changed lines, on SMALL; and whether the
+    result is that of the transposed filter.
 
     The simulator runs it with products in plain code (kernels/plain_products.cuh). The last columns
     of B have no outputs, and may read cells that nothing has written: this is no fault here.
@@ -153,10 +154,14 @@ def check(*changes: tuple[str, str]) -> str:
     cells = x.astype(np.float32)
     want = reference.conv2d(cells, spec.precision.rounded(filter))
     atol = spec.precision.sum_atol(cells, filter)
+    turned = reference.conv2d(cells, spec.precision.rounded(filter.swapaxes(2, 3)))
+    suspects = {"the filter is transposed": turned}
+    y = y.astype(np.float32)
     try:
-        done = checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=atol, name=ANY_SHAPE)
+        done = checking.check(y, want, rtol=2.0**-11, atol=atol, name=ANY_SHAPE, suspects=suspects)
     except checking.CheckError as error:
-        return str(error).splitlines()[0]
+        cause = f"\n{error.diagnosis.text}" if error.diagnosis.kind == "suspect" else ""
+        return str(error).splitlines()[0] + cause
     return f"PASS {ANY_SHAPE}: {done.count:,} values within the rounding of halves"
 
 
