@@ -640,28 +640,24 @@ def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
     missing = is_unwritten(got)
     if not missing.any() or missing.all():
         return ""
-    holes = np.where(missing, np.nan, np.arange(1.0, want.size + 1).reshape(want.shape))
+    written = np.arange(1.0, want.size + 1).reshape(want.shape)
     try:
-        checking.check(holes, np.arange(1.0, want.size + 1).reshape(want.shape), rtol=0)
+        checking.check(np.where(missing, np.nan, written), written, rtol=0)
     except checking.CheckError as error:
-        kind = error.diagnosis.kind
-        if kind == "last block" and _is_more_than_a_block(case, missing):
+        kind, blocks = error.diagnosis.kind, prod(case.steps[0].grid)
+        left, behind = np.count_nonzero(missing), np.count_nonzero(~missing)
+        at_end, at_start = missing.flat[behind:].all(), missing.flat[:left].all()
+        # The last block of several has a smaller part than that.
+        is_more = left * blocks > missing.size or (blocks == 1 and missing.ndim == 1)
+        if is_more and (at_start or (at_end and (kind == "last block" or blocks > 1))):
             of_blocks = "Does each block write outputs of its own (blockIdx), and each thread"
-            whose = "Does each thread write" if prod(case.steps[0].grid) == 1 else of_blocks
-            return (
-                f": with {case.title}, for example, those behind the first {missing.argmax():,}. "
-                f"{whose} all of its outputs?"
-            )
+            whose = "Does each thread write" if blocks == 1 else of_blocks
+            where = f"behind the first {behind:,}" if at_end else f"before the last {behind:,}"
+            return f": with {case.title}, for example, those {where}. {whose} all of its outputs?"
         if kind == "last block" and missing.ndim > 1:
             kind = "last rows"
         return _UNWRITTEN.get(kind, "")
     return ""
-
-
-def _is_more_than_a_block(case: Case, missing: np.ndarray) -> bool:
-    """Return whether an output of one axis lacks more values than the last block of several has."""
-    blocks = prod(case.steps[0].grid)
-    return missing.ndim == 1 and (blocks == 1 or int(missing.sum()) * blocks > missing.size)
 
 
 _ANYWHERE = (
