@@ -20,7 +20,7 @@ import numpy as np
 
 from helpers.course import wire
 from helpers.exercises.cases import Case, Step
-from helpers.exercises.outcome import Counts, Outcome, Spread, Traffic
+from helpers.exercises.outcome import COUNTERS, Counts, Outcome, Spread, Traffic
 from helpers.simulator import Finding
 
 STOPPED = ("", "finding", "time", "refused")
@@ -132,9 +132,8 @@ def outcomes(
         stopped = note["stopped"] if note["stopped"] in STOPPED else "refused"
         spread = None
         if note["spread"] is not None:
-            even, odd, first, busiest, loads, numbers = map(int, note["spread"])
-            of_warps = (max(one, -1) for one in (first, busiest, loads, numbers))
-            spread = Spread(_count(even), _count(odd), *of_warps)
+            even, odd, *of_warps = map(int, note["spread"])
+            spread = Spread(_count(even), _count(odd), *(max(one, -1) for one in of_warps))
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
         if counted and not stopped and len(counts) != len(case.steps):
@@ -149,16 +148,13 @@ def _misplaced(case: Case, note: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(note[name])[:_NAME] for name in case.arrays if name in note}
 
 
-_NUMBERS = tuple(f.name for f in dataclasses.fields(Traffic))[3:]
-
-
 def _counts(note: Mapping[str, Any]) -> Counts:
     traffic = tuple(
         Traffic(
             str(row["space"]),
             str(row["access"]),
             str(row["array"]),
-            *(_count(row[name]) for name in _NUMBERS),
+            *(_count(row[name]) for name in COUNTERS),
         )
         for row in note["traffic"][:_MOST_ROWS]
     )

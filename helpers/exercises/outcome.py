@@ -41,16 +41,6 @@ GLOBAL_LOADS = "watched global loads"
 TURNS_TO_LOADS = "watched turns from stores to loads"
 SHOWN_LINES = 50  # of what printf wrote
 _WIDEST = 200  # characters of such a line
-_SUMS = (
-    "requests",
-    "lanes",
-    "bytes_used",
-    "sectors",
-    "wavefronts",
-    "conflicts",
-    "replays",
-    "serialised",
-)
 
 
 @dataclass(frozen=True)
@@ -71,6 +61,9 @@ class Traffic:
     conflicts: int = 0
     replays: int = 0
     serialised: int = 0
+
+
+COUNTERS = tuple(each.name for each in dataclasses.fields(Traffic))[3:]
 
 
 @dataclass(frozen=True)
@@ -95,7 +88,7 @@ class Counts:
             if names is not None and line.space == "global":
                 array = names.get(array, OWN)
             key = (line.space, line.access, array)
-            own = [getattr(line, name) for name in _SUMS]
+            own = [getattr(line, name) for name in COUNTERS]
             rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(own)), own, strict=True)]
         traffic = tuple(Traffic(*key, *sums) for key, sums in rows.items())
         return cls(traffic, profile.barriers, profile.blocks, dict(profile.instructions), turns)

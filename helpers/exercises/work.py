@@ -77,27 +77,24 @@ def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
 
 def of_warps(most: MostOfABlock) -> Iterator[Budget]:
     """Yield the warps of a block share its work. most: values that the block may write."""
-    yield Budget(
-        "values that one warp of block 0 writes",
-        spread("busiest_warp"),
-        lambda case: 1.5 * _of_a_warp(case, most),
-        WARPS,
-        quiet=True,
-    )
-    yield Budget(
-        "store requests per warp",
-        lambda case, one: _stores(case, one) / warps(case),
-        lambda case: 2 * -(-_of_a_warp(case, most) // 32),
-        WARPS,
-        quiet=True,
-    )
-    yield Budget(
-        "idle warps at the start of block 0",
-        lambda case, one: _is_idle(case, one, most),
-        0,
-        WARPS,
-        quiet=True,
-    )
+    for what, of, limit in (
+        (
+            "values that one warp of block 0 writes",
+            spread("busiest_warp"),
+            lambda case: 1.5 * _of_a_warp(case, most),
+        ),
+        (
+            "store requests per warp",
+            lambda case, one: _stores(case, one) / warps(case),
+            lambda case: 2 * -(-_of_a_warp(case, most) // 32),
+        ),
+        (
+            "idle warps at the start of block 0",
+            lambda case, one: _is_idle(case, one, most),
+            0,
+        ),
+    ):
+        yield Budget(what, of, limit, WARPS, quiet=True)
 
 
 def _of_half(half: int, is_share: bool, case: Case, one: Outcome) -> float:

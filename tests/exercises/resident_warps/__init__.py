@@ -62,7 +62,7 @@ WRONG = (
     wrong_python(
         "a block in one quarter",
         "spread over all four",
-        ("4 * (16_384 // registers_of_warp)", "4 * (16_384 // (registers_of_warp * warps_of_block))"),
+        ("// registers_of_warp)", "// (registers_of_warp * warps_of_block))"),
         ("warps_by_registers // warps_of_block", "warps_by_registers"),
     ),
     wrong_python(
