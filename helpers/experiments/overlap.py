@@ -21,6 +21,7 @@ from helpers.experiments.issue_orders import KERNEL, LAYERS, Issue
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d, streams
+from helpers.quantities import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -458,7 +459,7 @@ def timeline_figure(record: Record) -> Figure:
         order = ", ".join(map(str, order_of(record, run, "D2H")))
         title = (
             f"{run}: copies back in the order {order}, "
-            f"busy for {styles.percent_text(busy / end)} of {end:.1f} ms"
+            f"busy for {percent(busy / end)} of {end:.1f} ms"
         )
         plotting.timeline(ax, drawn, title=title)
         longest = max(longest, end)

@@ -153,6 +153,7 @@ def test_a_cell_may_have_a_launch_of_its_own(small):
 def test_wrong_cells_are_rejected_with_the_reason(small, changes, words):
     wrong = small.check(cell_of(TILED, *changes))
     assert not wrong and words in str(wrong)
+    assert (wrong.wrong > 0) == ("values are wrong" in str(wrong))
 
 
 def test_a_text_that_does_not_compile_is_a_failed_check(small):

@@ -172,10 +172,13 @@ EXERCISE = kit.Exercise(
         ),
         layers.TURNED,
         *indices.WRONG_INDICES,
-        kit.Mistake(
-            "c and p begin at 0 for every row: row ty of the matrix is channel ty / (K * K), row "
-            "ty / K % K and column ty % K of the filter, before the loop.",
-            gives=counted(start=lambda ty, K: (0, 0, ty)),
+        *(
+            kit.Mistake(
+                "c and p begin at 0 for every row: row ty of the matrix is channel ty / (K * K), "
+                "row ty / K % K and column ty % K of the filter, before the loop.",
+                gives=counted(start=start),
+            )
+            for start in (lambda ty, K: (0, 0, ty), lambda ty, K: (0, 0, 0))
         ),
         *(
             kit.Mistake(

@@ -81,7 +81,8 @@ EXERCISE = kit.Exercise(
     budgets=(
         layers.loads_per_product(
             1,
-            "Only the cells come from global memory: read each weight from the symbol.",
+            "Only the cells come from global memory: read each weight from the symbol in constant "
+            "memory. (A __device__ variable lies in global memory.)",
             what="global loads per product",
         ),
         kit.Budget(

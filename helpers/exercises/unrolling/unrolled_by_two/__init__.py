@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from helpers import reference
 from helpers.exercises import indices, kit, layers
 from helpers.exercises.unrolling import LAB, TILE
 from helpers.limits import ConvShape
@@ -31,28 +30,17 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
     return layers.layer_case(rng, shape, grid, (TILE, TILE))
 
 
-def without_last_column(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the last tap of each row is left out where K is odd."""
-    filter = case["filter"].copy()
-    if filter.shape[3] % 2:
-        filter[..., -1] = 0
-    return reference.conv2d(case["x"], filter)
+def last_tap(odd: float, even: float) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if the last tap of each row is added so many
+    times, where K is odd and where it is even.
+    """
 
+    def made(case: kit.Case) -> np.ndarray:
+        filter = case["filter"].copy()
+        filter[..., -1] *= odd if filter.shape[3] % 2 else even
+        return layers.conv2d(case["x"], filter)
 
-def without_last_of_even(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the last tap of each row is left out where K is even."""
-    filter = case["filter"].copy()
-    if filter.shape[3] % 2 == 0:
-        filter[..., -1] = 0
-    return reference.conv2d(case["x"], filter)
-
-
-def with_last_column_twice(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the last tap of each row is added once more where K is even."""
-    filter = case["filter"].copy()
-    if filter.shape[3] % 2 == 0:
-        filter[..., -1] *= 2
-    return reference.conv2d(case["x"], filter)
+    return made
 
 
 def most_turns(case: kit.Case) -> float:
@@ -102,17 +90,21 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
         kit.Mistake(
-            "Where K is odd, the last tap of each row is left out.", gives=without_last_column
+            "Where K is odd, the last tap of each row is left out.", gives=last_tap(0, 1)
         ),
         kit.Mistake(
             "Where K is even, the last tap of each row is left out: the loop goes on while two "
             "taps are left, q + 1 < K.",
-            gives=without_last_of_even,
+            gives=last_tap(1, 0),
         ),
         kit.Mistake(
             "Where K is even, the last tap of each row is added twice: there it has a partner, and "
             "the pairs are all.",
-            gives=with_last_column_twice,
+            gives=last_tap(1, 2),
+        ),
+        kit.Mistake(
+            "Odd and even are exchanged: the last tap of a row is alone where K is odd.",
+            gives=last_tap(0, 2),
         ),
         kit.Mistake("Tap 0 of each row is left out: q begins at 0.", gives=without_first_column),
         layers.TURNED,
