@@ -813,8 +813,6 @@ DRAWINGS: tuple[Output, ...] = (
           lambda ax, values: plotting.cells(
               ax, [plotting.Cells("x", values)], plotting.Cells("y", values[:1], [(0,)])),
           words=True),
-    drawn(plotting.compare, lambda: profiled(2), lambda *_: profiled(1),
-          lambda ax, after: plotting.compare(ax, profiled(0), after)),
     drawn(plotting.grid_picture, lambda: (4, 3), lambda grid, draw: (grid[0] + draw + 1, 3),
           lambda ax, grid: plotting.grid_picture(ax, grid, (16, 4))),
     drawn(plotting.halo, lambda: 6, lambda width, draw: width + draw + 1,
