@@ -7,14 +7,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import whatthepatch
 
-from helpers import checking, kernels, simulator
+from helpers import checking, kernels, launch, simulator
 
 ROOT = Path(__file__).resolve().parents[1]
 MUTANTS = ROOT / "tests" / "kernels" / "mutants"
@@ -100,6 +102,24 @@ def require_rejected(
         check()
     assert error.value.diagnosis.kind == mutant.kind, error.value
     assert mutant.detail in str(error.value)
+
+
+def simulated(
+    plan: launch.Plan,
+    output: str,
+    arrays: Mapping[str, np.ndarray],
+    entry: Callable[..., Any] = simulator.check,
+    instead: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[Any, ...]:
+    """Run a plan in the simulator; return its output, and what `entry` returned for each launch.
+
+    The output begins as NaN, unless it is among the arrays. instead: another (name, source) for a
+    kernel.
+    """
+    (like,) = {array for one in plan for array in one.arrays if array.name == output}
+    made = {output: np.full(like.shape, np.nan, like.dtype), **arrays}
+    found = launch.simulate(launch.replaced(plan, instead), made, entry)
+    return made[output], *found
 
 
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
