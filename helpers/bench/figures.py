@@ -45,7 +45,7 @@ def bars(
 
 
 def curve(
-    times: Data | Sequence[Times], by: str, *, title: str = "", xlabel: str = "", ylabel: str = ""
+    times: Data | Sequence[Times], by: str, *, title: str = "", xlabel: str = ""
 ) -> Figure:
     """Draw the points of each kernel over one of its sizes, such as by="tile_width".
 
@@ -84,7 +84,7 @@ def curve(
             ax.legend(frameon=False, loc="upper left")
         plotting.style(ax, title or _claim(one))
     first = pictures[0][0]
-    first.set_ylabel(ylabel or (f"time over that of\n{over.title}" if over else "time (ms)"))
+    first.set_ylabel(f"time over that of\n{over.title}" if over else "time (ms)")
     for ax, _ in pictures:
         ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     plotting.caption(first, pictures[0][1][1].record)
@@ -92,7 +92,7 @@ def curve(
 
 
 def across(
-    times: Sequence[Times], by: str, *, title: str = "", xlabel: str = "", floor: bool = False
+    times: Sequence[Times], by: str, *, title: str = "", floor: bool = False
 ) -> Figure:
     """Draw each kernel's time over the baseline's from problem to problem.
 
@@ -139,7 +139,7 @@ def across(
         ax.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     else:
         ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
-    ax.set_xlabel(xlabel or by.replace("_", " "))
+    ax.set_xlabel(by.replace("_", " "))
     ax.set_ylabel(f"time over that of\n{over.title}")
     ax.legend(handles=handles, frameon=False)
     return plotting.finish(ax, title, times[0].record)
