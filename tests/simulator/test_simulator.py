@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from instances import Kernels
+from instances import ONE_WARP, Kernels, kernel, only
 
 from helpers import simulator
 from helpers.simulator import memory, toolchain
@@ -20,20 +20,9 @@ from helpers.simulator.launch import TIME_LIMIT_S, launch
 from helpers.simulator.module import load
 from helpers.simulator.toolchain import CompileFailed
 
-ONE_WARP = {"grid": (1,), "block": (32,)}
-
-
-def kernel(body: str, parameters: str = "float* y, const float* x, int n", before: str = "") -> str:
-    return f'{before}\nextern "C" __global__ void k({parameters}) {{\n{body}\n}}\n'
-
 
 def arrays(n: int) -> tuple[np.ndarray, np.ndarray, np.int32]:
     return np.full(n, np.nan, np.float32), np.arange(n, dtype=np.float32), np.int32(n)
-
-
-def only(findings) -> simulator.Finding:
-    assert len(findings) == 1, [str(f) for f in findings]
-    return findings[0]
 
 
 # ---- right kernels ----
@@ -59,16 +48,6 @@ def test_three_dimensional_grids_and_blocks_reach_every_thread_once():
     y = np.zeros(2 * 3 * 4 * 5 * 2 * 3, np.float32)
     assert simulator.check(source, "k", y, grid=(2, 3, 4), block=(5, 2, 3)) == ()
     np.testing.assert_array_equal(y, 1)
-
-
-def test_barriers_let_threads_read_what_others_wrote():
-    source = kernel(
-        "__shared__ float s[64];\ns[threadIdx.x] = "
-        "x[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = s[63 - threadIdx.x];"
-    )
-    y, x, n = arrays(64)
-    assert simulator.check(source, "k", y, x, n, grid=(1,), block=(64,)) == ()
-    np.testing.assert_array_equal(y, x[::-1])
 
 
 def halves_at_their_own_barriers(threads: int) -> str:
@@ -748,16 +727,6 @@ def test_out_of_bounds_names_array_index_length_thread_and_line(body, index, ver
     assert finding.thread == ((0, 0, 0) if index in (-1, 100000) else (31, 0, 0))
 
 
-def test_an_index_that_wrapped_around_says_so():
-    finding = only(
-        simulator.check(
-            kernel("y[threadIdx.x] = x[threadIdx.x - 1];"), "k", *arrays(32), **ONE_WARP
-        )
-    )
-    assert finding.index == 2**32 - 1
-    assert "-1 as an unsigned" in finding.cause
-
-
 def test_a_launch_stopped_at_a_finding_leaves_the_host_arrays_alone_and_the_next_launch_works():
     y, x, n = arrays(32)
     assert simulator.check(kernel("y[threadIdx.x] = 7;\ny[-1] = 0;"), "k", y, x, n, **ONE_WARP)
@@ -792,39 +761,6 @@ def test_a_write_to_constant_memory_is_refused():
     assert "constant memory" in finding.message
 
 
-def test_a_misaligned_vector_load_is_found():
-    source = kernel(
-        "float4 v = *reinterpret_cast<const float4*>(x + 1 + 4 * "
-        "threadIdx.x);\ny[threadIdx.x] = v.x;"
-    )
-    y, x, n = arrays(256)
-    finding = only(simulator.check(source, "k", y, x, n, **ONE_WARP))
-    assert (finding.kind, finding.array, finding.index) == ("misaligned", "x", 1)
-
-
-MISSING_BARRIER = (
-    "__shared__ float s[64];\ns[threadIdx.x] = "
-    "x[threadIdx.x];\n{}\ny[threadIdx.x] = s[63 - threadIdx.x];"
-)
-
-
-def test_a_missing_barrier_is_a_race_and_names_both_lines():
-    y, x, n = arrays(64)
-    findings = simulator.check(
-        kernel(MISSING_BARRIER.format("")), "k", y, x, n, grid=(1,), block=(64,)
-    )
-    races = [f for f in findings if f.kind == "race"]
-    assert findings[0].kind == "race"
-    assert {frozenset((f.line, f.other_line)) for f in races} == {frozenset((4, 6))}
-    assert all(f.array == "s" for f in races)
-    assert (
-        simulator.check(
-            kernel(MISSING_BARRIER.format("__syncthreads();")), "k", y, x, n, grid=(1,), block=(64,)
-        )
-        == ()
-    )
-
-
 def test_a_race_with_several_readers_names_another_thread_than_the_writer():
     body = (
         "__shared__ float s[1];\ns[0] = 1;\n__syncthreads();\ny[threadIdx.x] = s[0];\nif "
@@ -833,40 +769,6 @@ def test_a_race_with_several_readers_names_another_thread_than_the_writer():
     race = simulator.check(kernel(body), "k", *arrays(32), **ONE_WARP)[-1]
     assert (race.kind, race.thread) == ("race", (31, 0, 0))
     assert "which thread (0, 0, 0) read" in race.message
-
-
-def test_a_missing_second_barrier_in_a_loop_is_a_race():
-    body = (
-        "__shared__ float s[32];\nfor (int k = 0; k < 4; ++k) {\ns[threadIdx.x] = "
-        "x[threadIdx.x] + k;\n__syncthreads();\n"
-        "y[threadIdx.x] = s[31 - threadIdx.x];\nSECOND\n}"
-    )
-    y, x, n = arrays(32)
-    races = simulator.check(kernel(body.replace("SECOND", "")), "k", y, x, n, **ONE_WARP)
-    assert [(f.kind, f.array, {f.line, f.other_line}) for f in races] == [("race", "s", {5, 7})]
-    assert (
-        simulator.check(
-            kernel(body.replace("SECOND", "__syncthreads();")), "k", y, x, n, **ONE_WARP
-        )
-        == ()
-    )
-
-
-def test_blocks_that_write_what_others_read_race():
-    in_place = kernel(
-        "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i + 1 < n) y[i] = y[i] + y[i + 1];",
-        "float* y, int n",
-    )
-    finding = simulator.check(
-        in_place, "k", np.ones(64, np.float32), np.int32(64), grid=(2,), block=(32,)
-    )[0]
-    assert finding.kind == "race"
-
-
-def test_blocks_that_read_the_same_input_do_not_race():
-    y, x, n = arrays(64)
-    source = kernel("int i = blockIdx.x * blockDim.x + threadIdx.x;\ny[i] = x[0] + x[i];")
-    assert simulator.check(source, "k", y, x, n, grid=(2,), block=(32,)) == ()
 
 
 def test_every_block_writing_one_cell_is_a_race():
@@ -940,15 +842,6 @@ def test_different_values_and_reads_of_a_common_one_race(body):
     assert {finding.kind for finding in findings} == {"race"}
 
 
-def test_shared_memory_is_forgotten_between_blocks():
-    body = (
-        "__shared__ float s[32];\nif (blockIdx.x == 0) s[threadIdx.x] = 1;\n__syncthreads();\n"
-        "y[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x];"
-    )
-    finding = only(simulator.check(kernel(body), "k", *arrays(64), grid=(2,), block=(32,)))
-    assert (finding.kind, finding.array, finding.block) == ("uninitialised", "s", (1, 0, 0))
-
-
 def test_fresh_device_memory_is_poisoned_and_reading_it_is_found():
     source = kernel("y[threadIdx.x] = y[threadIdx.x] + 1;", "float* y")
     module, address = load(source), memory.allocate(128)
@@ -1006,16 +899,6 @@ def test_a_declared_output_that_is_read_first_is_uninitialised():
     assert only(simulator.check(source, "k", y, outputs=("y",), **ONE_WARP)).kind == "uninitialised"
 
 
-def test_two_barriers_in_two_branches_are_divergence():
-    body = "if (threadIdx.x < 5) {\n__syncthreads();\n} else {\n__syncthreads();\n}"
-    finding = only(simulator.check(kernel(body), "k", *arrays(32), **ONE_WARP))
-    assert (finding.kind, finding.severity, {finding.line, finding.other_line}) == (
-        "barrier",
-        "error",
-        {4, 6},
-    )
-
-
 def test_a_return_above_a_barrier_is_a_warning_and_the_launch_goes_on():
     y, x, n = arrays(20)
     body = "int i = threadIdx.x;\nif (i >= n) return;\n__syncthreads();\ny[i] = x[i];"
@@ -1062,26 +945,6 @@ def test_ctrl_c_stops_a_runaway_kernel_and_the_next_launch_works(ctrl_c):
 
 
 # ---- counters ----
-
-STRIDED = kernel(
-    "int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n) y[i] = x[(i * s) % n];",
-    "float* y, const float* x, int n, int s",
-)
-
-
-def test_strided_loads_count_the_sectors_that_nsight_compute_read_on_an_h200():
-    """`l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum` of this kernel on an H200, 2^20 threads; the
-    record of the counters has other strides.
-    """
-    n = 1 << 20
-    y, x, count = arrays(n)
-    profile = simulator.profile(
-        STRIDED, "k", y, x, count, np.int32(7), grid=(n // 256,), block=(256,)
-    )
-    assert profile.global_load_sectors == 917504
-    assert profile.global_load_requests == profile.global_store_requests == n // 32
-    assert profile.global_store_sectors == 131072
-
 
 def test_lanes_that_leave_a_branch_early_meet_the_others_again():
     """Lane 0 skips the first of three loads; the other two still go as one request of 32 lanes

@@ -4,8 +4,10 @@ launches.
 
 import dataclasses
 
+import instances
 import numpy as np
 import pytest
+from instances import ONE_WARP, only
 
 from helpers import simulator
 from helpers.simulator import encoded, launch, library, memory, rehearsal, toolchain
@@ -14,16 +16,9 @@ from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchFault, LaunchRefused
 from helpers.simulator.module import load
 
-ONE_WARP = {"grid": (1,), "block": (32,)}
-
 
 def kernel(body: str, parameters: str = "float* y", before: str = "") -> str:
-    return f'{before}\nextern "C" __global__ void k({parameters}) {{\n{body}\n}}\n'
-
-
-def only(findings) -> simulator.Finding:
-    assert len(findings) == 1, [str(f) for f in findings]
-    return findings[0]
+    return instances.kernel(body, parameters, before)
 
 
 def checked(body: str, *more, parameters: str = "float* y", before: str = "", **options) -> tuple:
