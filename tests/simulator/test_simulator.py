@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from instances import ONE_WARP, Kernels, kernel, only
+from instances import ONE_WARP, Kernels, kernel, only, require
 
 from helpers import simulator
 from helpers.simulator import memory, toolchain
@@ -262,12 +262,7 @@ def test_memcpy_and_memset_are_seen():
     y, x, _ = arrays(32)
     source = kernel("memcpy(y + 1 + threadIdx.x, x + threadIdx.x, 4);", "float* y, const float* x")
     finding = only(simulator.check(source, "k", y, x, **ONE_WARP))
-    assert (finding.kind, finding.array, finding.index, finding.line) == (
-        "out-of-bounds",
-        "y",
-        32,
-        3,
-    )
+    require(finding, kind="out-of-bounds", array="y", index=32, line=3)
 
 
 def test_a_loop_that_fills_or_copies_is_one_of_single_stores():
@@ -306,12 +301,7 @@ def test_a_division_of_integers_by_zero_does_not_end_the_process():
 
 def test_a_read_past_a_local_array_is_a_finding_that_names_it():
     finding = fault("float a[4] = {};\na[n % 5] = n;\ny[threadIdx.x] = a[int(x[threadIdx.x]) * n];")
-    assert (finding.kind, finding.array, finding.line, finding.thread) == (
-        "out-of-bounds",
-        "a",
-        5,
-        (1, 0, 0),
-    )
+    require(finding, kind="out-of-bounds", array="a", line=5, thread=(1, 0, 0))
     assert "a has 4 elements" in finding.message
 
 
@@ -716,12 +706,7 @@ def test_out_of_bounds_names_array_index_length_thread_and_line(body, index, ver
     y, x, n = arrays(32)
     finding = only(simulator.check(*LEAVING.of(body), y, x, n, **ONE_WARP))
     array = "x" if verb == "reads" else "y"
-    assert (finding.kind, finding.array, finding.index, finding.line) == (
-        "out-of-bounds",
-        array,
-        index,
-        LEAVING.line(body),
-    )
+    require(finding, kind="out-of-bounds", array=array, index=index, line=LEAVING.line(body))
     assert f"{verb} {array}[{index}], but {array} has 32 elements" in str(finding)
     assert body in str(finding)
     assert finding.thread == ((0, 0, 0) if index in (-1, 100000) else (31, 0, 0))
@@ -747,12 +732,7 @@ def test_a_row_overrun_inside_a_shared_array_is_found():
         "__shared__ float s[4][8];\nfor (int r = 0; r < 4; ++r) s[r][threadIdx.x] = 0;", "float* y"
     )
     finding = only(simulator.check(source, "k", np.zeros(1, np.float32), grid=(1,), block=(9,)))
-    assert (finding.kind, finding.array, finding.index, finding.thread) == (
-        "out-of-bounds",
-        "s",
-        8,
-        (8, 0, 0),
-    )
+    require(finding, kind="out-of-bounds", array="s", index=8, thread=(8, 0, 0))
 
 
 def test_a_write_to_constant_memory_is_refused():
@@ -859,13 +839,7 @@ TAIL = kernel("int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i < n) y[i] =
 def test_an_output_that_is_not_wholly_written_is_a_warning_at_the_store():
     y, x, n = arrays(40)
     finding = only(simulator.check(TAIL, "k", y, x, n, **ONE_WARP))
-    assert (finding.kind, finding.severity, finding.array, finding.index, finding.line) == (
-        "unwritten",
-        "warning",
-        "y",
-        32,
-        4,
-    )
+    require(finding, kind="unwritten", severity="warning", array="y", index=32, line=4)
     assert "leaves 8 of the 40 elements of y unwritten: the first is y[32]" in finding.message
     assert simulator.check(TAIL, "k", y, x, n, grid=(2,), block=(32,)) == ()
 
@@ -1177,12 +1151,7 @@ def test_memory_that_is_not_freed_is_a_leak_with_the_line_that_asked_for_it():
     found = [f for f in simulator.leaks() if f not in before]
     for address in addresses:
         memory.free(address)
-    finding = only(found)
-    assert (finding.kind, finding.severity, finding.file) == (
-        "leak",
-        "warning",
-        "test_simulator.py",
-    )
+    finding = only(found, kind="leak", severity="warning", file="test_simulator.py")
     assert (
         "3 allocations, 300 bytes in all, of device memory allocated here were not freed"
         in finding.message

@@ -3,7 +3,7 @@
 import instances
 import numpy as np
 import pytest
-from instances import ONE_WARP, Kernels, only
+from instances import ONE_WARP, Kernels, only, require
 
 from helpers import simulator
 
@@ -138,8 +138,7 @@ def test_an_update_by_threads_of_one_number_in_two_blocks_asks_for_the_number_of
 def test_an_atomic_races_with_a_plain_read_and_a_plain_write():
     y = np.zeros(4, np.int32)
     source = kernel("atomicAdd(&y[0], 1);\nif (threadIdx.x == 0) y[1] = y[0];\n")
-    read = only(simulator.check(source, "k", y, grid=(1,), block=(64,)))
-    assert (read.kind, read.index) == ("race", 0)
+    read = only(simulator.check(source, "k", y, grid=(1,), block=(64,)), kind="race", index=0)
     assert "updates y[0], which thread (0, 0, 0) read at line 5" in read.message
     written = simulator.check(
         kernel("if (threadIdx.x == 9) y[0] = 1;\natomicAdd(&y[0], 1);"),
@@ -172,12 +171,7 @@ def test_an_atomic_outside_its_array_is_stopped():
     finding = only(
         simulator.check(kernel("atomicAdd(&y[i], 1);"), "k", np.zeros(100, np.int32), **GRID)
     )
-    assert (finding.kind, finding.array, finding.index, finding.line) == (
-        "out-of-bounds",
-        "y",
-        100,
-        4,
-    )
+    require(finding, kind="out-of-bounds", array="y", index=100, line=4)
     assert "updates y[100]" in finding.message
 
 

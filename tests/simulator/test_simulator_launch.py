@@ -7,7 +7,7 @@ import dataclasses
 import instances
 import numpy as np
 import pytest
-from instances import ONE_WARP, only
+from instances import ONE_WARP, only, require
 
 from helpers import simulator
 from helpers.simulator import encoded, launch, library, memory, rehearsal, toolchain
@@ -38,12 +38,7 @@ def test_a_null_pointer_is_named():
     finding = only(
         checked("y[threadIdx.x] = bias[threadIdx.x];", 0, parameters="float* y, const float* bias")
     )
-    assert (finding.kind, finding.array, finding.index, finding.line) == (
-        "out-of-bounds",
-        "bias",
-        0,
-        3,
-    )
+    require(finding, kind="out-of-bounds", array="bias", index=0, line=3)
     assert "bias is a null pointer" in finding.message and "never allocated" in finding.cause
 
 
@@ -140,8 +135,7 @@ def test_dynamic_shared_memory_that_the_launch_does_not_give():
         "extern __shared__ float tile[];\ntile[threadIdx.x] = "
         "y[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = tile[0];"
     )
-    finding = only(checked(body))
-    assert (finding.kind, finding.array, finding.line) == ("out-of-bounds", "tile", 4)
+    finding = only(checked(body), kind="out-of-bounds", array="tile", line=4)
     assert "give shared=<bytes>" in finding.cause
     assert checked(body, shared=128) == ()
 

@@ -146,13 +146,7 @@ def test_reads_that_a_syncwarp_has_settled_do_not_race_with_their_readers_write(
 
 def test_a_shuffle_from_a_lane_that_does_not_exist():
     body = "int v = 1;\nv += __shfl_down_sync(0xffffffff, v, 4);\ny[lane] = v;"
-    finding = only(run(body, n=20)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.thread) == (
-        "shuffle",
-        "error",
-        5,
-        (16, 0, 0),
-    )
+    finding = only(run(body, n=20)[1], kind="shuffle", severity="error", line=5, thread=(16, 0, 0))
     assert finding.count == 4
     assert "reads the value of lane 20, which takes no part in this shuffle" in finding.message
     assert "neutral value" in finding.cause
@@ -160,8 +154,7 @@ def test_a_shuffle_from_a_lane_that_does_not_exist():
 
 def test_a_shuffle_from_a_lane_outside_its_mask():
     body = "int v = lane;\nif (lane < 8) v = __shfl_sync(0xff, v, 12);\ny[lane] = v;"
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.line, finding.count) == ("shuffle", 5, 8)
+    only(run(body)[1], kind="shuffle", line=5, count=8)
 
 
 TAIL = """
@@ -187,8 +180,7 @@ def test_a_value_from_no_lane_that_is_thrown_away_is_no_fault(type, use):
 @pytest.mark.parametrize("type", ["int", "unsigned", "float", "double"])
 @pytest.mark.parametrize("use", ["v += w;", "v = v > w ? v : w;", "if (w > 0) v += w;"])
 def test_a_value_from_no_lane_that_is_used_is_a_fault(type, use):
-    finding = only(run(TAIL.format(type=type, use=use))[1])
-    assert (finding.kind, finding.line) == ("shuffle", 9)
+    only(run(TAIL.format(type=type, use=use))[1], kind="shuffle", line=9)
 
 
 def test_a_mask_that_does_not_name_its_caller():
@@ -202,13 +194,7 @@ def test_a_full_mask_inside_a_branch():
         "int v = lane;\nif (lane < 16)\n v += __shfl_down_sync(0xffffffff, v, "
         "8);\n__syncthreads();\ny[lane] = v;"
     )
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.other_line) == (
-        "mask",
-        "error",
-        6,
-        7,
-    )
+    finding = only(run(body)[1], kind="mask", severity="error", line=6, other_line=7)
     assert (
         "thread (16, 0, 0) among them, which waits at the __syncthreads() in line 7"
         in finding.message
@@ -217,8 +203,7 @@ def test_a_full_mask_inside_a_branch():
 
 def test_a_full_mask_inside_a_branch_that_the_others_leave_by_returning():
     body = "int v = lane;\nif (lane < 16)\n v += __shfl_xor_sync(0xffffffff, v, 8);\ny[lane] = v;"
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.severity, finding.line) == ("mask", "warning", 6)
+    finding = only(run(body)[1], kind="mask", severity="warning", line=6)
     assert "names thread (16, 0, 0): it has returned without this call" in finding.message
 
 
@@ -227,19 +212,12 @@ def test_masks_that_differ_between_the_lanes_that_they_name():
         "int v = lane;\nif (lane < 16)\n v = __shfl_sync(0xffffffff, v, 0);\nelse\n"
         " v = __shfl_sync(0xffff0000, v, 16);\n__syncthreads();\ny[lane] = v;"
     )
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.line) == ("mask", 6)
+    only(run(body)[1], kind="mask", line=6)
 
 
 def test_lanes_that_wait_for_each_other_for_ever():
     body = "if (lane < 16) __syncwarp();\nelse\n __syncthreads();\ny[lane] = 1;"
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.other_line) == (
-        "barrier",
-        "error",
-        4,
-        6,
-    )
+    finding = only(run(body)[1], kind="barrier", severity="error", line=4, other_line=6)
     assert "They wait for each other for ever" in finding.cause
     body = (
         "int v = 0;\nif (lane < 16)\n __syncwarp();\nelse\n v = __shfl_sync(~0u, lane, "
