@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,11 +186,19 @@ def roofline(times: Times, *, title: str = "") -> Figure:
 
 
 def _named(times: Any) -> Mapping[str, Times]:
-    if isinstance(times, Times):
-        return {times.problem.title: times}
-    if isinstance(times, Mapping):
-        return times
-    return {one.problem.title: one for one in times}
+    """Return times by the names of their pictures. Raises TypeError for what are no times, and
+    ValueError for none.
+    """
+    every = times if isinstance(times, Mapping) else [times] if isinstance(times, Times) else times
+    each = every.values() if isinstance(every, Mapping) else every
+    if not isinstance(each, Iterable) or not all(isinstance(one, Times) for one in each):
+        raise TypeError(
+            f"got {times!r}, and a figure draws what compare() or sweep() returned, or several of "
+            "these by name: bench.bars({'layer 1': times, 'layer 2': others})"
+        )
+    if not every:
+        raise ValueError("there are no times to draw: give what compare() or sweep() returned")
+    return every if isinstance(every, Mapping) else {one.problem.title: one for one in every}
 
 
 def _pictures(
