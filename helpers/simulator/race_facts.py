@@ -11,7 +11,7 @@ import numpy as np
 from . import encoded
 from .library import RawFinding, operation_names
 from .module import Kernel
-from .ptx.idempotence import Bounds, Marks
+from .ptx.idempotence import Orders
 from .ptx.updates import Dataflow, Update
 
 _STORE, _ATOMIC = 1, 2  # Place.access
@@ -216,7 +216,7 @@ def without_idle_races(
         root = roots.pop()
         key = flow.body.name, root
         if key not in known:
-            known[key] = Marks(flow, parameters).of(root) or Bounds(flow, parameters).of(root)
+            known[key] = Orders(flow, parameters).decide_nothing(root)
         return known[key]
 
     return [one for one in raw if not is_idle(one)]

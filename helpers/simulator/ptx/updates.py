@@ -9,7 +9,7 @@ addresses are the same if the same operations compute them from the same registe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .body import Body
@@ -58,7 +58,7 @@ class Dataflow:
         self.body, self.roots = body, Roots(body)
         self._passed = self._stores_of_arguments()
         self._numbers: dict[object, int] = {}
-        self._known: dict[int, int] = {}
+        self._known: dict[int, object] = {}
 
     def access_at(self, line: int, root: str, number: int) -> int | None:
         """Return an access to memory: of those in a line of the PTX that begin with `root`, the one
@@ -136,32 +136,14 @@ class Dataflow:
         """Return what accesses to one address have in common, None for a statement that is none."""
         return self._place(self.body.statements[statement])
 
-    def is_common_place(self, statement: int) -> bool:
-        """Return whether the address of an access is the same for all threads of the launch."""
-        address = _address(self.body.statements[statement])
-        if address is None or not isinstance(self.roots.of(address), int | str):
-            return False
-        slice_ = self._slice([address.base] if isinstance(address.base, int) else [])
-        sources = [self.body.statements[k] for k in slice_]
-        return not self._loads(slice_) and not any(
-            _is(one, ("atom", "shfl", "match"))
-            or any(isinstance(operand, Special) for operand in one.operands)
-            for one in sources
-        )
-
     def root_of(self, statement: int) -> Root:
         """Return the array of an access."""
         address = _address(self.body.statements[statement])
         return None if address is None else self.roots.of(address)
 
-    def loads_of_argument(self, store: int) -> list[int]:
-        """Return the loads of the argument of an inlined call, or of its result, that is stored."""
-        argument = _argument(self.body.statements[store])
-        return [
-            k
-            for k, one in enumerate(self.body.statements)
-            if _is(one, _LOADS) and _argument(one) == argument
-        ]
+    def argument(self, statement: Statement) -> Hashable | None:
+        """Return the argument or result of a call that a statement stores or loads, else None."""
+        return _argument(statement)
 
     def values_of_argument(self, load: Statement) -> list[Operand]:
         """Return what the calls that inlining has replaced hand over to the load of an argument."""
@@ -402,7 +384,7 @@ class Dataflow:
             return ("special", operand.name)
         return ("other", id(operand)) if isinstance(operand, Variable) else ("other", repr(operand))
 
-    def _computed(self, register: int) -> int:
+    def _computed(self, register: int) -> object:
         definitions = self.roots.definitions.get(register, ())
         if len(definitions) != 1:
             return self._interned(("register", register))
@@ -411,13 +393,13 @@ class Dataflow:
             return self._interned(("register", register))
         root = describe(statement.opcode).root
         if root in ("mov", "cvta"):
-            return self._interned(("copy", self._number(statement.operands[1])))
+            return self._number(statement.operands[1])
         if root == "ld":
             address = _address(statement)
             passed = self._passed.get(_argument(statement), [])
             if len(passed) == 1:
                 (value,) = self.body.statements[passed[0]].operands[1:]
-                return self._interned(("copy", self._number(value)))
+                return self._number(value)
             if address is None or passed:
                 return self._interned(("register", register))
             return self._interned((statement.opcode, self._number(address.base), address.offset))
