@@ -270,6 +270,11 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
     }
     met = {(f.file, f.other_line) for f in findings if f.kind == "race" and f.other_line}
     masks = {(f.file, f.line) for f in findings if f.kind == "mask"}
+    read = {(f.file, f.line) for f in findings if f.kind == "shuffle"}
+    findings = [
+        replace(f, severity="error") if f.kind == "mask" and (f.file, f.line) in read else f
+        for f in findings
+    ]
     kept = [
         f
         for f in findings
@@ -602,7 +607,7 @@ def _need(finding: Finding) -> str | None:
     """Return what a race lacks, None if it is a cause of its own."""
     if "asynchronous copy" in finding.message:
         return "a wait"
-    return "a barrier" if "is missing between the two lines" in finding.cause else None
+    return "a barrier" if "is missing between the" in finding.cause else None
 
 
 def _one_race(group: list[Finding]) -> Finding:
@@ -628,9 +633,11 @@ def _one_race(group: list[Finding]) -> Finding:
 
 def with_warnings(findings: Iterable[Finding], warnings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings of a launch and those of the compiler about lines that the launch has none
-    about of that kind.
+    about of that kind. It drops the stores of a value that nothing has set: outputs without them
+    follow.
     """
-    known = list(findings)
+    warnings = list(warnings)
+    known = [f for f in findings if not (warnings and f.kind == "unwritten" and not f.index)]
     places = {(f.kind, f.file, f.line) for f in known}
     return (*known, *(f for f in warnings if (f.kind, f.file, f.line) not in places))
 

@@ -98,7 +98,8 @@ class Dataflow:
     def contended(self, first: int, second: int) -> bool:
         """Return whether two threads race because both have found the same element: both accesses
         have the same index, and it comes from memory, or from the thread's number alone. An index
-        that a loop counts is none: other turns of the loop may have the same element.
+        that a loop counts is none: other turns of the loop may have the same element. Or one of
+        them is an atomic, and the other one asks by a plain load what its result says.
         """
         statements = [self.body.statements[one] for one in (first, second)]
         places = [self._place(one) for one in statements]
@@ -106,6 +107,8 @@ class Dataflow:
         base = address.base if address is not None else None
         if places[0] is None or places[0] != places[1] or not isinstance(base, int):
             return False
+        if self._asks_for_result(first, second) or self._asks_for_result(second, first):
+            return True
         slice_ = self._slice([base])
         sources = [self.body.statements[k] for k in slice_]
         if self._loads(slice_) or any(_is(one, ("atom", "shfl", "match")) for one in sources):
@@ -118,6 +121,24 @@ class Dataflow:
             for one in sources
             for operand in one.operands
         )
+
+    def _asks_for_result(self, load: int, atomic: int) -> bool:
+        """Return whether a load asks for what the atomic at its place would say: it decides whether
+        the atomic is called, or it gives an index behind it. In a function with barriers it may
+        ask for what all threads have done.
+        """
+        statements = self.body.statements
+        is_pair = _is(statements[load], _LOADS) and _is(statements[atomic], ("atom", "red"))
+        if not is_pair or any(_is(one, ("bar", "barrier")) for one in statements):
+            return False
+        for k, one in enumerate(statements):
+            if one.opcode.startswith("bra") and one.guard >= 0:
+                label = one.operands[0]
+                ends = sorted((k, label.statement if isinstance(label, Label) else k))
+                if ends[0] < atomic < ends[1] and load in self._slice([one.guard]):
+                    return True
+        accesses = range(atomic, len(statements))
+        return atomic < load and any(load in self.loads_of_address(k) for k in accesses)
 
     def _stores_at(self, access: int) -> list[int]:
         """Return the stores to the place of an access."""
