@@ -34,6 +34,7 @@ from .syntax import (
 from .updates import Dataflow
 
 _STEPS = 300  # of a trial: a loop may have any number of turns
+_DEEPEST = 50  # steps back from a register to values that are drawn
 _APART = 1 << 44  # bytes between the drawn addresses of two variables
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
@@ -52,7 +53,7 @@ _ATOMICS: dict[str, Callable[..., int]] = {
     "exch": lambda old, new: new,
     "cas": lambda old, compared, new: new if old == compared else old,
 }
-_ORDERS_ONLY = ("fence", "membar", "nanosleep")
+_SILENT = ("st", "red", "fence", "membar", "nanosleep")
 _ENDS = ("ret", "exit")
 _OF_OTHERS = ("bar", "barrier", "shfl", "vote", "match", "activemask", "redux", "call")
 
@@ -61,12 +62,12 @@ class Draws:
     """Values that nobody knows, each drawn once. numbers: what to draw from."""
 
     def __init__(self, seed: int, numbers: Sequence[int]):
-        self.random, self._numbers = random.Random(seed), numbers
+        self._random, self._numbers = random.Random(seed), numbers
         self._drawn: dict[Hashable, int] = {}
 
     def __call__(self, key: Hashable) -> int:
         if key not in self._drawn:
-            self._drawn[key] = self.random.choice(self._numbers)
+            self._drawn[key] = self._random.choice(self._numbers)
         return self._drawn[key]
 
     def address(self, variable: Hashable) -> int:
@@ -124,6 +125,7 @@ class Thread:
         self.done: list[tuple[int, ...]] = []
         self.by: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
         self._values: dict[Hashable, int] = {}
+        self._depth = 0
 
     def run(self, start: int, loaded: int | None = None) -> bool:
         """Run from a statement to the end; loaded: what the statement, a load, reads. Return
@@ -155,10 +157,12 @@ class Thread:
             if operand not in self._values:
                 self._values[operand] = self._bits(operand, self.draws(("register", operand)))
                 definitions = self.code.flow.roots.definitions.get(operand, ())
-                if len(definitions) == 1:
+                if len(definitions) == 1 and self._depth < _DEEPEST:
                     before = self.code.steps[definitions[0]]
                     if before.statement.guard < 0:
+                        self._depth += 1
                         self._set(before, self._results(definitions[0], before))
+                        self._depth -= 1
             return self._values[operand]
         if isinstance(operand, Negated):
             return 1 - self.value(operand.register)
@@ -193,7 +197,7 @@ class Thread:
             self._values[register] = self._bits(register, value)
 
     def _execute(self, k: int, step: _Step) -> None:
-        if step.root in _OF_OTHERS:
+        if step.root in _OF_OTHERS or not (step.results or step.root in _SILENT):
             self.done.append((k, *map(self.value, step.read)))
         if step.root == "st":
             for number, one in enumerate(step.read):
@@ -209,7 +213,7 @@ class Thread:
             new = _ATOMICS[name](old, *given) if name else self.draws((k, old, *given))
             self._write(k, address, new, given)
             self._set(step, [old])
-        elif step.root not in _ORDERS_ONLY:
+        else:
             self._set(step, self._results(k, step))
 
     def _write(self, k: int, address: int, value: int, given: tuple[int, ...] = ()) -> None:
@@ -227,7 +231,8 @@ class Thread:
         typed = [*(_typed(step.kind, one) for one in values[:few]), *values[few:]]
         if root == "setp" and _is_whole(step) and len(values) == 2:
             return [int(_RELATIONS[step.parts[1]](*typed))]
-        if root in _OPERATIONS and _is_whole(step) and step.parts[1] != "hi":
+        is_one = len(step.results) == 1 and len(values) == len(step.statement.operands) - 1
+        if root in _OPERATIONS and is_one and _is_whole(step) and step.parts[1] != "hi":
             return [_OPERATIONS[root](*typed)]
         opcode = step.statement.opcode
         return [self.draws((opcode, number, *values)) for number in range(len(step.results))]
@@ -250,7 +255,7 @@ class Thread:
 
 def _is_whole(step: _Step) -> bool:
     """Return whether a statement computes with whole numbers or predicates."""
-    return step.kind == "pred" or step.kind[0] in "bsu"
+    return step.kind == "pred" or (step.kind[0] in "bsu" and step.kind[1:].isdecimal())
 
 
 def _typed(kind: str, value: int) -> int:
