@@ -414,6 +414,7 @@ def test_the_list_of_exercises_leads_to_their_steps_and_follows_their_checks(ser
 
     # A new kernel reads from the file what was passed; the buttons need no cell to run.
     student.keyboard.press("Control+s")
+    expect(student.locator(".jp-mod-dirty")).to_have_count(0)
     open_file(student, server, copy)
     student.locator('[data-command="notebook:restart-kernel"]').first.click()
     student.locator(".jp-Dialog .jp-mod-accept").click()
