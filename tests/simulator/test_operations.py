@@ -41,7 +41,7 @@ def test_lanes_that_do_not_take_part_keep_their_values(name):
 )
 def test_edges_with_each_other(kind, dtype):
     known = np.finfo(dtype)
-    size = [0, 1, 1.5, np.inf, known.max, known.smallest_normal, known.smallest_subnormal, np.nan]
+    size = [0.0, 1.0, 1.5, np.inf, known.max, known.smallest_normal, known.smallest_subnormal, np.nan]
     edges = np.array([*size, *(-one for one in size)], dtype)
     a, b = (some.ravel() for some in np.meshgrid(edges, edges))
     with np.errstate(all="ignore"):
