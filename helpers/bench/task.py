@@ -184,7 +184,7 @@ class Task(abc.ABC):
         """
         if isinstance(kernel, Kernel):
             found = kernel
-        elif hasattr(kernel, "plan"):
+        elif hasattr(kernel, "plan") and not isinstance(kernel, Task):
             found = Kernel(kernel.name, kernel)
         elif isinstance(kernel, str):
             found = Kernel(kernel, self.named(kernel))
@@ -198,6 +198,8 @@ class Task(abc.ABC):
                 "the name that a %%kernel cell binds"
             )
         if sizes:
+            for name, value in sizes.items():
+                sources.require_alike(found.name, name, value, getattr(found.spec, name, None))
             spec, settings = self.sized(found.spec, sizes)
             own = (*found.settings, *settings.items())
             found = dataclasses.replace(found, spec=spec, settings=own)

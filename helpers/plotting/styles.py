@@ -259,12 +259,3 @@ def legend_beside(ax: Axes, title: str = "") -> None:
         handlelength=3.2,
         title=title or None,
     )
-
-
-def pair_look(number: int) -> dict[str, Any]:
-    hatches = ("", "////", "....", "xxxx")
-    return {
-        "facecolor": (COLOURS[5], "white", PALE, "white")[number % 4],
-        "hatch": hatches[number % 4],
-        "edgecolor": INK,
-    }

@@ -130,8 +130,7 @@ class BarrierWords(FindingFacts):
         other = self.raw.other
         message = (
             f"{self.who(self.raw.here)} calls with mask {self.mask()}, which names thread "
-            f"{self.thread(other)}: "
-            "it has returned without this call"
+            f"{self.thread(other)}: it has come to the kernel's end without this call"
         )
         cause = (
             "A mask must name the lanes that make the call: does a branch, or a return before it, "

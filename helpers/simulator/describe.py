@@ -533,9 +533,16 @@ class _Describer(BarrierWords, EndingWords):
                 "Has the host filled it with values of the kernel's type? A structure needs the "
                 "compiler's gaps: np.dtype([...], align=True)."
             )
-        return (
-            "Fresh device memory holds leftovers, not zeros: was all of it filled before the "
-            "launch (memcpy_htod, memset_d8 ...), or is a part left out?"
+        leftovers = "Fresh device memory holds leftovers, not zeros: "
+        if self.raw.here.access == ATOMIC:
+            return leftovers + (
+                "give it a value to start from (gpuarray.zeros, memset_d8, cuda.InOut in place of "
+                "cuda.Out)."
+            )
+        is_empty = not memory.written(array.start, array.nbytes)
+        return leftovers + (
+            "was all of it filled before the launch (memcpy_htod, memset_d8 ...), or "
+            f"{'are two arguments exchanged' if is_empty else 'is a part left out'}?"
         )
 
     def never_set(self) -> Words:
@@ -594,8 +601,8 @@ class _Describer(BarrierWords, EndingWords):
                     "__threadfence(), and tell the others last."
                 )
             return (
-                f"{ANY_ORDER}: let each block write its own part, use an atomic, or make it two "
-                "launches."
+                f"{ANY_ORDER}, and __syncthreads() waits for one block alone: let each block write "
+                "its own part, use an atomic, or make it two launches."
             )
         if (names := self.extern_names) is not None:
             return self.cause_of_one_address(*names)
@@ -608,18 +615,27 @@ class _Describer(BarrierWords, EndingWords):
             )
         if (contended := self.contended()) is not None:
             return self.cause_of_contention(contended)
+        missing = "is missing between the two lines"
+        if self.line == self.other_line:
+            missing = "is missing between the load and the store, or between two turns of the loop"
         if self.is_in_one_warp():
             if self.is_block_of_one_warp():
                 return (
                     "Both threads are of one warp, whose lanes need not run in step: a "
-                    "__syncwarp() or a __syncthreads() is missing between the two lines."
+                    f"__syncwarp() or a __syncthreads() {missing}."
                 )
             return (
-                "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() is "
-                "missing between the two lines, or a __syncthreads() if other warps use these "
-                "bytes."
+                "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() "
+                f"{missing}, or a __syncthreads() if other warps use these bytes."
             )
-        return "On a GPU either may come first: a __syncthreads() is missing between the two lines."
+        cause = f"On a GPU either may come first: a __syncthreads() {missing}."
+        progress, array = self.scene.progress, self.array
+        if array and array.space == "global" and progress and progress.blocks > 1:
+            cause += (
+                " It waits for one block alone: what several blocks share needs a second launch, "
+                "or another array for the results."
+            )
+        return cause
 
     def cause_of_contention(self, element: str) -> str:
         cause = f"{CONTENDED} {element} at the same time, and a barrier cannot help: "

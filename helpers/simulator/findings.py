@@ -8,7 +8,7 @@ import html
 import linecache
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ LINE = 100  # characters in a line of text; so many fit beside the file browser 
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
+_SAME = "The same holds for"
 # How the message ends about a read that no barrier can mend.
 NEVER_SET = "which no thread of the block ever sets"
 # How the causes of races for one element begin, where a barrier cannot help.
@@ -232,21 +233,15 @@ def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Merge the findings of one fault. A line that the compiler unrolled has several instructions,
     but the reader sees one line.
     """
-    by_fault: dict[tuple, Finding] = {}
-    for finding in findings:
-        # Two lines that race are one fault, no matter which thread came first.
-        lines = (
-            frozenset((finding.line, finding.other_line))
-            if finding.kind == "race"
-            else (finding.line, finding.other_line)
-        )
-        variant = _is_overflow(finding), is_never_set(finding)
-        key = (finding.kind, finding.file, lines, finding.array, variant)
-        earlier = by_fault.get(key)
-        by_fault[key] = (
-            replace(earlier, count=earlier.count + finding.count) if earlier else finding
-        )
-    return tuple(_causes_first(list(by_fault.values())))
+    return tuple(_causes_first(_grouped(findings, _fault, _with_counts)))
+
+
+def _fault(finding: Finding) -> Hashable:
+    # Two lines that race are one fault, no matter which thread came first.
+    lines = finding.line, finding.other_line
+    places = frozenset(lines) if finding.kind == "race" else lines
+    variant = _is_overflow(finding), is_never_set(finding)
+    return finding.kind, finding.file, places, finding.array, variant
 
 
 def _is_overflow(finding: Finding) -> bool:
@@ -270,6 +265,11 @@ def _causes_first(findings: list[Finding]) -> list[Finding]:
     }
     met = {(f.file, f.other_line) for f in findings if f.kind == "race" and f.other_line}
     masks = {(f.file, f.line) for f in findings if f.kind == "mask"}
+    read = {(f.file, f.line) for f in findings if f.kind == "shuffle"}
+    findings = [
+        replace(f, severity="error") if f.kind == "mask" and (f.file, f.line) in read else f
+        for f in findings
+    ]
     kept = [
         f
         for f in findings
@@ -295,60 +295,70 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     A structure of which nothing is set is one variable, and one branch keeps lanes away from all
     exchanges around it.
     """
-    kept = _behind_waits(list(findings))
-    kept = _joined_memories(_joined_copies(_joined_overlaps(kept)))
+    kept = _grouped(_behind_waits(list(findings)), _key_of_overlap, _first_overlap)
+    kept = _grouped(_joined_copies(kept), _key_of_memory, lambda several: several[0])
     kept = _behind_barriers(_behind_parting(kept))
-    kept = _joined_masks(_joined_shares(kept))
-    return tuple(_joined_races(_joined_contention(_joined_variables(kept))))
+    kept = _grouped(kept, lambda f: (f.file, f.line) if _is_unset_share(f) else None, _with_others)
+    kept = _grouped(kept, _key_of_share, _with_other_lines)
+    kept = _grouped(kept, lambda f: f.file if _is_of_other_way(f) else None, _one_mask)
+    kept = _grouped(kept, _key_of_variable, _with_counts)
+    return tuple(_joined_races(_grouped(kept, _key_of_contention, _one_contention)))
 
 
-def _joined_shares(findings: list[Finding]) -> list[Finding]:
-    """Join the unset elements of several shared arrays that one line reads, and those of one array
-    that several lines read.
-    """
-    kept: dict[object, list[Finding]] = {}
+def _grouped(
+    findings: Iterable[Finding],
+    key: Callable[[Finding], Hashable],
+    joined: Callable[[list[Finding]], Finding],
+) -> list[Finding]:
+    """Join the findings that have a key in common; those without a key (None) stay as they are."""
+    groups: dict[Hashable, list[Finding]] = {}
     for k, finding in enumerate(findings):
-        key = (finding.file, finding.line) if _is_unset_share(finding) else k
-        kept.setdefault(key, []).append(finding)
-    by_array: dict[object, list[Finding]] = {}
-    for k, several in enumerate(kept.values()):
-        joined = _with_others(several)
-        alone = len(several) == 1 and _is_unset_share(joined) and joined.array
-        by_array.setdefault((joined.file, joined.array) if alone else k, []).append(joined)
-    return [_with_other_lines(several) for several in by_array.values()]
+        own = key(finding)
+        groups.setdefault(k if own is None else (own,), []).append(finding)
+    return [joined(several) if len(several) > 1 else several[0] for several in groups.values()]
+
+
+def _with_counts(several: list[Finding]) -> Finding:
+    return replace(several[0], count=sum(finding.count for finding in several))
+
+
+def _key_of_share(finding: Finding) -> Hashable:
+    """Several lines may read one array of which a part is not set. What a line reads of several
+    arrays is one finding before.
+    """
+    is_alone = _is_unset_share(finding) and finding.array and _SAME not in finding.cause
+    return (finding.file, finding.array) if is_alone else None
 
 
 def _with_other_lines(several: list[Finding]) -> Finding:
+    """Return the first finding, which names the lines of the others."""
     first, *others = several
     lines = sorted({f.line for f in others} - {first.line})
     if not lines:
         return first
     texts = ", ".join(map(str, lines))
     what = "lines" if len(lines) > 1 else "line"
-    return replace(first, cause=f"{first.cause} The same holds for {what} {texts}.")
+    return replace(first, cause=f"{first.cause} {_SAME} {what} {texts}.")
 
 
 def _with_others(several: list[Finding]) -> Finding:
+    """Return the first finding, which names the arrays of the others."""
     first, *others = several
     names = dict.fromkeys(f.array for f in others if f.array and f.array != first.array)
     if not names:
         return first
-    return replace(first, cause=f"{first.cause} The same holds for {', '.join(names)}.")
+    return replace(first, cause=f"{first.cause} {_SAME} {', '.join(names)}.")
 
 
-def _joined_masks(findings: list[Finding]) -> list[Finding]:
-    """Join the masks that name lanes which took another way. The call in a branch of its own line,
-    if there is one, is where they part.
-    """
-    about = [f for f in findings if f.kind == "mask" and "without this call" in f.message]
-    if len({f.file for f in about}) != 1 or len(about) < 2:
-        return findings
-    first = next((f for f in about if _BRANCH(f.source_lines.get(f.line, ""))), about[0])
-    if {f.line for f in about} == {first.line}:
-        return findings
-    joined = _with_other_lines([first, *(f for f in about if f is not first)])
-    kept = [joined if f is first else f for f in findings]
-    return [f for f in kept if f is joined or f not in about]
+def _is_of_other_way(finding: Finding) -> bool:
+    """Return whether a finding is about a mask that names lanes which took another way."""
+    return finding.kind == "mask" and "without this call" in finding.message
+
+
+def _one_mask(several: list[Finding]) -> Finding:
+    """The call in a branch of its own line, if there is one, is where the lanes part."""
+    first = next((f for f in several if _BRANCH(f.source_lines.get(f.line, ""))), several[0])
+    return _with_other_lines([first, *(f for f in several if f is not first)])
 
 
 def _joined_copies(findings: list[Finding]) -> list[Finding]:
@@ -375,28 +385,19 @@ def _behind_waits(findings: list[Finding]) -> list[Finding]:
     return [f for f in findings if f in waits or not f.cause.startswith(ANY_ORDER)]
 
 
-def _joined_memories(findings: list[Finding]) -> list[Finding]:
-    """Join the races between two arguments of a launch that are the same memory."""
-    seen: set[tuple[str, str]] = set()
-    kept = []
-    for finding in findings:
-        key = finding.file, finding.cause
-        if ONE_MEMORY in finding.cause and key in seen:
-            continue
-        seen.add(key)
-        kept.append(finding)
-    return kept
+def _key_of_memory(finding: Finding) -> Hashable:
+    """Races between two arguments of a launch that are the same memory have one cause."""
+    return (finding.file, finding.cause) if ONE_MEMORY in finding.cause else None
 
 
-def _joined_overlaps(findings: list[Finding]) -> list[Finding]:
-    """Join the findings about `extern __shared__` arrays at one address: the first read of a lost
-    value stays, or else the first race.
-    """
-    about = [f for f in findings if f.cause.startswith(ONE_ADDRESS)]
-    if len(about) < 2:
-        return findings
-    first = next((f for f in about if f.kind == "overlap"), about[0])
-    return [f for f in findings if f is first or f not in about]
+def _key_of_overlap(finding: Finding) -> Hashable:
+    """Findings about `extern __shared__` arrays at one address have one cause."""
+    return finding.file if finding.cause.startswith(ONE_ADDRESS) else None
+
+
+def _first_overlap(several: list[Finding]) -> Finding:
+    """The first read of a lost value says most, else the first race."""
+    return next((f for f in several if f.kind == "overlap"), several[0])
 
 
 def _behind_parting(findings: list[Finding]) -> list[Finding]:
@@ -408,7 +409,7 @@ def _behind_parting(findings: list[Finding]) -> list[Finding]:
     missed = [
         f
         for f in findings
-        if f.kind == "barrier" or (f.kind == "mask" and "without this call" in f.message)
+        if f.kind == "barrier" or _is_of_other_way(f)
     ]
     if not races or not any(f.kind == "barrier" for f in missed):
         return findings
@@ -505,31 +506,24 @@ def _absent_thread(message: str) -> str | None:
     return found[1] if found else None
 
 
-def _joined_variables(findings: list[Finding]) -> list[Finding]:
-    """Join the findings about one local variable: the first says where its value is missing, or
-    where it has ended.
+def _key_of_variable(finding: Finding) -> Hashable:
+    """The first finding about a local variable says where its value is missing, or where it has
+    ended.
     """
-    kept: dict[object, Finding] = {}
-    for k, finding in enumerate(findings):
-        is_unset = finding.kind == "uninitialised" and finding.cause == LOCAL_LEFTOVERS
-        is_local = is_unset or finding.cause.startswith(ENDED_BLOCK)
-        key = (finding.file, finding.array) if is_local and finding.array else k
-        kept[key] = (
-            replace(kept[key], count=kept[key].count + finding.count) if key in kept else finding
-        )
-    return list(kept.values())
+    is_unset = finding.kind == "uninitialised" and finding.cause == LOCAL_LEFTOVERS
+    is_local = is_unset or finding.cause.startswith(ENDED_BLOCK)
+    return (finding.file, finding.array) if is_local and finding.array else None
 
 
-def _joined_contention(findings: list[Finding]) -> list[Finding]:
-    """Join the races for one element, and those for elements of other arrays with its index: who
-    must not have the element must not have those either.
-    """
-    kept: dict[object, list[Finding]] = {}
-    for k, finding in enumerate(findings):
-        is_about_one = finding.kind == "race" and finding.cause.startswith((CONTENDED, UPDATED))
-        index = _index_of(finding) if is_about_one else None
-        kept.setdefault((finding.file, index) if index else k, []).append(finding)
-    return [_one_race(sorted(several, key=_order_of_contention)) for several in kept.values()]
+def _key_of_contention(finding: Finding) -> Hashable:
+    """Who must not have an element must not have those of other arrays with its index either."""
+    is_about_one = finding.kind == "race" and finding.cause.startswith((CONTENDED, UPDATED))
+    index = _index_of(finding) if is_about_one else None
+    return (finding.file, index) if index else None
+
+
+def _one_contention(several: list[Finding]) -> Finding:
+    return _one_race(sorted(several, key=_order_of_contention))
 
 
 def _order_of_contention(finding: Finding) -> tuple[bool, bool, int]:
@@ -602,7 +596,7 @@ def _need(finding: Finding) -> str | None:
     """Return what a race lacks, None if it is a cause of its own."""
     if "asynchronous copy" in finding.message:
         return "a wait"
-    return "a barrier" if "is missing between the two lines" in finding.cause else None
+    return "a barrier" if "is missing between the" in finding.cause else None
 
 
 def _one_race(group: list[Finding]) -> Finding:
@@ -621,16 +615,18 @@ def _one_race(group: list[Finding]) -> Finding:
         for low, high, array in list(pairs)[:_MOST_PAIRS]
     ]
     more = f" and {len(pairs) - _MOST_PAIRS} more" if len(pairs) > _MOST_PAIRS else ""
-    cause = f"{first.cause} The same holds for {', '.join(texts)}{more}." if texts else ""
+    cause = f"{first.cause} {_SAME} {', '.join(texts)}{more}." if texts else ""
     # The count stays that of the accesses that the message describes.
     return replace(first, cause=cause or first.cause)
 
 
 def with_warnings(findings: Iterable[Finding], warnings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings of a launch and those of the compiler about lines that the launch has none
-    about of that kind.
+    about of that kind. It drops the stores of a value that nothing has set: outputs without them
+    follow.
     """
-    known = list(findings)
+    warnings = list(warnings)
+    known = [f for f in findings if not (warnings and f.kind == "unwritten" and not f.index)]
     places = {(f.kind, f.file, f.line) for f in known}
     return (*known, *(f for f in warnings if (f.kind, f.file, f.line) not in places))
 

@@ -78,6 +78,12 @@ _ADVICE = (
     (re.compile(r"error: (?:texture|surface) is not a template"), _REFERENCES),
     (re.compile(r'error: identifier "(?:texture|surface)Reference" is undefined'), _REFERENCES),
     (
+        re.compile(r'may not have extern "C" linkage|has "C" linkage'),
+        'SourceModule puts the whole source into extern "C" { }, where neither templates nor two '
+        "functions of one name can stand, nor headers that have them: give no_extern_c=True, and "
+        'write extern "C" before each __global__',
+    ),
+    (
         re.compile(r'error: .*has no member "(?:this_multi_grid|multi_grid_group)"'),
         "CUDA 13 has no group of several grids any more: launch a kernel on each device, and wait "
         "for all of them on the host",
@@ -168,13 +174,18 @@ def translate(text: Text, compiler: str = "") -> Translation:
             raise CompileFailed(f"{refused.message}\n{advice}".rstrip()) from None
         for pattern, advice in _ADVICE:
             if pattern.search(refused.message):
-                raise CompileFailed(f"{_errors(refused.message, pattern)}\n{advice}") from None
+                errors = _errors(refused.message, pattern, text.file)
+                raise CompileFailed(f"{errors}\n{advice}") from None
         raise
 
 
-def _errors(message: str, pattern: re.Pattern[str]) -> str:
-    """Return the errors of a compiler's message that a pattern matches; others follow from them."""
-    return "\n\n".join(error for error in message.split("\n\n") if pattern.search(error))
+def _errors(message: str, pattern: re.Pattern[str], file: str) -> str:
+    """Return the errors of a compiler's message that a pattern matches: those in the lines of the
+    file, else the first one. Others follow from them.
+    """
+    errors = [error for error in message.split("\n\n") if pattern.search(error)]
+    own = [error for error in errors if error.startswith(f"{file}(")]
+    return "\n\n".join(own or errors[:1])
 
 
 def _advice_on_header(header: str) -> str:

@@ -43,7 +43,8 @@ def misfit_of_array(dtype: np.dtype, shape: Sequence[int], layout: str, nbytes: 
     if not nbytes or (_is_bytes(dtype) and (dtype.itemsize in (1, nbytes) or nbytes == 1)):
         return ""
     if dtype.names or not expected or not _alike(expected, nbytes):
-        return _misfit_of_structure(dtype, expected, nbytes)
+        problem = _misfit_of_structure(dtype, expected, nbytes)
+        return f"points to {problem}" if problem else ""
     if _is_bits_of_half2(dtype, expected):
         return ""
     lanes, given = len(expected), tuple(_numbers_of(dtype))
@@ -52,13 +53,24 @@ def misfit_of_array(dtype: np.dtype, shape: Sequence[int], layout: str, nbytes: 
         return _other_numbers(dtype, element, lanes, bool(given))
     if len(given) > 1 and lanes % len(given):
         real = numpy_name(element)
-        return f"{_wanted(expected, nbytes)}, got {_array(dtype)}: pass .view({real}) of it"
+        return f"points to {_wanted(expected, nbytes)}, got {_array(dtype)}: pass .view({real})"
     if shape and 1 < shape[-1] <= 4 and len(given) == 1 and _crosses(shape[-1], lanes):
         return (
-            f"{_wanted(expected, nbytes)}, got an array of shape {tuple(shape)}, whose last axis "
-            f"has {shape[-1]}: give each element {lanes}, or pass .reshape(-1) for a flat array"
+            f"points to {_wanted(expected, nbytes)}, got an array of shape {tuple(shape)}, whose "
+            f"last axis has {shape[-1]}: give each element {lanes}, or pass .reshape(-1) for a "
+            "flat array"
         )
     return ""
+
+
+def misfit_of_record(dtype: np.dtype, layout: str, nbytes: int) -> str:
+    """Return why a structured value does not fit a parameter of this layout and of `nbytes`, and
+    what to do, "" if it fits.
+    """
+    if problem := _unusable(dtype, layout):
+        return problem
+    problem = _misfit_of_structure(dtype, numbers_in(layout), nbytes)
+    return f"takes {problem}" if problem else ""
 
 
 def misfit_of_value(value: np.generic, layout: str, nbytes: int, is_floating: bool) -> str:
@@ -66,6 +78,8 @@ def misfit_of_value(value: np.generic, layout: str, nbytes: int, is_floating: bo
     to do, "" if it fits.
     """
     dtype, expected = value.dtype, numbers_in(layout)
+    if dtype.names:
+        return misfit_of_record(dtype, layout, nbytes)
     hint = f"give {_example(expected, nbytes)}"
     if not dtype.isnative or dtype.hasobject:
         return _unusable(dtype, layout)
@@ -218,12 +232,12 @@ def _fields(dtype: np.dtype) -> str:
 
 def _wanted(numbers: Numbers, nbytes: int) -> str:
     if len(numbers) == 1:
-        return f"points to {np.dtype(numbers[0][1]).name}"
+        return np.dtype(numbers[0][1]).name
     if numbers and _alike(numbers, nbytes):
-        return f"points to vectors of {len(numbers)} {np.dtype(numbers[0][1]).name}"
+        return f"vectors of {len(numbers)} {np.dtype(numbers[0][1]).name}"
     fields = ", ".join(f"{np.dtype(code).name} at {offset}" for offset, code in numbers)
     size = quantity(nbytes, "byte")
-    return f"points to structures of {size}" + (f" ({fields})" if fields else "")
+    return f"structures of {size}" + (f" ({fields})" if fields else "")
 
 
 def _example(numbers: Numbers, nbytes: int) -> str:

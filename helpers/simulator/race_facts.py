@@ -11,10 +11,10 @@ import numpy as np
 from . import encoded
 from .library import RawFinding, operation_names
 from .module import Kernel
-from .ptx.idempotence import Bounds, Marks
+from .ptx.idempotence import Orders
 from .ptx.updates import Dataflow, Update
 
-_STORE, _ATOMIC = 1, 2  # Place.access
+_LOAD, _STORE, _ATOMIC = 0, 1, 2  # Place.access
 _SCOPE_CTA, _VOLATILE, _STRONG = 1 << 15, 1 << 14, 7 << 18  # flags in machine/program.h
 _SHARED = 2  # StateSpace in machine/program.h
 
@@ -216,7 +216,7 @@ def without_idle_races(
         root = roots.pop()
         key = flow.body.name, root
         if key not in known:
-            known[key] = Marks(flow, parameters).of(root) or Bounds(flow, parameters).of(root)
+            known[key] = Orders(flow, parameters).decide_nothing(root)
         return known[key]
 
     return [one for one in raw if not is_idle(one)]
@@ -225,9 +225,9 @@ def without_idle_races(
 def without_consequences(
     kernel: Kernel, raw: Sequence[RawFinding], race: int, shuffle: int
 ) -> list[RawFinding]:
-    """Return the findings without races that follow from others: at a place that a racing update
-    or a faulty shuffle has given, and at the variable that announces a value where the fence is
-    missing. race, shuffle: the numbers of these kinds.
+    """Return the findings without races that follow from others: at a place that a racing update,
+    a plain load beside atomics or a faulty shuffle has given, and at the variable that announces a
+    value where the fence is missing. race, shuffle: the numbers of these kinds.
     """
     races = [one for one in raw if one.kind == race]
     shuffles = {int(one.here.pc) for one in raw if one.kind == shuffle}
@@ -244,6 +244,10 @@ def without_consequences(
         elif not _is_in_one_block(one) and one.other.access == _STORE:
             unfenced |= fence_needed(kernel, other) is not None
     loads = {update.load for update in updates.values()}
+    for one in races:  # of an element that others change by an atomic
+        sides = {side.access: int(side.pc) for side in (one.here, one.other)}
+        if set(sides) == {_LOAD, _ATOMIC}:
+            loads |= set((_accesses(kernel, sides[_LOAD]) or (None, ()))[1])
 
     def follows(one: RawFinding) -> bool:
         here, other = int(one.here.pc), int(one.other.pc)

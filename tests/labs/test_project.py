@@ -103,7 +103,7 @@ def test_every_requirement_has_a_lower_bound():
 
 
 # Used where the machine has them: yardsticks of a benchmark, and what trained the network.
-OPTIONAL = {"cupy", "numba", "torch", "triton"}
+OPTIONAL = {"cupy", "torch", "triton"}
 
 
 def imported(source: str) -> set[str]:

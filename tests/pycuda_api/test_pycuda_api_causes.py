@@ -44,6 +44,11 @@ __global__ void keep(const float *x, float *kept, int *count, int n)
     if (i < n && x[i] > 0) kept[atomicAdd(count, 1)] = x[i];
 }
 __global__ void scale(unsigned short factor, float *x) { x[threadIdx.x] *= factor; }
+struct Step { float dt; int n; };
+__global__ void decay(float *x, Step s) { if (threadIdx.x < s.n) x[threadIdx.x] -= s.dt; }
+static __global__ void hidden(float *x) { x[threadIdx.x] = 1; }
+__device__ float *inner() { float v[2]; v[0] = 1; v[1] = 2; return v; }
+__global__ void outlived(float *x) { float *v = inner(); x[threadIdx.x] = v[0] + v[1]; }
 """
 MODULE = SourceModule(SOURCE)
 
@@ -178,3 +183,51 @@ def test_a_loop_of_launches_shows_a_fault_once_and_keeps_all():
     assert launches() == 1
     assert len(pycuda_api.findings(clear=True)) == 3
     assert launches() == 1
+
+
+def test_an_output_that_is_not_copied_back_is_told():
+    x = np.ones(64, np.float32)
+    said = run("twice", cuda.In(x), cuda.In(np.zeros_like(x)), np.int32(64))
+    assert "writes to y, which cuda.In copies to the device and not back" in said
+    assert "Give cuda.Out for y" in said
+    assert run("twice", cuda.In(x), cuda.Out(np.zeros_like(x)), np.int32(64)) == ""
+    assert run("twice", cuda.In(x), cuda.In(2 * x), np.int32(64)) == ""  # it changes nothing
+
+
+@pytest.mark.parametrize(
+    ("way", "advice"), [(cuda.Out, "with dtype=np.float32"), (cuda.In, ".astype(np.float32)")]
+)
+def test_an_output_of_another_dtype_is_made_anew(way, advice):
+    with pytest.raises(cuda.LogicError) as error:
+        run("twice", cuda.In(np.ones(64, np.float32)), way(np.zeros(64)), np.int32(64))
+    assert advice in str(error.value) and (way is cuda.In) == (".astype" in str(error.value))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ([("dt", np.float32), ("n", np.int32)], ""),
+        ([("dt", np.float64), ("n", np.int32)], "structures of 8 bytes (float32 at 0, int32 at 4)"),
+        ([("n", np.int32), ("dt", np.float32)], "got structures with int32 at byte 0"),
+    ],
+)
+def test_the_fields_of_a_structure_by_value_are_compared(fields, said):
+    step = np.zeros(1, fields)
+    step["dt"], step["n"] = 0.5, 64
+    x = np.ones(64, np.float32)
+    if said:
+        with pytest.raises(cuda.LogicError, match="`Step s`, takes") as error:
+            run("decay", cuda.InOut(x), step[0])
+        assert said in str(error.value)
+    else:
+        assert run("decay", cuda.InOut(x), step[0]) == "" and (x == 0.5).all()
+
+
+def test_a_static_kernel_is_told_as_that():
+    with pytest.raises(cuda.LogicError, match=r"hidden is static.* leave static out"):
+        MODULE.get_function("hidden")
+
+
+def test_an_output_whose_values_nothing_has_set_is_one_finding():
+    said = run("outlived", cuda.Out(np.zeros(64, np.float32)))
+    assert said.count("(warning)") == 1 and "declare it in the caller" in said

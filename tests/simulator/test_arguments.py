@@ -247,7 +247,7 @@ def test_a_scalar_of_the_parameters_type_is_taken(kind, value, member):
         ("double", np.complex64(2), "np.float64"),
         ("float2", np.float64(2), "a NumPy record of 8 bytes"),
         ("float", np.ones((50, 50), F4), "got an array of float32, shape (50, 50)"),
-        ("Particle", np.zeros(1, [("n", I4), ("x", F4), ("mass", F8)])[0], "a NumPy record of 16"),
+        ("Particle", np.zeros(1, [("n", I4), ("x", F4), ("mass", F8)])[0], "got structures with"),
     ],
 )
 def test_a_scalar_of_another_type_is_refused(kind, value, words):

@@ -21,6 +21,15 @@ QUIET = {
         "((unsigned*)level)[w] == ~0u", "((unsigned*)level)[w] = depth + 1; *out = 1;"
     ),
     "one comes first": (BY_CAS, "out[atomicAdd(out, 1) + 1] = w;"),
+    "a look before the atomic": (
+        f"level[w] == -1 && {BY_CAS}", "out[atomicAdd(out, 1) + 1] = w;"
+    ),
+    "a look before the exchange": (
+        "level[w] < 0 && atomicExch(&level[w], depth + 1) < 0", "out[atomicAdd(out, 1) + 1] = w;"
+    ),
+    "below zero": ("level[w] < 0", "level[w] = depth + 1; *out = 1;"),
+    "above zero": ("!(level[w] >= 0) && w != v", "level[w] = depth + 1; *out = 1;"),
+    "a level that is larger": ("level[w] + 5 < 5", "level[w] = depth + 1; *out = 1;"),
 }  # fmt: skip
 RACING = {
     "each stores at a place of its own": (PLAIN, "level[w] = depth + 1; out[v] = 1;"),
@@ -28,6 +37,13 @@ RACING = {
     "each stores its own number": (PLAIN, "level[w] = v + 100; *out = 1;"),
     "two marks": (PLAIN, "level[w] = e < 2 ? depth + 1 : depth + 2;"),
     "the mark that others look for": (PLAIN, "level[w] = depth; *out = 1;"),
+    "a look, and no atomic": (
+        "level[w] < 0", "level[w] = depth + 1; out[atomicAdd(out, 1) + 1] = w;"
+    ),
+    "a look for all marks": ("level[w] < 9", "level[w] = depth + 1; *out = 1;"),
+    "who comes second": (
+        f"level[w] == -1 && !({BY_CAS})", "out[atomicAdd(out, 1) + 1] = w;"
+    ),
     "a number that is not known": ("level[w] != 7", "level[w] = depth + 1;"),
     "a mark of two bytes": ("*(short*)&level[w] == -1", "*(short*)&level[w] = 9;"),
 }
@@ -62,6 +78,60 @@ def test_a_search_whose_result_depends_on_the_order_is_blamed(name):
     assert kinds(name) == {"race"}
 
 
+# ---- a look at an element, to save an atomic function ----
+
+LOOK = "const int i = blockIdx.x * blockDim.x + threadIdx.x, k = ends[i] % 9, x = ends[i];\n"
+BIT = "const unsigned b = x, bit = 1u << b % 32;\nunsigned* f = (unsigned*)level;\n"
+SAVED = {
+    "the largest": "if (x > level[k]) atomicMax(&level[k], x);",
+    "the smallest": "if (x <= *level) atomicMin(level, x);",
+    "a bit": BIT + "if (!(f[b / 32] >> b % 32 & 1)) atomicOr(&f[b / 32], bit);",
+    "a bit that is counted": (
+        BIT + "if (!(f[k] & bit) && !(atomicOr(f + k, bit) & bit)) atomicAdd(out, 1);"
+    ),
+    "a bit that goes": BIT + "if ((f[k] & bit) != 0) atomicAnd(&f[k], ~bit);",
+    "a claim": "if (!level[k] && !atomicExch(&level[k], 1)) out[k] = x;",
+    "a claim of a byte's size": "char* c = (char*)level;\nif (!c[x]) c[x] = 1;",
+}
+NOT_SAVED = {
+    "a larger one": "if (x > level[k]) atomicMax(&level[k], x + 1);",
+    "the wrong way": "if (x >= level[k]) atomicMin(&level[k], x - 50);",
+    "another element": "if (x > level[k]) atomicMax(&level[k + 1], x);",
+    "another bit": BIT + "if (!(f[k] & bit)) atomicOr(&f[k], bit << 1 | bit);",
+    "any bit": BIT + "if (!f[k]) atomicOr(&f[k], bit);",
+    "a count of looks": "if (x > level[k]) { atomicMax(&level[k], x); atomicAdd(out, 1); }",
+    "a value that is kept": (
+        "int old = level[k];\nif (x > old) atomicMax(&level[k], x);\nout[i] = old;"
+    ),
+    "a plain store": "if (x > level[k]) level[k] = x;",
+    "a claim without an atomic": "if (!level[k]) { level[k] = 1; out[i] = 1; }",
+    "two functions": "if (x > level[k]) atomicMax(&level[k], x); else atomicMin(&level[k], 40);",
+}
+LOOKS = Kernels(
+    [LOOK + body for body in (*SAVED.values(), *NOT_SAVED.values())],
+    "int* level, int* out, const int* ends, int depth",
+)
+
+
+def kinds_of_looks(body: str) -> set[str]:
+    ends = np.random.default_rng(3).integers(0, 90, 300).astype(np.int32)
+    findings = simulator.check(
+        *LOOKS.of(LOOK + body), np.full(300, 20, np.int32) * ("!" not in body),
+        np.zeros(300, np.int32), ends, np.int32(1), grid=(6,), block=(50,),
+    )  # fmt: skip
+    return {finding.kind for finding in findings}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_look_that_only_saves_an_atomic_is_not_blamed(name):
+    assert kinds_of_looks(SAVED[name]) == set()
+
+
+@pytest.mark.parametrize("name", NOT_SAVED)
+def test_a_look_that_decides_something_is_blamed(name):
+    assert kinds_of_looks(NOT_SAVED[name]) == {"race"}
+
+
 # ---- distances that only fall ----
 
 EDGE = (
@@ -76,6 +146,14 @@ FALLING = {
         "int l = level[u];\nif (l < level[v]) { atomicMin(&level[v], l); *out = 1; }"
     ),
     "the largest": "int l = level[u];\nif (atomicMax(&level[v], l) < l) out[0] = 1;",
+    "the edges of a vertex": (
+        "int d = level[u];\nif (d < 80)\n    for (int e = i; e < min(i + 3, 600); ++e)\n"
+        "        if (atomicMin(&level[ends[2 * e]], d + 3) > d + 3) *out = 1;"
+    ),
+    "labels that are places": (
+        "int a = level[u], b = level[v];\n"
+        "if (a != b) { atomicMin(&level[max(a, b)], min(a, b)); *out = 1; }"
+    ),
 }
 NOT_FALLING = {
     "no flag": "atomicMin(&level[v], level[u] + 3);",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator import toolkit
+from helpers.simulator import module, toolkit
 from helpers.simulator.toolchain import CompileFailed
 
 ONE = {"grid": (1,), "block": (1,)}
@@ -195,6 +195,23 @@ def test_the_origin_of_a_header_is_told(header, origin):
 )
 def test_what_was_pasted_is_refused_with_advice(body, advice):
     assert advice in refusal(source(body))
+
+
+@pytest.mark.parametrize(
+    ("before", "first"),
+    [
+        ("template <class T> __device__ T twice(T x) { return x + x; }", "k.cu(1)"),
+        ("__device__ int f(int x) { return x; }\n__device__ float f(float x);", "k.cu(2)"),
+        ("#include <cuda_fp16.h>", "cuda_fp16.h("),
+        (GROUPS, "cooperative_groups"),
+    ],
+)
+def test_what_cannot_stand_in_the_c_linkage_of_pycuda_is_one_error(before, first):
+    with pytest.raises(CompileFailed) as error:
+        module.load(f"{before}\n__global__ void k(float* y) {{ y[0] = 1; }}", (), "k.cu", True)
+    message = str(error.value)
+    assert message.startswith(first) and message.count("error:") == 1
+    assert "give no_extern_c=True" in message
 
 
 @pytest.mark.parametrize("header", ["texture_fetch_functions.h", "cuda_surface_types.h"])

@@ -155,7 +155,7 @@ EXERCISE = kit.Exercise(
             "mask",
             "__syncwarp() names all 32 lanes, and some of them go round it: it stands in a branch "
             "that they do not take. Put it behind the branch.",
-            when=lambda found: "has returned without this call" in found.message,
+            when=lambda found: "end without this call" in found.message,
         ),
         kit.FindingHint(
             "barrier",

@@ -91,11 +91,7 @@ MISTAKES = (
     layers.TURNED,
     kit.Mistake(
         "Every image has the outputs of the first one: begin at the block's own image.",
-        gives=lambda case: (
-            np.repeat(layers.convolved(case)[:1], case["shape"].B, axis=0)
-            if case["shape"].B > 1
-            else None
-        ),
+        gives=layers.taken(images=lambda case, b: 0 * b),
     ),
     *indices.WRONG_INDICES,
     kit.Mistake(

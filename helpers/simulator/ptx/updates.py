@@ -9,7 +9,7 @@ addresses are the same if the same operations compute them from the same registe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .body import Body
@@ -58,7 +58,7 @@ class Dataflow:
         self.body, self.roots = body, Roots(body)
         self._passed = self._stores_of_arguments()
         self._numbers: dict[object, int] = {}
-        self._known: dict[int, int] = {}
+        self._known: dict[int, object] = {}
 
     def access_at(self, line: int, root: str, number: int) -> int | None:
         """Return an access to memory: of those in a line of the PTX that begin with `root`, the one
@@ -98,7 +98,8 @@ class Dataflow:
     def contended(self, first: int, second: int) -> bool:
         """Return whether two threads race because both have found the same element: both accesses
         have the same index, and it comes from memory, or from the thread's number alone. An index
-        that a loop counts is none: other turns of the loop may have the same element.
+        that a loop counts is none: other turns of the loop may have the same element. Or one of
+        them is an atomic, and the other one asks by a plain load what its result says.
         """
         statements = [self.body.statements[one] for one in (first, second)]
         places = [self._place(one) for one in statements]
@@ -106,6 +107,8 @@ class Dataflow:
         base = address.base if address is not None else None
         if places[0] is None or places[0] != places[1] or not isinstance(base, int):
             return False
+        if self._asks_for_result(first, second) or self._asks_for_result(second, first):
+            return True
         slice_ = self._slice([base])
         sources = [self.body.statements[k] for k in slice_]
         if self._loads(slice_) or any(_is(one, ("atom", "shfl", "match")) for one in sources):
@@ -118,6 +121,24 @@ class Dataflow:
             for one in sources
             for operand in one.operands
         )
+
+    def _asks_for_result(self, load: int, atomic: int) -> bool:
+        """Return whether a load asks for what the atomic at its place would say: it decides whether
+        the atomic is called, or it gives an index behind it. In a function with barriers it may
+        ask for what all threads have done.
+        """
+        statements = self.body.statements
+        is_pair = _is(statements[load], _LOADS) and _is(statements[atomic], ("atom", "red"))
+        if not is_pair or any(_is(one, ("bar", "barrier")) for one in statements):
+            return False
+        for k, one in enumerate(statements):
+            if one.opcode.startswith("bra") and one.guard >= 0:
+                label = one.operands[0]
+                ends = sorted((k, label.statement if isinstance(label, Label) else k))
+                if ends[0] < atomic < ends[1] and load in self._slice([one.guard]):
+                    return True
+        accesses = range(atomic, len(statements))
+        return atomic < load and any(load in self.loads_of_address(k) for k in accesses)
 
     def _stores_at(self, access: int) -> list[int]:
         """Return the stores to the place of an access."""
@@ -136,32 +157,14 @@ class Dataflow:
         """Return what accesses to one address have in common, None for a statement that is none."""
         return self._place(self.body.statements[statement])
 
-    def is_common_place(self, statement: int) -> bool:
-        """Return whether the address of an access is the same for all threads of the launch."""
-        address = _address(self.body.statements[statement])
-        if address is None or not isinstance(self.roots.of(address), int | str):
-            return False
-        slice_ = self._slice([address.base] if isinstance(address.base, int) else [])
-        sources = [self.body.statements[k] for k in slice_]
-        return not self._loads(slice_) and not any(
-            _is(one, ("atom", "shfl", "match"))
-            or any(isinstance(operand, Special) for operand in one.operands)
-            for one in sources
-        )
-
     def root_of(self, statement: int) -> Root:
         """Return the array of an access."""
         address = _address(self.body.statements[statement])
         return None if address is None else self.roots.of(address)
 
-    def loads_of_argument(self, store: int) -> list[int]:
-        """Return the loads of the argument of an inlined call, or of its result, that is stored."""
-        argument = _argument(self.body.statements[store])
-        return [
-            k
-            for k, one in enumerate(self.body.statements)
-            if _is(one, _LOADS) and _argument(one) == argument
-        ]
+    def argument(self, statement: Statement) -> Hashable | None:
+        """Return the argument or result of a call that a statement stores or loads, else None."""
+        return _argument(statement)
 
     def values_of_argument(self, load: Statement) -> list[Operand]:
         """Return what the calls that inlining has replaced hand over to the load of an argument."""
@@ -402,7 +405,7 @@ class Dataflow:
             return ("special", operand.name)
         return ("other", id(operand)) if isinstance(operand, Variable) else ("other", repr(operand))
 
-    def _computed(self, register: int) -> int:
+    def _computed(self, register: int) -> object:
         definitions = self.roots.definitions.get(register, ())
         if len(definitions) != 1:
             return self._interned(("register", register))
@@ -411,13 +414,13 @@ class Dataflow:
             return self._interned(("register", register))
         root = describe(statement.opcode).root
         if root in ("mov", "cvta"):
-            return self._interned(("copy", self._number(statement.operands[1])))
+            return self._number(statement.operands[1])
         if root == "ld":
             address = _address(statement)
             passed = self._passed.get(_argument(statement), [])
             if len(passed) == 1:
                 (value,) = self.body.statements[passed[0]].operands[1:]
-                return self._interned(("copy", self._number(value)))
+                return self._number(value)
             if address is None or passed:
                 return self._interned(("register", register))
             return self._interned((statement.opcode, self._number(address.base), address.offset))

@@ -19,7 +19,7 @@ import numpy as np
 from helpers.quantities import quantity
 from helpers.simulator import memory
 from helpers.simulator.arrays import pack_arguments
-from helpers.simulator.layouts import misfit_of_array, numpy_name, only_dtype
+from helpers.simulator.layouts import misfit_of_array, misfit_of_record, numpy_name, only_dtype
 
 from . import _errors, _findings
 from ._errors import LogicError
@@ -86,6 +86,14 @@ class InOut(In, Out):
         In.pre_call(self, stream)
 
 
+def is_changed(handler: ArgumentHandler) -> bool:
+    """Return whether the device's array differs from the host's."""
+    before = host_bytes(handler.array, LAUNCH, "an array", writable=False)
+    after = np.empty_like(before)
+    memory.read(after, int(handler.get_device_alloc()), after.nbytes)
+    return not np.array_equal(before, after)
+
+
 @dataclass(frozen=True)
 class Argument:
     """One argument, ready for packing.
@@ -135,9 +143,7 @@ def _from_value(k: int, value: object, parameters: Sequence) -> Argument:
             f"a NumPy array ({value.nbytes} bytes, by value)", data, None, is_pointer=False
         )
     if isinstance(value, np.void):
-        return Argument(
-            f"a NumPy record ({value.itemsize} bytes)", value.tobytes(), None, is_pointer=False
-        )
+        return Argument("a NumPy record", value.tobytes(), value.dtype, is_pointer=False)
     return _from_array_like(k, value, parameters)
 
 
@@ -318,6 +324,8 @@ def _misfit(parameter, argument: Argument) -> str:
         return _pointer_misfit(parameter, argument)
     if argument.is_pointer:
         return f"is a value, got {argument.given}: pass {_wanted(parameter)}"
+    if argument.dtype is not None and argument.dtype.names:
+        return misfit_of_record(argument.dtype, parameter.layout, parameter.size)
     if len(argument.data) != parameter.size:
         return (
             f"has {quantity(parameter.size, 'byte')}, got {argument.given} of {len(argument.data)} "
@@ -353,9 +361,10 @@ def _pointer_misfit(parameter, argument: Argument) -> str:
         or wanted.itemsize == argument.dtype.itemsize
     ):
         return ""
-    return (
-        f"points to {wanted.name}, got {argument.given}: convert it with .astype(np.{wanted.name})"
-    )
+    advice = f"convert it with .astype(np.{wanted.name})"
+    if argument.given.startswith(("Out", "InOut")):  # .astype gives a copy, which nobody keeps
+        advice = f"make the array with dtype=np.{wanted.name}"
+    return f"points to {wanted.name}, got {argument.given}: {advice}"
 
 
 def _record_misfit(parameter, dtype: np.dtype) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helpers.quantities import quantity
 from helpers.simulator import architecture, faults, memory
-from helpers.simulator.findings import Finding
+from helpers.simulator.findings import Finding, finding_of_launch
 from helpers.simulator.launch import launch
 from helpers.simulator.library import door
 from helpers.simulator.module import Kernel
@@ -22,14 +23,16 @@ from . import _devices, _errors, _findings, _order
 from ._arguments import (
     LAUNCH,
     Argument,
+    ArgumentHandler,
     format_of,
     from_call,
     from_prepared,
+    is_changed,
     pack,
     remark_fillings,
     require_fit,
 )
-from ._device import COMPUTE_CAPABILITY, Context, need_context
+from ._device import Context, need_context
 from ._enums import func_cache, function_attribute, limit
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
 from ._memcpy import note_writer
@@ -37,7 +40,8 @@ from ._stream import Stream, no_time, number_of
 
 _IMAGE = "halo-labs-simulator"
 _SHOWN = 8
-_ARCHITECTURE = int("".join(map(str, COMPUTE_CAPABILITY)))  # as the driver writes it: 90
+# As the driver writes it: 90.
+_ARCHITECTURE = int("".join(map(str, architecture.COMPUTE_CAPABILITY)))
 
 
 class Function:
@@ -84,12 +88,35 @@ class Function:
         for handler in handlers:
             handler.pre_call(stream)
         self._launch(arguments, *dimensions, shared, stream)
+        self._warn_of_lost_results(handlers)
         copied_back = [handler for handler in handlers if hasattr(handler, "post_call")]
         if stream is None and (copied_back or time_kernel):
             _order.finish_all()
         for handler in copied_back:
             handler.post_call(stream)
         return no_time("the time of a kernel") if time_kernel else None
+
+    def _warn_of_lost_results(self, handlers: Sequence[ArgumentHandler]) -> None:
+        """Warn of a launch that gives nothing back: all its arrays are cuda.In, and it has changed
+        one of them.
+        """
+        pointers = [one for one in self._kernel.parameters if one.is_pointer]
+        has_more = any(one.space == "device" for one in self._module._loaded.globals.values())
+        gives_back = has_more or any(hasattr(handler, "post_call") for handler in handlers)
+        if gives_back or len(handlers) != len(pointers):
+            return
+        for parameter, handler in zip(pointers, handlers, strict=True):
+            if not parameter.is_const and is_changed(handler):
+                name = parameter.name
+                message = (
+                    f"{self._kernel.name} writes to {name}, which cuda.In copies to the device and "
+                    "not back: the array of the host stays as it was"
+                )
+                cause = f"Give cuda.Out for {name}, or cuda.InOut if the kernel reads it, too."
+                finding = finding_of_launch(
+                    "unwritten", message, cause, self._kernel, 0, "warning", array=name
+                )
+                _findings.warn(finding)
 
     def prepare(self, arg_types: Sequence[object] | str, texrefs: Sequence = ()) -> Function:
         """Fix the argument types for prepared_call: "P" or np.intp for a pointer, NumPy types for
@@ -154,17 +181,20 @@ class Function:
             raise MemoryError(
                 _errors.message(LAUNCH, _errors.OUT_OF_MEMORY, str(shortage))
             ) from shortage
-        self._note_writes(arguments)
+        self._note_writes(arguments, report.findings)
         for finding in report.findings:
             _findings.warn(finding)
 
-    def _note_writes(self, arguments: list[Argument]) -> None:
-        """Note that the kernel may have written to the arrays of its pointers."""
+    def _note_writes(self, arguments: list[Argument], findings: Sequence[Finding]) -> None:
+        """Note that the kernel may have written to the arrays of its pointers. Of a value that
+        nothing has set, a finding tells; the compiler drops its store.
+        """
+        is_told = any(one.kind in ("uninitialised", "out-of-bounds") for one in findings)
         for parameter, argument in zip(self._kernel.parameters, arguments, strict=True):
             if parameter.is_pointer and not parameter.is_const:
                 address = int.from_bytes(argument.data, "little")
                 memory.set_filling(address, 0, None)
-                note_writer(address, self._kernel, parameter.offset)
+                note_writer(address, self._kernel, parameter.offset, is_told)
 
     def _check_device(self, arguments: list[Argument]) -> None:
         """Refuse a module of another device, and memory that this device cannot reach."""
@@ -351,10 +381,7 @@ class Module:
         kernels = self._loaded.kernels
         kernel = next((kernel for kernel in kernels.values() if kernel.mangled == name), None)
         if kernel is None and name in kernels:
-            detail = (
-                f'{name} is compiled as C++, which mangles its name: write extern "C" before its '
-                "__global__, or leave no_extern_c out"
-            )
+            detail = _hidden(kernels[name], self._loaded.compiled.source)
             raise _errors.logic_error("cuModuleGetFunction", _errors.NOT_FOUND, detail)
         if kernel is None:
             raise _not_found("cuModuleGetFunction", name, "kernel", list(kernels))
@@ -377,6 +404,21 @@ class Module:
 
     def _constant_bytes(self) -> int:
         return sum(v.nbytes for v in self._loaded.globals.values() if v.space == "constant")
+
+
+def _hidden(kernel: Kernel, source: str) -> str:
+    """Return why a kernel of the source cannot be found by its name."""
+    is_static = re.search(rf"\bstatic\b[^;{{}}]*\b{kernel.name}\s*\(", source) is not None
+    if is_static or "_GLOBAL__N_" in kernel.mangled:
+        where = "is static" if is_static else "lies in a namespace without a name"
+        return (
+            f"{kernel.name} {where}, so that it is known in its own source alone, even in "
+            f'extern "C": leave {"static" if is_static else "the namespace"} out'
+        )
+    return (
+        f'{kernel.name} is compiled as C++, which mangles its name: write extern "C" before its '
+        "__global__, or leave no_extern_c out"
+    )
 
 
 def _not_found(call: str, name: str, what: str, known: list[str]) -> LogicError:

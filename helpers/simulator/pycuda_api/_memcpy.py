@@ -29,9 +29,9 @@ from ._stream import Stream, number_of
 
 USUAL_OF_NUMPY = ("float64", "int64")  # dtypes of an array that names none
 _KEPT = 4096
-# By the machine's number of an array: the kernel that may have written it last, and the offset of
-# its pointer among the parameters.
-_writers: dict[int, tuple[weakref.ref[Kernel], int]] = {}
+# By the machine's number of an array: the kernel that may have written it last, the offset of its
+# pointer among the parameters, and whether a finding tells why it has not.
+_writers: dict[int, tuple[weakref.ref[Kernel], int, bool]] = {}
 
 
 def host_bytes(host: Any, call: str, role: str, *, writable: bool) -> np.ndarray:
@@ -142,26 +142,28 @@ def _dtod(dest: object, src: object, size: int, call: str, stream: int) -> None:
         _order.touch_device(work, target, target + nbytes, write=True)
 
 
-def note_writer(address: int, kernel: Kernel, offset: int) -> None:
+def note_writer(address: int, kernel: Kernel, offset: int, is_told: bool) -> None:
     """Remember the kernel that may have written an array last. offset: of its pointer among the
-    parameters.
+    parameters; is_told: whether a finding tells why it has not.
     """
     if (entry := memory.region(address)) is None:
         return
     _writers.pop(entry[2], None)
-    _writers[entry[2]] = weakref.ref(kernel), offset
+    _writers[entry[2]] = weakref.ref(kernel), offset, is_told
     if len(_writers) > _KEPT:
         del _writers[next(iter(_writers))]
 
 
-def _is_appended(address: int) -> bool:
-    """Return whether the last kernel has written an array only at places that it counted, so that
-    its end is left for more.
+def _is_left_out(address: int) -> bool:
+    """Return whether it is known why the last kernel has left a part of an array unwritten: a
+    finding tells, or it has written only at places that it counted.
     """
     entry = memory.region(address)
     known = _writers.get(entry[2]) if entry is not None else None
     kernel = known[0]() if known is not None else None
-    return known is not None and kernel is not None and appends(kernel, known[1])
+    if known is None or kernel is None:
+        return False
+    return known[2] or appends(kernel, known[1])
 
 
 def _require_bytes(address: int, src: object, nbytes: int, call: str) -> None:
@@ -181,7 +183,7 @@ def _require_bytes(address: int, src: object, nbytes: int, call: str) -> None:
 def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
     """Report a read of bytes that no copy and no kernel has written since their allocation."""
     first = memory.first_unwritten(address, nbytes)
-    if first is None or _is_appended(address):
+    if first is None or _is_left_out(address):
         return
     missing = nbytes - memory.written(address, nbytes)
     message = (

@@ -30,17 +30,13 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
     return layers.layer_case(rng, shape, grid, (TILE, TILE))
 
 
-def last_tap(odd: float, even: float) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if the last tap of each row is added so many
-    times, where K is odd and where it is even.
+def last_column(times: Callable[[int], int]) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out if the last tap of each row counts so many times.
+    times: of K.
     """
-
-    def made(case: kit.Case) -> np.ndarray:
-        filter = case["filter"].copy()
-        filter[..., -1] *= odd if filter.shape[3] % 2 else even
-        return layers.conv2d(case["x"], filter)
-
-    return made
+    return layers.weighted(
+        lambda case, weight: np.where(weight.q < weight.q.size - 1, 1, times(weight.q.size))
+    )
 
 
 def most_turns(case: kit.Case) -> float:
@@ -49,13 +45,6 @@ def most_turns(case: kit.Case) -> float:
     """
     shape = case["shape"]
     return (shape.C * (shape.K * (shape.K // 2 + 2) + 2) + 2) * kit.warps(case)
-
-
-def without_first_column(case: kit.Case) -> np.ndarray:
-    """Return what comes out if tap 0 of each row is left out."""
-    filter = case["filter"].copy()
-    filter[..., 0] = 0
-    return layers.conv2d(case["x"], filter)
 
 
 EXERCISE = kit.Exercise(
@@ -90,23 +79,27 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
         kit.Mistake(
-            "Where K is odd, the last tap of each row is left out.", gives=last_tap(0, 1)
+            "Where K is odd, the last tap of each row is left out.",
+            gives=last_column(lambda K: 0 if K % 2 else 1),
         ),
         kit.Mistake(
             "Where K is even, the last tap of each row is left out: the loop goes on while two "
             "taps are left, q + 1 < K.",
-            gives=last_tap(1, 0),
+            gives=last_column(lambda K: 1 if K % 2 else 0),
         ),
         kit.Mistake(
             "Where K is even, the last tap of each row is added twice: there it has a partner, and "
             "the pairs are all.",
-            gives=last_tap(1, 2),
+            gives=last_column(lambda K: 1 if K % 2 else 2),
         ),
         kit.Mistake(
             "Odd and even are exchanged: the last tap of a row is alone where K is odd.",
-            gives=last_tap(0, 2),
+            gives=last_column(lambda K: 0 if K % 2 else 2),
         ),
-        kit.Mistake("Tap 0 of each row is left out: q begins at 0.", gives=without_first_column),
+        kit.Mistake(
+            "Tap 0 of each row is left out: q begins at 0.",
+            gives=layers.weighted(lambda case, weight: weight.q > 0),
+        ),
         layers.TURNED,
         kit.Mistake(
             "Even widths are right, odd ones are not: look at the last tap of a row, which has "

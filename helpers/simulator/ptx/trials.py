@@ -1,0 +1,265 @@
+"""Runs a piece of one thread's code with drawn values, to see what a value that it loads decides.
+
+    thread = Thread(Code(flow, parameters), Draws(seed, numbers))
+    thread.memory[thread.address(load)] = 7
+    thread.run(load, 3)      # go on behind the load, as if it had read 3
+    thread.written           # what the thread has stored, by address
+
+A register that has its value from before the load is computed where the code says how, such as from
+an argument of the launch; any other value, such as a thread's number or an element of memory, is
+drawn. Two threads with the same draws differ only by what is loaded.
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+from .opcodes import describe
+from .roots import results
+from .syntax import (
+    TYPE_BYTES,
+    Address,
+    Label,
+    Literal,
+    Negated,
+    Operand,
+    Special,
+    Statement,
+    Symbol,
+    Variable,
+)
+from .updates import Dataflow
+
+_STEPS = 300  # of a trial: a loop may have any number of turns
+_DEEPEST = 50  # steps back from a register to values that are drawn
+_APART = 1 << 44  # bytes between the drawn addresses of two variables
+_RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
+    "ge": operator.ge, "lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge,
+}  # fmt: skip
+_OPERATIONS: dict[str, Callable[..., int]] = {
+    "mov": lambda a: a, "cvt": lambda a: a, "cvta": lambda a: a,
+    "add": operator.add, "sub": operator.sub, "neg": operator.neg,
+    "mul": operator.mul, "mad": lambda a, b, c: a * b + c,
+    "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": operator.invert,
+    "min": min, "max": max, "selp": lambda a, b, chosen: a if chosen else b,
+    "shl": lambda a, b: a << min(b, 64), "shr": lambda a, b: a >> min(b, 64),
+}  # fmt: skip
+_ATOMICS: dict[str, Callable[..., int]] = {
+    **{name: _OPERATIONS[name] for name in ("add", "and", "or", "xor", "min", "max")},
+    "exch": lambda old, new: new,
+    "cas": lambda old, compared, new: new if old == compared else old,
+}
+_SILENT = ("st", "red", "fence", "membar", "nanosleep")
+_ENDS = ("ret", "exit")
+_OF_OTHERS = ("bar", "barrier", "shfl", "vote", "match", "activemask", "redux", "call")
+
+
+class Draws:
+    """Values that nobody knows, each drawn once. numbers: what to draw from."""
+
+    def __init__(self, seed: int, numbers: Sequence[int]):
+        self._random, self._numbers = random.Random(seed), numbers
+        self._drawn: dict[Hashable, int] = {}
+
+    def __call__(self, key: Hashable) -> int:
+        if key not in self._drawn:
+            self._drawn[key] = self._random.choice(self._numbers)
+        return self._drawn[key]
+
+    def address(self, variable: Hashable) -> int:
+        """Return the address of a variable."""
+        return self._drawn.setdefault(("address", variable), _APART * (len(self._drawn) + 1))
+
+
+class _Step(NamedTuple):
+    """A statement, and what it reads beside its address; kind: its last type, such as "s32";
+    width: bytes of an element.
+    """
+
+    statement: Statement
+    root: str
+    parts: list[str]
+    kind: str
+    width: int
+    results: list[int]
+    read: list[Operand]
+    address: Address | None
+    argument: Hashable | None
+
+
+class Code:
+    """A function whose threads are tried. parameters: the bytes of the launch's arguments."""
+
+    def __init__(self, flow: Dataflow, parameters: bytes):
+        self.flow, self.parameters = flow, parameters
+        self.steps = [self._step(one) for one in flow.body.statements]
+
+    def _step(self, one: Statement) -> _Step:
+        written, parts = list(results(one)), one.opcode.split(".")
+        address = next((each for each in one.operands if isinstance(each, Address)), None)
+        read = [
+            each
+            for operand in one.operands[1 if written else 0 :]
+            for each in (operand if isinstance(operand, list) else [operand])
+            if each is not address
+        ]
+        width, argument = describe(one.opcode).width, self.flow.argument(one)
+        return _Step(one, parts[0], parts, parts[-1], width, written, read, address, argument)
+
+
+class Thread:
+    """A thread, from a statement on.
+
+    memory, written: values by address; done: what it does beside that, such as barriers; by: for
+    each address, the statements that have written it.
+    """
+
+    def __init__(self, code: Code, draws: Draws):
+        self.code, self.draws = code, draws
+        self.memory: dict[int, int] = {}
+        self.written: dict[int, int] = {}
+        self.done: list[tuple[int, ...]] = []
+        self.by: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
+        self._values: dict[Hashable, int] = {}
+        self._depth = 0
+
+    def run(self, start: int, loaded: int | None = None) -> bool:
+        """Run from a statement to the end; loaded: what the statement, a load, reads. Return
+        whether the end came soon enough.
+        """
+        steps, at = self.code.steps, start
+        if loaded is not None:
+            self._set(steps[start], [loaded])
+            at += 1
+        for _ in range(_STEPS):
+            if at >= len(steps):
+                return True
+            step = steps[at]
+            statement = step.statement
+            if statement.guard >= 0 and bool(self.value(statement.guard)) == statement.negated:
+                at += 1
+            elif step.root in _ENDS:
+                return True
+            elif step.root == "bra" and isinstance(label := statement.operands[0], Label):
+                at = label.statement
+            else:
+                self._execute(at, step)
+                at += 1
+        return False
+
+    def value(self, operand: Operand) -> int:
+        """Return the value of an operand."""
+        if isinstance(operand, int):
+            if operand not in self._values:
+                self._values[operand] = self._bits(operand, self.draws(("register", operand)))
+                definitions = self.code.flow.roots.definitions.get(operand, ())
+                if len(definitions) == 1 and self._depth < _DEEPEST:
+                    before = self.code.steps[definitions[0]]
+                    if before.statement.guard < 0:
+                        self._depth += 1
+                        self._set(before, self._results(definitions[0], before))
+                        self._depth -= 1
+            return self._values[operand]
+        if isinstance(operand, Negated):
+            return 1 - self.value(operand.register)
+        if isinstance(operand, Literal):
+            return operand.bits
+        if isinstance(operand, Symbol):
+            return self.draws.address(operand.name) + operand.offset
+        if isinstance(operand, Variable):
+            return self.draws.address(id(operand))
+        return self.draws(operand.name if isinstance(operand, Special) else repr(operand))
+
+    def address(self, statement: int) -> int:
+        """Return the address of an access."""
+        return self._address(self.code.steps[statement])
+
+    def at(self, address: int) -> int:
+        """Return the value in memory."""
+        if address not in self.memory:
+            self.memory[address] = self.draws(("memory", address))
+        return self.memory[address]
+
+    def _address(self, step: _Step) -> int:
+        assert step.address is not None
+        base = step.address.base
+        return (self.value(base) if base is not None else 0) + step.address.offset
+
+    def _bits(self, register: int, value: int) -> int:
+        return value & ((1 << (8 * self.code.flow.body.widths[register] or 1)) - 1)
+
+    def _set(self, step: _Step, values: Sequence[int]) -> None:
+        for register, value in zip(step.results, values, strict=False):
+            self._values[register] = self._bits(register, value)
+
+    def _execute(self, k: int, step: _Step) -> None:
+        if step.root in _OF_OTHERS or not (step.results or step.root in _SILENT):
+            self.done.append((k, *map(self.value, step.read)))
+        if step.root == "st":
+            for number, one in enumerate(step.read):
+                if step.argument is not None:
+                    self._values[step.argument] = self.value(one)
+                else:
+                    self._write(k, self._address(step) + number * step.width, self.value(one))
+        elif step.root in ("atom", "red"):
+            address = self._address(step)
+            given = tuple(_typed(step.kind, self.value(one)) for one in step.read)
+            old = _typed(step.kind, self.at(address))
+            name = next((one for one in step.parts if one in _ATOMICS and _is_whole(step)), "")
+            new = _ATOMICS[name](old, *given) if name else self.draws((k, old, *given))
+            self._write(k, address, new, given)
+            self._set(step, [old])
+        else:
+            self._set(step, self._results(k, step))
+
+    def _write(self, k: int, address: int, value: int, given: tuple[int, ...] = ()) -> None:
+        self.memory[address] = self.written[address] = value & 0xFFFFFFFFFFFFFFFF
+        self.by.setdefault(address, []).append((k, given))
+
+    def _results(self, k: int, step: _Step) -> list[int]:
+        """Return what a statement computes or loads."""
+        if step.root == "ld":
+            return self._loaded(step)
+        root, values = step.root, [self.value(one) for one in step.read]
+        if root in _OF_OTHERS or root == "atom":
+            return [self.draws((k, number, *values)) for number in range(len(step.results))]
+        few = 2 if root == "mad" else 1 if root in ("shl", "shr") else len(values)
+        typed = [*(_typed(step.kind, one) for one in values[:few]), *values[few:]]
+        if root == "setp" and _is_whole(step) and len(values) == 2:
+            return [int(_RELATIONS[step.parts[1]](*typed))]
+        is_one = len(step.results) == 1 and len(values) == len(step.statement.operands) - 1
+        if root in _OPERATIONS and is_one and _is_whole(step) and step.parts[1] != "hi":
+            return [_OPERATIONS[root](*typed)]
+        opcode = step.statement.opcode
+        return [self.draws((opcode, number, *values)) for number in range(len(step.results))]
+
+    def _loaded(self, step: _Step) -> list[int]:
+        if step.argument is not None:
+            passed = self.code.flow.values_of_argument(step.statement)
+            if step.argument not in self._values and len(passed) == 1:
+                return [self.value(passed[0])]
+            return [self._values.get(step.argument, self.draws(step.argument))]
+        places = [number * step.width for number in range(len(step.results))]
+        assert step.address is not None
+        if isinstance(base := step.address.base, Variable) and base.space == "entry":
+            first, bytes_ = base.offset + step.address.offset, self.code.parameters
+            given = (bytes_[first + one : first + one + step.width] for one in places)
+            return [_typed(step.kind, int.from_bytes(one, "little")) for one in given]
+        start = self._address(step)
+        return [_typed(step.kind, self.at(start + one)) for one in places]
+
+
+def _is_whole(step: _Step) -> bool:
+    """Return whether a statement computes with whole numbers or predicates."""
+    return step.kind == "pred" or (step.kind[0] in "bsu" and step.kind[1:].isdecimal())
+
+
+def _typed(kind: str, value: int) -> int:
+    """Return a value as a number of a type, such as "s32"."""
+    bits = 8 * TYPE_BYTES.get(kind, 8) or 1
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if kind[0] == "s" and value >> (bits - 1) else value
