@@ -360,8 +360,6 @@ class Exercise(BaseExercise):
         for mistake in self.mistakes:
             if self._explains(mistake, cases, outcomes, wants, wrong):
                 return mistake.hint
-        if known := _only_one_width(cases, wrong) or _times(pairs):
-            return known
         values = [
             (case, name, outcomes[k].arrays[name], wants[k][name])
             for k, case in enumerate(cases)
@@ -374,6 +372,8 @@ class Exercise(BaseExercise):
             found = map(_where_unwritten, (case for case, *_ in values), missing)
             where = next(filter(None, found), _ANYWHERE)
             return f"{quantity(left, 'value')} are never written{where}"
+        if known := _only_one_width(cases, wrong) or _times(pairs) or _moved(pairs):
+            return known
         if any(np.isnan(real_pairs(got)).any() for _, _, got, _ in values):
             return (
                 "A NaN was computed, and stored. Does a sum begin with a variable that nothing has "
@@ -603,6 +603,17 @@ def _is_cut(got: np.ndarray, want: np.ndarray) -> bool:
     if got.dtype.kind != "f" or not np.isfinite(got).all() or (got != np.trunc(got)).any():
         return False
     return bool(np.median(np.abs(got - want)) <= 0.05 * np.abs(want).max())
+
+
+def _moved(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
+    """Return what to say if all outputs (got, want) have the right values in other places, or "".
+    """
+    if not all(np.array_equal(np.sort(got, None), np.sort(want, None)) for got, want in pairs):
+        return ""
+    return (
+        "The values are right, and stand in other places: look at the index with which they are "
+        "stored, and at the one that says which output a thread has."
+    )
 
 
 def _times(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:

@@ -41,6 +41,11 @@ class Mistake:
         return made
 
 
+def all_zero(hint: str) -> Mistake:
+    """Return the mistake by which all outputs are 0."""
+    return Mistake(hint, when=lambda case, got, want: not got.any())
+
+
 @dataclass(frozen=True)
 class FindingHint:
     """What a finding of a kind means in this exercise; when: for which of them (a function of the
