@@ -618,24 +618,24 @@ class _Describer(BarrierWords, EndingWords):
         missing = "is missing between the two lines"
         if self.line == self.other_line:
             missing = "is missing between the load and the store, or between two turns of the loop"
+        progress, array = self.scene.progress, self.array
+        if array and array.space == "global" and progress and progress.blocks > 1:
+            return (
+                f"On a GPU either may come first: a __syncthreads() {missing}. It waits for one "
+                "block alone: what several blocks share needs a second launch, or another array "
+                "for the results."
+            )
+        if self.is_block_of_one_warp():
+            return (
+                "Both threads are of one warp, whose lanes need not run in step: a "
+                f"__syncwarp() or a __syncthreads() {missing}."
+            )
         if self.is_in_one_warp():
-            if self.is_block_of_one_warp():
-                return (
-                    "Both threads are of one warp, whose lanes need not run in step: a "
-                    f"__syncwarp() or a __syncthreads() {missing}."
-                )
             return (
                 "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() "
                 f"{missing}, or a __syncthreads() if other warps use these bytes."
             )
-        cause = f"On a GPU either may come first: a __syncthreads() {missing}."
-        progress, array = self.scene.progress, self.array
-        if array and array.space == "global" and progress and progress.blocks > 1:
-            cause += (
-                " It waits for one block alone: what several blocks share needs a second launch, "
-                "or another array for the results."
-            )
-        return cause
+        return f"On a GPU either may come first: a __syncthreads() {missing}."
 
     def cause_of_contention(self, element: str) -> str:
         cause = f"{CONTENDED} {element} at the same time, and a barrier cannot help: "

@@ -201,23 +201,18 @@ def without_idle_races(
     vertices (ptx/idempotence.py). parameters: the bytes of the launch's arguments.
     """
 
-    known: dict[tuple[str, object], bool] = {}
+    known: dict[tuple[str, object], frozenset[int]] = {}
 
     def is_idle(one: RawFinding) -> bool:
-        if one.kind != race:
-            return False
         found = _accesses(kernel, int(one.here.pc), int(one.other.pc))
-        if found is None:
+        if one.kind != race or found is None:
             return False
         flow, statements = found
         roots = {flow.root_of(statement) for statement in statements}
-        if len(roots) != 1:
-            return False
-        root = roots.pop()
-        key = flow.body.name, root
-        if key not in known:
-            known[key] = Orders(flow, parameters).decide_nothing(root)
-        return known[key]
+        key = flow.body.name, next(iter(roots))
+        if len(roots) == 1 and key not in known:
+            known[key] = Orders(flow, parameters).deciding_nothing(key[1])
+        return len(roots) == 1 and known[key].issuperset(statements)
 
     return [one for one in raw if not is_idle(one)]
 

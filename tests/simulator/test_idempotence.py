@@ -57,15 +57,24 @@ BODIES |= {name: BODIES["all store the same"] + line for name, line in LATER.ite
 KERNELS = Kernels([*BODIES.values()], "int* level, int* out, const int* ends, int depth")
 
 
-def kinds(name: str) -> set[str]:
+def findings(name: str):
     random = np.random.default_rng(1)
     level = np.where(random.integers(0, 3, N) == 1, 1, -1).astype(np.int32)
     ends = random.integers(0, N, 4 * N).astype(np.int32)
-    findings = simulator.check(
+    return simulator.check(
         *KERNELS.of(BODIES[name]), level, np.zeros(2 * N, np.int32), ends, np.int32(1),
         grid=(5,), block=(64,),
     )  # fmt: skip
-    return {finding.kind for finding in findings}
+
+
+def kinds(name: str) -> set[str]:
+    return {finding.kind for finding in findings(name)}
+
+
+def test_marks_that_must_be_claimed_are_one_finding_and_name_the_atomic():
+    """Whether a thread reads a mark or what was there before, it finds no vertex of its level."""
+    (finding,) = findings("each counts")
+    assert "atomicCAS" in finding.cause
 
 
 @pytest.mark.parametrize("name", QUIET)

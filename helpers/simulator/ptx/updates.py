@@ -330,8 +330,9 @@ class Dataflow:
             if parts[0] != "setp":
                 continue
             larger, smaller = parts[1] in _LARGER, parts[1] in _SMALLER
-            if not larger and not smaller:
-                continue
+            is_bound = not any(isinstance(one, Literal) for one in statement.operands[1:])
+            if not is_bound or not (larger or smaller):
+                continue  # a number that is fixed is a state, such as "not seen", and no bound
             loads_left = load in self._loads(self._slice(_registers(statement.operands[1])))
             is_max = larger ^ loads_left ^ negated
             return _for_type("atomicMax" if is_max else "atomicMin", store)
