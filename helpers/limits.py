@@ -108,12 +108,8 @@ class ConvShape:
 
     def __post_init__(self) -> None:
         for name, meaning in _SIZES.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not hasattr(value, "__index__"):
-                raise TypeError(f"{name} is {value!r}; {meaning} is a whole number")
-            if value < 1:
-                raise ValueError(f"{name} is {value}; {meaning} is at least 1")
-            object.__setattr__(self, name, operator.index(value))
+            value = require_count(getattr(self, name), name, meaning)
+            object.__setattr__(self, name, value)
         if min(self.H, self.W) < self.K:
             raise ValueError(
                 f"the filter is larger than the image: {self.K} x {quantity(self.K, 'weight')} on "
@@ -203,6 +199,18 @@ def conv2d(shape: ConvShape, itemsize: int = 4) -> Work:
         )
     cells = math.prod(shape.x_shape) + math.prod(shape.filter_shape) + shape.outputs
     return Work(bytes=cells * itemsize, flops=2 * shape.outputs * shape.terms)
+
+
+def require_count(value: int, name: str, meaning: str) -> int:
+    """Return a number of something if it is 1 or more. meaning: such as "the number of images".
+
+    Raises TypeError for what is no whole number and ValueError for a number below 1.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {value!r}; {meaning} is a whole number")
+    if value < 1:
+        raise ValueError(f"{name} is {value}; {meaning} is at least 1")
+    return operator.index(value)
 
 
 def require_filter(width: int) -> int:

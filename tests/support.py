@@ -7,14 +7,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import whatthepatch
 
-from helpers import checking, kernels, simulator
+from helpers import checking, kernels, launch, reference, simulator
+from helpers.limits import ConvShape
+from helpers.problems import conv2d
 
 ROOT = Path(__file__).resolve().parents[1]
 MUTANTS = ROOT / "tests" / "kernels" / "mutants"
@@ -102,6 +106,51 @@ def require_rejected(
     assert mutant.detail in str(error.value)
 
 
+def simulated(
+    plan: launch.Plan,
+    output: str,
+    arrays: Mapping[str, np.ndarray],
+    entry: Callable[..., Any] = simulator.check,
+    instead: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[Any, ...]:
+    """Run a plan in the simulator; return its output, and what `entry` returned for each launch.
+
+    The output begins as NaN, unless it is among the arrays. instead: another (name, source) for a
+    kernel.
+    """
+    (like,) = {array for one in plan for array in one.arrays if array.name == output}
+    made = {output: np.full(like.shape, np.nan, like.dtype), **arrays}
+    found = launch.simulate(launch.replaced(plan, instead), made, entry)
+    return made[output], *found
+
+
+def layer_problem(shape: ConvShape, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Random x and filter of a layer: float32, x from -1 to 1, the filter up to `size`."""
+    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
+    x, filter = (
+        rng.uniform(-1, 1, array).astype(np.float32)
+        for array in (shape.x_shape, shape.filter_shape)
+    )
+    return x, filter * np.float32(size)
+
+
+def run_layer(spec: Any, x: np.ndarray, filter: np.ndarray, stride: int = 1) -> np.ndarray:
+    """y of a layer's kernel in the simulator; fails on any finding."""
+    y, (findings,) = conv2d.simulate(spec, x, filter, stride, entry=simulator.check)
+    assert not findings, "\n".join(map(str, findings))
+    return y
+
+
+def require_halves(
+    spec: Any, y: np.ndarray, x: np.ndarray, filter: np.ndarray, stride: int = 1
+) -> None:
+    """y, float16, is the layer of x rounded to float16, within a kernel's precision."""
+    rounded = spec.precision.rounded(filter)
+    want = reference.conv2d(x.astype(np.float16).astype(np.float32), rounded, stride)
+    atol = spec.precision.sum_atol(x, filter)
+    checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=atol, name=spec.name)
+
+
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 
 
@@ -111,3 +160,14 @@ def nvcc(kernel: str, folder: Path, *options: str) -> subprocess.CompletedProces
     return subprocess.run(
         [*command, str(kernels.path(kernel))], capture_output=True, text=True, check=False
     )
+
+
+def require_lean(kernel: str, folder: Path, options: Iterable[str]) -> None:
+    """nvcc spills no registers of a kernel with products of warpgroups, and serializes none."""
+    done = nvcc(kernel, folder, "-Xptxas", "-v", *options)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert "warning" not in said
+    assert "serialized" not in said  # ptxas then waits for each product
+    spilled = re.search(r"(\d+) bytes spill loads", said)
+    assert spilled and spilled[1] == "0", said

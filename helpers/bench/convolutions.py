@@ -29,9 +29,10 @@ SEED = 4
 def conv1d(n: int = 10**8, filter_width: int = 3, *, counted: int = ONE) -> Convolution:
     """Return a 1D convolution of n cells. counted: the cells of a count in the simulator.
 
-    Raises ValueError for an even width.
+    Raises ValueError for an even width and for no cells.
     """
     limits.require_filter(filter_width)
+    limits.require_count(n, "n", "the number of cells")
     return Convolution(n, filter_width, counted)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -313,24 +313,3 @@ def contenders(
         fastest = min(plain, key=lambda found: found[2].median)[0].way
         if found := timed(dataclasses.replace(fastest, compiled=True)):
             yield found
-
-
-def measure(
-    shape: ConvShape,
-    x: int,
-    filter: int,
-    want: int,
-    atol: float,
-    *,
-    budget_s: float = 0.3,
-    mode: str = "FP32",
-) -> Iterator[dict[str, Any]]:
-    """Yield a row of a record for each of `contenders`: `Convolution.row`, and "timing"."""
-    for one, _, time in contenders(shape, x, filter, want, atol, mode=mode, budget_s=budget_s):
-        yield one.row | {"timing": time}
-
-
-def best(rows: Sequence[Mapping[str, Any]], mode: str = "FP32") -> Mapping[str, Any] | None:
-    """Return the yardstick's fastest row of a mode, called in any way; None without such a row."""
-    of_mode = [row for row in rows if row["series"] == NAMES[mode]]
-    return min(of_mode, key=lambda row: row["median_ms"], default=None)

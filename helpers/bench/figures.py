@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def bars(
 
 
 def curve(
-    times: Data | Sequence[Times], by: str, *, title: str = "", xlabel: str = "", ylabel: str = ""
+    times: Data | Sequence[Times], by: str, *, title: str = "", xlabel: str = ""
 ) -> Figure:
     """Draw the points of each kernel over one of its sizes, such as by="tile_width".
 
@@ -84,7 +84,7 @@ def curve(
             ax.legend(frameon=False, loc="upper left")
         plotting.style(ax, title or _claim(one))
     first = pictures[0][0]
-    first.set_ylabel(ylabel or (f"time over that of\n{over.title}" if over else "time (ms)"))
+    first.set_ylabel(f"time over that of\n{over.title}" if over else "time (ms)")
     for ax, _ in pictures:
         ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     plotting.caption(first, pictures[0][1][1].record)
@@ -92,7 +92,7 @@ def curve(
 
 
 def across(
-    times: Sequence[Times], by: str, *, title: str = "", xlabel: str = "", floor: bool = False
+    times: Sequence[Times], by: str, *, title: str = "", floor: bool = False
 ) -> Figure:
     """Draw each kernel's time over the baseline's from problem to problem.
 
@@ -139,7 +139,7 @@ def across(
         ax.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     else:
         ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
-    ax.set_xlabel(xlabel or by.replace("_", " "))
+    ax.set_xlabel(by.replace("_", " "))
     ax.set_ylabel(f"time over that of\n{over.title}")
     ax.legend(handles=handles, frameon=False)
     return plotting.finish(ax, title, times[0].record)
@@ -186,11 +186,19 @@ def roofline(times: Times, *, title: str = "") -> Figure:
 
 
 def _named(times: Any) -> Mapping[str, Times]:
-    if isinstance(times, Times):
-        return {times.problem.title: times}
-    if isinstance(times, Mapping):
-        return times
-    return {one.problem.title: one for one in times}
+    """Return times by the names of their pictures. Raises TypeError for what are no times, and
+    ValueError for none.
+    """
+    every = times if isinstance(times, Mapping) else [times] if isinstance(times, Times) else times
+    each = every.values() if isinstance(every, Mapping) else every
+    if not isinstance(each, Iterable) or not all(isinstance(one, Times) for one in each):
+        raise TypeError(
+            f"got {times!r}, and a figure draws what compare() or sweep() returned, or several of "
+            "these by name: bench.bars({'layer 1': times, 'layer 2': others})"
+        )
+    if not every:
+        raise ValueError("there are no times to draw: give what compare() or sweep() returned")
+    return every if isinstance(every, Mapping) else {one.problem.title: one for one in every}
 
 
 def _pictures(

@@ -29,7 +29,10 @@ def gemm(rows: int = 4096, cols: int = 4096, inner: int = 4096, *, halves: bool 
 
     Its kernels are those of `problems.gemm` in float32, gemm_wgmma with halves=True (float16), and
     "cuBLAS", NVIDIA's library as PyTorch calls it, which is compared and cannot be counted.
+    Raises ValueError for an empty matrix.
     """
+    for name, value in (("rows", rows), ("cols", cols), ("inner", inner)):
+        limits.require_count(value, name, "a side of a matrix")
     return Gemm(rows, cols, inner, halves)
 
 

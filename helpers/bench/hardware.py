@@ -94,14 +94,14 @@ def constant_miss_share(row: Row) -> float:
     return row["constant_misses"] / (row["constant_hits"] + row["constant_misses"])
 
 
-def stalls(row: Row, count: int = 2) -> list[tuple[str, float]]:
-    """Return the most frequent stalls of a row: (reason, cycles for an instruction)."""
+def stalls(row: Row) -> list[tuple[str, float]]:
+    """Return the two most frequent stalls of a row: (reason, cycles for an instruction)."""
     known = [
         (stall.replace("_", " "), row[f"stalled_{stall}"])
         for stall in STALLS
         if row.get(f"stalled_{stall}") is not None
     ]
-    return sorted(known, key=lambda pair: -pair[1])[:count]
+    return sorted(known, key=lambda pair: -pair[1])[:2]
 
 
 def _waits(row: Row) -> str:

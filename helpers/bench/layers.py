@@ -15,7 +15,7 @@ from helpers import checking, device, limits
 from helpers.bench import cudnn
 from helpers.bench.on_device import NoLibraryError, OnDevice, Ready
 from helpers.bench.problem import Problem
-from helpers.bench.sources import Kernel, KernelError
+from helpers.bench.sources import Kernel, KernelError, require_alike
 from helpers.bench.task import Library, require_source
 from helpers.launch import Plan
 from helpers.limits import ConvShape
@@ -103,8 +103,10 @@ class Layer(Problem):
         left = dict(constants)
         settings = {key.lower(): _scalar(value) for key, value in constants.items()}
         if "TILE_WIDTH" in left or "MAPS" in left:
-            width = left.pop("TILE_WIDTH", spec.tile[0])
-            spec = spec.with_tile(width, left.pop("MAPS", None))
+            width, maps = left.pop("TILE_WIDTH", spec.tile[0]), left.pop("MAPS", None)
+            require_alike(spec.name, "TILE_WIDTH", width, spec.tile[0])
+            require_alike(spec.name, "MAPS", spec.tile[2] if maps is None else maps, spec.tile[2])
+            spec = spec.with_tile(width, maps)
         if "block" in left and "tile" not in left:
             left["tile"] = (*left["block"][:2], spec.tile[2])
         fields = {field.name for field in dataclasses.fields(spec)}

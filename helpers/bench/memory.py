@@ -28,8 +28,9 @@ def memcpy(n: int = 2**25) -> Memcpy:
     """Return a copy of n floats from one array to another one.
 
     Its kernels are copy_in_flight and "device-to-device copy", CUDA's own, which is timed and
-    cannot be counted.
+    cannot be counted. Raises ValueError for no float.
     """
+    limits.require_count(n, "n", "the number of floats")
     return Memcpy(n, device.select().multiprocessors)
 
 

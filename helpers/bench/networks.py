@@ -34,8 +34,9 @@ def network(images: int = 10_000) -> LeNet:
     """Return the LeNet with its trained weights, from resized images on the device to classes.
 
     Its kernels are forms of the whole network: a name of FORMS, or a kernel of the layer, which
-    then computes both convolutions.
+    then computes both convolutions. Raises ValueError for no image.
     """
+    limits.require_count(images, "images", "the number of images")
     return LeNet(images)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from helpers import tables
+from helpers.quantities import percent
 
 OPEN = "-"
 Measured = float | str | tuple[str, ...] | None  # a tuple: several answers that are right
@@ -114,6 +115,8 @@ def _shown(value: Measured, question: _Question) -> str:
         return " or ".join(value)
     if isinstance(value, str):
         return value
+    if question.unit == "%":
+        return percent(value / 100)
     whole = abs(value) >= 100 or value == int(value)  # .3g would write 999.7 as 1e+03
     return f"{f'{value:,.0f}' if whole else f'{value:.3g}'} {question.unit}".rstrip()
 

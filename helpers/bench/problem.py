@@ -15,7 +15,7 @@ counts run in the simulator. Times are those of the selected GPU; without one, t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from helpers import device, kernels
@@ -77,6 +77,11 @@ class Problem(Task):
 
         record and errors: as for `compare`.
         """
+        for name, values in sizes.items():
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise KernelError(
+                    f"{name} of a sweep is several values, as in (8, 16); got {values!r}"
+                )
         each = _distinct(
             [
                 self.kernel(one, **dict(zip(sizes, values, strict=True)))

@@ -29,7 +29,10 @@ def product(batch: int = 10_000, steps: int = 16) -> Product:
     """Return ``batch`` products of a 16 x (16 steps) matrix with (16 steps) x 8 ones, in float32.
 
     Its kernels are split_product (products of halves on tensor cores) and gemm_tiled (FP32 units).
+    Raises ValueError for no product and for no step.
     """
+    limits.require_count(batch, "batch", "the number of products")
+    limits.require_count(steps, "steps", "the number of steps")
     return Product(batch, steps)
 
 

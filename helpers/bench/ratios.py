@@ -44,13 +44,12 @@ class Ratio:
         return {"ratio": self.value, "low": self.low, "high": self.high}
 
     @classmethod
-    def of_row(cls, row: Mapping[str, Any], kernel: str = "", over: str = "") -> Ratio:
-        """Return the ratio of a record's row, whose interval is "low" and "high".
+    def of_row(cls, row: Mapping[str, Any], over: str) -> Ratio:
+        """Return the ratio over a kernel in a record's row, whose interval is "low" and "high".
 
-        kernel, over: where the row does not name them. Raises KeyError for a row without a ratio.
+        Raises KeyError for a row without a ratio.
         """
-        kernel = kernel or str(row.get("kernel") or row.get("series", ""))
-        over = over or str(row.get("over") or "")
+        kernel = str(row.get("kernel") or row.get("series", ""))
         return cls(kernel, over, row["ratio"], row["low"], row["high"])
 
     @property

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from helpers import kernels
@@ -200,9 +201,28 @@ def sized(
     for key in constants:
         if key not in names:
             raise KernelError(f"{spec.name} has no size {key!r}; it has {', '.join(names)}")
+        require_alike(spec.name, key, constants[key], getattr(spec, names[key]))
     changes = {names[key]: value for key, value in constants.items()}
     settings = {key.lower(): value for key, value in constants.items()}
     return dataclasses.replace(spec, **changes), settings
+
+
+def require_alike(kernel: str, name: str, value: Any, before: Any) -> None:
+    """Raise KernelError for a size that is a number where the record has several, or the reverse,
+    or that is no whole number.
+    """
+    def is_number(one: Any) -> bool:
+        return isinstance(one, Integral) and not isinstance(one, bool)
+
+    if is_number(before) and not is_number(value):
+        wanted = f"a whole number, such as {before}"
+    elif isinstance(before, tuple) and before and all(map(is_number, before)):
+        if isinstance(value, tuple) and len(value) in (2, 3) and all(map(is_number, value)):
+            return
+        wanted = f"several whole numbers, such as {before}"
+    else:
+        return
+    raise KernelError(f"{name} of {kernel} is {wanted}; got {value!r}")
 
 
 def _pairs(changes: tuple) -> Changes:

@@ -39,13 +39,14 @@ class Check:
     """The result of a check: true if the kernel passed.
 
     verdict: of the outputs, None where they are wrong or the launch did not run to its end.
-    message: what a student reads. findings: the simulator's.
+    message: what a student reads. findings: the simulator's. wrong: how many values of the outputs.
     """
 
     kernel: Kernel
     message: str
     verdict: checking.Verdict | None = None
     findings: tuple[simulator.Finding, ...] = field(default=(), repr=False)
+    wrong: int = 0
 
     def __bool__(self) -> bool:
         return self.verdict is not None
@@ -183,7 +184,7 @@ class Task(abc.ABC):
         """
         if isinstance(kernel, Kernel):
             found = kernel
-        elif hasattr(kernel, "plan"):
+        elif hasattr(kernel, "plan") and not isinstance(kernel, Task):
             found = Kernel(kernel.name, kernel)
         elif isinstance(kernel, str):
             found = Kernel(kernel, self.named(kernel))
@@ -197,6 +198,8 @@ class Task(abc.ABC):
                 "the name that a %%kernel cell binds"
             )
         if sizes:
+            for name, value in sizes.items():
+                sources.require_alike(found.name, name, value, getattr(found.spec, name, None))
             spec, settings = self.sized(found.spec, sizes)
             own = (*found.settings, *settings.items())
             found = dataclasses.replace(found, spec=spec, settings=own)
@@ -265,7 +268,7 @@ def _check(task: Task, kernel: Kernel) -> Check:
     try:
         verdict = task.verdict(arrays, kernel, name)
     except checking.CheckError as error:
-        return Check(kernel, str(error), None, findings)
+        return Check(kernel, str(error), None, findings, error.wrong)
     return Check(kernel, task.passed(verdict), verdict, findings)
 
 

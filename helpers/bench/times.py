@@ -121,7 +121,8 @@ class Times(Sequence[Time]):
         if len(fitting) != 1:
             there = "; ".join(one.kernel.title for one in self)
             number = "no" if not fitting else f"{len(fitting)}"
-            raise KeyError(f"{number} times of {kernel!r} with {settings}; there is: {there}")
+            sizes = "".join(f", {key} {value}" for key, value in settings.items())
+            raise KeyError(f"{number} times of {kernel + sizes!r}; there are those of: {there}")
         return fitting[0]
 
     def ratio(self, kernel: str, **settings: Any) -> Ratio:

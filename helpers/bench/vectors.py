@@ -22,7 +22,8 @@ RTOL = 1e-6
 
 
 def axpy(n: int = 10**7) -> Axpy:
-    """Return y = a * x + y for n elements of float32."""
+    """Return y = a * x + y for n elements of float32. Raises ValueError for none."""
+    limits.require_count(n, "n", "the number of elements")
     return Axpy(n)
 
 

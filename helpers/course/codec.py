@@ -20,13 +20,14 @@ import numpy as np
 
 from helpers.course import wire
 from helpers.exercises.cases import Case, Step
-from helpers.exercises.outcome import Counts, Outcome, Spread, Traffic
+from helpers.exercises.outcome import COUNTERS, Counts, Outcome, Spread, Traffic
 from helpers.simulator import Finding
 
 STOPPED = ("", "finding", "time", "refused")
 _LONGEST = {"said": 5_000, "printed": 20_000}  # characters
+_NAME = 100  # characters of a parameter's name
 _MOST_FINDINGS, _MOST_ROWS = 100, 10_000
-_PLAIN = ("stopped", "said", "printed", "lines")
+_PLAIN = ("stopped", "said", "printed", "lines", "misplaced")
 _CASE = ("title", "outputs", "budgeted", "within", "options", "architecture")
 
 
@@ -35,7 +36,7 @@ _CASE = ("title", "outputs", "budgeted", "within", "options", "architecture")
 
 
 def job(text: str, cases: Sequence[Case], how: Mapping[str, Any]) -> bytes:
-    """Return what the box gets. how: arguments of `outcome.run`, and "each" for `outcome.each`."""
+    """Return what the box gets. how: arguments of `outcome.run`, or those of `outcome.checked`."""
     arrays: list[np.ndarray] = []
     plain = []
     for case in cases:
@@ -131,20 +132,20 @@ def outcomes(
         stopped = note["stopped"] if note["stopped"] in STOPPED else "refused"
         spread = None
         if note["spread"] is not None:
-            even, odd, first, busiest, loads, numbers = map(int, note["spread"])
-            of_warps = (max(one, -1) for one in (first, busiest, loads, numbers))
-            spread = Spread(_count(even), _count(odd), *of_warps)
+            even, odd, *of_warps = map(int, note["spread"])
+            spread = Spread(_count(even), _count(odd), *(max(one, -1) for one in of_warps))
         if stopped in ("finding", "time") and not findings:
             raise wire.MessageError("a launch was stopped without a finding")
         if counted and not stopped and len(counts) != len(case.steps):
             raise wire.MessageError("not every launch has counters")
         said, printed = (str(note[name])[:most] for name, most in _LONGEST.items())
-        lines = _count(note["lines"])
-        made.append(Outcome(arrays, counts, findings, stopped, said, spread, printed, lines))
+        words = (printed, _count(note["lines"]), _misplaced(case, note["misplaced"]))
+        made.append(Outcome(arrays, counts, findings, stopped, said, spread, *words))
     return tuple(made)
 
 
-_NUMBERS = tuple(f.name for f in dataclasses.fields(Traffic))[3:]
+def _misplaced(case: Case, note: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(note[name])[:_NAME] for name in case.arrays if name in note}
 
 
 def _counts(note: Mapping[str, Any]) -> Counts:
@@ -153,7 +154,7 @@ def _counts(note: Mapping[str, Any]) -> Counts:
             str(row["space"]),
             str(row["access"]),
             str(row["array"]),
-            *(_count(row[name]) for name in _NUMBERS),
+            *(_count(row[name]) for name in COUNTERS),
         )
         for row in note["traffic"][:_MOST_ROWS]
     )

@@ -21,13 +21,30 @@ ROOT = labs.ROOT
 _SETUP = """#!/usr/bin/env bash
 # Runs once, when Gradescope builds the container.
 set -e
+is_new_enough() {
+    command -v "$1" >/dev/null && "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+}
 if command -v apt-get >/dev/null; then
     apt-get update
-    apt-get install -y --no-install-recommends python3 python3-venv python3-pip g++ bubblewrap || \\
-        apt-get install -y --no-install-recommends python3 python3-venv python3-pip g++
+    apt-get install -y --no-install-recommends python3 python3-venv g++
+    # The box also has a level without it.
+    apt-get install -y --no-install-recommends bubblewrap || true
+    # Ubuntu 22.04 has Python 3.10 as python3, and 3.11 in packages of its own.
+    if ! is_new_enough python3; then
+        apt-get install -y --no-install-recommends python3.11 python3.11-venv || true
+    fi
+fi
+python=
+for one in python3 python3.14 python3.13 python3.12 python3.11; do
+    if is_new_enough "$one"; then python="$one"; break; fi
+done
+if [ -z "$python" ]; then
+    echo "Python 3.11 or newer is needed, and here is $(python3 --version 2>&1)." \\
+        "Choose a newer base image, Ubuntu 22.04 at least, in the autograder's settings." >&2
+    exit 1
 fi
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-python3 -m venv "$here/.venv"
+"$python" -m venv "$here/.venv"
 "$here/.venv/bin/python" -m pip install --quiet -r "$here/requirements.txt"
 # Build the simulator's machine now, so that the first submission does not wait for it.
 cd "$here"

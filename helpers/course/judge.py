@@ -101,9 +101,7 @@ def _run(
     exercise: Exercise, text: str, cases: Sequence[Case], benches: Benches, each: bool = False
 ) -> Ended:
     """Run a text on cases in the box. each: each case by itself, without counters."""
-    how: dict[str, Any] = {"limit_s": exercise.limit_s, "each": each}
-    if not each:
-        how |= {"turns": exercise.turns, "spread": True}
+    how = {"limit_s": exercise.limit_s} | ({"each": True} if each else {"turns": exercise.turns})
     return benches.of("kernel").run(codec.job(text, cases, how), wire.size(codec.expected(cases)))
 
 

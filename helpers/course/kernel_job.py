@@ -18,7 +18,7 @@ def run(message: bytes, answer: int) -> None:
     """Run a job, and write its answer into the file descriptor."""
     text, cases, how = codec.work(message)
     try:
-        run = outcome.each if how.pop("each") else outcome.run
+        run = outcome.checked if "each" in how else outcome.run
         seen = run(kernel_cells.parse(text), cases, **how)
     except outcome.DoesNotCompile as error:
         return _write(answer, wire.pack({"stopped": "compile", "said": str(error)[:20_000]}))

@@ -22,46 +22,13 @@ ALIKE = 0.85  # share of kept pieces from which two answers are told
 MOST_TEXTS = 4  # of a group, to look at
 FEWEST = 8  # kept pieces: fewer say nothing
 
-_KEPT_WORDS = frozenset(
-    [
-        "if",
-        "else",
-        "for",
-        "while",
-        "do",
-        "return",
-        "break",
-        "continue",
-        "const",
-        "float",
-        "int",
-        "unsigned",
-        "double",
-        "half",
-        "void",
-        "__shared__",
-        "__global__",
-        "__device__",
-        "__constant__",
-        "__syncthreads",
-        "__syncwarp",
-        "threadIdx",
-        "blockIdx",
-        "blockDim",
-        "gridDim",
-        "x",
-        "y",
-        "z",
-        "def",
-        "import",
-        "np",
-        "lambda",
-        "and",
-        "or",
-        "not",
-        "in",
-    ]
-)
+_KEPT_WORDS = frozenset((
+    "if", "else", "for", "while", "do", "return", "break", "continue",
+    "const", "float", "int", "unsigned", "double", "half", "void",
+    "__shared__", "__global__", "__device__", "__constant__", "__syncthreads", "__syncwarp",
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "x", "y", "z",
+    "def", "import", "np", "lambda", "and", "or", "not", "in",
+))
 
 
 @dataclass(frozen=True)

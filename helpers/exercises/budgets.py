@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 from helpers.exercises.cases import Case
 from helpers.exercises.outcome import Outcome
@@ -75,15 +76,16 @@ def none_of(space: str, *accesses: str, what: str = "", hint: str = "") -> Budge
     )
 
 
+def spread(name: str) -> Amount:
+    """Return a field of Outcome.spread; 0 where it is not known."""
+    return lambda case, one: max(getattr(one.spread, name), 0) if one.spread else 0
+
+
 def loads_of_a_warp(most: float | Callable[[Case], float], hint: str) -> Budget:
     """Return the budget of so many requests by which one warp of block 0 loads from global memory.
     """
     return Budget(
-        "load requests by one warp of block 0",
-        lambda case, one: max(one.spread.loads, 0) if one.spread else 0,
-        most,
-        hint,
-        quiet=True,
+        "load requests by one warp of block 0", spread("loads"), most, hint, quiet=True
     )
 
 
@@ -91,7 +93,7 @@ def numbers_of_a_thread(most: float | Callable[[Case], float], hint: str) -> Bud
     """Return the budget of so many words of shared memory that one thread of block 0 loads."""
     return Budget(
         "numbers that one thread of block 0 reads from shared memory",
-        lambda case, one: max(one.spread.numbers, 0) if one.spread else 0,
+        spread("numbers"),
         most,
         hint,
         quiet=True,
@@ -104,26 +106,15 @@ def executed(*names: str, per: str | Callable[[Case], float] = "output") -> Amou
     """
 
     def amount(case: Case, outcome: Outcome) -> float:
-        if callable(per):
-            return outcome.executed(*names) / per(case)
-        return (
-            outcome.executed(*names) / {"output": case.count, "warp": warps(case), "launch": 1}[per]
-        )
+        shares = {"output": case.count, "warp": warps(case), "launch": 1}
+        return outcome.executed(*names) / (per(case) if callable(per) else shares[per])
 
     return amount
 
 
 def warps(case: Case) -> int:
     """Return the warps of all launches of a case."""
-    total = 0
-    for step in case.steps:
-        blocks = threads = 1
-        for extent in step.grid:
-            blocks *= extent
-        for extent in step.block:
-            threads *= extent
-        total += blocks * -(-threads // 32)
-    return total
+    return sum(prod(step.grid) * -(-prod(step.block) // 32) for step in case.steps)
 
 
 def shuffles(most: float = 0.0, per: str = "output", hint: str = "") -> Budget:

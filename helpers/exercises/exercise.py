@@ -29,6 +29,7 @@ from helpers.exercises.mistakes import (
     NO_DYNAMIC_MEMORY,
     FindingHint,
     Mistake,
+    misplaced,
     real_pairs,
     untouched,
     wrapped_index,
@@ -202,7 +203,6 @@ class Exercise(BaseExercise):
             cell,
             [fitted[k] for k in budgeted],
             turns=self.turns,
-            spread=True,
             limit_s=self.limit_s,
             checks=False,
         )
@@ -217,7 +217,7 @@ class Exercise(BaseExercise):
 
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
         cases = self.fitted(cell, seed)
-        return outcomes_of.run(cell, cases, turns=self.turns, spread=True, limit_s=self.limit_s)
+        return outcomes_of.run(cell, cases, turns=self.turns, limit_s=self.limit_s)
 
     def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]:
         """Return the cases of a seed, launched as the options of a cell ask for."""
@@ -295,7 +295,9 @@ class Exercise(BaseExercise):
             return self._verdict("refused", one.said, "" if is_memory else keep)
         finding = one.findings[0]
         hints = () if wrapped_index(finding) else (NO_DYNAMIC_MEMORY, *self.findings)
-        known = next((h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None)
+        known = misplaced(case, one.misplaced) or next(
+            (h.hint for h in hints if h.kind == finding.kind and h.when(finding)), None
+        )
         if finding.kind == "race" and (large := _only_large((*right, case), [len(right)])):
             known = large
         if one.stopped == "time":
@@ -353,9 +355,12 @@ class Exercise(BaseExercise):
         wants: Sequence[Mapping[str, np.ndarray]],
         wrong: Sequence[int],
     ) -> str:
-        """Return whether only large cases are wrong; then the first mistake that explains every
-        case, the right ones too; then what the values themselves say.
+        """Return whether arrays are misplaced; whether only large cases are wrong; then the first
+        mistake that explains every case, the right ones too; then what the values themselves say.
         """
+        for k in wrong:
+            if hint := misplaced(cases[k], outcomes[k].misplaced):
+                return hint
         # Where sums are rounded, the error grows with the size, too.
         if self._exact and (hint := _only_large(cases, wrong)):
             return hint
@@ -635,28 +640,24 @@ def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
     missing = is_unwritten(got)
     if not missing.any() or missing.all():
         return ""
-    holes = np.where(missing, np.nan, np.arange(1.0, want.size + 1).reshape(want.shape))
+    written = np.arange(1.0, want.size + 1).reshape(want.shape)
     try:
-        checking.check(holes, np.arange(1.0, want.size + 1).reshape(want.shape), rtol=0)
+        checking.check(np.where(missing, np.nan, written), written, rtol=0)
     except checking.CheckError as error:
-        kind = error.diagnosis.kind
-        if kind == "last block" and _is_more_than_a_block(case, missing):
+        kind, blocks = error.diagnosis.kind, prod(case.steps[0].grid)
+        left, behind = np.count_nonzero(missing), np.count_nonzero(~missing)
+        at_end, at_start = missing.flat[behind:].all(), missing.flat[:left].all()
+        # The last block of several has a smaller part than that.
+        is_more = left * blocks > missing.size or (blocks == 1 and missing.ndim == 1)
+        if is_more and (at_start or (at_end and (kind == "last block" or blocks > 1))):
             of_blocks = "Does each block write outputs of its own (blockIdx), and each thread"
-            whose = "Does each thread write" if prod(case.steps[0].grid) == 1 else of_blocks
-            return (
-                f": with {case.title}, for example, those behind the first {missing.argmax():,}. "
-                f"{whose} all of its outputs?"
-            )
+            whose = "Does each thread write" if blocks == 1 else of_blocks
+            where = f"behind the first {behind:,}" if at_end else f"before the last {behind:,}"
+            return f": with {case.title}, for example, those {where}. {whose} all of its outputs?"
         if kind == "last block" and missing.ndim > 1:
             kind = "last rows"
         return _UNWRITTEN.get(kind, "")
     return ""
-
-
-def _is_more_than_a_block(case: Case, missing: np.ndarray) -> bool:
-    """Return whether an output of one axis lacks more values than the last block of several has."""
-    blocks = prod(case.steps[0].grid)
-    return missing.ndim == 1 and (blocks == 1 or int(missing.sum()) * blocks > missing.size)
 
 
 _ANYWHERE = (

@@ -5,7 +5,7 @@ float32, in any order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,65 +108,107 @@ def loads_per_product(
     return kit.Budget(what, amount, most, hint, **more)
 
 
-def convolved(case: kit.Case) -> np.ndarray:
-    """Return the layer's outputs."""
-    return conv2d(case["x"], case["filter"])
+def convolved(
+    case: kit.Case, filter: np.ndarray | None = None, x: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the layer's outputs. filter, x: in place of the case's."""
+    x, filter = case["x"] if x is None else x, case["filter"] if filter is None else filter
+    return conv2d(np.ascontiguousarray(x, np.float32), np.ascontiguousarray(filter, np.float32))
 
 
 def flipped(case: kit.Case) -> np.ndarray:
     """Return what comes out if each filter is turned by half a turn."""
-    return conv2d(case["x"], np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1]))
+    return convolved(case, case["filter"][:, :, ::-1, ::-1])
 
 
 def transposed(case: kit.Case) -> np.ndarray:
     """Return what comes out if the rows and columns of each filter are exchanged."""
-    return conv2d(case["x"], np.ascontiguousarray(case["filter"].swapaxes(2, 3)))
+    return convolved(case, case["filter"].swapaxes(2, 3))
 
 
-def without_channel(channel: int) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return a function of a case: what comes out if a channel is left out."""
+class Weights(NamedTuple):
+    """Where each weight of a filter stands: its map, its channel, its row and its column, as arrays
+    that NumPy broadcasts to the filter's shape.
+    """
+
+    m: np.ndarray
+    c: np.ndarray
+    p: np.ndarray
+    q: np.ndarray
+
+    @property
+    def tap(self) -> np.ndarray:
+        """The number of a weight among those of its map."""
+        K = self.q.size
+        return (self.c * K + self.p) * K + self.q
+
+
+def weighted(
+    times: Callable[[kit.Case, Weights], Any],
+    of: Callable[[kit.Case, np.ndarray], np.ndarray] = convolved,
+) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out if weights count several times, or not at all;
+    None where no weight counts.
+
+    times: how often each weight counts. of: what comes out of another filter.
+    """
 
     def made(case: kit.Case) -> np.ndarray | None:
-        filter = case["filter"].copy()
-        filter[:, channel] = 0
-        return conv2d(case["x"], filter) if filter.shape[1] > 1 else None
+        filter = case["filter"]
+        weights = Weights(*np.ogrid[tuple(slice(size) for size in filter.shape)])
+        counted = (filter * times(case, weights)).astype(np.float32)
+        return of(case, counted) if counted.any() else None
 
     return made
 
 
-def without_rows(first: int) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if the rows of each filter from `first` on are
-    left out.
+def first_rows(rows: int) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out of the first rows of each filter."""
+    return weighted(lambda case, weight: weight.p < rows)
+
+
+def first_columns(columns: int) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return the same as `first_rows`, of columns."""
+    return weighted(lambda case, weight: weight.q < columns)
+
+
+def first_channel(name: str) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if all channels have the cells ("x") or the
+    weights ("filter") of channel 0.
     """
-    return _without(np.s_[:, :, first:])
 
-
-def without_columns(first: int) -> Callable[[kit.Case], np.ndarray]:
-    """Return the same as `without_rows`, of columns."""
-    return _without(np.s_[:, :, :, first:])
-
-
-def _without(weights: tuple[slice, ...]) -> Callable[[kit.Case], np.ndarray]:
     def made(case: kit.Case) -> np.ndarray:
-        filter = case["filter"].copy()
-        filter[weights] = 0
-        return conv2d(case["x"], filter)
+        array = case[name]
+        return convolved(case, **{name: np.broadcast_to(array[:, :1], array.shape)})
 
     return made
 
 
-def last_product(case: kit.Case) -> np.ndarray:
-    """Return what comes out if each product takes the place of the sum."""
-    filter = np.zeros_like(case["filter"])
-    filter[:, -1, -1, -1] = case["filter"][:, -1, -1, -1]
-    return conv2d(case["x"], filter)
+Which = Callable[[kit.Case, np.ndarray], np.ndarray]
 
 
-def last_channel(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the sum begins anew with each channel; None where there is one."""
-    filter = case["filter"].copy()
-    filter[:, :-1] = 0
-    return conv2d(case["x"], filter) if filter.shape[1] > 1 else None
+def taken(
+    *,
+    images: Which | None = None,
+    maps: Which | None = None,
+    rows: Which | None = None,
+    columns: Which | None = None,
+    of: Callable[[kit.Case], np.ndarray] = convolved,
+) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if outputs have the values of others.
+
+    images, maps, rows, columns: from the numbers of all images, maps ... of y, the numbers of
+    those whose values stand in their place. of: what y should be.
+    """
+
+    def made(case: kit.Case) -> np.ndarray:
+        y = of(case)
+        for axis, which in enumerate((images, maps, rows, columns)):
+            if which is not None:
+                y = y.take(which(case, np.arange(y.shape[axis])), axis)
+        return y
+
+    return made
 
 
 def without_cells(rows: bool, columns: bool) -> Callable[[kit.Case], np.ndarray]:
@@ -201,11 +243,11 @@ LAST_CELLS = tuple(
 ASSIGNED = kit.Mistake(
     "Only the last product is in the sum: each takes the place of those before it. += adds, and = "
     "replaces.",
-    gives=last_product,
+    gives=weighted(lambda case, weight: weight.tap == case["shape"].terms - 1),
 )
 LAST_CHANNEL = kit.Mistake(
     "Only the last channel is in the sum: it begins with 0 once, before the loop over channels.",
-    gives=last_channel,
+    gives=weighted(lambda case, weight: weight.c == case["shape"].C - 1),
 )
 EXCHANGED = kit.Mistake(
     "Rows and columns of the filter are exchanged: weight (p, q) belongs to the cell p rows below "

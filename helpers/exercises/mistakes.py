@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +77,26 @@ def within_warp(finding: Finding) -> bool:
     """Return whether the two threads of a race, in a block of one axis, belong to one warp."""
     other = re.search(r"which thread \((\d+), 0, 0\)", finding.message)
     return other is not None and int(other[1]) // 32 == finding.thread[0] // 32
+
+
+def misplaced(case: Case, parameters: Mapping[str, str]) -> str:
+    """Return what to say of parameters in another order, and of an input that was written to; ""
+    for neither. parameters: Outcome.misplaced.
+    """
+    order = ", ".join(one for one in case.steps[0].arguments if isinstance(one, str))
+    if exchanged := [f"{p} gets {a}" for a, p in parameters.items() if a != p in case.arrays]:
+        return (
+            f"The launch passes the arrays {order} in this order, so your kernel's parameter "
+            f"{' and '.join(exchanged)}. Keep the parameters of the stub, in their order."
+        )
+    for array, parameter in parameters.items():
+        own = f", the launch's {array}" if parameter != array else ""
+        return (
+            f"The kernel writes to {parameter}{own}, which is an input and must stay as it is. "
+            f"What it computes belongs in {' and '.join(case.outputs)}. (The launch passes the "
+            f"arrays {order} in this order.)"
+        )
+    return ""
 
 
 def untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str:

@@ -23,7 +23,7 @@ from helpers import launch, simulator
 from helpers.exercises import patience
 from helpers.exercises.cases import LIMIT_S, Case
 from helpers.kernel_cells import KernelCell
-from helpers.launch import Array, Launch
+from helpers.launch import Array, Launch, Plan
 from helpers.simulator import Finding, Profile, Requests
 from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchRefused, MemoryFault, OutOfMemory
@@ -41,16 +41,6 @@ GLOBAL_LOADS = "watched global loads"
 TURNS_TO_LOADS = "watched turns from stores to loads"
 SHOWN_LINES = 50  # of what printf wrote
 _WIDEST = 200  # characters of such a line
-_SUMS = (
-    "requests",
-    "lanes",
-    "bytes_used",
-    "sectors",
-    "wavefronts",
-    "conflicts",
-    "replays",
-    "serialised",
-)
 
 
 @dataclass(frozen=True)
@@ -71,6 +61,9 @@ class Traffic:
     conflicts: int = 0
     replays: int = 0
     serialised: int = 0
+
+
+COUNTERS = tuple(each.name for each in dataclasses.fields(Traffic))[3:]
 
 
 @dataclass(frozen=True)
@@ -95,7 +88,7 @@ class Counts:
             if names is not None and line.space == "global":
                 array = names.get(array, OWN)
             key = (line.space, line.access, array)
-            own = [getattr(line, name) for name in _SUMS]
+            own = [getattr(line, name) for name in COUNTERS]
             rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(own)), own, strict=True)]
         traffic = tuple(Traffic(*key, *sums) for key, sums in rows.items())
         return cls(traffic, profile.barriers, profile.blocks, dict(profile.instructions), turns)
@@ -135,12 +128,13 @@ class Spread:
 @dataclass(frozen=True)
 class Outcome:
     """What came of one case. arrays: its outputs; counts: by launch; stopped: why not all launches
-    ran, by status ("finding", "time", "refused"), else ""; spread: how the work of the
-    first launch lies, None where nobody asked; printed: the first lines of what printf wrote, and
-    lines: how many it wrote in all.
+    ran, by status ("finding", "time", "refused"), else ""; spread: how the work of the first launch
+    lies, None in a case without budgets; printed: the first lines of what printf wrote, and lines:
+    how many it wrote in all; misplaced: the kernel's parameters, by the case's array that they got,
+    for inputs that changed and for parameters with the name of another array.
     """
 
-    arrays: Mapping[str, np.ndarray]
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     counts: tuple[Counts, ...] = ()
     findings: tuple[Finding, ...] = ()
     stopped: str = ""
@@ -148,6 +142,7 @@ class Outcome:
     spread: Spread | None = None
     printed: str = ""
     lines: int = 0
+    misplaced: Mapping[str, str] = field(default_factory=dict)
 
     def total(self, counter: str, space: str, access: str, array: str | None = None) -> int:
         """Return the sum over all launches; see Counts.total."""
@@ -177,49 +172,52 @@ def run(
     cases: Iterable[Case],
     *,
     turns: bool = False,
-    spread: bool = False,
     limit_s: float = LIMIT_S,
     checks: bool = True,
 ) -> tuple[Outcome, ...]:
     """Run a kernel on the cases in the simulator, up to the first that it does not come through.
 
-    turns: count the turns of its loops, too; spread: run every second block of each budgeted case
-    alone, too; checks: look for faults, unless `checked` has found none in these cases.
+    turns: count the turns of its loops, too; checks: look for faults, unless `checked` has found
+    none in these cases. Every second block of each budgeted case runs alone, too.
     Raises DoesNotCompile.
     """
-
-    def outcome_of(case: Case, limit_s: float) -> Outcome:
-        return _run(cell, case, turns, spread, limit_s, checks)
-
-    return _up_to_a_stop(cases, outcome_of, limit_s)
+    run_of = functools.partial(_run, turns=turns, checks=checks)
+    return _up_to_a_stop(cell, cases, run_of, limit_s)
 
 
 def checked(
-    cell: KernelCell, cases: Iterable[Case], *, limit_s: float = LIMIT_S
+    cell: KernelCell, cases: Iterable[Case], *, limit_s: float = LIMIT_S, each: bool = False
 ) -> tuple[Outcome, ...]:
     """Run as `run` does, without counters: arrays and findings alone show a wrong answer.
 
-    That saves the kernel's machine code and half of a launch.
-    Raises DoesNotCompile.
+    That saves the kernel's machine code and half of a launch. each: only a launch that took too
+    long keeps later cases from running. Raises DoesNotCompile.
     """
-    return _up_to_a_stop(cases, functools.partial(_check, cell), limit_s)
+    return _up_to_a_stop(cell, cases, _check, limit_s, ("time",) if each else _STOPS)
 
 
-def each(
-    cell: KernelCell, cases: Iterable[Case], *, limit_s: float = LIMIT_S
-) -> tuple[Outcome, ...]:
-    """Run as `checked` does, but only a launch that took too long keeps later cases from running.
-    Raises DoesNotCompile.
-    """
-    return _up_to_a_stop(cases, functools.partial(_check, cell), limit_s, ("time",))
+_STOPS = "finding", "time", "refused"
+_Arrays = Mapping[str, np.ndarray]
 
 
 def _up_to_a_stop(
+    cell: KernelCell,
     cases: Iterable[Case],
-    outcome_of: Callable[[Case, float], Outcome],
+    run_of: Callable[[Case, Plan, _Arrays, float], Outcome],
     limit_s: float,
-    stops: Sequence[str] = ("finding", "time", "refused"),
+    stops: Sequence[str] = _STOPS,
 ) -> tuple[Outcome, ...]:
+    """Return the outcomes of the cases. run_of: what a plan does to copies of a case's arrays,
+    within a time limit, as an Outcome without arrays.
+    """
+
+    def outcome_of(case: Case, limit_s: float) -> Outcome:
+        plan, arrays = case.plan(cell), {name: a.copy() for name, a in case.arrays.items()}
+        one = run_of(case, plan, arrays, limit_s)
+        misplaced = {} if one.stopped == "refused" else _misplaced(case, plan[0], arrays)
+        outputs = {name: arrays[name] for name in case.outputs}
+        return dataclasses.replace(one, arrays=outputs, misplaced=misplaced)
+
     outcomes: list[Outcome] = []
     for case in cases:
         # What a kernel prints may be longer than any reader's patience: it becomes a part of the
@@ -244,34 +242,36 @@ def _up_to_a_stop(
 _NO_LAUNCH = (TypeError, ValueError, OutOfMemory, MemoryFault)
 
 
-def _check(cell: KernelCell, case: Case, limit_s: float) -> Outcome:
-    arrays, outputs = _copies(case)
+def _check(case: Case, plan: Plan, arrays: _Arrays, limit_s: float) -> Outcome:
     how = {"outputs": _WRITTEN_WHOLE, "time_limit": limit_s}
-    for one in case.plan(cell):
+    for one in plan:
         try:
             (findings,) = launch.simulate((one,), arrays, simulator.check, **how)
         except _NO_LAUNCH as error:
-            return Outcome(outputs, (), (), "refused", str(error))
+            return Outcome(stopped="refused", said=str(error))
         if findings:
-            return Outcome(outputs, (), findings, _why(findings))
-    return Outcome(outputs)
+            return Outcome(findings=findings, stopped=_why(findings))
+    return Outcome()
 
 
 def _run(
-    cell: KernelCell, case: Case, turns: bool, spread: bool, limit_s: float, checks: bool
+    case: Case,
+    plan: Plan,
+    arrays: _Arrays,
+    limit_s: float,
+    turns: bool,
+    checks: bool,
 ) -> Outcome:
-    arrays, outputs = _copies(case)
     how = {"outputs": _WRITTEN_WHOLE, "time_limit": limit_s, "checks": checks}
     counts: list[Counts] = []
     all_blocks, shares = 0, [_Share()]
-    plan = case.plan(cell)
     for one in plan:
         try:
             (seen,) = launch.simulate((one,), arrays, simulator.profile, watch=_BLOCK, **how)
         except LaunchRefused as refusal:
-            return Outcome(outputs, tuple(counts), (refusal.finding,), "finding")
+            return Outcome({}, tuple(counts), (refusal.finding,), "finding")
         except _NO_LAUNCH as error:
-            return Outcome(outputs, tuple(counts), (), "refused", str(error))
+            return Outcome({}, tuple(counts), (), "refused", str(error))
         seen_turns = 0
         if turns and not seen.findings:
             with contextlib.redirect_stdout(None):  # printed already
@@ -279,7 +279,7 @@ def _run(
         names = _names(one)
         by_warp = [seen.requests.of(warp=warp) for warp in range(-(-math.prod(one.block) // 32))]
         if not counts:
-            all_blocks = _changed(case, arrays)
+            all_blocks = _changed(case, arrays, *case.outputs)
             shares = [_share(case, made, names) for made in by_warp]
         own = Counts.of(seen, seen_turns, names)
         more = {
@@ -290,20 +290,14 @@ def _run(
         }
         counts.append(dataclasses.replace(own, instructions={**own.instructions, **more}))
         if seen.findings:
-            return Outcome(outputs, tuple(counts), seen.findings, _why(seen.findings))
-    if not spread or not case.budgeted or counts[0].blocks == 1:
-        return Outcome(outputs, tuple(counts))
+            return Outcome({}, tuple(counts), seen.findings, _why(seen.findings))
+    if not case.budgeted or counts[0].blocks == 1:
+        return Outcome({}, tuple(counts))
     with contextlib.redirect_stdout(None):
         even = _even_blocks(plan[0], case, limit_s)
     busiest = (max(one) for one in zip(*map(dataclasses.astuple, shares), strict=True))
     lies = Spread(even, max(all_blocks - even, 0), shares[0].stored, *busiest)
-    return Outcome(outputs, tuple(counts), spread=lies)
-
-
-def _copies(case: Case) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return copies of all arrays of a case, and its outputs among them."""
-    arrays = {name: array.copy() for name, array in case.arrays.items()}
-    return arrays, {name: arrays[name] for name in case.outputs}
+    return Outcome({}, tuple(counts), spread=lies)
 
 
 def _why(findings: Sequence[Finding]) -> str:
@@ -380,9 +374,9 @@ def _compiled_for(architecture: str, one: Launch) -> dict[str, int]:
 def _even_blocks(first: Launch, case: Case, limit_s: float) -> int:
     """Return how many values of the outputs change when blocks 0, 2, 4 ... of the first launch run.
     """
-    arrays, _ = _copies(case)
+    arrays = {name: array.copy() for name, array in case.arrays.items()}
     launch.simulate((first,), arrays, simulator.execute, sample_every=2, time_limit=limit_s)
-    return _changed(case, arrays)
+    return _changed(case, arrays, *case.outputs)
 
 
 @dataclass(frozen=True)
@@ -407,12 +401,21 @@ def _share(case: Case, made: Requests, names: Mapping[str, str]) -> _Share:
     return _Share(stored, len(made.of(kind="load", space="global")), int(words.max()))
 
 
-def _changed(case: Case, arrays: Mapping[str, np.ndarray]) -> int:
-    """Return how many values of the outputs are others than before the launch."""
+def _changed(case: Case, arrays: _Arrays, *names: str) -> int:
+    """Return how many values of the arrays of these names are others than before the launch."""
     return sum(
-        int((_bits(arrays[name]) != _bits(case.arrays[name])).any(axis=1).sum())
-        for name in case.outputs
+        int((_bits(arrays[name]) != _bits(case.arrays[name])).any(axis=1).sum()) for name in names
     )
+
+
+def _misplaced(case: Case, one: Launch, arrays: _Arrays) -> dict[str, str]:
+    """Return Outcome.misplaced. arrays: as the launches have left them."""
+    return {
+        name: parameter
+        for parameter, name in _names(one).items()
+        if (parameter != name and parameter in case.arrays)
+        or (name not in case.outputs and _changed(case, arrays, name))
+    }
 
 
 def _bits(a: np.ndarray) -> np.ndarray:

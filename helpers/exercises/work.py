@@ -8,9 +8,10 @@ a GPU. How the work lies is seen in memory: in one more run, blocks 0, 2, 4 ... 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import prod
 
-from helpers.exercises.budgets import Budget, unused, warps
+from helpers.exercises.budgets import Budget, spread, unused, warps
 from helpers.exercises.cases import Case
 from helpers.exercises.outcome import Outcome
 
@@ -66,61 +67,46 @@ def of_blocks(most: MostOfABlock | None) -> Iterator[Budget]:
     """Yield the blocks share the work. most: values that one of them may write; None where that is
     the answer's choice.
     """
-    if most is None:
-        yield from (_half(even) for even in (True, False))
-        return
-    yield Budget(
-        "values that a block of 0, 2, 4 ... writes on average",
-        lambda case, one: one.spread.even / -(-one.counts[0].blocks // 2) if one.spread else 0,
-        most,
-        BLOCKS,
-        quiet=True,
-    )
-    yield Budget(
-        "values that a block of 1, 3, 5 ... writes on average",
-        lambda case, one: one.spread.odd / (one.counts[0].blocks // 2) if one.spread else 0,
-        most,
-        BLOCKS,
-        quiet=True,
-    )
+    for half, which in enumerate(("0, 2, 4", "1, 3, 5")):
+        what = f"of the values are written by blocks {which} ..."
+        if most is not None:
+            what = f"values that a block of {which} ... writes on average"
+        limit = 1 - LEAST if most is None else most
+        yield Budget(what, partial(_of_half, half, most is None), limit, BLOCKS, quiet=True)
 
 
 def of_warps(most: MostOfABlock) -> Iterator[Budget]:
     """Yield the warps of a block share its work. most: values that the block may write."""
-    yield Budget(
-        "values that one warp of block 0 writes",
-        lambda case, one: max(one.spread.busiest_warp, 0) if one.spread else 0,
-        lambda case: 1.5 * _of_a_warp(case, most),
-        WARPS,
-        quiet=True,
-    )
-    yield Budget(
-        "store requests per warp",
-        lambda case, one: _stores(case, one) / warps(case),
-        lambda case: 2 * -(-_of_a_warp(case, most) // 32),
-        WARPS,
-        quiet=True,
-    )
-    yield Budget(
-        "idle warps at the start of block 0",
-        lambda case, one: _is_idle(case, one, most),
-        0,
-        WARPS,
-        quiet=True,
-    )
+    for what, of, limit in (
+        (
+            "values that one warp of block 0 writes",
+            spread("busiest_warp"),
+            lambda case: 1.5 * _of_a_warp(case, most),
+        ),
+        (
+            "store requests per warp",
+            lambda case, one: _stores(case, one) / warps(case),
+            lambda case: 2 * -(-_of_a_warp(case, most) // 32),
+        ),
+        (
+            "idle warps at the start of block 0",
+            lambda case, one: _is_idle(case, one, most),
+            0,
+        ),
+    ):
+        yield Budget(what, of, limit, WARPS, quiet=True)
 
 
-def _half(even: bool) -> Budget:
-    def share(case: Case, one: Outcome) -> float:
-        if one.spread is None or one.counts[0].blocks < FEW:
-            return 0
-        total = one.spread.even + one.spread.odd
-        return (one.spread.even if even else one.spread.odd) / max(total, 1)
-
-    which = "0, 2, 4" if even else "1, 3, 5"
-    return Budget(
-        f"of the values are written by blocks {which} ...", share, 1 - LEAST, BLOCKS, quiet=True
-    )
+def _of_half(half: int, is_share: bool, case: Case, one: Outcome) -> float:
+    """Return what each second block writes, from block `half` on: values of a block on average, or
+    the share of all values, which tells nothing of few blocks.
+    """
+    if one.spread is None:
+        return 0
+    blocks, values = one.counts[0].blocks, (one.spread.even, one.spread.odd)
+    if is_share:
+        return values[half] / max(sum(values), 1) if blocks >= FEW else 0
+    return values[half] / ((blocks + 1 - half) // 2)
 
 
 def _stores(case: Case, one: Outcome) -> int:

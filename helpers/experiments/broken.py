@@ -393,17 +393,13 @@ def flattened(source: str) -> str:
 
 def table(record: Record) -> str:
     """Return a table of a record of `measure`: the wrong launches of each kernel."""
-    rows = [
-        (
-            row["series"],
-            f"{row['values']:,}",
-            f"{row['wrong_launches']:,} of {row['launches']:,}",
-            f"{row['most_wrong_values']:,}",
-        )
-        for row in record.rows()
-    ]
-    head = ("", "values", "wrong\nlaunches", "most wrong\nvalues")
-    return tables.text(head, rows)
+    columns = {
+        "": "{series}",
+        "values": "{values:,}",
+        "wrong\nlaunches": "{wrong_launches:,} of {launches:,}",
+        "most wrong\nvalues": "{most_wrong_values:,}",
+    }
+    return tables.of(record.rows(), columns)
 
 
 def figure_of_blur(B: np.ndarray, want: np.ndarray) -> Figure:

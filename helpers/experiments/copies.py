@@ -9,6 +9,7 @@ from helpers.experiments import waiting
 from helpers.plotting import COLOURS, boxes, finish, style, styles
 from helpers.plotting.boxes import Phase
 from helpers.problems.copies import NAMES
+from helpers.quantities import percent
 
 # Of copy_plain: a thread asks for all its vectors of a tile before it stores the first one. nvcc
 # makes of the loop in copy_plain.cu a program that asks for the vectors left over by fours, stores
@@ -81,7 +82,7 @@ def flight_figure(data: results.Record, waits: results.Record, width: int = 3) -
     size, speed = flights(data, NAMES[1], width)[0]
     title = (
         f"One to two tiles of {size / 1024:.0f} KiB in flight on each multiprocessor reach "
-        f"{100 * speed / full:.0f} % of the copy's speed (filter of {width})"
+        f"{percent(speed / full)} of the copy's speed (filter of {width})"
     )
     return finish(ax, title, data)
 

@@ -25,6 +25,7 @@ from helpers.bench.counts import NOT_YET
 from helpers.plotting import COLOURS, styles
 from helpers.plotting.styles import INK, LINES, Look
 from helpers.problems import baselines, mlp, two_classes
+from helpers.quantities import percent
 from helpers.simulator import toolchain
 
 if TYPE_CHECKING:
@@ -420,7 +421,7 @@ def phases_figure_here(epochs: int = EPOCHS) -> Figure:
     share = phases.nanoseconds["activation functions"] / phases.total
     plotting.style(
         ax,
-        f"Activation functions: {styles.percent_text(share)} of a step. "
+        f"Activation functions: {percent(share)} of a step. "
         f"Reading the clock: {phases.clock:.0f} ns more",
     )
     bars = {**phases.nanoseconds, "reading the clock": phases.clock}

@@ -25,6 +25,7 @@ from helpers.bench import contenders, cudnn, loop_code, plan_bounds, results
 from helpers.bench.counts import NOT_YET
 from helpers.plotting import boxes, styles
 from helpers.problems import conv2d, tensor_product
+from helpers.quantities import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -407,7 +408,7 @@ def resources_figure(times: Mapping[str, Times]) -> Figure:
         found, ms = bounds(name, SPLIT), measured.ms(WAYS[SPLIT][name].name)
         title = (
             f"{name}: {found.largest.title} would be busy for "
-            f"{100 * found.microseconds / (1e3 * ms):.0f} % of the time that {found.kernel} takes"
+            f"{percent(found.microseconds / (1e3 * ms))} of the time that {found.kernel} takes"
         )
         plotting.resource_bars(ax, found, most=6, title=title)
         ax.axvline(1e3 * ms, color=styles.INK, linestyle="--", linewidth=1.2)

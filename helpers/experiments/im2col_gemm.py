@@ -15,6 +15,7 @@ from helpers import kernels, plotting, tables
 from helpers.plotting import boxes, styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.im2col import Im2colGemm
+from helpers.quantities import percent
 from helpers.simulator.includes import without_comments
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def tiles_figure(layer: str = "layer 1") -> Figure:
     share = useful_share(layer, tile)
     plotting.style(
         ax,
-        f"{layer}, tiles of {tile}: {styles.percent_text(share)} of the multiplications are needed "
+        f"{layer}, tiles of {tile}: {percent(share)} of the multiplications are needed "
         f"({columns} of {-(-one.out_h * one.out_w // tile)} columns of tiles are drawn)",
     )
     return figure

@@ -16,6 +16,7 @@ from helpers.bench.sources import Kernel
 from helpers.launch import Plan
 from helpers.limits import CONSTANT_BYTES
 from helpers.problems import conv2d
+from helpers.quantities import percent
 
 if TYPE_CHECKING:
     from helpers.bench.results import Record
@@ -117,7 +118,7 @@ def held_table(record: Record, counted: Record) -> str:
     for row in record.select(series="held", layer=HELD_LAYER):
         where = {"layer": HELD_LAYER, "blocks": row["blocks"]}
         both = [counted.one(kernel=kernel, **where) for kernel in (BASIC, CONSTANT)]
-        warps = " / ".join(f"{one['warps_active']:.0f} %" for one in both)
+        warps = " / ".join(percent(one["warps_active"] / 100) for one in both)
         each = shared_bytes(row["blocks"]) + DRIVER_BYTES
         room = min(MOST_BLOCKS, both[0]["shared_of_a_multiprocessor"] // each)
         timed = (record.one(series=f"held, {kernel}", **where) for kernel in (BASIC, CONSTANT))

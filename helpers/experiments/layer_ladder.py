@@ -22,7 +22,7 @@ from helpers.kernel_cells import CellError, sizes
 from helpers.problems import conv2d, fft_conv2d
 from helpers.problems.conv2d import PLAINEST
 from helpers.problems.fft import FftError
-from helpers.quantities import quantity
+from helpers.quantities import percent, quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -232,7 +232,7 @@ def share_table(times: Mapping[str, Times]) -> str:
     rows = []
     for name, one in times.items():
         for what, best in best_by_kind(one).items():
-            part = f"{100 * share(one, best):.0f} %" if floors_ms(one) else "-"
+            part = percent(share(one, best)) if floors_ms(one) else "-"
             rows.append((name, what, best.kernel.title, f"{best.ms:.3g}", part))
     head = ("layer", "products by", "fastest", "ms", "of the floor's speed")
     return tables.text(head, rows, left=(0, 1, 2))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from helpers import limits, plotting, tables
-from helpers.bench import layers, sass
+from helpers.bench import sass
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel
 from helpers.bench.times import Times
@@ -18,7 +18,6 @@ from helpers.plotting import boxes, styles
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from helpers.bench.results import Record
 
 
 def warps_table(times: Times) -> str:
@@ -38,21 +37,6 @@ def warps_table(times: Times) -> str:
         rows.append(("  registers a thread", *(str(each[width]) for width in widths)))
     head = ("warps that fit, of 64", *(f"{width} x {width}" for width in widths))
     return tables.text(head, rows)
-
-
-def fastest(record: Record, layer: str) -> tuple[int, float]:
-    """Return the best number of maps for a tile of 16 x 16 on a layer, and its time in ms.
-
-    record: "111_tiles".
-    """
-    problem = layers.layer(layer)
-    kernels = [problem.kernel("conv2d_tiled")]
-    kernels += [problem.kernel("conv2d_tiled_maps", MAPS=maps) for maps in (2, 4, 8, 16)]
-    plain = problem.kernel("conv2d_constant", TILE_WIDTH=16)
-    best = Times.read(record, problem, kernels, plain.named("conv2d_constant")).fastest()
-    assert best.ratio is not None, f"{record.name} has no ratios on {layer}"
-    ms = Times.read(record, problem, [plain])[0].ms
-    return best.kernel.spec.tile[2], best.ratio.value * ms
 
 
 def uniform_code_table(problem: Problem, **kernels: Kernel) -> str:

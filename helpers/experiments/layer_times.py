@@ -15,7 +15,7 @@ from helpers import limits, plotting, tables
 from helpers.bench import results, timing
 from helpers.plotting import boxes, styles
 from helpers.problems import baselines, conv2d
-from helpers.quantities import quantity
+from helpers.quantities import percent, quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -172,7 +172,7 @@ def tiles_figure(tile: int) -> Figure:
         edges = range(0, covered + 1, tile)
         ax.set(xlim=(-1, covered + 1), ylim=(covered + 1, -1), xticks=edges, yticks=edges)
         ax.set(xlabel="column w", ylabel="row h")
-        without = f"{styles.percent_text(idle)} of the threads have no output"
+        without = f"{percent(idle)} of the threads have no output"
         plotting.style(ax, f"{layer}: {quantity(tiles, 'tile')}, {without}")
     return figure
 
@@ -206,7 +206,7 @@ def copies_figure(times: LayerTimes) -> Figure:
     styles.legend_below(figure, ax)
     shares = [times.copies_ms(one, batch) / times.ms(one, batch, LAYER_TIME) for one in LAYERS]
     words = " and ".join(
-        f"{styles.percent_text(share)} in {layer}"
+        f"{percent(share)} in {layer}"
         for share, layer in zip(shares, LAYERS, strict=True)
     )
     most = "the copies are most of the layer time," if min(shares) > 0.5 else "copies take"

@@ -72,9 +72,9 @@ def _ms(data: Record, series: str, **which: Any) -> float:
     return float(data.one(series=series, **which)["median_ms"])
 
 
-def wholes(data: Record, batch: int = LARGE) -> dict[str, float]:
+def wholes(data: Record) -> dict[str, float]:
     """Return the time (ms) of the whole network on the device, by form."""
-    return data.ms("form", series="whole", batch=batch)
+    return data.ms("form", series="whole", batch=LARGE)
 
 
 def stages(data: Record, form: str, batch: int = LARGE) -> dict[str, float]:

@@ -21,6 +21,7 @@ from helpers.experiments.issue_orders import KERNEL, LAYERS, Issue
 from helpers.limits import ConvShape
 from helpers.plotting import styles
 from helpers.problems import conv2d, streams
+from helpers.quantities import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +45,7 @@ CLOCKS = (
     "events on its stream",
 )
 NO_WAIT, _, _, TRUE = CLOCKS
+BUDGET_S = 0.3  # for the samples of a clock
 FEWEST = 6  # the fewest samples of `time_return`
 
 
@@ -237,7 +239,7 @@ def time_return(
     *,
     name: str,
     device: str,
-    budget_s: float = 0.3,
+    budget_s: float = BUDGET_S,
 ) -> timing.Timing:
     """Time how long `call()` takes to *return*, by the host's clock.
 
@@ -258,7 +260,7 @@ def time_return(
 
 
 def time_elsewhere(
-    launch: Callable[[Any], Any], cuda: Any, *, name: str, device: str, budget_s: float = 0.3
+    launch: Callable[[Any], Any], cuda: Any, *, name: str, device: str
 ) -> timing.Timing:
     """Time `launch(stream)` by two events on *another* stream.
 
@@ -266,7 +268,7 @@ def time_elsewhere(
     """
     stream, other, start, end = cuda.Stream(), cuda.Stream(), cuda.Event(), cuda.Event()
     samples: list[float] = []
-    finish = time.perf_counter() + budget_s
+    finish = time.perf_counter() + BUDGET_S
     while len(samples) <= FEWEST or (time.perf_counter() < finish and len(samples) < 100):
         start.record(other)
         launch(stream)
@@ -458,7 +460,7 @@ def timeline_figure(record: Record) -> Figure:
         order = ", ".join(map(str, order_of(record, run, "D2H")))
         title = (
             f"{run}: copies back in the order {order}, "
-            f"busy for {styles.percent_text(busy / end)} of {end:.1f} ms"
+            f"busy for {percent(busy / end)} of {end:.1f} ms"
         )
         plotting.timeline(ax, drawn, title=title)
         longest = max(longest, end)

@@ -227,8 +227,9 @@ def patch_figure(thread: tuple[int, int] = (2, 1), filter_width: int = 7) -> Fig
     return figure
 
 
-def warps_figure(layer: str = LAYERS[1]) -> Figure:
+def warps_figure() -> Figure:
     """Draw the times of the sweep over the warps that fit, by the sums of a thread."""
+    layer = LAYERS[1]
     found, record = swept(layer), sweep.recorded(layer)
     groups = {"16 to 31": range(16, 32), "32 to 47": range(32, 48), "48 to 72": range(48, 73)}
     _, ax = styles.subplots(9, 4.4)

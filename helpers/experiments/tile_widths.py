@@ -19,7 +19,7 @@ from helpers.experiments import sweep, sweep_replay
 from helpers.plotting import boxes, styles
 from helpers.problems import conv2d
 from helpers.problems.conv2d.tile_counters import WIDTHS, counted
-from helpers.quantities import quantity
+from helpers.quantities import percent, quantity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -239,7 +239,7 @@ def cover_figure() -> Figure:
         tiles, idle = boxes.cover(ax, shape.out_h, shape.out_w, width)
         end = (conv2d.ceil_div(size, width) * width - 0.5 for size in (shape.out_w, shape.out_h))
         ax.plot(*end, **last)
-        share = styles.percent_text(idle)
+        share = percent(idle)
         of = f"{quantity(tiles, 'tile')} of {width} x {width}"
         plotting.style(ax, f"{of}: {share} of the threads idle")
         ax.set(xlim=(-1, 50), ylim=(50, -1), xlabel="column of the output map")

@@ -22,6 +22,7 @@ from helpers.limits import ConvShape
 from helpers.plotting import boxes, styles, timings
 from helpers.plotting.boxes import Phase
 from helpers.problems import conv2d
+from helpers.quantities import percent
 from helpers.simulator.bounds import resources
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ SIZES = conv2d.WarpgroupSizes((4, 8), 1, 2)
 
 
 def check(*changes: tuple[str, str]) -> str:
-    """Return PASS or FAIL of conv2d_implicit_wgmma with changed lines, on SMALL.
+    """Return PASS or FAIL of conv2d_implicit_wgmma with changed lines, on SMALL; and whether the
+    result is that of the transposed filter.
 
     The simulator runs it with products in plain code (kernels/plain_products.cuh). The last columns
     of B have no outputs, and may read cells that nothing has written: this is no fault here.
@@ -152,10 +154,14 @@ def check(*changes: tuple[str, str]) -> str:
     cells = x.astype(np.float32)
     want = reference.conv2d(cells, spec.precision.rounded(filter))
     atol = spec.precision.sum_atol(cells, filter)
+    turned = reference.conv2d(cells, spec.precision.rounded(filter.swapaxes(2, 3)))
+    suspects = {"the filter is transposed": turned}
+    y = y.astype(np.float32)
     try:
-        done = checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=atol, name=ANY_SHAPE)
+        done = checking.check(y, want, rtol=2.0**-11, atol=atol, name=ANY_SHAPE, suspects=suspects)
     except checking.CheckError as error:
-        return str(error).splitlines()[0]
+        cause = f"\n{error.diagnosis.text}" if error.diagnosis.kind == "suspect" else ""
+        return str(error).splitlines()[0] + cause
     return f"PASS {ANY_SHAPE}: {done.count:,} values within the rounding of halves"
 
 
@@ -202,7 +208,7 @@ def rates_table(found: Mapping[str, tuple[float, float]]) -> str:
         "wgmma": "wgmma, conv2d_wgmma in layer 2",
     }
     lines = [
-        (title, f"{rate / 1e12:.0f}", f"{100 * share:.0f} %", f"{share * rate / 1e12:.0f}")
+        (title, f"{rate / 1e12:.0f}", percent(share), f"{share * rate / 1e12:.0f}")
         for title, (rate, share) in ((titles[name], found[name]) for name in titles)
     ]
     return tables.text(("", "Tflop/s", "useful", "useful Tflop/s"), lines)

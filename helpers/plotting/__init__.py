@@ -5,7 +5,7 @@ The caller writes the title: one plain sentence that the picture shows.
 
 from helpers.plotting.cells import Cells, cells
 from helpers.plotting.launches import grid_picture, halo, timeline
-from helpers.plotting.memory import access_map, bank_conflicts, compare
+from helpers.plotting.memory import access_map, bank_conflicts
 from helpers.plotting.resources import resource_bars
 from helpers.plotting.rooflines import roofline
 from helpers.plotting.styles import COLOURS, caption, finish, style, subplots
@@ -18,7 +18,6 @@ __all__ = [
     "bank_conflicts",
     "caption",
     "cells",
-    "compare",
     "finish",
     "grid_picture",
     "halo",

@@ -1,4 +1,4 @@
-"""Pictures of memory accesses: access maps, bank conflicts, the counters of two launches."""
+"""Pictures of memory accesses: access maps and bank conflicts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
 from helpers.plotting.styles import (
     COLOURS,
@@ -15,11 +15,7 @@ from helpers.plotting.styles import (
     MARKERS,
     PALE,
     Look,
-    beside,
     legend_beside,
-    name_bars,
-    pair_look,
-    ratio_text,
     style,
 )
 
@@ -321,76 +317,3 @@ def _words_in_banks(request) -> dict[int, int]:
             if count:
                 most[bank] = max(most.get(bank, 0), count)
     return most
-
-
-def compare(
-    ax: Axes,
-    before: Profile,
-    after: Profile,
-    *,
-    counters: Sequence[str] = (),
-    names: tuple[str, str] = ("before", "after"),
-    title: str = "",
-) -> Axes:
-    """Draw two profiles side by side: a pair of bars for each counter, with the counts beside it.
-
-    The longer bar of a pair is 100 percent. counters: names of Profile.counters(), such as
-    "global_load_sectors"; by default those that differ or, if none differs, those that are not 0.
-    The change stands beside the second count: "÷ 4" is a quarter, "× 3" three times as many, "new"
-    a count that was 0 before.
-
-    Raises ValueError for a counter that profiles do not have, and if there is nothing to compare.
-    """
-    both = before.counters(), after.counters()
-    if unknown := [name for name in counters if name not in both[0]]:
-        raise ValueError(f"there is no counter {unknown[0]!r}; choose from {', '.join(both[0])}")
-    shown = (
-        list(counters)
-        or [n for n in both[0] if both[0][n] != both[1].get(n)]
-        or [n for n in both[0] if both[0][n]]
-    )
-    if not shown:
-        raise ValueError(
-            f"neither {before.kernel} nor {after.kernel} touched memory: "
-            "there is nothing to compare"
-        )
-    style(ax)
-    # The legend stands between title and bars.
-    ax.set_title(title, loc="left", fontsize="medium", wrap=True, pad=24)
-    fontsize = "small" if len(shown) <= 8 else "x-small"
-    for place, name in enumerate(shown):
-        _draw_pair(ax, place, both[0][name], both[1][name], fontsize)
-    name_bars(ax, [name.replace("_", " ") for name in shown])
-    ax.tick_params(axis="y", labelsize=fontsize)
-    ax.set(xlim=(0, 132), ylim=(len(shown) - 0.5, -0.5), xticks=range(0, 101, 25))
-    ax.set_xlabel("percent of the longer bar of each pair", fontsize="small")
-    handles = [Patch(label=name, **pair_look(1 - k)) for k, name in enumerate(names)]
-    above: Look = {
-        "loc": "lower left",
-        "bbox_to_anchor": (0, 1),
-        "borderaxespad": 0.3,
-        "borderpad": 0.2,
-    }
-    ax.legend(handles=handles, ncols=2, frameon=False, fontsize="small", **above)
-    return ax
-
-
-def _draw_pair(ax: Axes, place: int, before: float, after: float, fontsize: str) -> None:
-    longest = max(before, after) or 1
-    for value, shift, look, text in (
-        (before, -0.2, 1, ""),
-        (after, 0.2, 0, f"   {_change(before, after)}"),
-    ):
-        ax.barh(place + shift, 100 * value / longest, height=0.36, linewidth=0.8, **pair_look(look))
-        beside(ax, 100 * value / longest, place + shift, f"{value:,}{text}", fontsize=fontsize)
-
-
-def _change(before: float, after: float) -> str:
-    """Return the change of a count: "÷ 4", "× 3", "same", "new" or "none"."""
-    if before == after:
-        return "same"
-    if not before or not after:
-        return "new" if after else "none"
-    return (
-        f"÷ {ratio_text(before / after)}" if after < before else f"× {ratio_text(after / before)}"
-    )

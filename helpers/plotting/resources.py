@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from helpers.plotting.styles import bar, beside, ratio_text, style
+from helpers.quantities import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +32,8 @@ def resource_bars(ax: Axes, found: Bounds, *, most: int = 8, title: str = "") ->
     for place, share in enumerate(shares):
         width, first = factor * share.microseconds, place == 0
         bar(ax, place, width, "ours" if first else "aside", height=0.66)
-        percent = "the bound" if first else f"{100 * share.microseconds / bound:.0f} %"
-        beside(ax, width, place, f"{ratio_text(width)} {unit}, {percent}", fontsize="small")
+        part = "the bound" if first else percent(share.microseconds / bound)
+        beside(ax, width, place, f"{ratio_text(width)} {unit}, {part}", fontsize="small")
     ax.set_yticks(range(len(shares)), [share.title for share in shares])
     ax.invert_yaxis()
     ax.set_xlim(0, 1.3 * factor * bound)

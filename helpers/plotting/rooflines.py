@@ -20,6 +20,7 @@ from helpers.plotting.styles import (
     style,
     tick_text,
 )
+from helpers.quantities import percent
 
 if TYPE_CHECKING:
     from helpers.device import Device
@@ -70,7 +71,7 @@ def roofline(
         }
         ax.scatter(intensity, speed / 1e12, s=36, edgecolors=COLOURS[0], zorder=4, **look)
         labels.append(
-            _label_point(ax, f"{label}  {ratio_text(100 * part)} %", intensity, speed / 1e12)
+            _label_point(ax, f"{label}  {percent(part)}", intensity, speed / 1e12)
         )
     ax.set_xlabel(
         "arithmetic intensity (flop per byte of DRAM traffic)\npercent: of the roof above a point",

@@ -14,13 +14,13 @@ from helpers.plotting.styles import (
     bar,
     beside,
     interval,
-    percent_text,
     ratio_text,
     series,
     spread,
     style,
     whisker,
 )
+from helpers.quantities import percent
 
 Row = Mapping[str, Any]
 WAYS = {"H2D": "to the cards", "D2H": "back", "both": "both ways at once"}
@@ -61,7 +61,7 @@ def buses(ax: Axes, rows: Sequence[Row], title: str = "") -> Axes:
             _, middle, high = rate(by[way, "all"])
             bar(ax, place + 0.42, middle, "aside", height=0.38)
             whisker(ax, place + 0.42, *rate(by[way, "all"]), capsize=3)
-            beside(ax, high, place + 0.42, f"{ratio_text(middle)} ({percent_text(middle / left)})")
+            beside(ax, high, place + 0.42, f"{ratio_text(middle)} ({percent(middle / left)})")
             ticks.append((place + 0.42, f"{told}, all cards at once"))
     ax.set_yticks([at for at, _ in ticks], [text for _, text in ticks])
     ax.invert_yaxis()

@@ -132,11 +132,6 @@ def ratio_text(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.0f}"
 
 
-def percent_text(share: float) -> str:
-    """Return a share as whole percents, with the space before the sign: 94 % for 0.938."""
-    return f"{100 * share:.0f} %"
-
-
 def duration_text(ms: float) -> str:
     """Return three digits and a unit: 460 ns, 46 µs, 4.6 ms, 1,200 s."""
     for unit, factor in (("s", 1e-3), ("ms", 1.0), ("µs", 1e3)):
@@ -264,12 +259,3 @@ def legend_beside(ax: Axes, title: str = "") -> None:
         handlelength=3.2,
         title=title or None,
     )
-
-
-def pair_look(number: int) -> dict[str, Any]:
-    hatches = ("", "////", "....", "xxxx")
-    return {
-        "facecolor": (COLOURS[5], "white", PALE, "white")[number % 4],
-        "hatch": hatches[number % 4],
-        "edgecolor": INK,
-    }

@@ -20,7 +20,6 @@ from helpers.checking import device_counter, diagnosis
 from helpers.launch import Array, Launch, Plan
 from helpers.programs import Program, launcher
 
-COPY = "device-to-device copy"
 # The kernel that is checked against the oracle. All outputs of other kernels are compared with its.
 PLAINEST = "conv1d_constant"
 BEST = "conv1d_vector"

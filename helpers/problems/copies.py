@@ -1,20 +1,18 @@
 """1D convolution by tiles: the plain copy, cp.async and bulk copies to shared memory, side by side.
 
     spec = copies.Copies("copy_async", tile=2048)
-    P, findings = copies.simulate(spec, N, filter, blocks=3)
+    plan = spec.plan(n, width, blocks=3)               # on "P", "N" and "filter"
 
 All three kernels compute the outputs that need no cell outside N: n - width + 1 of n cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from helpers import kernels, launch, limits, simulator
+from helpers import kernels, limits
 from helpers import reference as oracles
 from helpers.launch import Array, Launch, Plan
 
@@ -96,20 +94,3 @@ def reference(N: np.ndarray, filter: np.ndarray) -> np.ndarray:
     radius = filter.size // 2
     whole = oracles.conv1d(N, filter)
     return whole[radius : radius + N.size - filter.size + 1]
-
-
-def simulate(
-    spec: Copies,
-    N: np.ndarray,
-    filter: np.ndarray,
-    blocks: int,
-    entry: Callable[..., Any] = simulator.check,
-    instead: Mapping[str, tuple[str, str]] | None = None,
-) -> tuple[np.ndarray, Any]:
-    """Run the kernel in the simulator: (P, what ``entry`` returned).
-
-    N, filter: float32, shapes (n,) and (width,). instead: another (name, source) for the kernel.
-    """
-    P = np.full(N.size - filter.size + 1, np.nan, np.float32)
-    plan = launch.replaced(spec.plan(N.size, filter.size, blocks), instead)
-    return P, *launch.simulate(plan, {"P": P, "N": N, "filter": filter}, entry)

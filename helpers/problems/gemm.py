@@ -1,21 +1,18 @@
 """Products of two matrices: a ladder of kernels, from one thread per output to tensor cores.
 
-    spec = gemm.named("gemm_pipelined")
+    spec = gemm.pipelined()
     plan = spec.plan(rows, cols, inner)                # on "Y", "A" and "X"
-    Y, findings = gemm.simulate(spec, A, X)
 
 Y[r, s] = sum_i A[r, i] X[i, s]; A: (rows, inner), X: (inner, cols), Y: (rows, cols).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from helpers import kernels, launch, limits, simulator
+from helpers import kernels, limits
 from helpers.launch import Array, Launch, Plan
 
 HEADERS = f"-I{kernels.FOLDER}"  # what a kernel with an #include needs
@@ -121,11 +118,6 @@ WGMMA = Gemm(
 )
 
 
-def named(name: str) -> Gemm:
-    """Return the launch of a kernel by its name. Raises KeyError for an unknown one."""
-    return {spec.name: spec for spec in (*GEMM, WGMMA)}[name]
-
-
 def matrices(
     rows: int, cols: int, inner: int, dtype: type[np.floating] = np.float32, seed: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -151,20 +143,3 @@ def atol(A: np.ndarray, X: np.ndarray, want: np.ndarray) -> float:
     terms = inner * float(np.abs(A).max()) * float(np.abs(X).max())
     bound = inner * FLOAT_UNIT / (1 - inner * FLOAT_UNIT) * terms
     return bound + (HALF_UNIT * float(np.abs(want).max()) if A.dtype == np.float16 else 0.0)
-
-
-def simulate(
-    spec: Gemm,
-    A: np.ndarray,
-    X: np.ndarray,
-    entry: Callable[..., Any] = simulator.check,
-    instead: Mapping[str, tuple[str, str]] | None = None,
-) -> tuple[np.ndarray, Any]:
-    """Run a kernel in the simulator: (Y, what ``entry`` returned).
-
-    A, X: of the kernel's type, (rows, inner) and (inner, cols). instead: another (name, source) for
-    the kernel. Y begins as NaN.
-    """
-    Y = np.full((A.shape[0], X.shape[1]), np.nan, spec.dtype)
-    plan = launch.replaced(spec.plan(A.shape[0], X.shape[1], A.shape[1]), instead)
-    return Y, *launch.simulate(plan, {"Y": Y, "A": A, "X": X}, entry)

@@ -6,6 +6,7 @@ the CUDA C++ Programming Guide's table of technical specifications.
 
 from helpers import limits
 
+COMPUTE_CAPABILITY = (9, 0)
 MAX_THREADS_PER_BLOCK = limits.MAX_THREADS
 MAX_BLOCK = limits.MAX_BLOCK
 MAX_GRID = limits.MAX_GRID

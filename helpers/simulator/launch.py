@@ -268,35 +268,26 @@ def _counts(observe: Sequence[str]) -> bool:
     return "traffic" in observe or "instructions" in observe
 
 
+@dataclass
 class _Launch:
     """One launch of one form of a kernel."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        packed: bytes,
-        grid: Extents,
-        block: Extents,
-        shared: int,
-        names: Mapping[int, str],
-        stack_limit: int | None = None,
-    ):
-        self.stack_limit = stack_limit
-        self.kernel, self.packed, self.grid, self.block, self.shared = (
-            kernel,
-            packed,
-            grid,
-            block,
-            shared,
-        )
-        self.names, self.program = names, kernel.relocated
-        self.pointers = arrays.pointers(kernel, packed)
-        self.arrays = arrays.name_arrays(kernel, packed, names)
+    kernel: Kernel
+    packed: bytes
+    grid: Extents
+    block: Extents
+    shared: int
+    names: Mapping[int, str]
+    stack_limit: int | None = None
+
+    def __post_init__(self) -> None:
+        self.program = self.kernel.relocated
+        self.pointers = arrays.pointers(self.kernel, self.packed)
+        self.arrays = arrays.name_arrays(self.kernel, self.packed, self.names)
 
     def of(self, kernel: Kernel) -> _Launch:
         """Return the same launch with another form of the kernel."""
-        form = self.packed, self.grid, self.block, self.shared, self.names, self.stack_limit
-        return _Launch(kernel, *form)
+        return replace(self, kernel=kernel)
 
     @property
     def blocks(self) -> int:

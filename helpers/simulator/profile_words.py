@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from helpers.quantities import percent
+
 from .architecture import SECTOR_BYTES
 from .traffic import LineControl, LineTraffic, by_array, total_of
 
 
 def _percent(share: float) -> str:
-    return (
-        "all"
-        if share == 1
-        else f"{share:.0%}".replace("%", " %")
-        if share >= 0.005
-        else "less than 1 %"
-    )
+    return "all" if share == 1 else percent(share)
 
 
 def _of_local_memory(lines: Sequence[LineTraffic]) -> Iterable[str]:

@@ -61,9 +61,9 @@ def race() -> Finding:
     return found[0]
 
 
-def picture_of(finding: Finding, source: str = KERNEL) -> Figure:
-    """Draw a source with the finding's two lines marked, and the finding below it."""
-    code, words = source.splitlines(), str(finding).splitlines()
+def picture_of(finding: Finding) -> Figure:
+    """Draw `KERNEL` with the finding's two lines marked, and the finding below it."""
+    code, words = KERNEL.splitlines(), str(finding).splitlines()
     rows = len(code) + len(words) + 2
     figure = plt.figure(figsize=(9, 0.235 * rows), facecolor=PAPER)
     ax = figure.add_axes((0, 0, 1, 1))

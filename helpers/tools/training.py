@@ -1,12 +1,9 @@
 """Training of the labs' LeNet on Fashion-MNIST's 60,000 training images, with PyTorch.
 
-    python -m helpers.tools.training --search --out data
+    python -m helpers.tools.training --out data
 
 This writes data/lenet_weights.bin and data/lenet_training.json. Nothing else in the labs needs
-PyTorch. The program first trains without the last 5,000 training images and measures the accuracy
-on these: once or, with `--search`, once more for each of `CHANGES`, of which it keeps those that
-help. The test images do not influence the choice. The final training uses the best settings and all
-60,000 images.
+PyTorch. The test images have no part in the training.
 
 The network of `helpers.problems.lenet.network` reads pixels times `PIXEL_SCALE`. At the end, conv1
 is multiplied by the scale, so that the written weights take raw values 0 to 255 like the course's.
@@ -25,8 +22,8 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,14 +45,14 @@ class TrainingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a training.
+    """The settings of a training; by default those of the weights in data/.
 
     shift: the most pixels by which an 86x86 image moves in each direction. flip: whether half of
     the images are mirrored. average: the share of their value that the averaged weights keep in a
-    step. Raises ValueError for values outside of their range.
+    step.
     """
 
-    epochs: int = 40
+    epochs: int = 30
     seed: int = 0
     batch: int = 256
     rate: float = 4e-3
@@ -65,36 +62,6 @@ class Settings:
     shift: int = 2
     flip: bool = True
     average: float = 0.998
-
-    def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("seed", 0), ("batch", 1), ("shift", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected {least} or more")
-        for name in ("smoothing", "dropout", "average"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(
-                    f"{name} is {getattr(self, name)}; expected 0 or more, and less than 1"
-                )
-        if not self.rate > 0 or not self.weight_decay >= 0:
-            raise ValueError(
-                f"rate is {self.rate}, weight_decay {self.weight_decay}; expected more than 0, "
-                "and 0 or more"
-            )
-
-
-# The changes of --search, in their order. A change stays if it improves the accuracy on the
-# held-out images.
-CHANGES = (
-    {"dropout": 0.0},
-    {"dropout": 0.25},
-    {"shift": 0},
-    {"shift": 4},
-    {"rate": 0.002},
-    {"rate": 0.01},
-    {"smoothing": 0.1},
-    {"flip": False},
-    {"weight_decay": 0.1},
-)
 
 
 # ---- without PyTorch ----
@@ -158,25 +125,6 @@ def measured(images: Images, weights: Weights) -> dict[str, Any]:
     }
 
 
-def split(images: Images, hold_out: int) -> tuple[Images, Images | None]:
-    """Return the images without the last `hold_out`, and the last ones (None if `hold_out` is 0).
-
-    Raises ValueError if no images are left.
-    """
-    if not 0 <= hold_out < len(images):
-        raise ValueError(
-            f"hold-out is {hold_out}; expected 0 to {len(images) - 1:,}: some "
-            "images must be left to train on"
-        )
-    if hold_out == 0:
-        return images, None
-    first, last = (
-        Images(images.pixels[part], images.labels[part], images.source)
-        for part in (slice(-hold_out), slice(-hold_out, None))
-    )
-    return first, last
-
-
 # ---- PyTorch ----
 
 
@@ -196,17 +144,14 @@ def require_torch() -> ModuleType:
     return torch
 
 
-def train(
-    images: Images, settings: Settings, *, device: str | None = None
-) -> dict[str, np.ndarray]:
+def train(images: Images, settings: Settings) -> dict[str, np.ndarray]:
     """Return the trained weights by layer, float32, for pixels times `PIXEL_SCALE` (see `folded`).
 
-    device: "cuda" or "cpu"; by default a GPU if there is one. The same images, settings, device and
-    version of PyTorch give the same weights. It prints about five lines. Raises TrainingError
-    without PyTorch.
+    It runs on a GPU if there is one. The same images, settings, device and version of PyTorch give
+    the same weights. It prints about five lines. Raises TrainingError without PyTorch.
     """
     torch = require_torch()
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.use_deterministic_algorithms(True, warn_only=True)
     # The benchmark mode would choose algorithms by their times, and so vary between runs.
     torch.backends.cudnn.benchmark = False
@@ -297,31 +242,17 @@ def _augmented(torch: ModuleType, pixels: Any, chosen: Any, settings: Settings, 
 # ---- the program ----
 
 
-def run(
-    settings: Settings,
-    folder: Path,
-    *,
-    images: Images,
-    test: Images,
-    hold_out: int = 5000,
-    changes: Sequence[dict] = (),
-) -> dict[str, Any]:
-    """Find the best settings, train on all images, write weights and record; return the record.
+def run(settings: Settings, folder: Path, *, images: Images, test: Images) -> dict[str, Any]:
+    """Train on the images, write weights and record to a folder; return the record.
 
-    It measures `settings` and `changes` on the last `hold_out` images (0: it does not). folder: for
-    the weights and the record. Raises TrainingError without PyTorch and if a training diverges,
-    ValueError for a wrong hold-out.
+    test: the images whose right answers the record counts. Raises TrainingError without PyTorch and
+    if the training diverges.
     """
     torch = require_torch()
-    kept, held_out = split(images, hold_out)
-    tried: list[dict[str, Any]] = []
-    if held_out is not None:
-        settings, tried = search(
-            settings, changes, lambda each: measured(held_out, _trained(kept, each))
-        )
     print(f"On all {len(images):,} images: {settings}")
     begin = time.perf_counter()
-    weights = _trained(images, settings)
+    trained = train(images, settings)
+    weights = folded(trained, PIXEL_SCALE, name="the labs' LeNet", source="trained just now")
     seconds = time.perf_counter() - begin
     folder.mkdir(parents=True, exist_ok=True)
     record = {
@@ -330,8 +261,6 @@ def run(
         "data": images.source,
         "training_images": len(images),
         "settings": asdict(settings),
-        "held_out_images": hold_out,
-        "tried_on_held_out_images": tried,
         "test": measured(test, weights),
         "seconds": round(seconds, 1),
         "device": torch.cuda.get_device_name()
@@ -353,77 +282,22 @@ def run(
     return record
 
 
-def search(
-    settings: Settings, changes: Sequence[dict], measure: Callable[[Settings], dict[str, Any]]
-) -> tuple[Settings, list[dict[str, Any]]]:
-    """Return the best settings, and the accuracy of all that were tried.
-
-    It tries `settings` first, then each change to the best settings so far. measure: a function
-    that trains with some settings and returns `measured`. A diverged training counts as accuracy 0.
-    """
-    best, most = settings, -1.0
-    tried: list[dict[str, Any]] = []
-    for change in ({}, *changes):
-        candidate = replace(best, **change)
-        if tried and candidate == best:
-            continue
-        try:
-            accuracy = measure(candidate)["accuracy"]
-        except TrainingError as error:
-            print(error)
-            accuracy = 0.0
-        print(f"held-out accuracy {accuracy:.4f}: {candidate}", flush=True)
-        tried.append({"accuracy": accuracy, "settings": asdict(candidate)})
-        if accuracy > most:
-            best, most = candidate, accuracy
-    return best, tried
-
-
-def _trained(images: Images, settings: Settings) -> Weights:
-    return folded(
-        train(images, settings), PIXEL_SCALE, name="the labs' LeNet", source="trained just now"
-    )
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the command line: --out, --hold-out, --search, an option for each of `Settings`."""
+def main(arguments: list[str] | None = None) -> None:
+    """Train, and print the accuracy."""
     about = "Train the labs' LeNet on Fashion-MNIST (needs PyTorch)."
-    options = argparse.ArgumentParser(prog="python -m helpers.tools.training", description=about)
-    options.add_argument(
+    parser = argparse.ArgumentParser(prog="python -m helpers.tools.training", description=about)
+    parser.add_argument(
         "--out",
         type=Path,
         required=True,
         help="folder for lenet_weights.bin and lenet_training.json",
     )
-    hold_out = (
-        "first train without the last N images, and measure on them (default: 5000; 0: do not)"
-    )
-    options.add_argument("--hold-out", type=int, default=5000, help=hold_out)
-    options.add_argument(
-        "--search",
-        action="store_true",
-        help="try other settings on the held-out images, and train with the best",
-    )
-    for name, default in asdict(Settings()).items():
-        kind = argparse.BooleanOptionalAction if isinstance(default, bool) else None
-        extra = {"action": kind} if kind else {"type": type(default)}
-        options.add_argument(
-            f"--{name.replace('_', '-')}", default=default, help=f"(default: {default})", **extra
-        )
-    return options
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Train with the settings of the command line, and print the accuracy."""
-    options = vars(parser().parse_args(arguments))
-    folder, hold_out = options.pop("out"), options.pop("hold_out")
-    changes = CHANGES if options.pop("search") else ()
+    folder = parser.parse_args(arguments).out
     try:
-        settings = Settings(**options)
         require_torch()  # Its error must come before a download.
         images, test = datasets.fashion_mnist("train"), datasets.fashion_mnist("test")
-        record = run(settings, folder, images=images, test=test, hold_out=hold_out, changes=changes)
-    except (TrainingError, data_files.DataError, ValueError) as error:
+        record = run(Settings(), folder, images=images, test=test)
+    except (TrainingError, data_files.DataError) as error:
         raise SystemExit(str(error)) from None
     right = ", ".join(
         f"{right:,} of the first {int(count):,}" for count, right in record["test"]["right"].items()

@@ -59,6 +59,13 @@ def test_a_size_is_a_constant_of_the_source_or_a_field_of_the_record(small):
     [
         (lambda small: small.kernel("conv2d_tild"), "there is no convolution layer kernel"),
         (lambda small: small.kernel(TILED, WIDTH=3), "conv2d_tiled has no size 'WIDTH'; it has"),
+        (lambda small: small.kernel(TILED, tile=32), "tile of conv2d_tiled is several whole"),
+        (lambda small: small.kernel(TILED, block=(32, 8.5)), "block of conv2d_tiled is several"),
+        (lambda small: small.kernel(TILED, TILE_WIDTH=2.5), "TILE_WIDTH of conv2d_tiled is a"),
+        (lambda small: small.kernel("conv2d_wmma", skew=1.5), "skew of conv2d_wmma is a whole"),
+        (lambda small: small.sweep(TILED, TILE_WIDTH=8), "TILE_WIDTH of a sweep is several values"),
+        (lambda small: bench.conv1d(n=99).kernel("conv1d_basic", threads="all"), "threads of"),
+        (lambda small: bench.conv1d(n=99).check(small), "is no kernel: give a name"),
         (lambda small: small.kernel(7), "7 is no kernel: give a name of kernels/"),
         (lambda small: small.kernel(TILED).changed("no such line", ""), "has no 'no such line'"),
         (lambda small: small.kernel(TILED).changed("one"), "give the old text and the new one"),
@@ -74,6 +81,27 @@ def test_a_size_is_a_constant_of_the_source_or_a_field_of_the_record(small):
 def test_what_is_no_kernel_is_refused_with_what_to_type(small, make, words):
     with pytest.raises(bench.KernelError, match=words.replace("(", r"\(")):
         make(small)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: bench.conv1d(n=0), "n is 0; the number of cells is at least 1"),
+        (lambda: bench.conv1d(n="a"), "n is 'a'; the number of cells is a whole number"),
+        (lambda: bench.gemm(64, 0), "cols is 0; a side of a matrix is at least 1"),
+        (lambda: bench.product(steps=0), "the number of steps is at least 1"),
+        (lambda: bench.axpy(-5), "n is -5; the number of elements is at least 1"),
+        (lambda: bench.memcpy(True), "n is True; the number of floats is a whole number"),
+        (lambda: bench.network(0), "the number of images is at least 1"),
+        (lambda: bench.layer("layer 2", 0), "the number of images is at least 1"),
+        (lambda: bench.bars(3), "got 3, and a figure draws what compare"),
+        (lambda: bench.bars(["layer 1"]), "a figure draws what compare"),
+        (lambda: bench.curve({}, by="maps"), "there are no times to draw"),
+    ],
+)
+def test_what_is_no_problem_and_no_times_is_refused(make, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        make()
 
 
 # ---- Checks
@@ -125,6 +153,7 @@ def test_a_cell_may_have_a_launch_of_its_own(small):
 def test_wrong_cells_are_rejected_with_the_reason(small, changes, words):
     wrong = small.check(cell_of(TILED, *changes))
     assert not wrong and words in str(wrong)
+    assert (wrong.wrong > 0) == ("values are wrong" in str(wrong))
 
 
 def test_a_text_that_does_not_compile_is_a_failed_check(small):

@@ -87,8 +87,10 @@ def test_texts_are_cut_and_unknown_words_are_refused():
         "block": [1, 2, 3], "array": None, "index": [4, 5], "severity": "error", "cause": "",
         "other_line": None, "count": 1, "source_lines": {"1": "x" * 9_000},
     }  # fmt: skip
-    notes[0].update(stopped="sudo", said="s" * 9_000, findings=[finding])
+    names = {"N": "p" * 9_000, "no array": "P"}
+    notes[0].update(stopped="sudo", said="s" * 9_000, findings=[finding], misplaced=names)
     one = read(notes)[0]
+    assert one.misplaced == {"N": "p" * 100}
     (found,) = one.findings
     assert one.stopped == "refused" and len(one.said) == 5_000
     assert len(found.message) == len(found.source_lines[1]) == 2_000

@@ -332,6 +332,51 @@ def test_the_gradescope_zip_has_no_caches(tmp_path):
         )
 
 
+def test_gradescope_takes_a_python_that_the_project_supports(tmp_path):
+    """Ubuntu 22.04 has 3.10 as python3, and others beside it."""
+    gradescope.write("101", tmp_path / "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        whole = archive.read("setup.sh").decode()
+    with (gradescope.ROOT / "pyproject.toml").open("rb") as file:
+        oldest = tomllib.load(file)["project"]["requires-python"].removeprefix(">=")
+    assert f"({', '.join(oldest.split('.'))})" in whole and f"python{oldest}-venv" in whole
+
+    # Programs that write down how they are called, in place of all that the script calls.
+    def program(name: str, text: str) -> None:
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+
+    def asked(version: str) -> str:
+        """A Python that only compares its version, and for all else writes down its call."""
+        pretended = f"import sys; sys.version_info = {version}; exec(sys.argv[1])"
+        return (
+            f'[ "$1" = -c ] && exec "{sys.executable}" -c "{pretended}" "$2"\n'
+            f'echo "$0 $*" >> "{tmp_path}/log"; exit 3'
+        )
+
+    program("apt-get", f'echo "apt-get $*" >> "{tmp_path}/log"')
+    program("python3", asked("(3, 10)"))
+    script = tmp_path / "setup.sh"
+    script.write_text(whole)
+
+    def run() -> tuple[subprocess.CompletedProcess[str], str]:
+        (tmp_path / "log").write_text("")
+        done = subprocess.run(
+            ["/bin/bash", str(script)], env={"PATH": str(tmp_path)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done, (tmp_path / "log").read_text()
+
+    done, log = run()
+    assert done.returncode == 1 and "Python 3.11 or newer is needed" in done.stderr
+    assert "python3.11-venv" in log
+    program("python3.11", asked("(3, 11)"))
+    assert "python3.11 -m venv" in run()[1]
+    program("python3", asked("(3, 12)"))
+    log = run()[1]
+    assert "python3 -m venv" in log and "python3.11" not in log
+
+
 def without_packages(folder: Path, kept: list[str]) -> Path:
     """A folder for PYTHONPATH that hides the project's packages, without those that are kept."""
 

@@ -10,7 +10,7 @@ from helpers.problems import copies
 from helpers.problems.conv1d import conv1d_atol
 from helpers.problems.copies import Copies, CopiesError
 from helpers.programs import Program
-from tests.support import mutants, require_named
+from tests.support import mutants, require_named, simulated
 
 MUTANTS = mutants("copy_")
 GUARD = 64  # cells of NaN on either side of an output on a GPU, which must stay NaN
@@ -38,9 +38,14 @@ def require_right(P: np.ndarray, N: np.ndarray, filter: np.ndarray, name: str) -
     checking.check(P, want, rtol=0.0, atol=atol, name=name, suspects=suspects)
 
 
+def simulate(spec: Copies, N: np.ndarray, filter: np.ndarray, blocks: int, **how):
+    plan = spec.plan(N.size, filter.size, blocks)
+    return simulated(plan, "P", {"N": N, "filter": filter}, **how)
+
+
 def in_simulator(spec: Copies, N: np.ndarray, filter: np.ndarray, blocks: int) -> np.ndarray:
     """P; fails on any finding."""
-    P, findings = copies.simulate(spec, N, filter, blocks)
+    P, findings = simulate(spec, N, filter, blocks)
     assert not findings, "\n".join(map(str, findings))
     return P
 
@@ -118,7 +123,7 @@ def test_who_moves_the_cells():
     seen = {}
     for name in copies.NAMES:
         spec = Copies(name, 512, 128)
-        _, profile = copies.simulate(spec, N, filter, 2, entry=simulator.profile)
+        _, profile = simulate(spec, N, filter, 2, entry=simulator.profile)
         seen[name] = profile.global_load_requests, profile.shared_store_requests
     vectors = 4096 / 4 + 7 * 4  # each of 8 tiles has a halo of 14 cells, in four vectors
     assert seen["copy_plain"][0] >= vectors / 32
@@ -131,7 +136,7 @@ def test_who_moves_the_cells():
 def test_mutants_are_rejected(mutant):
     N, filter = problem(1000, 15)
     instead = {mutant.original: (mutant.name, mutant.source)}
-    _, findings = copies.simulate(Copies(mutant.original, 128, 64), N, filter, 2, instead=instead)
+    _, findings = simulate(Copies(mutant.original, 128, 64), N, filter, 2, instead=instead)
     require_named(mutant, findings)
 
 

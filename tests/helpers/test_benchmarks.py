@@ -1,26 +1,24 @@
-"""Benchmarks: launches, data and checks, without a clock; a short real run where there is a GPU."""
+"""Launches of 1D kernels, their data and checks, and the benchmark that times them."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, reference
+from helpers import bench, checking, kernels, reference
 from helpers.bench import results, timing
+from helpers.bench.memory import DRIVER
 from helpers.problems import conv1d
 from helpers.problems.conv1d import (
     BEST,
     CONV1D,
-    COPY,
     PLAINEST,
     Checker,
     PeriodicData,
     conv1d_named,
 )
 from helpers.tools.benchmarks import __main__ as benchmarks
-from helpers.tools.benchmarks import conv1d_benchmark, timer_benchmark
-from helpers.tools.benchmarks.conv1d_benchmark import CUPY, Conv1dBenchmark
+from helpers.tools.benchmarks import conv1d_benchmark
 from tests import clock
 
 
@@ -151,39 +149,21 @@ def test_poison_is_counted_as_wrong_against_itself(cuda, checked):
     assert checker.wrong(int(output), int(output), 1e30) == 20_000
 
 
-def test_sizes_that_fit(capsys):
-    assert conv1d_benchmark.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=1000) == (
-        10,
-        100,
-        1000,
-    )
-    assert conv1d_benchmark.sizes_that_fit((10, 100, 1000), free_bytes=14_000, max_n=999) == (
-        10,
-        100,
-    )
-    assert capsys.readouterr().out == ""
-    assert conv1d_benchmark.sizes_that_fit((10, 100, 1000), free_bytes=13_000, max_n=1000) == (
-        10,
-        100,
-    )
-    assert "n = 1,000 is left out" in capsys.readouterr().out
-    with pytest.raises(ValueError, match="--max-n is 9"):
-        conv1d_benchmark.sizes_that_fit((10, 100), free_bytes=10**6, max_n=9)
-
-
 # --------------------------------------------------------------------------------------------------
 # The run, with a clock that always says 2 ms
 
 
+SMALL = {"sizes": (700, 5003), "widths": (3, 5), "budget_s": 0.0}
+
+
 def test_conv1d_checks_and_times_every_kernel(cuda, monkeypatch):
     clock.install(monkeypatch)
-    monkeypatch.setattr(conv1d_benchmark, "_cupy", lambda: None)
     free = cuda.mem_get_info()[0]
-    rows = Conv1dBenchmark((700, 5003), (3, 5), budget_s=0.0).measure()
+    rows = list(conv1d_benchmark.measure(**SMALL))
     assert cuda.mem_get_info()[0] == free
-    assert {row["series"] for row in rows} == {spec.name for spec in CONV1D} | {COPY}
+    assert {row["series"] for row in rows} == {spec.name for spec in CONV1D} | {DRIVER}
     assert len(rows) == 2 * 2 * (1 + 2 * len(CONV1D))  # sizes x caches x (copy + widths x kernels)
-    assert all(row["percent_of_copy"] == 100 for row in rows if row["series"] != COPY)
+    assert {row["timing"].cache for row in rows} == {"cold", "hot"}
 
 
 def test_conv1d_times_no_wrong_kernel(cuda, monkeypatch):
@@ -197,95 +177,55 @@ def test_conv1d_times_no_wrong_kernel(cuda, monkeypatch):
 
     original = kernels.source
     monkeypatch.setattr(kernels, "source", shifted)
-    clock.install(monkeypatch)
-    with pytest.raises(checking.CheckError, match="conv1d_basic, n = 700"):
-        Conv1dBenchmark((700,), (3,), budget_s=0.0).measure()
+    names = clock.install(monkeypatch)
+    with pytest.raises(bench.NotReadyError, match="conv1d_basic is wrong"):
+        list(conv1d_benchmark.measure(**SMALL))
+    assert set(names) == {DRIVER, "conv1d_one_block"}
 
 
 def rows_of(*measurements):
-    """As a record gives them: (series, n, width, cache, ms, percent) each."""
+    """As a record gives them: (series, n, width, cache, ms) each."""
     rows = []
-    for series, n, width, cache, ms, percent in measurements:
+    for series, n, width, cache, ms in measurements:
         timed = timing.Timing.of(series, [ms] * 8, what="kernel", device="toy", cache=cache)
-        parameters = {"n": n, "bytes": 8 * n}
-        if width is not None:
-            parameters |= {"filter_width": width, "percent_of_copy": percent}
+        parameters = {"n": n} if width is None else {"n": n, "filter_width": width}
         rows.append(results.Measurement(series, parameters, timed).row())
     return rows
 
 
 def test_conv1d_table_and_summary():
     rows = rows_of(
-        (COPY, 10**8, None, "cold", 0.2, None),
-        (BEST, 10**8, 3, "cold", 0.2105, 95.0),
-        (BEST, 10**8, 31, "cold", 0.22, 90.9),
-        (CUPY, 10**8, 3, "cold", 4.21, 4.75),
-        (BEST, 10**8, 3, "hot", 0.1, 200.0),
+        (DRIVER, 10**8, None, "cold", 0.2),
+        (BEST, 10**8, 3, "cold", 0.2105),
+        (BEST, 10**8, 31, "cold", 0.22),
+        (PLAINEST, 10**8, 3, "cold", 4.21),
+        (BEST, 10**8, 3, "hot", 0.1),
     )
     table = conv1d_benchmark.table(rows)
-    assert "n = 100,000,000, cold caches: ms (percent of the copy's 4.00 TB/s)" in table
+    assert "n = 100,000,000, cold caches: ms (percent of the copy's speed)" in table
+    assert f"{DRIVER}: 0.2 ms (4.00 TB/s)" in table
     lines = {line.split()[0]: line.split() for line in table.splitlines()}
     assert lines["filter"] == ["filter", "of", "3", "31"]
     assert lines[BEST] == [BEST, "0.2105", "(", "95%)", "0.22", "(", "91%)"]
-    assert lines["CuPy"][-1] == "-"
-    summary = conv1d_benchmark.summary(rows)
-    assert f"{BEST}: at least 90.9 % of copy speed for n >= 10^8" in summary
-    assert f"{BEST}: at least 20.0 times as fast as {CUPY} at n = 100,000,000" in summary
-
-
-def test_timing_measures_and_table(cuda, monkeypatch):
-    def compare(a, b, *, verdicts, names, budget_s, seed):
-        ratio = 1.05 if a is not b else 1.0
-        a(None), b(None)
-        timed = [timing.Timing.of(name, [1.0] * 8, what="kernel", device="toy") for name in names]
-        return timing.Comparison(ratio, ratio - 0.01, ratio + 0.01, *timed)
-
-    monkeypatch.setattr(timing, "compare", compare)
-    rows = timer_benchmark.measure(3, 0.0, n=2000)
-    assert [row["different"] for row in rows] == [False] * 3 + [True] * 3
-    lines = timer_benchmark.table(
-        [results.Measurement(r["series"], r, None).row() for r in rows]
-    ).splitlines()
-    assert lines[1].split()[-4:] == ["1.00", "3", "3", "1.0000"]
-    assert lines[2].split()[-4:] == ["1.05", "3", "0", "1.0500"]
+    assert lines[PLAINEST][-1] == "-"
+    assert f"{BEST}: at least 90.9 % of copy speed for n >= 10^8" in conv1d_benchmark.summary(rows)
 
 
 def test_without_a_gpu_the_record_is_shown(cuda, monkeypatch, tmp_path, capsys):
+    assert benchmarks.main(["conv1d"]) == 0
+    said = capsys.readouterr().out
+    assert "Recorded on" in said and all(spec.name in said for spec in CONV1D)
     monkeypatch.setattr(results, "MEASURED", tmp_path)
     with pytest.raises(results.RecordError, match="benchmark_conv1d"):
         benchmarks.main(["conv1d"])
-    kept = results.Record(
-        name="benchmark_timing",
-        lab="benchmarks",
-        created="2026-01-02T03:04:05Z",
-        device=device.select(),
-        software={},
-        sources={},
-        measurements=(
-            results.Measurement(
-                "the same launch twice",
-                {"cells_ratio": 1.0, "ratio": 1.0, "different": False},
-                None,
-            ),
-        ),
-    )
-    (tmp_path / "benchmark_timing.json").write_text(kept.to_json())
-    assert benchmarks.main(["timing"]) == 0
-    assert "Recorded on" in capsys.readouterr().out
 
 
 def test_arguments():
-    defaults = {
-        "what": None,
-        "max_n": 10**9,
-        "budget_s": 0.3,
-        "tries": 100,
-        "numba": sys.executable,
-    }
-    assert vars(benchmarks._arguments([])) == defaults
-    assert benchmarks._arguments(["simulator", "--numba", "python3"]).numba == "python3"
-    with pytest.raises(SystemExit):
-        benchmarks._arguments(["conv3d"])
+    defaults = {"what": "conv1d", "max_n": 10**9, "budget_s": 0.3}
+    assert vars(benchmarks._arguments(["conv1d"])) == defaults
+    for wrong in ([], ["conv3d"]):
+        with pytest.raises(SystemExit):
+            benchmarks._arguments(wrong)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -294,13 +234,6 @@ def test_arguments():
 
 @pytest.mark.gpu
 def test_conv1d_on_a_gpu(gpu):
-    rows = Conv1dBenchmark((10**6,), (3,), budget_s=0.02).measure()
+    rows = list(conv1d_benchmark.measure((10**6,), (3,), budget_s=0.02))
     table = conv1d_benchmark.table([results._measurement(row).row() for row in rows])
     assert all(spec.name in table for spec in CONV1D)
-
-
-@pytest.mark.gpu
-def test_timing_on_a_gpu(gpu):
-    rows = timer_benchmark.measure(2, budget_s=0.05, n=10**6)
-    assert len(rows) == 4
-    assert all(row["low"] <= row["ratio"] <= row["high"] for row in rows)

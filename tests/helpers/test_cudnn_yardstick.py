@@ -48,7 +48,7 @@ def test_missing_torch_is_said(gpu, monkeypatch):
     ):
         cudnn.Convolution(SHAPE, 0, 0)
     with pytest.raises(cudnn.TorchMissing, match="not installed"):
-        list(cudnn.measure(SHAPE, 0, 0, 0, 1e-6))
+        list(cudnn.contenders(SHAPE, 0, 0, 0, 1e-6))
 
 
 @pytest.mark.parametrize(("cuda", "has_cudnn"), [(False, True), (True, False)])
@@ -61,16 +61,6 @@ def test_torch_without_cuda_is_said(gpu, monkeypatch, cuda, has_cudnn):
 def test_a_broken_torch_is_said(gpu, monkeypatch):
     install(monkeypatch, SimpleNamespace())  # no torch.cuda: as if its libraries did not load
     assert cudnn.why_not().startswith("PyTorch is installed and does not start: AttributeError")
-
-
-def test_the_faster_layout_is_the_yardstick():
-    rows = [
-        {"series": "conv2d_basic", "median_ms": 1.0},
-        {"series": cudnn.NAME, "layout": "NCHW", "median_ms": 7.0},
-        {"series": cudnn.NAME, "layout": "channels_last", "median_ms": 5.0},
-    ]
-    assert cudnn.best(rows)["layout"] == "channels_last"
-    assert cudnn.best(rows[:1]) is None
 
 
 # ---- with a stand-in for PyTorch ----
@@ -295,8 +285,8 @@ def test_every_way_is_timed_and_the_fastest_is_compiled_if_wished(torch, monkeyp
 
     monkeypatch.setattr(cudnn.timing, "time_gpu", time_gpu)
     monkeypatch.setattr(cudnn, "compiled", lambda function: function)
-    rows = list(cudnn.measure(SHAPE, 1, 2, 3, 1e-6))
-    assert seen == list(times)[:2] == [row["layout"] for row in rows]
+    made = [one for one, *_ in cudnn.contenders(SHAPE, 1, 2, 3, 1e-6)]
+    assert seen == list(times)[:2] == [one.row["layout"] for one in made]
     seen.clear()
     made = [one for one, *_ in cudnn.contenders(SHAPE, 1, 2, 3, 1e-6, compile_fastest=True)]
     assert seen == list(times) == [str(one.way) for one in made]
@@ -324,7 +314,7 @@ def test_one_wrong_output_is_found(torch, monkeypatch, capsys, value, image):
     torch.nn.functional.conv2d = lambda x, filter, stride: Tensor(wrong)
     with pytest.raises(checking.CheckError, match="1 of"):
         cudnn.Convolution(SHAPE, 1, 2).check(3, 1e-6)
-    assert list(cudnn.measure(SHAPE, 1, 2, 3, 1e-6)) == []  # left out, and said
+    assert list(cudnn.contenders(SHAPE, 1, 2, 3, 1e-6)) == []  # left out, and said
     assert "NCHW is left out: FAIL" in capsys.readouterr().out
 
 
@@ -366,15 +356,6 @@ def test_a_mode_s_own_rounding_passes_and_more_does_not(gpu, monkeypatch):
 def test_an_unknown_mode_is_refused(torch):
     with pytest.raises(ValueError, match=r"mode is 'INT8'; expected FP32, TF32, FP16"):
         cudnn.Convolution(SHAPE, 1, 2, mode="INT8")
-
-
-def test_the_yardstick_of_a_mode():
-    rows = [
-        {"series": cudnn.NAMES[mode], "median_ms": ms}
-        for mode, ms in (("FP32", 3.0), ("FP16", 1.0), ("FP16", 2.0))
-    ]
-    assert cudnn.best(rows, "FP16")["median_ms"] == 1.0
-    assert cudnn.best(rows, "TF32") is None
 
 
 def test_no_record_calls_a_layout_of_one_channel_what_pytorch_did_not_set():

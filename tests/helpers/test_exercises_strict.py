@@ -52,6 +52,18 @@ def is_wrong(one: Exercise, text: str) -> bool:
     return one.judge(text).status in ("wrong", "finding", "time")
 
 
+# ---- parameters ----
+
+
+@pytest.mark.parametrize("one", ALL, ids=title)
+def test_parameters_in_another_order_are_called_so(one):
+    array = r"[^,()]+\*[^,()]+"
+    order = re.compile(rf"(__global__[^{{]*?\w+\()({array}), ?({array})")
+    verdict = one.judge(order.sub(r"\1\3, \2", one.solution, count=1))
+    assert verdict.status in ("wrong", "finding", "refused"), verdict
+    assert verdict.hint.endswith("Keep the parameters of the stub, in their order."), verdict
+
+
 # ---- rounding ----
 
 

@@ -9,13 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, device, kernels, launch, reference, simulator
+from helpers import device, kernels, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, precision
 from helpers.problems.conv2d import FASTEST, LayerError, mma_halves, mma_quads
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
-from tests.support import mutants, needs_nvcc, nvcc, require_rejected
+from tests.support import (
+    layer_problem,
+    mutants,
+    needs_nvcc,
+    nvcc,
+    require_rejected,
+    run_layer,
+)
 
 PAIRS, QUADS, HALVES = FASTEST
 NAMES = tuple(spec.name for spec in FASTEST)
@@ -43,27 +50,12 @@ CASES = [
 ]
 
 
-def problem(shape: ConvShape, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Random x and filter: float32, the filter up to ``size``."""
-    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
-    x, filter = (
-        rng.uniform(-1, 1, array).astype(np.float32)
-        for array in (shape.x_shape, shape.filter_shape)
-    )
-    return x, filter * np.float32(size)
-
-
-def run(spec, x, filter):
-    y, (findings,) = conv2d.simulate(spec, x, filter, entry=simulator.check)
-    assert not findings, "\n".join(map(str, findings))
-    return y
-
-
 @pytest.mark.parametrize(("spec", "sizes"), CASES, ids=lambda one: getattr(one, "name", str(one)))
 def test_table(spec, sizes):
-    x, filter = problem(ConvShape(*sizes))
+    x, filter = layer_problem(ConvShape(*sizes))
     few = replace(spec, warps=3, blocks=2, resident=1)  # blocks take several images, one by one
-    conv2d.check(run(few, x, filter), x, filter, f"{spec.name}, {sizes}", precision=spec.precision)
+    y, name = run_layer(few, x, filter), f"{spec.name}, {sizes}"
+    conv2d.check(y, x, filter, name, precision=spec.precision)
 
 
 @st.composite
@@ -82,48 +74,9 @@ def tasks(draw):
 @given(task=tasks())
 def test_layers_beyond_the_table(task):
     spec, shape = task
-    x, filter = problem(shape)
-    conv2d.check(run(spec, x, filter), x, filter, f"{spec}, {shape}", precision=spec.precision)
-
-
-@pytest.mark.parametrize(
-    "spec", [mma_halves(half_io=True), mma_quads(1, half_io=True)], ids=lambda spec: spec.name
-)
-def test_halves_in_and_out(spec):
-    shape = ConvShape(3, 1, 5, 12, 20, 5)
-    spec = replace(spec, warps=2, blocks=2, resident=1)
-    x, filter = problem(shape)
-    y, halves = np.full(shape.y_shape, np.nan, np.float16), x.astype(np.float16)
-    arrays = {"y": y, "x": halves, "filter": filter}
-    (findings,) = launch.simulate(spec.plan(shape), arrays, simulator.check)
-    assert not findings, findings[0]
-    want = reference.conv2d(halves.astype(np.float32), spec.precision.rounded(filter))
-    checking.check(
-        y.astype(np.float32),
-        want,
-        rtol=2.0**-11,
-        atol=spec.precision.sum_atol(x, filter),
-        name=spec.name,
-    )
-
-
-@pytest.mark.parametrize("spec", [PAIRS, QUADS], ids=lambda spec: spec.name)
-@pytest.mark.parametrize("size", [1e-6, 300.0])
-def test_small_and_large_weights_are_as_exact(spec, size):
-    shape = ConvShape(1, 1, 4, 10, 14, 7)
-    x, filter = problem(shape, size)
-    y, want = run(replace(spec, warps=2), x, filter), reference.conv2d(x, filter)
-    assert np.abs(y - want).max() <= 1e-6 * np.abs(want).max()
-
-
-@pytest.mark.parametrize("spec", [HALVES, mma_quads(1)], ids=lambda spec: spec.name)
-def test_one_part_does_not_pass_for_float32(spec):
-    shape = ConvShape(1, 1, 4, 10, 14, 7)
-    x, filter = problem(shape)
-    y = run(replace(spec, warps=2), x, filter)
-    conv2d.check(y, x, filter, precision=spec.precision)
-    with pytest.raises(checking.CheckError):
-        conv2d.check(y, x, filter)
+    x, filter = layer_problem(shape)
+    y = run_layer(spec, x, filter)
+    conv2d.check(y, x, filter, f"{spec}, {shape}", precision=spec.precision)
 
 
 def test_the_scale_is_a_power_of_two():
@@ -237,9 +190,9 @@ def test_the_network_s_layers_are_taken():
 @pytest.mark.parametrize("spec", [PAIRS, QUADS], ids=lambda spec: spec.name)
 def test_the_device_s_calls_give_the_same(monkeypatch, spec):
     monkeypatch.setenv("LAB_DEVICE", "simulator")
-    x, filter = problem(ConvShape(3, 1, 4, 10, 14, 7))
+    x, filter = layer_problem(ConvShape(3, 1, 4, 10, 14, 7))
     y = conv2d.convolve(replace(spec, warps=2), x, filter)
-    assert np.array_equal(y, run(replace(spec, warps=2), x, filter))
+    assert np.array_equal(y, run_layer(replace(spec, warps=2), x, filter))
 
 
 def test_stores_write_whole_sectors():
@@ -247,7 +200,7 @@ def test_stores_write_whole_sectors():
 
     The copy engine stores them, and no thread; where a GPU has no bulk stores, threads do.
     """
-    x, filter = problem(conv2d.shape_of("layer 2", 1))
+    x, filter = layer_problem(conv2d.shape_of("layer 2", 1))
     by_threads = f"#define BULK_STORES 0\n{kernels.source(HALVES.name)}"
     y, (threads,) = conv2d.simulate(
         HALVES, x, filter, instead={HALVES.name: (HALVES.name, by_threads)}
@@ -266,7 +219,7 @@ def test_stores_write_whole_sectors():
 )
 def test_sanitize_bulk_copies(spec):
     """For compute-sanitizer: blocks take several images, some maps are left over."""
-    x, filter = problem(ConvShape(7, 1, 5, 16, 40, 7))
+    x, filter = layer_problem(ConvShape(7, 1, 5, 16, 40, 7))
     y = conv2d.convolve(replace(spec, blocks=2, resident=1), x, filter)
     conv2d.check(y, x, filter, spec.name, precision=spec.precision)
 
@@ -324,7 +277,7 @@ def test_mutants_are_rejected(mutant):
         for spec in FASTEST
         if spec.name == mutant.original
     )
-    x, filter = problem(ConvShape(2, 1 if spec.name == QUADS.name else 2, 16, 10, 14, 5))
+    x, filter = layer_problem(ConvShape(2, 1 if spec.name == QUADS.name else 2, 16, 10, 14, 5))
     y, (findings,) = conv2d.simulate(
         spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)}
     )

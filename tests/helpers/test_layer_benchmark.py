@@ -2,17 +2,18 @@
 """
 
 import dataclasses
+from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, launch
-from helpers.bench import reports, results
+from helpers import bench, checking, device, kernels, launch
+from helpers.bench import cudnn, reports, results
+from helpers.bench.layers import LIBRARY
 from helpers.problems import conv2d, datasets
 from helpers.problems.lenet import network, network_plan, pipeline, pooled, trained_weights
 from helpers.tools.benchmarks import __main__ as benchmarks
 from helpers.tools.benchmarks import layer_benchmark
-from helpers.tools.benchmarks.layer_benchmark import ACCURACY, COPY, AccuracyError, LayerBenchmark
+from helpers.tools.benchmarks.layer_benchmark import ACCURACY, COPY, AccuracyError
 from tests import clock
 
 COMMITTED = results.MEASURED / f"{layer_benchmark.NAME}.json"
@@ -49,7 +50,7 @@ def mutated(monkeypatch, name, right, wrong):
 
 def times(*batches):
     """The rows of a small layer, timed."""
-    return list(LayerBenchmark((SMALL,), batches, budget_s=0.0).measure())
+    return list(layer_benchmark.measure((SMALL,), batches, budget_s=0.0))
 
 
 @pytest.fixture
@@ -63,7 +64,6 @@ def without_accuracies(monkeypatch):
 
 def test_every_kernel_is_checked_and_timed(cuda, without_accuracies, monkeypatch):
     only(monkeypatch, *SEVERAL)
-    monkeypatch.setattr(layer_benchmark, "SLOWEST_MS", np.inf)  # the simulator takes its time
     free = cuda.mem_get_info()[0]
     rows = times(1, 2)
     assert cuda.mem_get_info()[0] == free
@@ -80,27 +80,17 @@ def test_every_kernel_is_checked_and_timed(cuda, without_accuracies, monkeypatch
 def test_a_wrong_kernel_is_not_timed(cuda, without_accuracies, monkeypatch):
     only(monkeypatch, "conv2d_basic", "conv2d_restrict")
     mutated(monkeypatch, "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]")
-    with pytest.raises(checking.CheckError, match="FAIL conv2d_restrict"):
+    with pytest.raises(bench.NotReadyError, match="FAIL conv2d_restrict"):
         times(2)
 
 
 def test_what_a_kernel_does_not_take_is_said(cuda, without_accuracies, monkeypatch):
     narrow = dataclasses.replace(conv2d.conv2d_named("conv2d_constant"), largest_width=3)
     monkeypatch.setattr(conv2d, "CONV2D", (conv2d.conv2d_named("conv2d_basic"), narrow))
-    monkeypatch.setattr(layer_benchmark, "SLOWEST_MS", np.inf)
     _, basic, constant = times(1)
     assert basic["timing"] is not None
     assert constant["timing"] is None
     assert constant["left_out"].startswith("conv2d_constant takes filters up to K = 3, got 7")
-
-
-def test_a_slow_launch_is_left_out(cuda, without_accuracies, monkeypatch):
-    only(monkeypatch, "conv2d_basic")
-    monkeypatch.setattr(layer_benchmark, "SLOWEST_MS", 0.0)
-    _, basic = times(1)
-    assert basic["timing"] is None
-    assert basic["left_out"].startswith("a launch takes ")
-    assert basic["relative_error"] <= 1e-6
 
 
 def test_scratch_takes_half_of_the_free_memory_at_most():
@@ -115,24 +105,17 @@ def test_scratch_takes_half_of_the_free_memory_at_most():
 
 def test_the_yardstick_is_measured_where_it_is(cuda, without_accuracies, monkeypatch):
     only(monkeypatch, "conv2d_basic")
-    asked = []
+    verdict = checking.check([1.0], [1.0], rtol=0)
 
-    def measure(shape, x, filter, want, atol, *, budget_s):
-        asked.append((shape, budget_s, atol > 0))
-        yield {"series": "cuDNN", "layout": "NCHW", "cudnn": 1, "timing": None}
+    def contenders(shape, *arrays, budget_s):
+        for ms in (3.0, 2.0):
+            launch = SimpleNamespace(launch=lambda stream: None, ms=ms)
+            yield launch, verdict, SimpleNamespace(median=ms)
 
-    monkeypatch.setattr(layer_benchmark.cudnn, "why_not", lambda: "")
-    monkeypatch.setattr(layer_benchmark.cudnn, "measure", measure)
+    monkeypatch.setattr(cudnn, "contenders", contenders)
     *_, last = times(2)
-    assert asked == [(conv2d.shape_of(SMALL, 2), 0.0, True)]
-    assert last == {
-        "series": "cuDNN",
-        "layout": "NCHW",
-        "cudnn": 1,
-        "layer": SMALL,
-        "batch": 2,
-        "timing": None,
-    }
+    assert (last["series"], last["layer"], last["batch"]) == (LIBRARY, SMALL, 2)
+    assert last["timing"].median == 2.0 and "kernel" not in last
 
 
 # --------------------------------------------------------------------------------------------------

@@ -611,44 +611,6 @@ def test_the_picture_agrees_with_the_engine_on_whatever_width_of_access(outputs)
         assert sum(memory._wavefronts(request)[1] for request in requests) == counted > 0
 
 
-def test_compare_shows_what_differs(transposes, ax):
-    assert plotting.compare(ax, *transposes, names=("plain", "padded")) is ax
-    shown = [label.get_text() for label in ax.get_yticklabels()]
-    assert (
-        "shared load wavefronts" in shown
-        and "shared load conflicts" in shown
-        and "global load sectors" not in shown
-    )
-    assert {"1,024", "32   ÷ 32", "992", "0   none"} <= texts(ax)
-    assert legend(ax) == ["plain", "padded"]
-
-
-def test_compare_of_chosen_counters(transposes, ax):
-    plotting.compare(
-        ax, transposes[1], transposes[0], counters=["shared_load_conflicts", "global_load_sectors"]
-    )
-    assert {"992   new", "128   same"} <= texts(ax)
-    assert [bar.get_width() for bar in ax.patches] == [0, 100, 100, 100]
-    with pytest.raises(ValueError, match="no counter 'sectors'; choose from global_load_requests"):
-        plotting.compare(ax, *transposes, counters=["sectors"])
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "text"),
-    [
-        (12, 3, "÷ 4"),
-        (3, 12, "× 4"),
-        (5, 5, "same"),
-        (0, 0, "same"),
-        (0, 7, "new"),
-        (7, 0, "none"),
-        (4346, 670, "÷ 6.49"),
-    ],
-)
-def test_change(before, after, text):
-    assert memory._change(before, after) == text
-
-
 # --------------------------------------------------------------------------------------------------
 # ladder and roofline
 
@@ -735,8 +697,8 @@ def test_roofline_is_bandwidth_times_intensity_up_to_the_peak(ax):
         [60.0, 33.5],
     ]
     assert {
-        "tiled  83.3 %",
-        "constant  52.8 %",
+        "tiled  83 %",
+        "constant  53 %",
         "matmul  50 %",
         "67 Tflop/s",
         "DRAM 4.8 TB/s",
@@ -939,10 +901,6 @@ def assert_white_edges(ax):
     assert (picture[..., 3] == 1).all()
     for edge in (picture[0], picture[-1], picture[:, 0], picture[:, -1]):
         assert (edge[..., :3] == 1).all(), "ink at the edge of the figure"
-
-
-def test_nothing_of_a_launch_is_cut_off(transposes):
-    assert_white_edges(plotting.compare(Figure(figsize=(11, 4)).subplots(), *transposes))
 
 
 def test_caption_says_whether_the_numbers_are_recorded(ax):

@@ -19,6 +19,7 @@ from helpers.problems.precision import (
     TF32_TENSOR,
     RangeError,
 )
+from tests.support import layer_problem
 
 SHAPES = (
     ConvShape(1, 1, 4, 12, 13, 7),
@@ -27,16 +28,6 @@ SHAPES = (
     ConvShape(1, 12, 2, 8, 9, 5),
 )
 ALL = (HALF, HALF_ROWS, HALF_SUMS, HALF_TENSOR, TF32_TENSOR)
-
-
-def problem(shape: ConvShape, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Random x and filter, float32."""
-    rng = np.random.default_rng([shape.C, shape.K])
-    x, filter = (
-        rng.uniform(-1, 1, extent).astype(np.float32)
-        for extent in (shape.x_shape, shape.filter_shape)
-    )
-    return x * np.float32(size), filter
 
 
 def terms(x: np.ndarray, filter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,7 +94,8 @@ def made(kind: precision.Precision, x: np.ndarray, filter: np.ndarray) -> np.nda
 @pytest.mark.parametrize("kind", [FLOAT, *ALL], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("size", [1.0, 255.0, 1e-3])
 def test_a_kernel_of_the_precision_keeps_its_tolerance(kind, shape, size):
-    x, filter = problem(shape, size)
+    x, filter = layer_problem(shape)
+    x *= np.float32(size)
     conv2d.check(made(kind, x, filter), x, filter, precision=kind)
 
 
@@ -117,7 +109,7 @@ NEXT_LOWER = [
 @pytest.mark.parametrize("shape", SHAPES[:2], ids=str)
 @pytest.mark.parametrize(("promised", "given"), NEXT_LOWER, ids=lambda kind: kind.name)
 def test_the_next_lower_precision_is_rejected(promised, given, shape):
-    x, filter = problem(shape)
+    x, filter = layer_problem(shape)
     with pytest.raises(checking.CheckError) as error:
         conv2d.check(made(given, x, filter), x, filter, precision=promised)
     assert error.value.diagnosis.kind == "precision"
@@ -125,14 +117,14 @@ def test_the_next_lower_precision_is_rejected(promised, given, shape):
 
 def test_the_bound_of_the_inputs_alone_would_let_sums_in_half_pass():
     """Why a check has two parts."""
-    x, filter = problem(SHAPES[1])
+    x, filter = layer_problem(SHAPES[1])
     checking.check(
         summed(x, filter, 10**6), reference.conv2d(x, filter), rtol=0.0, atol=HALF.atol(x, filter)
     )
 
 
 def test_inputs_cut_and_not_rounded_are_rejected():
-    x, filter = problem(SHAPES[1])
+    x, filter = layer_problem(SHAPES[1])
     unit = np.uint32(0xFFFFE000)  # 10 bits behind the point
     cells, weights = ((array.view(np.uint32) & unit).view(np.float32) for array in (x, filter))
     y = reference.conv2d(cells, weights).astype(np.float32)
@@ -189,7 +181,7 @@ def test_tf32_by_hand():
 def test_a_problem_checks_each_precision(monkeypatch):
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     shape = ConvShape(B=9, C=2, M=4, H=12, W=13, K=5)
-    with conv2d.Problem(shape, *problem(shape)) as wanted:
+    with conv2d.Problem(shape, *layer_problem(shape)) as wanted:
         for spec in conv2d.REDUCED:
             run = conv2d.compile(spec, shape)
             wanted.poison()
@@ -285,7 +277,7 @@ def test_pairs_of_maps_are_innermost_and_padded_to_whole_tiles():
 def test_a_paired_filter_is_arranged_when_its_address_is_new(monkeypatch):
     monkeypatch.setenv("LAB_DEVICE", "simulator")
     shape = ConvShape(B=1, C=1, M=2, H=4, W=5, K=2)
-    x, filter = problem(shape)
+    x, filter = layer_problem(shape)
     with conv2d.Problem(shape, x, filter) as wanted:
         run = conv2d.compile(conv2d.half2(maps=2), shape)
         run.launch(wanted.y, wanted.x, wanted.filter)
@@ -329,7 +321,7 @@ def test_a_launch_of_wmma_that_cannot_be_is_refused(how, sizes, message):
 
 
 def test_a_skew_of_16_bytes_removes_bank_conflicts():
-    x, filter = problem(ConvShape(1, 4, 16, 20, 20, 7))
+    x, filter = layer_problem(ConvShape(1, 4, 16, 20, 20, 7))
     seen = {skew: conv2d.simulate(conv2d.wmma(skew=skew), x, filter)[1][0] for skew in (0, 16)}
     assert seen[0].shared_load_conflicts > 0
     assert seen[0].shared_store_conflicts > 0

@@ -1,10 +1,10 @@
-"""A count with its noun."""
+"""A count with its noun, and a share."""
 
 from __future__ import annotations
 
 import pytest
 
-from helpers.quantities import quantity
+from helpers.quantities import percent, quantity
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,9 @@ def test_a_noun_has_its_plural_unless_the_count_is_one(count, words):
 
 def test_a_plural_of_another_form():
     assert [quantity(n, "launch", "launches") for n in (1, 2)] == ["1 launch", "2 launches"]
+
+
+def test_a_share_has_whole_percents():
+    shares = 0, 0.004, 0.006, 0.1105, 0.743, 1, 1.2
+    words = ["0 %", "less than 1 %", "1 %", "11 %", "74 %", "100 %", "120 %"]
+    assert list(map(percent, shares)) == words

@@ -3,14 +3,13 @@
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from helpers import simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import LayerError, register_images
-from tests.support import mutants, require_rejected
+from tests.support import layer_problem, mutants, require_rejected
 
 SPEC = register_images()
 SHAPES = (  # (B, C, M, H, W, K)
@@ -21,14 +20,6 @@ SHAPES = (  # (B, C, M, H, W, K)
     (5, 1, 12, 8, 9, 4),  # images left over
     (4, 3, 9, 7, 7, 7),
 )
-
-
-def problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
-    return tuple(
-        rng.uniform(-1, 1, array).astype(np.float32)
-        for array in (shape.x_shape, shape.filter_shape)
-    )
 
 
 def run(spec, x, filter, instead=None):
@@ -47,7 +38,7 @@ def run(spec, x, filter, instead=None):
     ids=str,
 )
 def test_table(sizes, more):
-    x, filter = problem(ConvShape(*sizes))
+    x, filter = layer_problem(ConvShape(*sizes))
     y, findings = run(replace(SPEC, **more), x, filter)
     assert not findings, findings[0]
     conv2d.check(y, x, filter, f"{sizes}, {more}")
@@ -55,7 +46,7 @@ def test_table(sizes, more):
 
 @pytest.mark.parametrize("patch", [(1, 4), (3, 4), (5, 12)])
 def test_patches(patch):
-    x, filter = problem(ConvShape(2, 2, 13, 9, 11, 5))
+    x, filter = layer_problem(ConvShape(2, 2, 13, 9, 11, 5))
     y, findings = run(replace(SPEC, patch=patch), x, filter)
     assert not findings, findings[0]
     conv2d.check(y, x, filter, str(patch))
@@ -87,7 +78,7 @@ MUTANTS = mutants("conv2d_register_images")
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutants_are_rejected(mutant):
-    x, filter = problem(ConvShape(3, 2, 9, 9, 12, 5))
+    x, filter = layer_problem(ConvShape(3, 2, 9, 9, 12, 5))
     spec = replace(SPEC, patch=(5, 4), groups=2, images=2)
     y, findings = run(spec, x, filter, instead={SPEC.name: (mutant.name, mutant.source)})
     require_rejected(mutant, findings, lambda: conv2d.check(y, x, filter, mutant.name))

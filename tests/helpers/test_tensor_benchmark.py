@@ -95,7 +95,7 @@ def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
 def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
     layers = {"tiny": ConvShape(2, C=3, M=4, H=9, W=10, K=3, stride=2)}
     monkeypatch.setattr(conv2d, "KNOWN_LAYERS", layers)
-    rows = list(known_layers.KnownLayers(("tiny",), budget_s=0.0).measure())
+    rows = list(known_layers.KnownLayers(budget_s=0.0).measure())
     timed = [row["series"] for row in rows if row["timing"] and "way" in row]
     assert timed == ["conv2d_implicit_mma_split", *(2 * ["conv2d_implicit_mma_async"])]
     assert rows[-1]["layer"] == "tiny" and rows[-1]["batch"] == 2

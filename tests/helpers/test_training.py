@@ -1,10 +1,11 @@
-"""What of the training needs no PyTorch: settings, schedule, folding, search, the record; and a
-tiny training where it is.
+"""What of the training needs no PyTorch: schedule, folding, the record; and a tiny training where
+it is.
 """
 
 import builtins
 import json
 import math
+from dataclasses import asdict
 from itertools import pairwise
 
 import numpy as np
@@ -23,29 +24,8 @@ def arrays(seed=0):
     }
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"epochs": 0}, "epochs is 0; expected 1 or more"),
-        ({"batch": 0}, "batch is 0"),
-        ({"shift": -1}, "shift is -1"),
-        ({"dropout": 1.0}, "dropout is 1.0; expected 0 or more, and less than 1"),
-        ({"smoothing": -0.1}, "smoothing is -0.1"),
-        ({"average": math.nan}, "average is nan"),
-        ({"rate": 0.0}, "rate is 0.0"),
-        ({"rate": math.nan}, "rate is nan"),
-        ({"weight_decay": -1.0}, "weight_decay -1.0"),
-    ],
-)
-def test_settings_that_cannot_be_are_explained(change, message):
-    with pytest.raises(ValueError, match=message):
-        training.Settings(**change)
-
-
-def test_every_change_of_the_search_can_be_made():
-    changed = [training.Settings(**change) for change in training.CHANGES]
-    assert training.Settings() not in changed
-    assert len(set(changed)) == len(changed)
+def test_the_settings_are_those_of_the_committed_weights():
+    assert asdict(training.Settings()) == trained_weights.lenet_record()["settings"]
 
 
 def test_the_rate_rises_in_a_line_and_falls_along_a_cosine():
@@ -109,57 +89,6 @@ def test_what_is_measured_is_what_the_network_gives():
     assert found["closest"] == network.margins(network.logits(images, weights)).min()
 
 
-def test_the_held_out_images_are_the_last_and_no_others():
-    images = datasets.fashion_mnist("test", 10)
-    kept, held_out = training.split(images, 3)
-    assert np.array_equal(np.concatenate([kept.pixels, held_out.pixels]), images.pixels)
-    assert np.array_equal(held_out.labels, images.labels[7:])
-    assert training.split(images, 0) == (images, None)
-    for count in (-1, 10):
-        with pytest.raises(ValueError, match=f"hold-out is {count}; expected 0 to 9"):
-            training.split(images, count)
-
-
-def test_the_search_keeps_what_helps(capsys):
-    def measure(settings):
-        if settings.rate > 1:
-            raise training.TrainingError("training diverged")
-        return {
-            "accuracy": 0.5
-            + 0.1 * (settings.dropout == 0)
-            + 0.2 * (settings.shift == 4)
-            - 0.3 * (settings.shift == 0)
-        }
-
-    changes = ({"dropout": 0.0}, {"shift": 0}, {"rate": 9.0}, {"shift": 4}, {"dropout": 0.0})
-    best, tried = training.search(training.Settings(), changes, measure)
-    assert best == training.Settings(dropout=0.0, shift=4)
-    # The last change was there already.
-    assert [round(each["accuracy"], 6) for each in tried] == [0.5, 0.6, 0.3, 0.0, 0.8]
-    assert tried[4]["settings"]["dropout"] == 0.0
-    assert "diverged" in capsys.readouterr().out
-
-
-def test_the_search_keeps_the_settings_given_where_nothing_helps():
-    best, tried = training.search(
-        training.Settings(seed=7), ({"shift": 0},), lambda settings: {"accuracy": 0.5}
-    )
-    assert best == training.Settings(seed=7)
-    assert len(tried) == 2
-
-
-def test_the_command_line_has_every_setting():
-    given = vars(
-        training.parser().parse_args(
-            ["--out", "x", "--epochs", "3", "--no-flip", "--weight-decay", "0.5"]
-        )
-    )
-    assert given.pop("out").name == "x"
-    assert given.pop("hold_out") == 5000
-    assert given.pop("search") is False
-    assert training.Settings(**given) == training.Settings(epochs=3, flip=False, weight_decay=0.5)
-
-
 @pytest.fixture
 def without_torch(monkeypatch):
     real = builtins.__import__
@@ -181,11 +110,6 @@ def test_without_pytorch_the_error_says_so(without_torch, tmp_path):
     with pytest.raises(SystemExit, match="needs PyTorch"):
         training.main(["--out", str(tmp_path)])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_bad_setting_ends_the_program_with_a_message(tmp_path):
-    with pytest.raises(SystemExit, match="epochs is 0"):
-        training.main(["--out", str(tmp_path), "--epochs", "0"])
 
 
 # ---- with PyTorch ----
@@ -237,21 +161,13 @@ def test_a_tiny_training_learns_repeats_itself_and_leaves_a_record(torch, tmp_pa
     )
     settings = training.Settings(epochs=4, batch=50, average=0.9)
     records = [
-        training.run(settings, tmp_path / name, images=images, test=test, hold_out=100)
-        for name in "ab"
+        training.run(settings, tmp_path / name, images=images, test=test) for name in "ab"
     ]
     assert records[0]["weights_sha256"] == records[1]["weights_sha256"]
-    other = training.run(
-        training.Settings(epochs=1, batch=50, seed=1),
-        tmp_path / "c",
-        images=images,
-        test=test,
-        hold_out=0,
-    )
+    another = training.Settings(epochs=1, batch=50, seed=1)
+    other = training.run(another, tmp_path / "c", images=images, test=test)
     assert other["weights_sha256"] != records[0]["weights_sha256"]
-    assert other["tried_on_held_out_images"] == []
     assert records[0]["test"]["accuracy"] > 0.3  # a guess has 0.1
-    assert records[0]["tried_on_held_out_images"][0]["accuracy"] > 0.3
     assert json.loads((tmp_path / "a" / "lenet_training.json").read_text()) == records[0]
     written = trained_weights.read_weights(tmp_path / "a" / "lenet_weights.bin", "written")
     assert training.measured(test, written) == records[0]["test"]

@@ -34,7 +34,7 @@ def test_the_swizzled_picture_has_each_piece_once_in_a_row():
 def test_the_kernel_of_any_shape_runs_with_plain_products_and_shows_a_wrong_line():
     assert shown.check().startswith("PASS")
     turned = ("place_of_cell(tap / K, tap % K)", "place_of_cell(tap % K, tap / K)")
-    assert "values are wrong" in shown.check(turned)
+    assert "comes out if the filter is transposed" in shown.check(turned)
     assert "values are wrong" in shown.check(("OCTET, 8);", "0, 8);"))
     waits = "            wait_for(filled + place.slot, place.parity);\n"
     assert "FAIL" in shown.check((waits, "")) and "fault" in shown.check((waits, ""))

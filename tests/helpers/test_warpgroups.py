@@ -15,7 +15,7 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import LayerError, mma_wgmma, power_of_two
 from helpers.problems.lenet import checks, network, network_plan, pipeline, pooled, trained_weights
-from tests.support import needs_nvcc, nvcc
+from tests.support import layer_problem, needs_nvcc, nvcc, require_halves, require_lean
 
 LAYER = conv2d.shape_of("layer 2", 1)
 FORMS = [mma_wgmma(), mma_wgmma(1), mma_wgmma(1, True)]
@@ -25,15 +25,6 @@ EVERY = [*FORMS, *POOLED]
 
 def label(spec) -> str:
     return f"{spec.name}-{spec.parts}-{getattr(spec, 'half_io', False)}"
-
-
-def problem(images: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(14)
-    shape = replace(LAYER, B=images)
-    return tuple(
-        rng.uniform(-1, 1, array).astype(np.float32)
-        for array in (shape.x_shape, shape.filter_shape)
-    )
 
 
 def matrix(fragments: np.ndarray) -> np.ndarray:
@@ -50,7 +41,7 @@ def matrix(fragments: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("spec", [mma_wgmma(1), mma_wgmma(2), *POOLED], ids=label)
 def test_products_of_the_fragments_with_windows_are_the_convolution(spec):
     """As the tensor cores do it, in float64: a window gives 2 x 2 outputs of 16 maps."""
-    x, filter = problem()
+    x, filter = layer_problem(LAYER)
     packed = spec.arrange(filter)
     scale = packed[-16:].view(np.float32)[0]
     steps = (
@@ -139,12 +130,7 @@ def test_the_options_name_the_architecture_and_the_launch_hands_it_over():
 @needs_nvcc
 @pytest.mark.parametrize("spec", [FORMS[0], FORMS[2], POOLED[0]], ids=label)
 def test_nvcc_spills_nothing_and_serializes_nothing(spec, tmp_path):
-    done = nvcc(spec.name, tmp_path, "-Xptxas", "-v", *spec.options(LAYER))
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    assert "warning" not in said
-    assert "serialized" not in said  # ptxas then waits for each product
-    assert re.search(r"(\d+) bytes spill loads", said)[1] == "0"
+    require_lean(spec.name, tmp_path, spec.options(LAYER))
 
 
 @needs_nvcc
@@ -161,7 +147,7 @@ def test_another_architecture_is_refused_by_the_source(spec, tmp_path):
 @pytest.mark.parametrize("images", [1, 3, 7])
 def test_layer_on_the_gpu(spec, images):
     """One block takes several images, and an odd one is left over."""
-    x, filter = problem(images)
+    x, filter = layer_problem(replace(LAYER, B=images))
     few = replace(spec, blocks=2)
     conv2d.check(conv2d.convolve(few, x, filter), x, filter, spec.name, precision=spec.precision)
 
@@ -173,7 +159,7 @@ def test_halves_in_and_out_on_the_gpu(images):
 
     device.select()
     spec = replace(mma_wgmma(1, True), blocks=2)
-    x, filter = problem(images)
+    x, filter = layer_problem(replace(LAYER, B=images))
     shape, halves = conv2d.shape_for(x, filter), x.astype(np.float16)
     run = conv2d.compile(spec, shape)
     there, weights, y = (
@@ -183,14 +169,7 @@ def test_halves_in_and_out_on_the_gpu(images):
     )
     run.launch(int(y), int(there), int(weights))
     got = cuda.from_device(y, shape.y_shape, np.float16)
-    want = reference.conv2d(halves.astype(np.float32), spec.precision.rounded(filter))
-    checking.check(
-        got.astype(np.float32),
-        want,
-        rtol=2.0**-11,
-        atol=spec.precision.sum_atol(x, filter),
-        name=spec.name,
-    )
+    require_halves(spec, got, x, filter)
 
 
 @pytest.mark.gpu
@@ -200,7 +179,7 @@ def test_pool_on_the_gpu(spec, images):
     import pycuda.driver as cuda
 
     device.select()
-    x, filter = problem(images)
+    x, filter = layer_problem(replace(LAYER, B=images))
     shape = conv2d.shape_for(x, filter)
     run = conv2d.compile(replace(spec, blocks=2), shape)
     y_shape = pooled.pooled_shape(shape, 4)

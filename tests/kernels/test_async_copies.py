@@ -203,31 +203,6 @@ def test_bytes_beyond_the_source_are_zero():
     )
 
 
-def test_read_before_the_wait_is_found():
-    finds(
-        "__shared__ float s[32]; copy_async<4>(s + threadIdx.x, x + threadIdx.x); "
-        "y[threadIdx.x] = s[threadIdx.x];",
-        "asynchronous copy",
-    )
-
-
-def test_wait_for_too_few_groups_is_found():
-    finds(
-        """__shared__ float s[2][32]; int t = threadIdx.x;
-        for (int k = 0; k < 2; ++k) { copy_async<4>(&s[k][t], x + 32 * k + t); commit(); }
-        wait_group<1>(); y[t] = s[1][t]; wait_all();""",
-        "asynchronous copy",
-    )
-
-
-def test_write_over_a_copy_on_its_way_is_found():
-    finds(
-        "__shared__ float s[32]; int t = threadIdx.x; copy_async<4>(s + t, x + t); s[t] = 1; "
-        "wait_all(); y[t] = s[t];",
-        "asynchronous copy",
-    )
-
-
 def test_other_threads_need_a_barrier_after_the_wait():
     text = finds(
         "__shared__ float s[64]; int t = threadIdx.x; copy_async<4>(s + t, x + t); wait_all(); "
@@ -236,15 +211,6 @@ def test_other_threads_need_a_barrier_after_the_wait():
         block=64,
     )
     assert "asynchronous" not in text
-
-
-def test_copy_over_what_others_still_read_is_found():
-    finds(
-        """__shared__ float s[64]; int t = threadIdx.x; s[t] = 1; __syncthreads();
-        y[t] = s[63 - t]; copy_async<4>(s + t, x + t); wait_all();""",
-        "race",
-        block=64,
-    )
 
 
 def test_copy_out_of_bounds_and_misaligned():
@@ -314,19 +280,6 @@ def test_producers_and_consumers():
     )  # fmt: skip
 
 
-def test_consumer_that_does_not_wait_is_found():
-    finds(
-        """__shared__ State b; __shared__ float s[64]; int t = threadIdx.x;
-        if (t == 0) init(&b, 64);
-        __syncthreads();
-        s[t] = x[t]; State phase = arrive(&b);
-        if (t < 32) wait_state(&b, phase);
-        y[t] = s[63 - t];""",
-        "race",
-        block=64,
-    )
-
-
 def test_one_lane_waits_for_its_warp():
     right(
         """__shared__ State b; __shared__ float s[32]; int t = threadIdx.x;
@@ -379,14 +332,6 @@ MBARRIER_MISUSES = several(
 def test_misuse_of_an_mbarrier(number):
     words = list(MBARRIERS.values())[number]
     finds(MBARRIER_MISUSES, words, head="", name=f"k{number}")
-
-
-def test_use_without_a_barrier_after_init_is_found():
-    finds(
-        "__shared__ State b; if (threadIdx.x == 0) init(&b, 64); arrive(&b); y[0] = 0;",
-        "race|no mbarrier",
-        block=64,
-    )
 
 
 ARRIVALS = several(
@@ -446,32 +391,6 @@ def test_bulk_copies_of_a_pipeline():
     )  # fmt: skip
 
 
-def test_read_before_the_mbarrier_is_found():
-    finds(
-        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = s[t];",
-        "asynchronous copy",
-        block=256,
-    )
-
-
-def test_bytes_that_were_not_announced_are_found():
-    finds(
-        BULK
-        + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive(&b); } wait_parity(&b, 0); y[t] = s[t];",
-        "asynchronous copy",
-        block=256,
-    )
-
-
-def test_thread_that_does_not_wait_is_found():
-    finds(
-        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); "
-        "} if (t < 32) wait_parity(&b, 0); y[t] = s[t];",
-        "race|asynchronous",
-        block=256,
-    )
-
-
 BULK_CALLS = {
     "bulk_in(s, x, 1000, &b);": "multiples of 16",
     "bulk_in(s, x + 1, 16, &b);": "from an address 4 bytes",
@@ -487,54 +406,12 @@ def test_misuse_of_a_bulk_copy(number):
     finds(BULK_MISUSES, list(BULK_CALLS.values())[number], head="", name=f"k{number}")
 
 
-def test_missing_fence_is_found():
-    finds(
-        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; __syncthreads();"
-        "if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
-        "fence.proxy.async",
-        block=256,
-    )
-
-
 def test_fence_behind_the_barrier_will_do():
     right(
         "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; __syncthreads();"
         "if (t == 0) { fence_proxy(); bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
         X[:256], X, 256,
     )  # fmt: skip
-
-
-def test_source_that_changes_too_early_is_found():
-    finds(
-        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); "
-        "__syncthreads();if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); } __syncthreads(); "
-        "s[t] = 0; if (t == 0) bulk_wait_read();",
-        "async",
-        block=256,
-    )
-
-
-def test_bulk_copy_of_what_others_wrote_without_a_barrier_is_found():
-    finds(
-        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy();"
-        "if (t == 255) { bulk_out(y, s, 1024); bulk_commit(); bulk_wait_read(); }",
-        "race",
-        block=256,
-    )
-
-
-def test_block_that_ends_before_its_copy_is_found():
-    finds(
-        "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; fence_proxy(); "
-        "__syncthreads();if (t == 0) { bulk_out(y, s, 1024); bulk_commit(); }",
-        "async",
-        block=256,
-    )
-    finds(
-        BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } y[t] = 0;",
-        "async",
-        block=256,
-    )
 
 
 def test_bulk_reduction():
@@ -547,6 +424,62 @@ def test_bulk_reduction():
             bulk_commit(); bulk_wait_read();
         }"""
     right(body, X[:256] + 1, X, 256)
+
+
+# ---- copies that nobody waited for, or that others still read
+
+FILLED = "__shared__ __align__(16) float s[256]; int t = threadIdx.x; s[t] = x[t]; "
+COPY_OUT = "bulk_out(y, s, 1024); bulk_commit();"
+COPY_IN = BULK + "if (t == 0) { bulk_in(s, x, 1024, &b); arrive_expecting(&b, 1024); } "
+# What is wrong, the threads of the block, a pattern of the finding, and the kernel's body.
+TOO_EARLY = [
+    ("a read before the wait", 32, "asynchronous copy",
+     """__shared__ float s[32]; int t = threadIdx.x;
+     copy_async<4>(s + t, x + t); y[t] = s[t];"""),
+    ("a wait for too few groups", 32, "asynchronous copy",
+     """__shared__ float s[2][32]; int t = threadIdx.x;
+     for (int k = 0; k < 2; ++k) { copy_async<4>(&s[k][t], x + 32 * k + t); commit(); }
+     wait_group<1>(); y[t] = s[1][t]; wait_all();"""),
+    ("a write over a copy on its way", 32, "asynchronous copy",
+     """__shared__ float s[32]; int t = threadIdx.x;
+     copy_async<4>(s + t, x + t); s[t] = 1; wait_all(); y[t] = s[t];"""),
+    ("a copy over what others still read", 64, "race",
+     """__shared__ float s[64]; int t = threadIdx.x; s[t] = 1; __syncthreads();
+     y[t] = s[63 - t]; copy_async<4>(s + t, x + t); wait_all();"""),
+    ("a consumer that does not wait", 64, "race",
+     """__shared__ State b; __shared__ float s[64]; int t = threadIdx.x;
+     if (t == 0) init(&b, 64);
+     __syncthreads();
+     s[t] = x[t]; State phase = arrive(&b);
+     if (t < 32) wait_state(&b, phase);
+     y[t] = s[63 - t];"""),
+    ("no barrier after init", 64, "race|no mbarrier",
+     "__shared__ State b; if (threadIdx.x == 0) init(&b, 64); arrive(&b); y[0] = 0;"),
+    ("a read before the mbarrier", 256, "asynchronous copy", COPY_IN + "y[t] = s[t];"),
+    ("bytes that were not announced", 256, "asynchronous copy",
+     BULK + """if (t == 0) { bulk_in(s, x, 1024, &b); arrive(&b); }
+     wait_parity(&b, 0); y[t] = s[t];"""),
+    ("a thread that does not wait", 256, "race|asynchronous",
+     COPY_IN + "if (t < 32) wait_parity(&b, 0); y[t] = s[t];"),
+    ("no fence", 256, "fence.proxy.async",
+     f"{FILLED} __syncthreads(); if (t == 0) {{ {COPY_OUT} bulk_wait_read(); }}"),
+    ("a source that changes too early", 256, "async",
+     f"""{FILLED} fence_proxy(); __syncthreads();
+     if (t == 0) {{ {COPY_OUT} }}
+     __syncthreads(); s[t] = 0; if (t == 0) bulk_wait_read();"""),
+    ("a copy of what others wrote", 256, "race",
+     f"{FILLED} fence_proxy(); if (t == 255) {{ {COPY_OUT} bulk_wait_read(); }}"),
+    ("a block that ends before its copy out", 256, "async",
+     f"{FILLED} fence_proxy(); __syncthreads(); if (t == 0) {{ {COPY_OUT} }}"),
+    ("a block that ends before its copy in", 256, "async", COPY_IN + "y[t] = 0;"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("block", "words", "body"), [row[1:] for row in TOO_EARLY], ids=[row[0] for row in TOO_EARLY]
+)
+def test_what_comes_too_early_is_found(block, words, body):
+    finds(body, words, block=block)
 
 
 # ---- matrices

@@ -7,7 +7,7 @@ from helpers import checking, device, simulator
 from helpers.problems import gemm
 from helpers.problems.gemm import GEMM, WGMMA, GemmError
 from helpers.programs import Program
-from tests.support import mutants, require_rejected
+from tests.support import mutants, require_rejected, simulated
 
 # Its loops unrolled, gemm_pipelined is long in the sizes of the labs: they run with one size only.
 SMALL = gemm.pipelined(patch=8, depth=8, stages=3)
@@ -25,6 +25,11 @@ def label(spec) -> str:
     return "-".join((spec.name, *(f"{name}{value}" for name, value in spec.constants)))
 
 
+def product(spec, A, X, **how):
+    """Y, and the findings or what another entry returns."""
+    return simulated(spec.plan(len(A), X.shape[1], len(X)), "Y", {"A": A, "X": X}, **how)
+
+
 def require_right(Y, A, X, name):
     want = gemm.reference(A, X)
     got = Y.astype(np.float32)
@@ -35,7 +40,7 @@ def require_right(Y, A, X, name):
 @pytest.mark.parametrize("spec", EVERY, ids=label)
 def test_products_are_right_and_without_a_finding(spec, sizes):
     A, X = gemm.matrices(*sizes)
-    Y, findings = gemm.simulate(spec, A, X)
+    Y, findings = product(spec, A, X)
     assert findings == ()
     require_right(Y, A, X, spec.name)
 
@@ -45,12 +50,12 @@ def test_an_example_by_hand(spec):
     """1 * 1 + 10 * 3 + 100 * 5 and so on: no two cells may change places."""
     A = np.array([[1, 10, 100], [2, 20, 200]], np.float32)
     X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
-    Y, _ = gemm.simulate(spec, A, X)
+    Y, _ = product(spec, A, X)
     assert Y.tolist() == [[531, 642], [1062, 1284]]
 
 
 def test_vectors_are_copied_only_where_rows_begin_at_16_bytes():
-    spec = gemm.named("gemm_pipelined")
+    spec = gemm.pipelined()
     for sizes, copy in (((9, 8, 12), 4), ((9, 7, 12), 1), ((9, 8, 13), 1)):
         (one,) = spec.plan(*sizes)
         assert f"-DCOPY={copy}" in one.options, sizes
@@ -60,9 +65,10 @@ def test_each_rung_reads_less():
     """Words from shared memory for one product: the reason of the ladder. gemm_vector reads as many
     as gemm_patch by a quarter of the instructions."""
     A, X = gemm.matrices(128, 128, 64)
+    by_name = {spec.name: spec for spec in GEMM}
 
     def shared(name: str) -> tuple[int, int]:
-        _, seen = gemm.simulate(gemm.named(name), A, X, simulator.profile)
+        _, seen = product(by_name[name], A, X, entry=simulator.profile)
         return seen.total("bytes_used", "shared", "load"), seen.shared_load_requests
 
     tiled, column, patch, vector = map(
@@ -88,7 +94,7 @@ def test_sizes_that_are_refused(spec, sizes, message):
 def test_the_simulator_refuses_products_of_warpgroups():
     A, X = gemm.matrices(8, 8, 8, np.float16)
     with pytest.raises(simulator.CompileFailed, match="cannot run the instruction wgmma"):
-        gemm.simulate(WGMMA, A, X)
+        product(WGMMA, A, X)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -96,7 +102,7 @@ def test_mutants_are_rejected(mutant):
     A, X = gemm.matrices(131, 67, 75)
     instead = {mutant.original: (mutant.name, mutant.source)}
     spec = next(spec for spec in EVERY if spec.name == mutant.original)
-    Y, findings = gemm.simulate(spec, A, X, instead=instead)
+    Y, findings = product(spec, A, X, instead=instead)
     require_rejected(mutant, findings, lambda: require_right(Y, A, X, mutant.name))
 
 

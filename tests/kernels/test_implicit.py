@@ -12,11 +12,28 @@ from hypothesis import strategies as st
 from helpers import checking, device, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.problems.conv2d import IMPLICIT, ImplicitSizes, LayerError, implicit_mma
+from helpers.problems.conv2d import (
+    FASTEST,
+    IMPLICIT,
+    ImplicitSizes,
+    LayerError,
+    implicit_mma,
+    mma_halves,
+    mma_quads,
+)
 from helpers.problems.conv2d.implicit import Staging
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
-from tests.support import mutants, needs_nvcc, nvcc, require_rejected
+from tests.support import (
+    layer_problem,
+    mutants,
+    needs_nvcc,
+    nvcc,
+    require_halves,
+    require_rejected,
+    run_layer,
+    simulated,
+)
 
 pytestmark = pytest.mark.long
 
@@ -51,26 +68,10 @@ TILED = (
 )
 
 
-def problem(shape: ConvShape, size: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Random x and filter: float32, the filter up to ``size``."""
-    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
-    x, filter = (
-        rng.uniform(-1, 1, array).astype(np.float32)
-        for array in (shape.x_shape, shape.filter_shape)
-    )
-    return x, filter * np.float32(size)
-
-
-def run(spec, shape, x, filter):
-    y, (findings,) = conv2d.simulate(spec, x, filter, shape.stride, entry=simulator.check)
-    assert not findings, "\n".join(map(str, findings))
-    return y
-
-
 def require_right(spec, shape):
-    x, filter = problem(shape)
+    x, filter = layer_problem(shape)
     few = replace(spec, blocks=2)  # blocks take several tiles, one by one
-    y, name = run(few, shape, x, filter), f"{spec.name}, {shape}"
+    y, name = run_layer(few, x, filter, shape.stride), f"{spec.name}, {shape}"
     conv2d.check(y, x, filter, name, shape.stride, precision=spec.precision)
 
 
@@ -106,35 +107,53 @@ def test_layers_beyond_the_table(layer):
     require_right(*layer)
 
 
-@pytest.mark.parametrize("name", [FIRST.name, ASYNC.name])
-@pytest.mark.parametrize("shape", [ConvShape(3, 1, 5, 11, 13, 5), ConvShape(2, 9, 6, 9, 10, 3, 2)])
-def test_halves_in_and_out(name, shape):
-    """The outputs of an image need not be whole vectors: here they are 63 and 16."""
-    spec = replace(implicit_mma(1, half_io=True, name=name), blocks=2)
-    x, filter = problem(shape)
-    y, halves = np.full(shape.y_shape, np.nan, np.float16), x.astype(np.float16)
-    arrays = {"y": y, "x": halves, "filter": filter}
-    (findings,) = launch.simulate(spec.plan(shape), arrays, simulator.check)
+# The other kernels on tensor cores must do the same.
+PAIRS, QUADS, ONE_PART = FASTEST
+HALVES_IN_AND_OUT = [
+    # The outputs of an image need not be whole vectors: here they are 63 and 16.
+    *(
+        (replace(implicit_mma(1, half_io=True, name=spec.name), blocks=2), shape)
+        for spec in (FIRST, ASYNC)
+        for shape in (ConvShape(3, 1, 5, 11, 13, 5), ConvShape(2, 9, 6, 9, 10, 3, 2))
+    ),
+    *(
+        (replace(spec, warps=2, blocks=2, resident=1), ConvShape(3, 1, 5, 12, 20, 5))
+        for spec in (mma_halves(half_io=True), mma_quads(1, half_io=True))
+    ),
+]
+
+
+def label(one) -> str:
+    return getattr(one, "name", str(one))
+
+
+@pytest.mark.parametrize(("spec", "shape"), HALVES_IN_AND_OUT, ids=label)
+def test_halves_in_and_out(spec, shape):
+    x, filter = layer_problem(shape)
+    y, findings = simulated(spec.plan(shape), "y", {"x": x.astype(np.float16), "filter": filter})
     assert not findings, findings[0]
-    rounded = spec.precision.rounded(filter)
-    want = reference.conv2d(halves.astype(np.float32), rounded, shape.stride)
-    atol = spec.precision.sum_atol(x, filter)
-    checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=atol, name=spec.name)
+    require_halves(spec, y, x, filter, shape.stride)
 
 
+@pytest.mark.parametrize(
+    ("spec", "channels"),
+    [(SPLIT, 9), (replace(PAIRS, warps=2), 1), (replace(QUADS, warps=2), 1)],
+    ids=label,
+)
 @pytest.mark.parametrize("size", [1e-6, 300.0])
-def test_small_and_large_weights_are_as_exact(size):
-    shape = ConvShape(1, 9, 4, 10, 14, 7)
-    x, filter = problem(shape, size)
-    y, want = run(SPLIT, shape, x, filter), reference.conv2d(x, filter)
+def test_small_and_large_weights_are_as_exact(spec, channels, size):
+    x, filter = layer_problem(ConvShape(1, channels, 4, 10, 14, 7), size)
+    y, want = run_layer(spec, x, filter), reference.conv2d(x, filter)
     assert np.abs(y - want).max() <= 1e-6 * np.abs(want).max()
 
 
-def test_one_part_does_not_pass_for_float32():
-    shape = ConvShape(1, 1, 4, 10, 14, 7)
-    x, filter = problem(shape)
-    y = run(ASYNC, shape, x, filter)
-    conv2d.check(y, x, filter, precision=ASYNC.precision)
+@pytest.mark.parametrize(
+    "spec", [ASYNC, replace(ONE_PART, warps=2), replace(mma_quads(1), warps=2)], ids=label
+)
+def test_one_part_does_not_pass_for_float32(spec):
+    x, filter = layer_problem(ConvShape(1, 1, 4, 10, 14, 7))
+    y = run_layer(spec, x, filter)
+    conv2d.check(y, x, filter, precision=spec.precision)
     with pytest.raises(checking.CheckError):
         conv2d.check(y, x, filter)
 
@@ -233,7 +252,7 @@ def test_launches_are_the_defaults_of_the_sources(spec):
 def test_sanitize_implicit_products(spec):
     """For compute-sanitizer: chunks of weights that pass, whole images, tiles that overhang."""
     for shape, sizes in TILED[:4]:
-        x, filter = problem(shape)
+        x, filter = layer_problem(shape)
         y = conv2d.convolve(replace(spec, sizes=sizes, blocks=2), x, filter, shape.stride)
         conv2d.check(y, x, filter, spec.name, shape.stride, precision=spec.precision)
 
@@ -249,7 +268,7 @@ TILES_OF = {  # of whole images with rows of 5 outputs; of rows in pairs
 def test_fragments_are_read_without_conflicts(spec, name):
     """Octets of 8 rows of A lie in 8 different slots, and so do the weights of 16 lanes."""
     shape, spec = conv2d.shape_of(name, 3), replace(spec, sizes=TILES_OF[name])
-    x, filter = problem(shape)
+    x, filter = layer_problem(shape)
     arrays = {"y": np.zeros(shape.y_shape, np.float32), "x": x, "filter": filter}
     if spec.half_io:
         arrays |= {"y": arrays["y"].astype(np.float16), "x": x.astype(np.float16)}
@@ -296,7 +315,7 @@ def test_mutants_are_rejected(mutant):
     sizes = ImplicitSizes((1, 3, 8), 1, (2, 1), (1, 2), buffers)
     spec = replace(spec, sizes=sizes, blocks=1)
     shape = ConvShape(2, 20, 16, 12, 14, 5)
-    x, filter = problem(shape)
+    x, filter = layer_problem(shape)
     y, (findings,) = conv2d.simulate(
         spec, x, filter, entry=simulator.check, instead={spec.name: (mutant.name, mutant.source)}
     )

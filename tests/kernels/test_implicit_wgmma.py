@@ -4,7 +4,6 @@ The simulator refuses wgmma. Here it runs the kernel with products in plain code
 memory where the descriptors say; on a GPU the kernel runs as it is (`pytest -m gpu`).
 """
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from helpers import checking, device, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import LayerError, WarpgroupSizes, implicit_wgmma
-from tests.support import mutants, needs_nvcc, nvcc, require_rejected
+from tests.support import mutants, needs_nvcc, require_lean, require_rejected
 
 pytestmark = pytest.mark.long
 
@@ -115,12 +114,7 @@ def test_other_gpus_are_refused():
 @needs_nvcc
 @pytest.mark.parametrize("name", LAYERS)
 def test_nvcc_spills_nothing_and_serializes_nothing(name, tmp_path):
-    done = nvcc(SPEC.name, tmp_path, "-Xptxas", "-v", *SPEC.options(LAYERS[name]))
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    assert "warning" not in said
-    assert "serialized" not in said  # ptxas then waits for each product
-    assert re.search(r"(\d+) bytes spill loads", said)[1] == "0"
+    require_lean(SPEC.name, tmp_path, SPEC.options(LAYERS[name]))
 
 
 @pytest.mark.gpu

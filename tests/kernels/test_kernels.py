@@ -22,7 +22,7 @@ from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pooled
 from helpers.simulator.compiler import compile_source
 from helpers.tools import counter_cases
-from tests.support import needs_nvcc, nvcc
+from tests.support import layer_problem, needs_nvcc, nvcc
 
 pytestmark = pytest.mark.long
 
@@ -139,14 +139,6 @@ def layer_shapes(spec: Conv2d) -> list[ConvShape]:
 def outputs(B: int, C: int, M: int, out_h: int, out_w: int, K: int) -> ConvShape:
     """The layer that puts out maps of out_h x out_w."""
     return ConvShape(B, C, M, out_h + K - 1, out_w + K - 1, K)
-
-
-def layer_problem(shape: ConvShape) -> tuple[np.ndarray, np.ndarray]:
-    """Random x and filter: float32."""
-    rng = np.random.default_rng([shape.B, shape.C, shape.M, shape.H, shape.W, shape.K])
-    return tuple(
-        rng.uniform(-1, 1, size).astype(np.float32) for size in (shape.x_shape, shape.filter_shape)
-    )
 
 
 def fitting(spec: Conv2d, shapes: list[ConvShape]) -> list[ConvShape]:

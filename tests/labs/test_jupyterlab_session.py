@@ -105,8 +105,15 @@ def type_into(page, one, text: str) -> None:
 def run(page, one) -> None:
     """Run a cell, and wait for its end."""
     one.locator(".cm-content").click()
+    prompt = one.locator(".jp-InputPrompt").first
+    before = prompt.inner_text()
     page.keyboard.press("Control+Enter")
-    time.sleep(0.3)
+    # A kernel that was idle is still idle now. The same number again: that of a new kernel.
+    until = time.monotonic() + 2
+    while prompt.inner_text() == before and time.monotonic() < until:
+        time.sleep(0.05)
+    while not re.search(r"\d", prompt.inner_text()):
+        page.wait_for_timeout(100)
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=120_000)
     time.sleep(0.3)
 
@@ -284,7 +291,7 @@ def test_a_student_works_on_an_exercise(server, student, copy):
     type_into(student, kernel, RUNAWAY)
     run(student, check)
     screenshot(student, "exercise_runaway_check")
-    assert "still running after 5 s" in said(check)
+    assert "reached its time limit" in said(check)
 
     type_into(student, check, check_text(hint=True))
     screenshot(student, "exercise_hint")
@@ -295,7 +302,7 @@ def test_a_student_works_on_an_exercise(server, student, copy):
     type_into(student, kernel, EDGE)
     type_into(student, check, check_text())
     screenshot(student, "exercise_right")
-    assert said(check).startswith("PASS conv1d_edge: 7 sizes, 2 filters")
+    assert re.match(r"PASS conv1d_edge: \d+ sizes, 2 filters", said(check))
 
 
 def check_text(hint: bool = False) -> str:
@@ -402,11 +409,12 @@ def test_the_list_of_exercises_leads_to_their_steps_and_follows_their_checks(ser
     student.locator(".jp-Notebook").press("Control+Home")
     student.mouse.move(700, 400)
     student.mouse.wheel(0, -100_000)
-    assert "Lab 103: 1 of 12 exercises passed" in said(top)
+    expect(top).to_contain_text("Lab 103: 1 of 12 exercises passed")
     assert f"{exercise.title} ({exercise.points} points): \u2713 passed" in said(top)
 
     # A new kernel reads from the file what was passed; the buttons need no cell to run.
     student.keyboard.press("Control+s")
+    expect(student.locator(".jp-mod-dirty")).to_have_count(0)
     open_file(student, server, copy)
     student.locator('[data-command="notebook:restart-kernel"]').first.click()
     student.locator(".jp-Dialog .jp-mod-accept").click()

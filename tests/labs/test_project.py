@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
+import math
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ import sys
 import tomllib
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -101,7 +103,7 @@ def test_every_requirement_has_a_lower_bound():
 
 
 # Used where the machine has them: yardsticks of a benchmark, and what trained the network.
-OPTIONAL = {"cupy", "numba", "torch", "triton"}
+OPTIONAL = {"cupy", "torch", "triton"}
 
 
 def imported(source: str) -> set[str]:
@@ -205,23 +207,86 @@ def test_every_kernel_and_lab_is_listed():
         assert named == {name for name in rows(document) if re.match(r"\d+_", name)}, document
 
 
-def test_minutes_in_the_index_are_those_of_the_labs():
-    index = dict(
-        re.findall(
-            r"^\| \[(\w+)\].*\| (\d+) \|$", (ROOT / "labs/README.md").read_text(), re.MULTILINE
-        )
-    )
-    told = {
-        lab.stem: re.search(
-            r"About (\d+) minutes", nbformat.read(lab, as_version=4).cells[0].source
-        )
-        for lab in LABS
+# What a reader takes who does every act; labs/README.md tells the same numbers.
+WORDS_A_MINUTE = 200
+MINUTES = {"prediction": 0.75, "line": 0.75, "cell": 0.5, "check": 1.0, "act": 1.0}
+PREDICTION = re.compile(r"\bprediction\.(?:number|choice)\(")
+ACT = re.compile(r"\*\*(?:Do it|Your turn|Mend it|Break it|Write|For the quick)\b")
+
+
+def words(cells) -> int:
+    """The words of the text cells, without marks that nobody sees."""
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    return len(re.sub(r"<!--.*?-->", "", "\n".join(texts), flags=re.DOTALL).split())
+
+
+def written(solution: str, stub: str) -> set[str]:
+    """The lines of a solution that its stub lacks. A line that differs from another one in its
+    numbers alone is copied, and is the same line here.
+    """
+    given = set(stub.splitlines())
+    own = (line.strip() for line in solution.splitlines() if line not in given)
+    code = (line for line in own if re.search(r"\w", line) and not line.startswith(("//", "#")))
+    return {re.sub(r"\d+", "0", line) for line in code}
+
+
+def minutes(cells, solved) -> int:
+    """How long a lab takes, rounded up to five minutes. solved: its exercises."""
+    code = [cell.source for cell in cells if cell.cell_type == "code"]
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    count = {
+        "prediction": sum(len(PREDICTION.findall(source)) for source in code),
+        "line": len({line for one in solved for line in written(one.solution, one.stub)}),
+        "cell": len(code),
+        "check": len(solved),
+        "act": len(ACT.findall(text)),
     }
-    assert index == {name: found and found[1] for name, found in told.items()}
-    long = [lab for lab in LABS if int(index[lab.stem]) > 60]
-    for lab in long:
-        title = nbformat.read(lab, as_version=4).cells[0].source
-        assert "sittings" in title, f"{lab.name}: a lab is one sitting, or says that it is more"
+    acts = sum(MINUTES[kind] * number for kind, number in count.items())
+    return 5 * math.ceil((words(cells) / WORDS_A_MINUTE + acts) / 5)
+
+
+def test_minutes_grow_with_words_acts_and_lines_to_write():
+    text = new_markdown_cell("word " * 998 + "**Do it:** <!-- nobody reads this -->")
+    guess = new_code_cell("prediction.number('a', None, 'a')\nprediction.choice('b', None, 'b')")
+    stub = "void f()\n{\n}\n"
+    lines = "    a[0] = 1;\n    a[1] = 2;\n    // why\n"
+    one = SimpleNamespace(stub=stub, solution=f"{stub[:-2]}{lines}}}\n")
+    assert written(one.solution, one.stub) == {"a[0] = 0;"}
+    assert words([text, guess]) == 1000
+    assert minutes([text], []) == 10, "5 minutes of text, and an act"
+    assert minutes([text, *[guess] * 2], []) == 10, "6 and 2 x 2, no more"
+    assert minutes([text, *[guess] * 2], [one]) == 15, "10 and 1.75"
+
+
+def test_minutes_are_what_the_words_and_the_acts_of_a_lab_take():
+    page = (ROOT / "labs/README.md").read_text()
+    index = dict(re.findall(r"^\| \[(\w+)\].*\| (\d+) \|$", page, re.MULTILINE))
+    cells = {lab.stem: nbformat.read(lab, as_version=4).cells for lab in LABS}
+    taken = {
+        name: str(minutes(of, exercises.of_lab(labs.number(name)))) for name, of in cells.items()
+    }
+    titles = {name: re.search(r"About (\d+) minutes", of[0].source) for name, of in cells.items()}
+    assert {name: found and found[1] for name, found in titles.items()} == taken
+    assert index == taken
+    for name, of in cells.items():
+        is_one_sitting = int(taken[name]) <= 60
+        assert is_one_sitting or "sittings" in of[0].source, f"{name} does not say so"
+    told = re.sub(r"\s+", " ", page)
+    assert f"{WORDS_A_MINUTE} words a minute" in told
+    for kind, each in MINUTES.items():
+        assert f"{each:g} for each {kind}" in told, kind
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda path: path.stem)
+def test_a_student_writes_in_the_first_third_of_a_lab(lab):
+    cells = nbformat.read(lab, as_version=4).cells
+    own = exercises.of_lab(labs.number(lab.stem))
+    first = next(
+        place
+        for place, cell in enumerate(cells)
+        if "# yours" in cell.source or any(one.is_stub(cell.source) for one in own)
+    )
+    assert words(cells[:first]) <= words(cells) / 3
 
 
 def test_the_hours_of_the_syllabi_are_those_of_their_labs():

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from instances import Kernels
+from instances import ONE_WARP, Kernels
 
 from helpers import device, kernels, programs, reference, simulator
 from helpers.bench import results
@@ -39,7 +39,6 @@ REFUSED = {"conv2d_implicit_wgmma", "conv2d_wgmma", "gemm_wgmma", "lenet_wgmma_2
 CHECKED = {
     launch.kernel: launch.label for launch in reversed(LAUNCHES) if launch.path.parent == KERNELS
 }.values()
-ONE_WARP = {"grid": (1,), "block": (32,)}
 
 
 PARAMETERS = "float* y, const float* x, int n"

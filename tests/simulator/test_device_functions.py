@@ -1077,11 +1077,6 @@ def test_groups_tiles_and_half_atomics():
     ("text", "message"),
     [
         (
-            "#include <cooperative_groups.h>\n__global__ void k() { "
-            "cooperative_groups::this_grid().sync(); }",
-            r"k\.cu:2: .*barrier of the whole grid",
-        ),
-        (
             "#include <cooperative_groups.h>\nusing namespace cooperative_groups;\n"
             "__global__ void k(int* y) { auto t = tiled_partition<64>(this_thread_block()); "
             "t.sync(); *y = t.thread_rank(); }",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from instances import Kernels
+from instances import Kernels, only
 
 from helpers import simulator
 
@@ -23,11 +23,6 @@ def found_in(kernels: Kernels, body: str, block=(N,), x=None, y=None, n: int = N
     x = np.arange(4 * N, dtype=np.float32) if x is None else x
     y = np.zeros(4 * N, np.float32) if y is None else y
     return simulator.check(*kernels.of(body), y, x, np.int32(n), grid=(1,), block=block)
-
-
-def only(findings):
-    assert len(findings) == 1, findings
-    return findings[0]
 
 
 TILE = "const int t = threadIdx.x, r = t / 8, c = t % 8;\n__shared__ float tile[8][8];\n"

@@ -1,24 +1,20 @@
 """Atomics in the simulator: values, checks, and the order that a fence and an atomic make."""
 
+import instances
 import numpy as np
 import pytest
-from instances import Kernels
+from instances import ONE_WARP, Kernels, only, require
 
 from helpers import simulator
 
 GRID = {"grid": (4,), "block": (64,)}
 
 
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+
 def kernel(body: str, parameters: str = "int* y", before: str = "") -> str:
-    return (
-        f'{before}\nextern "C" __global__ void k({parameters}) '
-        f'{{\nint i = blockIdx.x * blockDim.x + threadIdx.x;\n{body}\n}}\n'
-    )
-
-
-def only(findings) -> simulator.Finding:
-    assert len(findings) == 1, [str(f) for f in findings]
-    return findings[0]
+    return instances.kernel(INDEX + body, parameters, before)
 
 
 TYPES = [
@@ -79,7 +75,6 @@ CALLS = [
     ("atomicDec((unsigned*) y, 9)", 0, 10 - 256 % 10),
     ("atomicAdd_system(y, 1)", 0, 256),
 ]
-INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
 CALLING = Kernels([f"{INDEX}{call};" for call, *_ in CALLS], "int* y")
 
 
@@ -130,13 +125,6 @@ def test_the_compare_and_swap_loop_of_the_programming_guide_is_right():
 # ---- findings ----
 
 
-def test_an_update_without_an_atomic_races_and_with_one_does_not():
-    y = np.zeros(4, np.int32)
-    finding = simulator.check(kernel("y[i % 4] += 1;"), "k", y, **GRID)[0]
-    assert (finding.kind, finding.array, finding.line) == ("race", "y", 4)
-    assert simulator.check(kernel("atomicAdd(&y[i % 4], 1);"), "k", y, **GRID) == ()
-
-
 def test_an_update_by_threads_of_one_number_in_two_blocks_asks_for_the_number_of_the_block():
     y = np.zeros(64, np.int32)
     launch = {"grid": (2,), "block": (64,)}
@@ -150,8 +138,7 @@ def test_an_update_by_threads_of_one_number_in_two_blocks_asks_for_the_number_of
 def test_an_atomic_races_with_a_plain_read_and_a_plain_write():
     y = np.zeros(4, np.int32)
     source = kernel("atomicAdd(&y[0], 1);\nif (threadIdx.x == 0) y[1] = y[0];\n")
-    read = only(simulator.check(source, "k", y, grid=(1,), block=(64,)))
-    assert (read.kind, read.index) == ("race", 0)
+    read = only(simulator.check(source, "k", y, grid=(1,), block=(64,)), kind="race", index=0)
     assert "updates y[0], which thread (0, 0, 0) read at line 5" in read.message
     written = simulator.check(
         kernel("if (threadIdx.x == 9) y[0] = 1;\natomicAdd(&y[0], 1);"),
@@ -184,12 +171,7 @@ def test_an_atomic_outside_its_array_is_stopped():
     finding = only(
         simulator.check(kernel("atomicAdd(&y[i], 1);"), "k", np.zeros(100, np.int32), **GRID)
     )
-    assert (finding.kind, finding.array, finding.index, finding.line) == (
-        "out-of-bounds",
-        "y",
-        100,
-        4,
-    )
+    require(finding, kind="out-of-bounds", array="y", index=100, line=4)
     assert "updates y[100]" in finding.message
 
 
@@ -199,31 +181,9 @@ def test_a_misaligned_atomic_is_stopped():
     assert (finding.kind, finding.index) == ("misaligned", 1)
 
 
-def test_an_atomic_on_memory_that_nothing_wrote():
-    body = (
-        "__shared__ int s[4];\natomicAdd(&s[threadIdx.x % 4], 1);\n__syncthreads();\n"
-        "if (threadIdx.x < 4) y[threadIdx.x] = s[threadIdx.x];"
-    )
-    finding = only(
-        simulator.check(kernel(body), "k", np.zeros(4, np.int32), grid=(1,), block=(64,))
-    )
-    assert (finding.kind, finding.array, finding.line, finding.thread) == (
-        "uninitialised",
-        "s",
-        5,
-        (0, 0, 0),
-    )
-
-
-def test_an_atomic_of_block_scope_is_none_between_blocks():
-    source = kernel("atomicAdd_block(&y[blockIdx.x], 1);")
-    y = np.zeros(4, np.int32)
-    assert simulator.check(source, "k", y, **GRID) == ()
-    np.testing.assert_array_equal(y, 64)
-    finding = only(simulator.check(source.replace("y[blockIdx.x]", "y[0]"), "k", y, **GRID))
-    assert (finding.kind, finding.index, finding.block) == ("race", 0, (1, 0, 0))
-    mixed = kernel("if (blockIdx.x == 0) atomicAdd_block(y, 1);\nelse atomicAdd(y, 1);")
-    assert only(simulator.check(mixed, "k", y, **GRID)).kind == "race"
+def test_an_atomic_of_block_scope_races_with_one_of_the_device():
+    body = "if (blockIdx.x == 0) atomicAdd_block(y, 1);\nelse atomicAdd(y, 1);"
+    assert only(simulator.check(kernel(body), "k", np.zeros(4, np.int32), **GRID)).kind == "race"
 
 
 INITIALISED = "if (i == 0) y[0] = 0;\n__syncthreads();\natomicAdd(&y[0], 1);"
@@ -259,57 +219,6 @@ def test_a_sum_read_before_the_others_have_added():
 
 # ---- the last block adds up the parts ----
 
-LAST_BLOCK = """__device__ unsigned count = 0;
-extern "C" __global__ void total(float* y, float* part, const float* x) {
-  __shared__ float s[64];
-  __shared__ bool last;
-  int t = threadIdx.x;
-  s[t] = x[blockIdx.x * 64 + t];
-  __syncthreads();
-  for (int k = 32; k > 0; k /= 2) {
-    if (t < k) s[t] += s[t + k];
-    __syncthreads();
-  }
-  if (t == 0) {
-    part[blockIdx.x] = s[0];
-    FENCE
-    last = atomicInc(&count, gridDim.x) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (last && t == 0) {
-    float sum = 0;
-    for (unsigned b = 0; b < gridDim.x; ++b) sum += part[b];
-    y[0] = sum;
-    count = 0;
-  }
-}"""
-
-
-@pytest.mark.parametrize("fence", ["__threadfence();", ""])
-def test_the_last_block_may_read_what_the_others_left_behind_a_fence(fence):
-    x = np.arange(8 * 64, dtype=np.float32)
-    y, part = np.zeros(1, np.float32), np.zeros(8, np.float32)
-    findings = simulator.check(
-        LAST_BLOCK.replace("FENCE", fence), "total", y, part, x, grid=(8,), block=(64,)
-    )
-    assert y[0] == x.sum()
-    if fence:
-        assert findings == ()
-    else:
-        finding = next(f for f in findings if f.array == "part")
-        assert (finding.kind, finding.line, finding.other_line) == ("race", 20, 13)
-
-
-def test_parts_written_after_the_ticket_are_a_race():
-    source = LAST_BLOCK.replace("part[blockIdx.x] = s[0];", "").replace("FENCE", "__threadfence();")
-    source = source.replace("gridDim.x - 1;", "gridDim.x - 1;\npart[blockIdx.x] = s[0];")
-    x = np.arange(8 * 64, dtype=np.float32)
-    findings = simulator.check(
-        source, "total", np.zeros(1, np.float32), np.zeros(8, np.float32), x, grid=(8,), block=(64,)
-    )
-    assert ("race", "part") in {(f.kind, f.array) for f in findings}
-
-
 def test_every_thread_of_a_block_may_leave_its_part_behind_one_fence_after_a_barrier():
     body = (
         "__shared__ bool last;\npart[i] = i;\n__threadfence();\n__syncthreads();\n"
@@ -335,18 +244,10 @@ atomicExch(&y[0], 0);"""
 @pytest.mark.parametrize("where", ["global", "within one warp"])
 def test_a_lock_with_fences_orders_what_it_guards(where):
     body = LOCK.replace("FIRST", "__threadfence();").replace("SECOND", "__threadfence();")
-    shape = GRID if where == "global" else {"grid": (1,), "block": (32,)}
+    shape = GRID if where == "global" else ONE_WARP
     y = np.zeros(2, np.int32)
     assert simulator.check(kernel(body), "k", y, **shape) == ()
     assert y[1] == shape["grid"][0] * shape["block"][0]
-
-
-def test_a_lock_without_fences_does_not():
-    y = np.zeros(2, np.int32)
-    findings = simulator.check(
-        kernel(LOCK.replace("FIRST", "").replace("SECOND", "")), "k", y, **GRID
-    )
-    assert {(f.kind, f.index) for f in findings} == {("race", 1)}
 
 
 def test_a_lock_that_is_never_given_back_is_a_runaway():

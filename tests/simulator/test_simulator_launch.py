@@ -4,8 +4,10 @@ launches.
 
 import dataclasses
 
+import instances
 import numpy as np
 import pytest
+from instances import ONE_WARP, only, require
 
 from helpers import simulator
 from helpers.simulator import encoded, launch, library, memory, rehearsal, toolchain
@@ -14,16 +16,9 @@ from helpers.simulator.compiler import compile_source
 from helpers.simulator.faults import LaunchFault, LaunchRefused
 from helpers.simulator.module import load
 
-ONE_WARP = {"grid": (1,), "block": (32,)}
-
 
 def kernel(body: str, parameters: str = "float* y", before: str = "") -> str:
-    return f'{before}\nextern "C" __global__ void k({parameters}) {{\n{body}\n}}\n'
-
-
-def only(findings) -> simulator.Finding:
-    assert len(findings) == 1, [str(f) for f in findings]
-    return findings[0]
+    return instances.kernel(body, parameters, before)
 
 
 def checked(body: str, *more, parameters: str = "float* y", before: str = "", **options) -> tuple:
@@ -43,12 +38,7 @@ def test_a_null_pointer_is_named():
     finding = only(
         checked("y[threadIdx.x] = bias[threadIdx.x];", 0, parameters="float* y, const float* bias")
     )
-    assert (finding.kind, finding.array, finding.index, finding.line) == (
-        "out-of-bounds",
-        "bias",
-        0,
-        3,
-    )
+    require(finding, kind="out-of-bounds", array="bias", index=0, line=3)
     assert "bias is a null pointer" in finding.message and "never allocated" in finding.cause
 
 
@@ -145,8 +135,7 @@ def test_dynamic_shared_memory_that_the_launch_does_not_give():
         "extern __shared__ float tile[];\ntile[threadIdx.x] = "
         "y[threadIdx.x];\n__syncthreads();\ny[threadIdx.x] = tile[0];"
     )
-    finding = only(checked(body))
-    assert (finding.kind, finding.array, finding.line) == ("out-of-bounds", "tile", 4)
+    finding = only(checked(body), kind="out-of-bounds", array="tile", line=4)
     assert "give shared=<bytes>" in finding.cause
     assert checked(body, shared=128) == ()
 

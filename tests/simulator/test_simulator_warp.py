@@ -1,8 +1,9 @@
 """Warp operations in the simulator: their values, and what it says where lanes do not meet."""
 
+import instances
 import numpy as np
 import pytest
-from instances import Kernels
+from instances import ONE_WARP, Kernels, only
 
 from helpers import simulator
 from helpers.simulator import memory
@@ -10,14 +11,9 @@ from helpers.simulator.faults import LaunchFault
 from helpers.simulator.launch import launch
 from helpers.simulator.module import load
 
-ONE_WARP = {"grid": (1,), "block": (32,)}
-
 
 def kernel(body: str, parameters: str = "int* y", before: str = "") -> str:
-    return (
-        f'{before}\nextern "C" __global__ void k({parameters}) '
-        f'{{\nint lane = threadIdx.x % 32;\n{body}\n}}\n'
-    )
+    return instances.kernel(f"int lane = threadIdx.x % 32;\n{body}", parameters, before)
 
 
 def run(
@@ -33,11 +29,6 @@ def run(
         kernel(body, parameters, before), "k", y, grid=(1,), block=(block or n,)
     )
     return y, findings
-
-
-def only(findings) -> simulator.Finding:
-    assert len(findings) == 1, [str(f) for f in findings]
-    return findings[0]
 
 
 # ---- values ----
@@ -96,17 +87,6 @@ def test_shuffles_take_every_type(c_type, dtype):
     np.testing.assert_array_equal(y, (LANES ^ 1) * 3)
 
 
-def test_a_warp_sum_in_every_warp_of_a_block():
-    body = (
-        "int v = threadIdx.x;\n"
-        "for (int k = 16; k > 0; k /= 2) v += __shfl_down_sync(0xffffffff, v, k);\n"
-        "if (lane == 0) y[threadIdx.x / 32] = v;"
-    )
-    y, findings = run(body, n=3, block=96)
-    assert findings == ()
-    np.testing.assert_array_equal(y, np.arange(96).reshape(3, 32).sum(axis=1))
-
-
 def test_two_halves_of_a_warp_may_shuffle_apart():
     body = (
         "unsigned mask = lane < 16 ? 0x0000ffff : 0xffff0000;\nint v = lane;\n"
@@ -118,48 +98,11 @@ def test_two_halves_of_a_warp_may_shuffle_apart():
     np.testing.assert_array_equal(y, np.where(LANES < 16, 5, 20))
 
 
-def test_a_mask_made_by_a_ballot_before_a_branch_is_right():
-    body = (
-        "bool odd = lane & 1;\nunsigned mask = __ballot_sync(~0u, odd);\nint v = -1;\n"
-        "if (odd) v = __shfl_sync(mask, lane, 7);\ny[lane] = v;"
-    )
-    y, findings = run(body)
-    assert findings == ()
-    np.testing.assert_array_equal(y, np.where(LANES % 2, 7, -1))
-
-
 def test_activemask_names_the_lanes_of_the_branch():
     body = "unsigned m = 0;\nif (lane % 4 == 1) m = __activemask();\ny[lane] = m;"
     y, findings = run(body)
     assert findings == ()
     np.testing.assert_array_equal(y, np.where(LANES % 4 == 1, 0x22222222, 0))
-
-
-def test_activemask_and_a_leader_with_one_atomic_for_the_warp():
-    body = (
-        "if (lane % 3 == 0) {\nunsigned active = __activemask();\nint leader = __ffs(active) - 1, "
-        "base = 0;\n"
-        "if (lane == leader) base = atomicAdd(&y[63], __popc(active));\nbase = __shfl_sync(active, "
-        "base, leader);\n"
-        "y[base + __popc(active & ((1u << lane) - 1))] = lane;\n}"
-    )
-    y = np.zeros(64, np.int32)
-    assert simulator.check(kernel(body), "k", y, **ONE_WARP) == ()
-    np.testing.assert_array_equal(y[:11], np.arange(0, 32, 3))
-    assert y[63] == 11
-
-
-def test_syncthreads_with_a_predicate():
-    body = (
-        "int a = __syncthreads_count(threadIdx.x % 5 == 0);\n"
-        "int b = __syncthreads_and(threadIdx.x < 64);\n"
-        "int c = __syncthreads_or(threadIdx.x == 3);\n"
-        "int d = __syncthreads_and(threadIdx.x < 63);\n"
-        "y[threadIdx.x] = a * 1000 + b * 100 + c * 10 + d;"
-    )
-    y, findings = run(body, n=64)
-    assert findings == ()
-    np.testing.assert_array_equal(y, 13110)
 
 
 def test_a_partial_last_warp_may_sync_with_the_full_mask():
@@ -170,32 +113,12 @@ def test_a_partial_last_warp_may_sync_with_the_full_mask():
 
 # ---- order ----
 
-NEIGHBOUR = "__shared__ int s[32];\ns[lane] = lane;\n{}\ny[lane] = s[31 - lane];"
-
-
-def test_syncwarp_orders_the_lanes_of_a_warp():
-    y, findings = run(NEIGHBOUR.format("__syncwarp();"))
-    assert findings == ()
-    np.testing.assert_array_equal(y, 31 - LANES)
-
-
-def test_without_syncwarp_the_lanes_of_a_warp_race():
-    _, findings = run(NEIGHBOUR.format(""))
-    assert findings[0].kind == "race"
-    assert {f.line for f in findings if f.kind == "race"} <= {5, 7}
-
-
 def test_a_shuffle_does_not_order_memory():
-    _, findings = run(NEIGHBOUR.format("int v = __shfl_sync(~0u, lane, 0);"))
-    assert findings[0].kind == "race"
-
-
-def test_syncwarp_does_not_order_two_warps():
     body = (
-        "__shared__ int s[64];\ns[threadIdx.x] = "
-        "lane;\n__syncwarp();\ny[threadIdx.x] = s[63 - threadIdx.x];"
+        "__shared__ int s[32];\ns[lane] = lane;\nint v = __shfl_sync(~0u, lane, 0);\n"
+        "y[lane] = s[31 - lane];"
     )
-    _, findings = run(body, n=64)
+    _, findings = run(body)
     assert findings[0].kind == "race"
 
 
@@ -206,19 +129,6 @@ def test_syncwarp_of_half_a_warp_orders_that_half_only():
     )
     assert run(body.format("lane ^ 1"))[1] == ()
     assert run(body.format("lane ^ 16"))[1][0].kind == "race"
-
-
-def test_a_warp_reduction_in_shared_memory_needs_a_sync_on_both_sides():
-    right = (
-        "__shared__ int s[32];\ns[lane] = lane;\n__syncwarp();\nfor (int k = 16; k > 0; k /= 2) {\n"
-        "int v = lane < k ? s[lane + k] : 0;\n__syncwarp();\ns[lane] += "
-        "v;\n__syncwarp();\n}\ny[lane] = s[0];"
-    )
-    y, findings = run(right)
-    assert findings == ()
-    np.testing.assert_array_equal(y, 496)
-    wrong = right.replace("__syncwarp();\ns[lane] += v;\n__syncwarp();", "s[lane] += v;")
-    assert {f.kind for f in run(wrong)[1]} == {"race"}
 
 
 def test_reads_that_a_syncwarp_has_settled_do_not_race_with_their_readers_write():
@@ -236,13 +146,7 @@ def test_reads_that_a_syncwarp_has_settled_do_not_race_with_their_readers_write(
 
 def test_a_shuffle_from_a_lane_that_does_not_exist():
     body = "int v = 1;\nv += __shfl_down_sync(0xffffffff, v, 4);\ny[lane] = v;"
-    finding = only(run(body, n=20)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.thread) == (
-        "shuffle",
-        "error",
-        5,
-        (16, 0, 0),
-    )
+    finding = only(run(body, n=20)[1], kind="shuffle", severity="error", line=5, thread=(16, 0, 0))
     assert finding.count == 4
     assert "reads the value of lane 20, which takes no part in this shuffle" in finding.message
     assert "neutral value" in finding.cause
@@ -250,8 +154,7 @@ def test_a_shuffle_from_a_lane_that_does_not_exist():
 
 def test_a_shuffle_from_a_lane_outside_its_mask():
     body = "int v = lane;\nif (lane < 8) v = __shfl_sync(0xff, v, 12);\ny[lane] = v;"
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.line, finding.count) == ("shuffle", 5, 8)
+    only(run(body)[1], kind="shuffle", line=5, count=8)
 
 
 TAIL = """
@@ -277,8 +180,7 @@ def test_a_value_from_no_lane_that_is_thrown_away_is_no_fault(type, use):
 @pytest.mark.parametrize("type", ["int", "unsigned", "float", "double"])
 @pytest.mark.parametrize("use", ["v += w;", "v = v > w ? v : w;", "if (w > 0) v += w;"])
 def test_a_value_from_no_lane_that_is_used_is_a_fault(type, use):
-    finding = only(run(TAIL.format(type=type, use=use))[1])
-    assert (finding.kind, finding.line) == ("shuffle", 9)
+    only(run(TAIL.format(type=type, use=use))[1], kind="shuffle", line=9)
 
 
 def test_a_mask_that_does_not_name_its_caller():
@@ -292,13 +194,7 @@ def test_a_full_mask_inside_a_branch():
         "int v = lane;\nif (lane < 16)\n v += __shfl_down_sync(0xffffffff, v, "
         "8);\n__syncthreads();\ny[lane] = v;"
     )
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.other_line) == (
-        "mask",
-        "error",
-        6,
-        7,
-    )
+    finding = only(run(body)[1], kind="mask", severity="error", line=6, other_line=7)
     assert (
         "thread (16, 0, 0) among them, which waits at the __syncthreads() in line 7"
         in finding.message
@@ -307,8 +203,7 @@ def test_a_full_mask_inside_a_branch():
 
 def test_a_full_mask_inside_a_branch_that_the_others_leave_by_returning():
     body = "int v = lane;\nif (lane < 16)\n v += __shfl_xor_sync(0xffffffff, v, 8);\ny[lane] = v;"
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.severity, finding.line) == ("mask", "warning", 6)
+    finding = only(run(body)[1], kind="mask", severity="warning", line=6)
     assert "thread (16, 0, 0): it has come to the kernel's end without" in finding.message
 
 
@@ -317,19 +212,12 @@ def test_masks_that_differ_between_the_lanes_that_they_name():
         "int v = lane;\nif (lane < 16)\n v = __shfl_sync(0xffffffff, v, 0);\nelse\n"
         " v = __shfl_sync(0xffff0000, v, 16);\n__syncthreads();\ny[lane] = v;"
     )
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.line) == ("mask", 6)
+    only(run(body)[1], kind="mask", line=6)
 
 
 def test_lanes_that_wait_for_each_other_for_ever():
     body = "if (lane < 16) __syncwarp();\nelse\n __syncthreads();\ny[lane] = 1;"
-    finding = only(run(body)[1])
-    assert (finding.kind, finding.severity, finding.line, finding.other_line) == (
-        "barrier",
-        "error",
-        4,
-        6,
-    )
+    finding = only(run(body)[1], kind="barrier", severity="error", line=4, other_line=6)
     assert "They wait for each other for ever" in finding.cause
     body = (
         "int v = 0;\nif (lane < 16)\n __syncwarp();\nelse\n v = __shfl_sync(~0u, lane, "

@@ -111,7 +111,8 @@ EXERCISE = kit.Exercise(
                 3 * kit.ceil_div(case.count, 8) + 3
             ),  # as axpy_basic has; the tail may take one sector more of each
             "Look at the first elements of the 32 lanes of a warp: they should be neighbours, not "
-            "every second one. The same holds for their second elements.",
+            "every second one. The same holds for their second elements. (If they are, the second "
+            "ones begin inside a sector: let them begin blockDim.x behind the first.)",
         ),
         kit.Budget(
             "loads per element",

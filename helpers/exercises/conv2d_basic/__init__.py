@@ -47,29 +47,6 @@ def is_of_one_place(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(0 < np.isfinite(got).sum() <= maps)
 
 
-def sum_of_channel_0(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the loop over the channels is missing."""
-    if case["shape"].C == 1:
-        return None
-    filter = case["filter"].copy()
-    filter[:, 1:] = 0
-    return layers.conv2d(case["x"], filter)
-
-
-def cells_of_channel_0(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the weights of each channel meet the cells of channel 0."""
-    if case["shape"].C == 1:
-        return None
-    return layers.conv2d(np.repeat(case["x"][:, :1], case["shape"].C, axis=1), case["filter"])
-
-
-def weights_of_channel_0(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the cells of each channel meet the weights of channel 0."""
-    if case["shape"].C == 1:
-        return None
-    return layers.conv2d(case["x"], np.repeat(case["filter"][:, :1], case["shape"].C, axis=1))
-
-
 def rows_of_out_w(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if a row of the image is taken to have out_w cells."""
     shape, x = case["shape"], case["x"]
@@ -163,11 +140,11 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "The last row of the filter is left out: p goes up to K - 1.",
-            gives=layers.without_rows(-1),
+            gives=layers.weighted(lambda case, weight: weight.p < case["shape"].K - 1),
         ),
         kit.Mistake(
             "The last column of the filter is left out: q goes up to K - 1.",
-            gives=layers.without_columns(-1),
+            gives=layers.weighted(lambda case, weight: weight.q < case["shape"].K - 1),
         ),
         layers.TURNED,
         layers.EXCHANGED,
@@ -176,12 +153,12 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "The weights of every channel meet the cells of channel 0: the row of a cell in memory "
             "is c * H + h + p.",
-            gives=cells_of_channel_0,
+            gives=layers.first_channel("x"),
         ),
         kit.Mistake(
             "The cells of every channel meet the weights of channel 0: the place of a weight is "
             "(c * K + p) * K + q.",
-            gives=weights_of_channel_0,
+            gives=layers.first_channel("filter"),
         ),
         kit.Mistake(
             "A row of the image has W cells, and the row below begins W cells further on, not "
@@ -190,7 +167,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "Channel 0 alone is added up: the sum goes over all C channels.",
-            gives=sum_of_channel_0,
+            gives=layers.weighted(lambda case, weight: weight.c == 0),
         ),
         *indices.WRONG_INDICES,
     ),

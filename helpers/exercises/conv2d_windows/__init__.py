@@ -79,19 +79,6 @@ def _exchanged(flat: np.ndarray) -> np.ndarray:
     return flat.reshape(flat.shape[0], -1, 2, flat.shape[2])[:, :, ::-1].reshape(flat.shape)
 
 
-def _same_for_both_rows(case: kit.Case) -> np.ndarray:
-    """Return rows h + 1 hold what belongs to the rows h."""
-    y = layers.convolved(case).copy()
-    y[:, :, 1::2] = y[:, :, ::2]
-    return y
-
-
-def _first_channels(case: kit.Case) -> np.ndarray:
-    """Return all channels' weights with the cells of the first one."""
-    x = np.repeat(case["x"][:, :1], case["shape"].C, axis=1)
-    return layers.conv2d(x, case["filter"])
-
-
 def _rows_below(case: kit.Case) -> np.ndarray:
     """Return what comes out if the filter's rows of all channels lie below each other in x."""
     shape = case["shape"]
@@ -150,14 +137,6 @@ def _by_step(s: ConvShape, n: int) -> tuple[int, int]:
 def _first_for_low(s: ConvShape, n: int) -> tuple[int, int]:
     """Return the place of row n if the first row of a step is always taken from channel 0."""
     return (0 if n % 2 == 0 else n // s.K), n % s.K
-
-
-def _maps_exchanged(case: kit.Case) -> np.ndarray | None:
-    """Return the values with registers 2 and 3 taken for row g, 0 and 1 for row g + 8."""
-    if case["shape"].M != 16:
-        return None
-    y = layers.convolved(case)
-    return np.concatenate([y[:, 8:], y[:, :8]], axis=1)
 
 
 def _registers(case: kit.Case, changed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -266,12 +245,12 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "Both rows of outputs are the same: for `row` = 1 the window begins one row lower.",
-            gives=_same_for_both_rows,
+            gives=layers.taken(rows=lambda case, row: row // 2 * 2),
         ),
         kit.Mistake(
             "All channels take the cells of the first one: filter row n belongs to channel n / K, "
             "which begins n / K * PLANE Pairs further on.",
-            gives=_first_channels,
+            gives=layers.first_channel("x"),
         ),
         kit.Mistake(
             "Row n of the filter takes the cells n rows below the window. Only n % K of these rows "
@@ -303,7 +282,7 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "The maps are exchanged: registers 0 and 1 belong to row g of A, registers 2 and 3 to "
             "row g + 8.",
-            gives=_maps_exchanged,
+            gives=lambda case: _registers(case, lambda tile: tile[:, :, ::-1]),
         ),
         kit.Mistake(
             "g and q are exchanged in gap 3: a lane has loaded column g of B, and it gets the sums "

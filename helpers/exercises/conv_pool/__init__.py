@@ -53,7 +53,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
 
 def pooled(case: kit.Case, filter: np.ndarray | None = None, relu: bool = True) -> np.ndarray:
     """Return the pooled layer."""
-    sums = layers.conv2d(case["x"], case["filter"] if filter is None else filter)
+    sums = layers.convolved(case, filter)
     return network.max_pool(network.relu(sums) if relu else sums, case["pool"])
 
 
@@ -108,11 +108,6 @@ def smallest(case: kit.Case) -> np.ndarray:
     return -pooled(case, -case["filter"])
 
 
-def of_absolute_values(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the sign of outputs is dropped."""
-    return network.max_pool(np.abs(layers.convolved(case)), case["pool"])
-
-
 def of_channels(case: kit.Case) -> np.ndarray:
     """Return what comes out if each channel is an output of its own, and the largest is kept."""
     shape, made = case["shape"], []
@@ -123,13 +118,6 @@ def of_channels(case: kit.Case) -> np.ndarray:
     return np.max(made, axis=0)
 
 
-def last_channel(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out of the last channel alone."""
-    filter = case["filter"].copy()
-    filter[:, :-1] = 0
-    return pooled(case, filter) if case["shape"].C > 1 else None
-
-
 def overlapping_images(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if image b begins with channel b of all channels."""
     shape = case["shape"]
@@ -137,13 +125,6 @@ def overlapping_images(case: kit.Case) -> np.ndarray | None:
     x = np.stack([channels[b : b + shape.C] for b in range(shape.B)])
     sums = layers.conv2d(x, case["filter"])
     return network.max_pool(network.relu(sums), case["pool"]) if shape.B > 1 else None
-
-
-def without_last_channel(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the last channel is left out."""
-    filter = case["filter"].copy()
-    filter[:, -1] = 0
-    return pooled(case, filter) if case["shape"].C > 1 else None
 
 
 def is_cut_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -173,25 +154,6 @@ def windows_apart(case: kit.Case, apart: int) -> np.ndarray | None:
         for s in range(pool)
     ]
     return np.max(parts, axis=0)
-
-
-def first_channel(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out of the first channel alone."""
-    filter = case["filter"].copy()
-    filter[:, 1:] = 0
-    return pooled(case, filter) if case["shape"].C > 1 else None
-
-
-def first_image(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if every image has the cells of image 0."""
-    first = pooled(case)[:1]
-    return np.repeat(first, case["shape"].B, axis=0) if case["shape"].B > 1 else None
-
-
-def first_map(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if every map has the weights of map 0."""
-    filter = np.repeat(case["filter"][:1], case["shape"].M, axis=0)
-    return pooled(case, filter) if case["shape"].M > 1 else None
 
 
 EXERCISE = kit.Exercise(
@@ -277,7 +239,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "The sign of the outputs is dropped: a ReLU makes 0 of what is below 0.",
-            gives=of_absolute_values,
+            gives=lambda case: network.max_pool(np.abs(layers.convolved(case)), case["pool"]),
         ),
         kit.Mistake(
             "Each channel counts as an output of its own: an output is the sum over all channels. "
@@ -286,23 +248,27 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "Only the last channel counts: sum is set to 0 in the loop over c.",
-            gives=last_channel,
+            gives=layers.weighted(lambda case, weight: weight.c == case["shape"].C - 1, pooled),
         ),
         kit.Mistake(
             "Only the first image is right: image b begins with channel b * C, not with channel b.",
             gives=overlapping_images,
         ),
-        kit.Mistake("The last channel is left out.", gives=without_last_channel),
         kit.Mistake(
-            "Only the first channel is in the sum: c goes from 0 to C - 1.", gives=first_channel
+            "The last channel is left out.",
+            gives=layers.weighted(lambda case, weight: weight.c < case["shape"].C - 1, pooled),
+        ),
+        kit.Mistake(
+            "Only the first channel is in the sum: c goes from 0 to C - 1.",
+            gives=layers.weighted(lambda case, weight: weight.c == 0, pooled),
         ),
         kit.Mistake(
             "Every image has the cells of image 0: image b begins with channel b * C.",
-            gives=first_image,
+            gives=layers.taken(images=lambda case, b: 0 * b, of=pooled),
         ),
         kit.Mistake(
             "Every map has the weights of map 0: m belongs to the index of a weight.",
-            gives=first_map,
+            gives=layers.taken(maps=lambda case, m: 0 * m, of=pooled),
         ),
         kit.Mistake(
             "The filter is turned by half a turn.",

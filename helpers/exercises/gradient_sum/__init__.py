@@ -120,17 +120,19 @@ def judged(
     """
     for count, one in zip(counts, results, strict=True):
         words, findings = f"{quantity(count, 'card')}", one["findings"]
-        if findings:
-            return of_findings(words, findings, _hint(findings[0]))
         want = inputs(seed, count).sum(axis=(0, 1))
         bad = [card for card in range(count) if not np.array_equal(one["weights"][card], want)]
-        if bad:
+        if bad:  # each call's work is done in its turn here: no wait could make this right
             several = f" ({len(bad)} of {quantity(count, 'card')})" if len(bad) > 1 else ""
             return Found(
                 "wrong",
                 f"{words}: card {bad[0]} does not have the sum of all cards{several}",
-                "The sum of all vectors must stand in the vector of every card, in every step.",
+                "The sum of all vectors must stand in the vector of every card, in every step. Is "
+                "each vector given to an inbox, added once before the next one comes, and does "
+                "put() bring the sum to every card?",
             )
+        if findings:
+            return of_findings(words, findings, _hint(findings[0]))
         if one["waited"]:
             return Found(
                 "budget",

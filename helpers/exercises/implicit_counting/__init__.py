@@ -91,11 +91,7 @@ MISTAKES = (
     layers.TURNED,
     kit.Mistake(
         "Every image has the outputs of the first one: begin at the block's own image.",
-        gives=lambda case: (
-            np.repeat(layers.convolved(case)[:1], case["shape"].B, axis=0)
-            if case["shape"].B > 1
-            else None
-        ),
+        gives=layers.taken(images=lambda case, b: 0 * b),
     ),
     *indices.WRONG_INDICES,
     kit.Mistake(
@@ -172,10 +168,13 @@ EXERCISE = kit.Exercise(
         ),
         layers.TURNED,
         *indices.WRONG_INDICES,
-        kit.Mistake(
-            "c and p begin at 0 for every row: row ty of the matrix is channel ty / (K * K), row "
-            "ty / K % K and column ty % K of the filter, before the loop.",
-            gives=counted(start=lambda ty, K: (0, 0, ty)),
+        *(
+            kit.Mistake(
+                "c and p begin at 0 for every row: row ty of the matrix is channel ty / (K * K), "
+                "row ty / K % K and column ty % K of the filter, before the loop.",
+                gives=counted(start=start),
+            )
+            for start in (lambda ty, K: (0, 0, ty), lambda ty, K: (0, 0, 0))
         ),
         *(
             kit.Mistake(

@@ -48,6 +48,8 @@ def _hint(case: numbers.Case, value: int, want: int) -> str:
         return "Not even one block fits here. Then there is no warp."
     if value == want // warps and threads % limits.WARP == 0:
         return "That is the number of blocks: each of them has several warps."
+    if value * limits.MOST_WARPS == want:
+        return "That is the occupancy, a share of 64 warps: return the warps."
     if threads % limits.WARP and (value % warps or 2 * value == want):
         return "A warp belongs to one block: round the threads of a block up to whole warps first."
     if value % warps:
@@ -65,6 +67,8 @@ def _hint(case: numbers.Case, value: int, want: int) -> str:
         return "The registers of a thread are rounded up to a multiple of 8."
     if value > want:
         return "Each quarter of the multiprocessor has 16,384 registers, and a warp lives in one."
+    if value < want and value % (4 * warps) == 0:
+        return "A block need not fit into one quarter: its warps are spread over all four."
     return "The smallest of the limits decides. Is one of them counted twice, or per thread?"
 
 

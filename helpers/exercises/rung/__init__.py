@@ -103,7 +103,10 @@ EXERCISE = kit.Exercise(
             gives=of_first_maps,
         ),
         competition.LAST_CHANNEL,
-        kit.Mistake("The first channel is left out.", gives=layers.without_channel(0)),
+        kit.Mistake(
+            "The first channel is left out.",
+            gives=layers.weighted(lambda case, weight: weight.c > 0),
+        ),
         *indices.WRONG_INDICES,
         competition.OTHER_SHAPES,
     ),

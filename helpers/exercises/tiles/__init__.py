@@ -5,13 +5,12 @@ What the first two exercises are tried on, and what both can get wrong, stands h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
-from helpers.reference import conv2d
 
 LAB = "111_conv2d_tiles"
 TILE, SPAN = 16, 22  # outputs along a side of a block's tile, and its cells
@@ -53,31 +52,6 @@ def shapes(rng: np.random.Generator) -> Iterator[ConvShape]:
 def of_a_channel(space: str, access: str):
     """Return the lanes of an access for each block and channel, as a function for a budget."""
     return lambda case, one: one.total("lanes", space, access) / (one.blocks * case["shape"].C)
-
-
-def first_channel(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if every channel's tile holds the cells of the first one."""
-    if case["shape"].C == 1:
-        return None
-    x = np.repeat(case["x"][:, :1], case["shape"].C, axis=1)
-    return conv2d(x, case["filter"])
-
-
-def _taken(case: kit.Case, which: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return the outputs, each taken from the row and the column that `which` makes of its own."""
-    y = layers.convolved(case)
-    rows, columns = (which(np.arange(size)) for size in y.shape[2:])
-    return np.ascontiguousarray(y[:, :, rows][..., columns])
-
-
-def first_tile(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every block stages the tile of block 0."""
-    return _taken(case, lambda places: places % TILE)
-
-
-def first_window(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every thread of a block has the window of thread (0, 0)."""
-    return _taken(case, lambda places: places // TILE * TILE)
 
 
 LOADS = kit.Budget(
@@ -133,7 +107,9 @@ USUAL = (
 )
 FIRST_TILE = kit.Mistake(
     "Every block has the tile of block 0: its cells begin at row `top` and column `left`.",
-    gives=first_tile,
+    gives=layers.taken(
+        rows=lambda case, row: row % TILE, columns=lambda case, column: column % TILE
+    ),
 )
 MISTAKES = (
     kit.Mistake(
@@ -148,11 +124,14 @@ MISTAKES = (
     kit.Mistake(
         "All threads of a block have the same window: that of a thread begins in row threadIdx.y "
         "and column threadIdx.x of the tile.",
-        gives=first_window,
+        gives=layers.taken(
+            rows=lambda case, row: row // TILE * TILE,
+            columns=lambda case, column: column // TILE * TILE,
+        ),
     ),
     kit.Mistake(
         "Every channel is multiplied with the cells of channel 0: load them from `channel`.",
-        gives=first_channel,
+        gives=layers.first_channel("x"),
     ),
     *indices.WRONG_INDICES,
 )

@@ -5,13 +5,12 @@ What the first two exercises are tried on, and what both can get wrong, stands h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
-from helpers.reference import conv2d
 
 LAB = "110_conv2d_restrict_and_unrolling"
 TILE = 16  # threads along each side of a block
@@ -58,19 +57,6 @@ def narrow_rows(case: kit.Case) -> np.ndarray | None:
     return y.astype(np.float32)
 
 
-def first_channel(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if all channels have the weights of the first one."""
-    if case["shape"].C == 1:
-        return None
-    filter = np.repeat(case["filter"][:, :1], case["shape"].C, axis=1)
-    return conv2d(case["x"], filter)
-
-
-def last_left_out(without: Callable[[int], Callable[[kit.Case], np.ndarray]]):
-    """Return what comes out if the last row or column of each filter is left out, as a function."""
-    return lambda case: without(case["shape"].K - 1)(case) if case["shape"].K > 1 else None
-
-
 LOADS = layers.loads_per_product(
     2,
     "A product needs a cell and a weight.",
@@ -97,13 +83,16 @@ MISTAKES = (
         gives=narrow_rows,
     ),
     kit.Mistake(
-        "Each channel has weights of its own: c belongs to their index.", gives=first_channel
+        "Each channel has weights of its own: c belongs to their index.",
+        gives=layers.first_channel("filter"),
     ),
     kit.Mistake(
-        "The last row of the filter is left out.", gives=last_left_out(layers.without_rows)
+        "The last row of the filter is left out.",
+        gives=layers.weighted(lambda case, weight: weight.p < case["shape"].K - 1),
     ),
     kit.Mistake(
-        "The last column of the filter is left out.", gives=last_left_out(layers.without_columns)
+        "The last column of the filter is left out.",
+        gives=layers.weighted(lambda case, weight: weight.q < case["shape"].K - 1),
     ),
     *indices.WRONG_INDICES,
 )

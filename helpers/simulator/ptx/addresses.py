@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .columns import Columns
-from .control import Flow
+from .control import Flow, predecessors
 from .rows import Code, Context
 
 ALWAYS = 1 << 30  # the alignment of zero
@@ -223,10 +223,7 @@ def dominators(flow: Flow) -> list[int]:
     block that no way reaches has all bits.
     """
     count = len(flow.starts)
-    predecessors: list[list[int]] = [[] for _ in range(count)]
-    for block, ways in enumerate(flow.successors):
-        for way in ways:
-            predecessors[way].append(block)
+    before = predecessors(flow.successors)
     everything = (1 << count) - 1
     found = [everything] * count
     found[0] = 1
@@ -235,8 +232,8 @@ def dominators(flow: Flow) -> list[int]:
         changed = False
         for block in range(1, count):
             meet = everything
-            for before in predecessors[block]:
-                meet &= found[before]
+            for one in before[block]:
+                meet &= found[one]
             meet |= 1 << block
             if meet != found[block]:
                 found[block], changed = meet, True

@@ -18,10 +18,9 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import NamedTuple
 
-from . import declarations
 from .body import Body
-from .declarations import Field, Member
-from .fields import Fields, Term
+from .declarations import Declared, Field
+from .fields import Fields, Term, scaled, strides
 from .opcodes import describe
 from .parse import Module
 from .roots import UNKNOWN, Roots, constant
@@ -33,8 +32,6 @@ _LARGEST = (1 << 32) - 1  # extent: in the constant of a check, the number of th
 _SUBSCRIPTED = re.compile(r"([\w.]+|->\s*\w+|[^\s\w])\s*\[")
 _DEREFERENCE = re.compile(r"(?:^|[^\w\s)\]])\s*\*\s*[\w(]")
 
-Declared = declarations.Variable | Member
-
 
 class Axis(NamedTuple):
     """An axis of an array: the array's name, element type and extents, and the axis's number."""
@@ -45,15 +42,12 @@ class Axis(NamedTuple):
     axis: int
 
 
-_Term = Term
-
-
 class _Sum(NamedTuple):
     """The address of a variable, and the terms that the code adds to it."""
 
     root: str | Variable
     constant: int
-    terms: tuple[_Term, ...]
+    terms: tuple[Term, ...]
 
 
 class _Access(NamedTuple):
@@ -119,7 +113,7 @@ class Checked(Module):
         """Return the checks before each statement."""
         here = [one for one in self._declared if one.function in ("", body.name)]
         names = {*(one.name for one in here), *self._parameters.get(body.name, ())}
-        sums = _Sums(body, roots)
+        sums = _Sums(roots)
         accesses: list[_Access] = []
         doubtful: dict[tuple[str, str], list[_Access]] = {}
         for k, statement in enumerate(body.statements):
@@ -278,8 +272,8 @@ def _subscripts(text: str, position: int) -> int:
 class _Sums:
     """Addresses of variables as sums."""
 
-    def __init__(self, body: Body, roots: Roots):
-        self.body, self.roots = body, roots
+    def __init__(self, roots: Roots):
+        self.roots = roots
         self.known: dict[int, _Sum | None] = {}
 
     def of(self, address: Address) -> _Sum | None:
@@ -302,19 +296,13 @@ class _Sums:
             return _Sum(operand if operand.space == "local" else operand.name, 0, ())
         return None
 
-    def definition(self, register: int) -> Statement | None:
-        """Return the statement that writes a register, None if several do."""
-        rows = self.roots.definitions.get(register, [])
-        statement = self.body.statements[rows[0]] if len(rows) == 1 else None
-        return statement if statement is not None and statement.guard < 0 else None
-
     def register(self, register: int, level: int) -> _Sum | None:
         if register not in self.known:
             self.known[register] = self.expand(register, level)
         return self.known[register]
 
     def expand(self, register: int, level: int) -> _Sum | None:
-        statement = self.definition(register)
+        statement = self.roots.definition(register)
         if statement is None or level > _STEPS:
             return None
         operands = statement.operands
@@ -341,10 +329,10 @@ class _Sums:
             if (
                 found is not None
                 and isinstance(operands[1], int)
-                and self.definition(operands[1]) is not None
+                and self.roots.definition(operands[1]) is not None
             ):
                 return found._replace(
-                    terms=(*found.terms, _Term(factor, operands[1], type.rpartition(".")[2]))
+                    terms=(*found.terms, Term(factor, operands[1], type.rpartition(".")[2]))
                 )
         return None
 
@@ -358,34 +346,17 @@ class _Sums:
             )
         if minus or not isinstance(added, int) or self.roots.of(added) is UNKNOWN:
             return None
-        statement = self.definition(added)
+        statement = self.roots.definition(added)
         if statement is None or isinstance(self.roots.of(added), str | Variable):
             return None
-        term, operands = _Term(1, added, "s64"), statement.operands
-        name, _, type = describe(statement.opcode).name.partition(".")
-        factor = constant(operands[2]) if name in ("shl", "mul") and len(operands) > 2 else None
-        if factor is not None and isinstance(operands[1], int):
-            if self.definition(operands[1]) is None:
-                return None
-            if name == "shl" and type == "b64" and factor < 32:
-                term = _Term(1 << factor, operands[1], "s64")
-            elif name == "mul" and type in ("lo.s64", "lo.u64", "wide.s32", "wide.u32"):
-                term = _Term(
-                    factor, operands[1], "s64" if type.startswith("lo") else type.rpartition(".")[2]
-                )
-        return found._replace(terms=(*found.terms, term))
-
-
-def strides(array: Declared | Field) -> list[int]:
-    """Return for each axis the bytes from one index to the next."""
-    return [
-        array.element_bytes * math.prod(array.extents[axis + 1 :])
-        for axis in range(len(array.extents))
-    ]
+        term = scaled(statement)
+        if term is not None and self.roots.definition(term.register) is None:
+            return None
+        return found._replace(terms=(*found.terms, term or Term(1, added, "s64")))
 
 
 def indices(
-    array: Declared | Field, terms: Sequence[_Term], rest: int
+    array: Declared | Field, terms: Sequence[Term], rest: int
 ) -> list[tuple[int, Operand, str]] | None:
     """Return (axis, index, type) for each index of an access whose constant part is `rest` bytes;
     None if it does not fit the array.
@@ -393,7 +364,7 @@ def indices(
     steps = strides(array)
     if len(set(steps)) < len(steps):
         return None
-    found: dict[int, _Term] = {}
+    found: dict[int, Term] = {}
     for term in terms:
         if abs(term.stride) < array.element_bytes:
             continue  # the rest lies inside an element that is a structure

@@ -64,6 +64,15 @@ class Body:
     symbols: set[str] = field(default_factory=set)  # names from outside
     local_bytes: int = 0  # of formals, .local variables and the .param variables of calls
     lines: list[int] = field(default_factory=list)  # of each statement, in the PTX
+    names: dict[str, Operand] = field(default_factory=dict)  # what each means outside of scopes
+
+    def labels(self, statement: Statement) -> list[Label]:
+        """Return where a branch may lead; [] for any other statement."""
+        if not statement.opcode.startswith(("bra", "brx")):
+            return []
+        last = statement.operands[-1]
+        labels = self.targets.get(last.name, []) if isinstance(last, Symbol) else [last]
+        return [one for one in labels if isinstance(one, Label)]
 
 
 def split(text: str) -> list[str]:
@@ -90,7 +99,7 @@ class BodyReader:
     def __init__(self, name: str, formals: Sequence[Variable], used: int, files: Mapping[int, str]):
         self.body = Body(name)
         self.files = files
-        self.names: dict[str, Operand] = {}
+        self.names = self.body.names
         self.hidden: list[list[tuple[str, Operand | None]]] = [[]]  # for each open scope
         self.waiting: list[list[Label]] = [
             []

@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 
 from .body import Body
 from .opcodes import describe
-from .syntax import Address, Group, Label, Literal, Negated, Operand, Pair, Part, Statement
+from .roots import registers
+from .syntax import Address, Label, Literal, Negated, Operand, Statement
 
 _TYPES = ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2")
 _MODIFIERS = ("ftz", "sat")
@@ -103,7 +104,7 @@ class _Contraction:
             if operand.__class__ is int:
                 to.setdefault(operand, []).append(number)
             else:
-                for register in _registers(operand):
+                for register in registers(operand):
                     to.setdefault(register, []).append(number)
 
     def run(self) -> dict[int, Statement | None]:
@@ -241,25 +242,6 @@ def _negated(operand: Operand) -> Operand:
         return Literal(operand.bits ^ 1 << (8 * operand.width - 1), operand.width)
     assert isinstance(operand, int)
     return Negated(operand)
-
-
-def _registers(operand: Operand) -> list[int]:
-    """Return the registers in an operand of more than one part."""
-    if operand.__class__ is int:
-        return [operand]
-    if isinstance(operand, Negated | Part):
-        return [operand.register]
-    if isinstance(operand, Address):
-        base = [operand.base] if isinstance(operand.base, int) else []
-        return base + [one for part in operand.coordinates for one in _registers(part)]
-    parts: tuple[Operand, ...] | list[Operand] = ()
-    if isinstance(operand, Pair):
-        parts = (operand.first, operand.second)
-    elif isinstance(operand, Group):
-        parts = operand.members
-    elif isinstance(operand, list):
-        parts = operand
-    return [one for part in parts for one in _registers(part)]
 
 
 def _starts(body: Body) -> list[int]:

@@ -79,6 +79,15 @@ def flow(count: int, jumps: Sequence[Jump]) -> Flow:
     return Flow(starts, successors, fatal)
 
 
+def predecessors(successors: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return for each block the blocks that it may follow."""
+    found: list[list[int]] = [[] for _ in successors]
+    for block, ways in enumerate(successors):
+        for way in ways:
+            found[way].append(block)
+    return found
+
+
 def post_dominators(
     successors: Sequence[Sequence[int]], fatal: set[int] | frozenset[int] = frozenset()
 ) -> list[int]:
@@ -89,17 +98,14 @@ def post_dominators(
     blocks, whose ways all end elsewhere, are treated among themselves in the same manner, and so
     on. A loop without an exit ends in its last block.
     """
-    predecessors: list[list[int]] = [[] for _ in successors]
-    for block, ways in enumerate(successors):
-        for way in ways:
-            predecessors[way].append(block)
+    before = predecessors(successors)
     left = _reached(0, successors, None)
     meeting = [-1] * len(successors)
     while left:
         exits = [block for block in left if not successors[block]]
         root = max([block for block in exits if block not in fatal] or exits or left)
-        region = _postorder(root, predecessors, left)
-        _solve(region, predecessors, successors, meeting)
+        region = _postorder(root, before, left)
+        _solve(region, successors, meeting)
         left.difference_update(region)
     return meeting
 
@@ -131,12 +137,7 @@ def _postorder(root: int, ways: Sequence[Sequence[int]], members: set[int]) -> l
     return order
 
 
-def _solve(
-    region: list[int],
-    predecessors: Sequence[Sequence[int]],
-    successors: Sequence[Sequence[int]],
-    meeting: list[int],
-) -> None:
+def _solve(region: list[int], successors: Sequence[Sequence[int]], meeting: list[int]) -> None:
     """Run Cooper, Harvey and Kennedy's algorithm on the reversed edges within a region (in
     postorder, its root last).
     """

@@ -107,6 +107,7 @@ class KernelInfo:
     file: str
 
 
+Declared = Variable | Member
 _Array = TypeVar("_Array", Variable, Member, Field)
 
 

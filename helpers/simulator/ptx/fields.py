@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from .body import Body
-from .declarations import Field
+from .declarations import Declared, Field
 from .opcodes import describe
 from .roots import UNKNOWN, Roots, constant
 from .syntax import Address, Statement, Variable
@@ -78,14 +78,11 @@ class Fields:
             return None
         if not self._is_alone(body, roots, address.base, len(subscripted) > len(uses), is_bare):
             return None
-        terms = _terms(body, roots, address.base)
-        strides = [
-            field.element_bytes * math.prod(field.extents[axis + 1 :])
-            for axis in range(len(field.extents))
-        ]
-        own = tuple(one for one in terms if one.stride in strides)
-        others = [one for one in terms if one.stride not in strides]
-        if sorted(one.stride for one in own) != sorted(strides) or len(set(strides)) < len(strides):
+        terms = _terms(roots, address.base)
+        steps = strides(field)
+        own = tuple(one for one in terms if one.stride in steps)
+        others = [one for one in terms if one.stride not in steps]
+        if sorted(one.stride for one in own) != sorted(steps) or len(set(steps)) < len(steps):
             return None
         is_of_array = all(one.stride and one.stride % field.nbytes == 0 for one in others)
         return Indexed(field, own) if is_of_array else None
@@ -111,48 +108,21 @@ class Fields:
             return not has_others or not any(one.space == "local" for one in body.variables[1:])
         if root is not UNKNOWN:
             return not has_others
-        return not has_others or (is_bare and _is_first_parameter(body, roots, base))
+        return not has_others or (is_bare and _is_first_parameter(roots, base))
 
 
-def _terms(body: Body, roots: Roots, register: int) -> list[Term]:
-    """Return the indices that an address adds to its base."""
-    found: list[Term] = []
-    for _ in range(_STEPS):
-        statement = _definition(body, roots, register)
-        if statement is None:
-            break
-        name, _, type = describe(statement.opcode).name.partition(".")
-        operands = statement.operands
-        if name in ("mov", "cvta") and isinstance(operands[1], int):
-            register = operands[1]
-            continue
-        if name == "add" and type in ("s64", "u64"):
-            first, second = operands[1], operands[2]
-            if constant(second) is not None and isinstance(first, int):
-                register = first
-                continue
-            if not isinstance(first, int) or not isinstance(second, int):
-                break
-            term = _term(body, roots, second)
-            if term is None:
-                first, second, term = second, first, _term(body, roots, first)
-            if term is None or not isinstance(first, int):
-                break
-            found.append(term)
-            register = first
-            continue
-        break
-    return found
+def strides(array: Declared | Field) -> list[int]:
+    """Return for each axis the bytes from one index to the next."""
+    return [
+        array.element_bytes * math.prod(array.extents[axis + 1 :])
+        for axis in range(len(array.extents))
+    ]
 
 
-def _term(body: Body, roots: Roots, register: int) -> Term | None:
-    statement = _definition(body, roots, register)
-    if statement is None:
-        return None
+def scaled(statement: Statement) -> Term | None:
+    """Return what a shift or a product by a number gives, None for any other statement."""
     name, _, type = describe(statement.opcode).name.partition(".")
     operands = statement.operands
-    if name == "cvt" and isinstance(operands[1], int):
-        return Term(1, register, "s64")
     factor = constant(operands[2]) if name in ("shl", "mul") and len(operands) > 2 else None
     if factor is None or not isinstance(operands[1], int):
         return None
@@ -165,18 +135,49 @@ def _term(body: Body, roots: Roots, register: int) -> Term | None:
     return None
 
 
-def _definition(body: Body, roots: Roots, register: int) -> Statement | None:
-    rows = roots.definitions.get(register, [])
-    statement = body.statements[rows[0]] if len(rows) == 1 else None
-    return statement if statement is not None and statement.guard < 0 else None
+def _terms(roots: Roots, register: int) -> list[Term]:
+    """Return the indices that an address adds to its base."""
+    found: list[Term] = []
+    for _ in range(_STEPS):
+        statement = roots.definition(register)
+        if statement is None:
+            break
+        name, _, type = describe(statement.opcode).name.partition(".")
+        operands = statement.operands
+        if name in ("mov", "cvta") and isinstance(operands[1], int):
+            register = operands[1]
+        elif name == "add" and type in ("s64", "u64") and isinstance(operands[1], int):
+            first, second = operands[1], operands[2]
+            if constant(second) is None:
+                if not isinstance(second, int):
+                    break
+                term = _term(roots, second)
+                if term is None:
+                    first, term = second, _term(roots, first)
+                if term is None:
+                    break
+                found.append(term)
+            register = first
+        else:
+            break
+    return found
 
 
-def _is_first_parameter(body: Body, roots: Roots, register: int) -> bool:
+def _term(roots: Roots, register: int) -> Term | None:
+    statement = roots.definition(register)
+    if statement is None:
+        return None
+    if statement.opcode.startswith("cvt.") and isinstance(statement.operands[1], int):
+        return Term(1, register, "s64")
+    return scaled(statement)
+
+
+def _is_first_parameter(roots: Roots, register: int) -> bool:
     """Return whether an address starts from a function's first parameter: the structure of a
     function that belongs to it.
     """
     for _ in range(_STEPS):
-        statement = _definition(body, roots, register)
+        statement = roots.definition(register)
         if statement is None:
             return False
         root = describe(statement.opcode).root

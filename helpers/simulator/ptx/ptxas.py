@@ -29,7 +29,7 @@ import numpy as np
 from . import atomics, sass
 from .addresses import Addresses, Root, dominators
 from .columns import Columns
-from .control import Flow
+from .control import Flow, predecessors
 from .opcodes import (
     ACQUIRE,
     GENERIC,
@@ -274,10 +274,7 @@ class _Rules:
     def lasts(self, before: Access, load: Access) -> bool:
         """Return whether nothing on the ways from an access to a load may change the load's value.
         """
-        ways: list[list[int]] = [[] for _ in self.flow.starts]
-        for block, following in enumerate(self.flow.successors):
-            for other in following:
-                ways[other].append(block)
+        ways = predecessors(self.flow.successors)
         # A way that comes to the earlier access again begins anew there.
         again = frozenset((before.block,))
         between = _reached(before.block, self.flow.successors, again)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .control import Flow
+from .control import Flow, predecessors
 
 SLOT_BYTES = {
     0: 4,
@@ -96,10 +96,7 @@ def _extend(
         elif point == 0 and not killed[block] & bit:
             exposed[block] |= bit
 
-    predecessors: list[list[int]] = [[] for _ in range(blocks)]
-    for block, ways in enumerate(flow.successors):
-        for way in ways:
-            predecessors[way].append(block)
+    before = predecessors(flow.successors)
     live_in, live_out = exposed[:], [0] * blocks
     waiting, queued = list(range(blocks)), [True] * blocks
     while waiting:
@@ -112,7 +109,7 @@ def _extend(
         into = exposed[block] | (out & ~killed[block])
         if into != live_in[block]:
             live_in[block] = into
-            for way in predecessors[block]:
+            for way in before[block]:
                 if not queued[way]:
                     queued[way] = True
                     waiting.append(way)

@@ -13,7 +13,18 @@ from collections.abc import Iterator
 
 from .body import Body
 from .opcodes import describe
-from .syntax import Address, Group, Literal, Negated, Operand, Pair, Statement, Symbol, Variable
+from .syntax import (
+    Address,
+    Group,
+    Literal,
+    Negated,
+    Operand,
+    Pair,
+    Part,
+    Statement,
+    Symbol,
+    Variable,
+)
 
 
 class Unknown:
@@ -93,6 +104,12 @@ class Roots:
             return operand.name
         return operand if isinstance(operand, Variable) else None
 
+    def definition(self, register: int) -> Statement | None:
+        """Return the statement that writes a register, None if several do, or if it has a guard."""
+        rows = self.definitions.get(register, [])
+        statement = self.body.statements[rows[0]] if len(rows) == 1 else None
+        return statement if statement is not None and statement.guard < 0 else None
+
     def _root(self, statement: Statement, place: int) -> Root:
         """Return the root of result number `place`."""
         opcode, operands = describe(statement.opcode), statement.operands
@@ -166,7 +183,7 @@ def results(statement: Statement) -> Iterator[int]:
         return
     if not operands or isinstance(operands[0], Address) or not describe(statement.opcode).result:
         return
-    yield from _registers(operands[0])
+    yield from registers(operands[0])
 
 
 def read(statement: Statement) -> Iterator[tuple[int, int]]:
@@ -174,30 +191,31 @@ def read(statement: Statement) -> Iterator[tuple[int, int]]:
     written = 1 if statement.operands and any(True for _ in results(statement)) else 0
     for k, operand in enumerate(statement.operands):
         if k >= written:
-            for register in _registers(operand):
+            for register in registers(operand):
                 yield k, register
     if statement.guard >= 0:
         yield -1, statement.guard
 
 
-def _registers(operand: Operand) -> Iterator[int]:
+def registers(operand: Operand) -> Iterator[int]:
+    """Yield the registers in an operand."""
     if isinstance(operand, int):
         yield operand
     elif isinstance(operand, list):
         for one in operand:
-            yield from _registers(one)
+            yield from registers(one)
     elif isinstance(operand, Pair):
-        yield from _registers(operand.first)
-        yield from _registers(operand.second)
+        yield from registers(operand.first)
+        yield from registers(operand.second)
     elif isinstance(operand, Group):
         for one in operand.members:
-            yield from _registers(one)
+            yield from registers(one)
     elif isinstance(operand, Address):
         if isinstance(operand.base, int):
             yield operand.base
         for one in operand.coordinates:
-            yield from _registers(one)
-    elif isinstance(operand, Negated):
+            yield from registers(one)
+    elif isinstance(operand, Negated | Part):
         yield operand.register
 
 

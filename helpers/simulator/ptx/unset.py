@@ -12,18 +12,15 @@ the source line of the first use.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
-from .functions import with_bodies
+from .body import Body
+from .parse import Module
+from .roots import read, results
+from .syntax import Operand, Statement
 
 _DECLARED = re.compile(r"\.reg\s+\.(\w+)\s+(%\w+?)<\d+>;")
-_REGISTER = re.compile(r"%[A-Za-z]+\d+\b(?!\.)")
-_LABEL = re.compile(r"^(\$?[\w$]+):\s*(.*)$")
-_GUARD = re.compile(r"^@!?(%\w+)\s+")
-_LOC = re.compile(r"^\.loc\s")
-# Instructions whose first operand is no result.
-_NO_RESULT = ("st", "red", "bar", "barrier", "bra", "brx", "call", "ret", "exit", "trap", "membar",
-              "fence", "prefetch", "cp", "mbarrier", "nanosleep", "brkpt", "wgmma")
+_ENDS = ("bra", "brx", "ret", "exit", "trap")
 # A declaration without a value, which begins a statement: `float low, high`, `Node* next`.
 _WITHOUT_VALUE = re.compile(
     r"(?!(?:return|delete|goto|typedef|using|else|case|throw|struct|class|enum|namespace|extern"
@@ -32,29 +29,7 @@ _WITHOUT_VALUE = re.compile(
     r"[A-Za-z_][\w:]*(?:<[^<>;]*>)?(?:\s*[*&]+\s*|\s+)(?P<names>[A-Za-z_*][\w\s,*=.+-]*)"
 )
 _CELL = "__unset_register"  # the variable that nothing writes
-_LOADABLE = {"b16": 2, "b32": 4, "b64": 8, "f32": 4, "f64": 8}
-
-
-@dataclass
-class _Statement:
-    """An instruction. leads: the labels that it may go to; ends: nothing follows it."""
-
-    name: str
-    uses: frozenset[str]
-    results: frozenset[str]
-    guarded: bool
-    loc: str
-    leads: tuple[str, ...] = ()
-    ends: bool = False
-
-
-@dataclass
-class _Code:
-    """The instructions of a function, and the instruction that stands behind each label."""
-
-    statements: list[_Statement] = field(default_factory=list)
-    labels: dict[str, int] = field(default_factory=dict)
-    tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+_LOADABLE = ("b16", "b32", "b64", "f32", "f64")
 
 
 def may_leave_unset(source: str) -> bool:
@@ -79,103 +54,48 @@ def frame_bytes(ptx: str) -> int:
 
 def with_marks(ptx: str) -> str:
     """Return the PTX with marks on the registers that its functions may read unset."""
-    return with_bodies(ptx, lambda _, body: _marked(body))
+    module, lines = Module(ptx), ptx.split("\n")
+    marks: dict[int, list[str]] = {}  # what comes behind each line
+    for name, function in module.functions.items():
+        if function.text is not None:
+            _mark(module.body(name), lines, function.line - 1, marks)
+    return "\n".join(text for k, line in enumerate(lines) for text in (line, *marks.get(k, ())))
 
 
-def _marked(body: str) -> str:
-    types = {prefix: kind for kind, prefix in _DECLARED.findall(body)}
-    code = _read(body, types)
-    chosen = [
-        (name, kind, loc)
-        for name in sorted(_unset(code))
-        if (kind := types[_prefix(name)]) in _LOADABLE
-        and (loc := _first_use(code, name)) is not None
-    ]
-    if not chosen:
-        return body
-    lines = body.split("\n")
-    last = max(k for k, line in enumerate(lines) if _DECLARED.search(line))
-    made = [f"\t.local .align 8 .b8 {_CELL}[8];"]
-    for name, kind, loc in chosen:
-        made += [f"\t{loc}", f"\tld.local.{kind} \t{name}, [{_CELL}];"]
-    return "\n".join([*lines[: last + 1], *made, *lines[last + 1 :]])
-
-
-def _prefix(register: str) -> str:
-    return register.rstrip("0123456789")
-
-
-def _read(body: str, types: dict[str, str]) -> _Code:
-    code, loc, text = _Code(), "", ""
-    for line in body.split("\n"):
-        line = line.partition("//")[0].strip()
-        if _LOC.match(line):
-            loc = line
-            continue
-        text = f"{text} {line}".strip()
-        while (label := _LABEL.match(text)) and not text.startswith("::"):
-            code.labels[label[1]] = len(code.statements)
-            text = label[2]
-        while ";" in text:
-            one, _, text = text.partition(";")
-            _take(code, one.strip().lstrip("{} "), loc, types)
-            text = text.strip()
-        text = text.lstrip("{} ")
-    return code
-
-
-def _take(code: _Code, text: str, loc: str, types: dict[str, str]) -> None:
-    if not text or text.startswith("."):
-        if text.startswith(".branchtargets") and code.labels:
-            name = max(code.labels, key=lambda one: code.labels[one])
-            code.tables[name] = tuple(re.findall(r"\$?[\w$]+", text.partition(" ")[2]))
+def _mark(body: Body, lines: list[str], first: int, marks: dict[int, list[str]]) -> None:
+    """Add the marks of a function whose code begins in line `first` of the PTX, from 0 on."""
+    unset = _unset(body)
+    if not unset:
         return
-    guard = _GUARD.match(text)
-    rest = text[guard.end() :] if guard else text
-    name, _, operands = rest.partition(" ")
-    kind = name.partition(".")[0]
-    operands = operands.strip()
-    split = len(operands)
-    if kind not in _NO_RESULT:
-        split = operands.find("}") + 1 if operands.startswith("{") else operands.find(",")
-        split = split if split > 0 else len(operands)
-
-    def registers(part: str) -> frozenset[str]:
-        return frozenset(one for one in _REGISTER.findall(part) if _prefix(one) in types)
-
-    first, others = operands[:split], operands[split:]
-    results = frozenset() if kind in _NO_RESULT else registers(first)
-    uses = registers(operands if kind in _NO_RESULT else others)
-    if guard:
-        uses |= registers(guard[1])
-    leads: tuple[str, ...] = ()
-    if kind in ("bra", "brx"):
-        leads = tuple(re.findall(r"\$?[\w$]+", operands))
-    code.statements.append(
-        _Statement(
-            kind,
-            uses, results, guard is not None, loc, leads,
-            kind in ("bra", "brx", "ret", "exit", "trap") and guard is None,
-        )
-    )
+    declared = [
+        (k, found)
+        for k in range(first, body.lines[-1])
+        if (found := _DECLARED.search(lines[k])) is not None
+    ]
+    types = {found[2]: found[1] for _, found in declared}
+    made = []
+    for name in sorted(name for name, register in body.names.items() if register in unset):
+        kind = types.get(name.rstrip("0123456789"), "")
+        line = _first_use(body, body.names[name]) if kind in _LOADABLE else 0
+        places = (lines[k].strip() for k in range(line - 1, first, -1))
+        place = next((one for one in places if one.startswith(".loc")), None)
+        if place is not None:
+            made += [f"\t{place}", f"\tld.local.{kind} \t{name}, [{_CELL}];"]
+    if made:
+        marks[declared[-1][0]] = [f"\t.local .align 8 .b8 {_CELL}[8];", *made]
 
 
-def _unset(code: _Code) -> set[str]:
+def _unset(body: Body) -> set[Operand]:
     """Return the registers that some way through the function reads before it sets them."""
-    statements = code.statements
+    statements = body.statements
     ways: list[list[int]] = []
     for k, one in enumerate(statements):
-        labels = [name for lead in one.leads for name in code.tables.get(lead, (lead,))]
-        following = [code.labels[name] for name in labels if name in code.labels]
-        if not one.ends:
+        following = [label.statement for label in body.labels(one)]
+        if one.guard >= 0 or one.opcode.partition(".")[0] not in _ENDS:
             following.append(k + 1)
         ways.append([where for where in following if where < len(statements)])
-    names = sorted({name for one in statements for name in one.uses})
-    bit = {name: 1 << k for k, name in enumerate(names)}
-    uses = [sum(bit[name] for name in one.uses) for one in statements]
-    kept = [
-        -1 if one.guarded else ~sum(bit.get(name, 0) for name in one.results) for one in statements
-    ]
+    uses = [_bits(register for _, register in read(one)) for one in statements]
+    kept = [-1 if one.guard >= 0 else ~_bits(results(one)) for one in statements]
     live, changed = [0] * len(statements), True
     while changed:
         changed = False
@@ -186,18 +106,30 @@ def _unset(code: _Code) -> set[str]:
             before = uses[k] | (after & kept[k])
             if before != live[k]:
                 live[k], changed = before, True
-    return {name for name in names if live and live[0] & bit[name]}
+    return {register for register in range(len(body.widths)) if live and live[0] >> register & 1}
 
 
-def _first_use(code: _Code, register: str) -> str | None:
-    """Return the `.loc` of the first instruction that uses a register or a copy of it, None if
-    there is none.
+def _bits(registers: Iterable[int]) -> int:
+    found = 0
+    for register in registers:
+        found |= 1 << register
+    return found
+
+
+def _first_use(body: Body, register: Operand) -> int:
+    """Return the line of the first statement that uses a register or a copy of it, 0 if there is
+    none.
     """
-    copies, size = {register}, 0
+    copies: set[Operand] = {register}
+
+    def uses(one: Statement) -> bool:
+        return any(used in copies for _, used in read(one))
+
+    size = 0
     while size != len(copies):
         size = len(copies)
-        for one in code.statements:
-            if one.name == "mov" and one.uses & copies:
-                copies |= one.results
-    using = [one for one in code.statements if one.name != "mov" and one.uses & copies]
-    return next((one.loc for one in using if one.loc), None)
+        for one in body.statements:
+            if one.opcode.startswith("mov.") and uses(one):
+                copies.update(results(one))
+    using = zip(body.statements, body.lines, strict=True)
+    return next((line for one, line in using if not one.opcode.startswith("mov.") and uses(one)), 0)

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .body import Body
-from .control import Flow, Jump, flow, post_dominators
+from .control import Flow, Jump, flow, post_dominators, predecessors
 from .roots import read, results
-from .syntax import Address, Group, Label, Statement, Symbol, Variable
+from .syntax import Address, Group, Label, Statement, Variable
 
 _CONDITIONAL = ("bra", "brx")
 _ENDS = ("ret", "exit", "trap", "brkpt")
@@ -108,9 +108,7 @@ def _jumps(body: Body) -> list[Jump]:
     for k, statement in enumerate(body.statements):
         root = statement.opcode.partition(".")[0]
         if root in _CONDITIONAL:
-            last = statement.operands[-1]
-            labels = body.targets.get(last.name, []) if isinstance(last, Symbol) else [last]
-            targets = tuple(one.statement for one in labels if isinstance(one, Label))
+            targets = tuple(one.statement for one in body.labels(statement))
             found.append(Jump(k, targets, statement.guard >= 0))
         elif root in _ENDS:
             found.append(Jump(k, (), statement.guard >= 0, root in ("trap", "brkpt")))
@@ -125,10 +123,7 @@ def _rows(graph: Flow, block: int, count: int) -> range:
 
 def _loops(graph: Flow) -> Iterator[tuple[int, set[int]]]:
     """Yield the first block and all blocks of each loop."""
-    before: list[list[int]] = [[] for _ in graph.successors]
-    for block, ways in enumerate(graph.successors):
-        for way in ways:
-            before[way].append(block)
+    before = predecessors(graph.successors)
     for head, sources in enumerate(before):
         waiting = [block for block in sources if block >= head]
         if not waiting:

@@ -13,65 +13,8 @@ from ._devices import contexts as _contexts
 from ._enums import compute_mode, device_attribute, func_cache, limit, shared_config
 
 NAME = "Halo Labs simulator"
-COMPUTE_CAPABILITY = (9, 0)
 PCI_BUS_ID = "0000:{:02x}:00.0"  # of each device, by its number
-
-
-# None where a value would need a clock or a memory chip, which the simulator lacks. The others are
-# what the CUDA driver reports for one H200, except those that describe the computer around it.
-_VALUES: dict[device_attribute, int | None] = {
-    device_attribute.MAX_THREADS_PER_BLOCK: architecture.MAX_THREADS_PER_BLOCK,
-    device_attribute.MAX_BLOCK_DIM_X: architecture.MAX_BLOCK[0],
-    device_attribute.MAX_BLOCK_DIM_Y: architecture.MAX_BLOCK[1],
-    device_attribute.MAX_BLOCK_DIM_Z: architecture.MAX_BLOCK[2],
-    device_attribute.MAX_GRID_DIM_X: architecture.MAX_GRID[0],
-    device_attribute.MAX_GRID_DIM_Y: architecture.MAX_GRID[1],
-    device_attribute.MAX_GRID_DIM_Z: architecture.MAX_GRID[2],
-    device_attribute.MAX_SHARED_MEMORY_PER_BLOCK: architecture.MAX_STATIC_SHARED,
-    device_attribute.TOTAL_CONSTANT_MEMORY: architecture.MAX_CONSTANT,
-    device_attribute.WARP_SIZE: architecture.WARP_SIZE,
-    device_attribute.MAX_PITCH: 2**31 - 1,
-    device_attribute.MAX_REGISTERS_PER_BLOCK: 64 * 1024,
-    device_attribute.CLOCK_RATE: None,
-    device_attribute.TEXTURE_ALIGNMENT: 512,
-    device_attribute.GPU_OVERLAP: 1,
-    device_attribute.MULTIPROCESSOR_COUNT: 132,
-    device_attribute.KERNEL_EXEC_TIMEOUT: 0,
-    device_attribute.INTEGRATED: 0,
-    device_attribute.CAN_MAP_HOST_MEMORY: 1,
-    device_attribute.COMPUTE_MODE: 0,
-    device_attribute.SURFACE_ALIGNMENT: 512,
-    device_attribute.CONCURRENT_KERNELS: 1,
-    device_attribute.ECC_ENABLED: 0,
-    device_attribute.PCI_BUS_ID: 0,
-    device_attribute.PCI_DEVICE_ID: 0,
-    device_attribute.TCC_DRIVER: 0,
-    device_attribute.MEMORY_CLOCK_RATE: None,
-    device_attribute.GLOBAL_MEMORY_BUS_WIDTH: None,
-    device_attribute.L2_CACHE_SIZE: 60 * 1024 * 1024,
-    device_attribute.MAX_THREADS_PER_MULTIPROCESSOR: 2048,
-    device_attribute.ASYNC_ENGINE_COUNT: 3,
-    device_attribute.UNIFIED_ADDRESSING: 1,
-    device_attribute.PCI_DOMAIN_ID: 0,
-    device_attribute.COMPUTE_CAPABILITY_MAJOR: COMPUTE_CAPABILITY[0],
-    device_attribute.COMPUTE_CAPABILITY_MINOR: COMPUTE_CAPABILITY[1],
-    device_attribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: 228 * 1024,
-    device_attribute.MAX_REGISTERS_PER_MULTIPROCESSOR: 64 * 1024,
-    device_attribute.MANAGED_MEMORY: 1,
-    device_attribute.MULTI_GPU_BOARD: 0,
-    device_attribute.STREAM_PRIORITIES_SUPPORTED: 0,
-    device_attribute.GLOBAL_L1_CACHE_SUPPORTED: 1,
-    device_attribute.LOCAL_L1_CACHE_SUPPORTED: 1,
-    device_attribute.PAGEABLE_MEMORY_ACCESS: 0,
-    device_attribute.CONCURRENT_MANAGED_ACCESS: 0,
-    device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: architecture.MAX_SHARED,
-    device_attribute.MAX_BLOCKS_PER_MULTIPROCESSOR: 32,
-    device_attribute.RESERVED_SHARED_MEMORY_PER_BLOCK: 1024,
-    device_attribute.MEMORY_POOLS_SUPPORTED: 0,
-}
 _initialised = False
-
-
 _limits = {
     limit.STACK_SIZE: 1024,
     limit.PRINTF_FIFO_SIZE: 8 * 1024 * 1024,
@@ -171,7 +114,7 @@ class Device:
         return device._number != self._number
 
     def compute_capability(self) -> tuple[int, int]:
-        return COMPUTE_CAPABILITY
+        return architecture.COMPUTE_CAPABILITY
 
     def total_memory(self) -> int:
         """Return the bytes of the device's memory."""
@@ -185,7 +128,7 @@ class Device:
             raise TypeError(
                 f"get_attribute takes a member of pycuda.driver.device_attribute, got {attribute!r}"
             )
-        value = _VALUES[attribute]
+        value = attribute.simulated
         if value is None:
             detail = f"the simulator does not model time, so it has no {attribute.name}"
             raise _errors.logic_error("cuDeviceGetAttribute", _errors.NOT_SUPPORTED, detail)
@@ -196,7 +139,7 @@ class Device:
         return {
             member: self.get_attribute(member)
             for member in device_attribute
-            if _VALUES[member] is not None
+            if member.simulated is not None
         }
 
     def __getattr__(self, name: str) -> int:

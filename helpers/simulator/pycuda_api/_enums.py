@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Self
+
+from helpers.simulator import architecture
 
 
 class _Names(IntEnum):
@@ -13,58 +16,70 @@ class _Names(IntEnum):
 
 
 class device_attribute(_Names):
-    """Properties of a device; the numbers are those of cuda.h."""
+    """Properties of a device: the number in cuda.h, and the value of the simulated one.
 
-    MAX_THREADS_PER_BLOCK = 1
-    MAX_BLOCK_DIM_X = 2
-    MAX_BLOCK_DIM_Y = 3
-    MAX_BLOCK_DIM_Z = 4
-    MAX_GRID_DIM_X = 5
-    MAX_GRID_DIM_Y = 6
-    MAX_GRID_DIM_Z = 7
-    MAX_SHARED_MEMORY_PER_BLOCK = 8
-    SHARED_MEMORY_PER_BLOCK = 8
-    TOTAL_CONSTANT_MEMORY = 9
-    WARP_SIZE = 10
-    MAX_PITCH = 11
-    MAX_REGISTERS_PER_BLOCK = 12
-    REGISTERS_PER_BLOCK = 12
-    CLOCK_RATE = 13
-    TEXTURE_ALIGNMENT = 14
-    GPU_OVERLAP = 15
-    MULTIPROCESSOR_COUNT = 16
-    KERNEL_EXEC_TIMEOUT = 17
-    INTEGRATED = 18
-    CAN_MAP_HOST_MEMORY = 19
-    COMPUTE_MODE = 20
-    SURFACE_ALIGNMENT = 30
-    CONCURRENT_KERNELS = 31
-    ECC_ENABLED = 32
-    PCI_BUS_ID = 33
-    PCI_DEVICE_ID = 34
-    TCC_DRIVER = 35
-    MEMORY_CLOCK_RATE = 36
-    GLOBAL_MEMORY_BUS_WIDTH = 37
-    L2_CACHE_SIZE = 38
-    MAX_THREADS_PER_MULTIPROCESSOR = 39
-    ASYNC_ENGINE_COUNT = 40
-    UNIFIED_ADDRESSING = 41
-    PCI_DOMAIN_ID = 50
-    COMPUTE_CAPABILITY_MAJOR = 75
-    COMPUTE_CAPABILITY_MINOR = 76
-    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81
-    MAX_REGISTERS_PER_MULTIPROCESSOR = 82
-    MANAGED_MEMORY = 83
-    MULTI_GPU_BOARD = 84
-    STREAM_PRIORITIES_SUPPORTED = 78
-    GLOBAL_L1_CACHE_SUPPORTED = 79
-    LOCAL_L1_CACHE_SUPPORTED = 80
-    PAGEABLE_MEMORY_ACCESS = 88
-    CONCURRENT_MANAGED_ACCESS = 89
-    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
-    MAX_BLOCKS_PER_MULTIPROCESSOR = 106
-    RESERVED_SHARED_MEMORY_PER_BLOCK = 111
-    MEMORY_POOLS_SUPPORTED = 115
+    The value is None where it would need a clock or a memory chip, which the simulator lacks. The
+    others are what the CUDA driver reports for one H200, except those that describe the computer
+    around it.
+    """
+
+    simulated: int | None
+
+    def __new__(cls, number: int, simulated: int | None) -> Self:
+        self = int.__new__(cls, number)
+        self._value_, self.simulated = number, simulated
+        return self
+
+    MAX_THREADS_PER_BLOCK = 1, architecture.MAX_THREADS_PER_BLOCK
+    MAX_BLOCK_DIM_X = 2, architecture.MAX_BLOCK[0]
+    MAX_BLOCK_DIM_Y = 3, architecture.MAX_BLOCK[1]
+    MAX_BLOCK_DIM_Z = 4, architecture.MAX_BLOCK[2]
+    MAX_GRID_DIM_X = 5, architecture.MAX_GRID[0]
+    MAX_GRID_DIM_Y = 6, architecture.MAX_GRID[1]
+    MAX_GRID_DIM_Z = 7, architecture.MAX_GRID[2]
+    MAX_SHARED_MEMORY_PER_BLOCK = 8, architecture.MAX_STATIC_SHARED
+    SHARED_MEMORY_PER_BLOCK = MAX_SHARED_MEMORY_PER_BLOCK
+    TOTAL_CONSTANT_MEMORY = 9, architecture.MAX_CONSTANT
+    WARP_SIZE = 10, architecture.WARP_SIZE
+    MAX_PITCH = 11, 2**31 - 1
+    MAX_REGISTERS_PER_BLOCK = 12, 64 * 1024
+    REGISTERS_PER_BLOCK = MAX_REGISTERS_PER_BLOCK
+    CLOCK_RATE = 13, None
+    TEXTURE_ALIGNMENT = 14, 512
+    GPU_OVERLAP = 15, 1
+    MULTIPROCESSOR_COUNT = 16, 132
+    KERNEL_EXEC_TIMEOUT = 17, 0
+    INTEGRATED = 18, 0
+    CAN_MAP_HOST_MEMORY = 19, 1
+    COMPUTE_MODE = 20, 0
+    SURFACE_ALIGNMENT = 30, 512
+    CONCURRENT_KERNELS = 31, 1
+    ECC_ENABLED = 32, 0
+    PCI_BUS_ID = 33, 0
+    PCI_DEVICE_ID = 34, 0
+    TCC_DRIVER = 35, 0
+    MEMORY_CLOCK_RATE = 36, None
+    GLOBAL_MEMORY_BUS_WIDTH = 37, None
+    L2_CACHE_SIZE = 38, 60 * 1024 * 1024
+    MAX_THREADS_PER_MULTIPROCESSOR = 39, architecture.MAX_THREADS_PER_MULTIPROCESSOR
+    ASYNC_ENGINE_COUNT = 40, 3
+    UNIFIED_ADDRESSING = 41, 1
+    PCI_DOMAIN_ID = 50, 0
+    COMPUTE_CAPABILITY_MAJOR = 75, architecture.COMPUTE_CAPABILITY[0]
+    COMPUTE_CAPABILITY_MINOR = 76, architecture.COMPUTE_CAPABILITY[1]
+    MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81, architecture.SHARED_PER_MULTIPROCESSOR
+    MAX_REGISTERS_PER_MULTIPROCESSOR = 82, architecture.REGISTERS
+    MANAGED_MEMORY = 83, 1
+    MULTI_GPU_BOARD = 84, 0
+    STREAM_PRIORITIES_SUPPORTED = 78, 0
+    GLOBAL_L1_CACHE_SUPPORTED = 79, 1
+    LOCAL_L1_CACHE_SUPPORTED = 80, 1
+    PAGEABLE_MEMORY_ACCESS = 88, 0
+    CONCURRENT_MANAGED_ACCESS = 89, 0
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97, architecture.MAX_SHARED
+    MAX_BLOCKS_PER_MULTIPROCESSOR = 106, architecture.MAX_BLOCKS_PER_MULTIPROCESSOR
+    RESERVED_SHARED_MEMORY_PER_BLOCK = 111, architecture.RESERVED_SHARED
+    MEMORY_POOLS_SUPPORTED = 115, 0
 
 
 class function_attribute(_Names):

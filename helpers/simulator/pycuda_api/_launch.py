@@ -32,7 +32,7 @@ from ._arguments import (
     remark_fillings,
     require_fit,
 )
-from ._device import COMPUTE_CAPABILITY, Context, need_context
+from ._device import Context, need_context
 from ._enums import func_cache, function_attribute, limit
 from ._errors import CompileError, LaunchError, LogicError, MemoryError, RuntimeError
 from ._memcpy import note_writer
@@ -40,7 +40,8 @@ from ._stream import Stream, no_time, number_of
 
 _IMAGE = "halo-labs-simulator"
 _SHOWN = 8
-_ARCHITECTURE = int("".join(map(str, COMPUTE_CAPABILITY)))  # as the driver writes it: 90
+# As the driver writes it: 90.
+_ARCHITECTURE = int("".join(map(str, architecture.COMPUTE_CAPABILITY)))
 
 
 class Function:

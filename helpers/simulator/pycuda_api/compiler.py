@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from helpers.simulator import architecture
+
 from . import _device, _errors, _launch
 from ._launch import Function
 
 # pycuda-complex.hpp and pycuda-helpers.hpp, which PyCUDA puts on every compiler's path.
 _INCLUDE = Path(__file__).parent / "include"
-_ARCHITECTURE = int("".join(map(str, _device.COMPUTE_CAPABILITY)))
+_ARCHITECTURE = int("".join(map(str, architecture.COMPUTE_CAPABILITY)))
 
 DEFAULT_NVCC_FLAGS = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
 _TARGETS = ("cubin", "ptx", "fatbin")

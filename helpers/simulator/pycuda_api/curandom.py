@@ -18,19 +18,6 @@ from ._array_elements import run
 from ._device import need_context
 from .gpuarray import to_gpu
 
-__all__ = [
-    "MRG32k3aRandomNumberGenerator",
-    "ScrambledSobol32RandomNumberGenerator",
-    "ScrambledSobol64RandomNumberGenerator",
-    "Sobol32RandomNumberGenerator",
-    "Sobol64RandomNumberGenerator",
-    "XORWOWRandomNumberGenerator",
-    "get_curand_version",
-    "rand",
-    "seed_getter_uniform",
-    "seed_getter_unique",
-]
-
 _TABLES = (
     "direction_vector_set", "generate_direction_vectors", "generate_scramble_constants32",
     "generate_scramble_constants64",

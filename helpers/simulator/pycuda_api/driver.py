@@ -9,6 +9,7 @@ are refused by name.
 
 from __future__ import annotations
 
+from . import _errors
 from ._arguments import (
     ArgumentHandler,
     In,
@@ -35,8 +36,6 @@ from ._enums import (
     shared_config,
 )
 from ._errors import (
-    NO_TEXTURES,
-    NOT_SUPPORTED,
     CompileError,
     Error,
     LaunchError,
@@ -44,7 +43,6 @@ from ._errors import (
     MemoryError,
     RuntimeError,
     SimulatorWarning,
-    logic_error,
 )
 from ._host import (
     AlignedHostAllocation,
@@ -151,7 +149,7 @@ _NEED_A_GPU = {
             "memcpy_dtoa", "memcpy_htoa",
             "np_to_array",
         ),
-        NO_TEXTURES,
+        _errors.NO_TEXTURES,
     ),
     **dict.fromkeys(("IPCMemoryHandle", "mem_get_ipc_handle", "Memcpy3DPeer"),
     "the simulator is one device in one process"),
@@ -163,7 +161,7 @@ class _NeedsAGpu:
     """A name that needs a GPU: every use of it raises LogicError, which says why."""
 
     def __init__(self, name: str):
-        self._error = logic_error(name, NOT_SUPPORTED, _NEED_A_GPU[name])
+        self._error = _errors.logic_error(name, _errors.NOT_SUPPORTED, _NEED_A_GPU[name])
 
     def __call__(self, *args, **kwargs):
         raise self._error
@@ -179,96 +177,3 @@ def __getattr__(name: str):
     if name not in _NEED_A_GPU:
         raise AttributeError(f"module 'pycuda.driver' has no attribute {name!r} in the simulator")
     return _NeedsAGpu(name)
-
-
-__all__ = [
-    "AlignedHostAllocation",
-    "ArgumentHandler",
-    "CompileError",
-    "Context",
-    "Device",
-    "DeviceAllocation",
-    "Error",
-    "Event",
-    "Function",
-    "HostAllocation",
-    "HostPointer",
-    "In",
-    "InOut",
-    "LaunchError",
-    "LogicError",
-    "ManagedAllocation",
-    "Memcpy2D",
-    "Memcpy3D",
-    "MemoryError",
-    "Module",
-    "Out",
-    "PagelockedHostAllocation",
-    "PointerHolderBase",
-    "RegisteredHostMemory",
-    "RuntimeError",
-    "SimulatorWarning",
-    "Stream",
-    "aligned_empty",
-    "aligned_empty_like",
-    "aligned_zeros",
-    "aligned_zeros_like",
-    "compute_mode",
-    "ctx_flags",
-    "device_attribute",
-    "event_flags",
-    "from_device",
-    "from_device_like",
-    "func_cache",
-    "function_attribute",
-    "get_driver_version",
-    "get_version",
-    "host_alloc_flags",
-    "init",
-    "limit",
-    "managed_empty",
-    "managed_empty_like",
-    "managed_zeros",
-    "managed_zeros_like",
-    "mem_alloc",
-    "mem_alloc_like",
-    "mem_alloc_pitch",
-    "mem_attach_flags",
-    "mem_get_address_range",
-    "mem_get_info",
-    "mem_host_register_flags",
-    "memcpy_dtod",
-    "memcpy_dtod_async",
-    "memcpy_dtoh",
-    "memcpy_dtoh_async",
-    "memcpy_htod",
-    "memcpy_htod_async",
-    "memcpy_peer",
-    "memcpy_peer_async",
-    "memory_type",
-    "memset_d2d8",
-    "memset_d2d8_async",
-    "memset_d2d16",
-    "memset_d2d16_async",
-    "memset_d2d32",
-    "memset_d2d32_async",
-    "memset_d8",
-    "memset_d8_async",
-    "memset_d16",
-    "memset_d16_async",
-    "memset_d32",
-    "memset_d32_async",
-    "module_from_buffer",
-    "module_from_file",
-    "pagelocked_empty",
-    "pagelocked_empty_like",
-    "pagelocked_zeros",
-    "pagelocked_zeros_like",
-    "pointer_attribute",
-    "register_host_memory",
-    "set_debugging",
-    "shared_config",
-    "start_profiler",
-    "stop_profiler",
-    "to_device",
-]

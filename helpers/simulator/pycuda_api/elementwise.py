@@ -22,17 +22,6 @@ from ._errors import INVALID_ARGUMENT, logic_error
 from ._launch import Function
 from .compiler import SourceModule
 
-__all__ = [
-    "ElementwiseKernel",
-    "ScalarArg",
-    "VectorArg",
-    "get_elwise_kernel",
-    "get_elwise_kernel_and_types",
-    "get_elwise_module",
-    "get_elwise_range_module",
-    "get_linear_combination_kernel",
-]
-
 _LOOP = "for (size_t i = cta_start + tid; i < n; i += total_threads)"
 _RANGE_LOOP = (
     "for (long i = start + long(cta_start + tid) * step; step < 0 ? i > stop : i < stop; i += "

@@ -27,47 +27,6 @@ from ._errors import LaunchError
 from ._memory import mem_alloc
 from ._stream import Stream, number_of
 
-__all__ = [
-    "ArrayFlags",
-    "GPUArray",
-    "all",
-    "any",
-    "arange",
-    "concatenate",
-    "dot",
-    "empty",
-    "empty_like",
-    "if_positive",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "max",
-    "maximum",
-    "min",
-    "minimum",
-    "multi_put",
-    "multi_take",
-    "multi_take_put",
-    "ones",
-    "ones_like",
-    "reshape",
-    "splay",
-    "stack",
-    "subset_dot",
-    "subset_max",
-    "subset_min",
-    "subset_sum",
-    "sum",
-    "take",
-    "to_gpu",
-    "to_gpu_async",
-    "transpose",
-    "vec",
-    "where",
-    "zeros",
-    "zeros_like",
-]
-
 # ---- vector types ----
 
 

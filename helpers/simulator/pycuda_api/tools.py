@@ -34,32 +34,6 @@ from ._errors import LogicError, MemoryError
 from ._host import HostPointer, _owned, shape_of
 from ._memory import DevicePointer
 
-__all__ = [
-    "Argument",
-    "DeviceData",
-    "DeviceMemoryPool",
-    "OccupancyRecord",
-    "PageLockedAllocator",
-    "PageLockedMemoryPool",
-    "PooledDeviceAllocation",
-    "PooledHostAllocation",
-    "ScalarArg",
-    "TypeNameNotKnown",
-    "VectorArg",
-    "bitlog2",
-    "clear_context_caches",
-    "context_dependent_memoize",
-    "dtype_to_ctype",
-    "get_arg_type",
-    "get_default_device",
-    "get_or_register_dtype",
-    "init_cuda_context_fixture",
-    "make_default_context",
-    "mark_cuda_test",
-    "parse_c_arg",
-    "register_dtype",
-]
-
 
 def bitlog2(value: int) -> int:
     """Return the largest k with 2**k <= value; 0 for 0."""

@@ -22,22 +22,13 @@ from helpers.problems.conv2d import Conv2d, Problem
 from helpers.tools.benchmarks import tensor_benchmark
 
 NAME = "benchmark_known_layers"
-BUDGET_S = 0.05
 
 
 class KnownLayers(tensor_benchmark.TensorBenchmark):
-    """The measurements of ``known``; layers: names of `conv2d.KNOWN_LAYERS`."""
-
-    BUDGET_S = BUDGET_S
-
-    def __init__(
-        self, layers: Sequence[str] = tuple(conv2d.KNOWN_LAYERS), budget_s: float | None = None
-    ):
-        super().__init__(layers, (), budget_s)
+    """The measurements of ``known``, of all `conv2d.KNOWN_LAYERS`."""
 
     def problems(self) -> Iterator[tuple[str, Problem, np.ndarray]]:
-        for name in self._layers:
-            shape = conv2d.KNOWN_LAYERS[name]
+        for name, shape in conv2d.KNOWN_LAYERS.items():
             print(f"{name}: {shape}", flush=True)
             x, filter = conv2d.random_inputs(shape)
             with Problem(shape, x, filter) as problem:

@@ -4,8 +4,8 @@
 
 For each layer of `conv2d.LAYERS` and 100, 1,000 and 10,000 images, it checks the outputs of every
 kernel of `conv2d.CONV2D`, then measures its time with cold caches and its relative error against
-float64. The same run times cuDNN's best FP32 through PyTorch, if that is installed, and the
-driver's device-to-device copy of as many bytes as the layer must move.
+float64, by the bench. The same run times cuDNN's best FP32 through PyTorch, if that is installed,
+and the driver's device-to-device copy of as many bytes as the layer must move.
 
 Then it runs the whole network with each kernel in both convolutions, and counts how many of the
 first 100, 1,000 and 10,000 test images it classifies right: with the labs' weights, and with the
@@ -17,25 +17,24 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from helpers import device, programs, tables
-from helpers.bench import contenders, cudnn, lenet_times, timing
+from helpers import bench, device, programs, tables
+from helpers.bench import contenders, lenet_times, timing
+from helpers.bench.layers import LIBRARY, Layer
+from helpers.bench.on_device import NoLibraryError
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
-from helpers.problems.conv2d import Conv2d, LayerError, Problem
+from helpers.problems.conv2d import Conv2d, LayerError
 from helpers.problems.lenet import network, pooled, trained_weights
-from helpers.tools.benchmarks.benchmark_base import BenchmarkBase
 
 NAME = "benchmark_conv2d"
 ACCURACY = "accuracy"
 COPY = contenders.COPY[False]
 BATCHES = network.ACCURACY_SIZES
 BUDGET_S = 0.2
-SLOWEST_MS = 100.0  # a slower launch is not timed, and the record says so
 COURSE = "the course's LeNet"
 KNOWN_RIGHT = {100: 86, 1_000: 886, 10_000: 8_714}  # course's weights; five reports agree
 
@@ -56,81 +55,45 @@ def sized(spec: Conv2d, shape: ConvShape, free: int) -> Conv2d:
 # Times
 
 
-class LayerBenchmark(BenchmarkBase):
-    """The measurements of ``conv2d``: ``results.record`` takes `measure`."""
+def measure(
+    layers: Sequence[str] = tuple(conv2d.LAYERS),
+    batches: Sequence[int] = BATCHES,
+    budget_s: float = BUDGET_S,
+) -> Iterator[dict[str, Any]]:
+    """Check and time everything.
 
-    BUDGET_S = BUDGET_S
+    Raises bench.NotReadyError for a wrong kernel, and AccuracyError as `accuracies` does.
+    """
+    compile_ahead(conv2d.shape_of(name, batch) for name in layers for batch in batches)
+    for name in layers:
+        for batch in batches:
+            print(f"{name}, {batch:,} images", flush=True)
+            yield from _times(bench.layer(name, images=batch), budget_s)
+    yield from accuracies(batches)
 
-    def measure(self) -> Iterator[dict[str, Any]]:
-        """Check and time everything.
 
-        Raises checking.CheckError for a wrong kernel, and AccuracyError as `accuracies` does.
-        """
-        self.say_what_is_left_out()
-        compile_ahead(
-            conv2d.shape_of(name, batch) for name in self._layers for batch in self._batches
-        )
-        for name, problem, _ in self.problems():
-            yield from self._problem(problem, {"layer": name, "batch": problem.shape.B})
-        yield from accuracies(self._batches)
-
-    def _problem(self, problem: Problem, place: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        yield self._copy(problem.shape, place)
-        for spec in conv2d.CONV2D:
-            row = {"series": spec.name, **place, "kernel": spec.sources[-1]}
+def _times(layer: Layer, budget_s: float) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a copy of as many bytes, of all kernels and of cuDNN, on one layer."""
+    copy = contenders.copy(layer.shape, halves=False)
+    timed = timing.time_gpu(copy.launch, verdict=copy.verdict, name=COPY, budget_s=budget_s)
+    yield {**copy.row, **layer.where, "timing": timed}
+    copy.free()
+    with layer.on_device() as there:
+        specs = (sized(spec, layer.shape, _free_memory()) for spec in conv2d.CONV2D)
+        for one in map(layer.kernel, (*specs, LIBRARY)):
             try:
-                yield row | self._kernel(spec, problem)
+                ready = there.ready(one)
+            except NoLibraryError as missing:
+                print(missing)
             except LayerError as error:
-                print(f"{spec.name} is left out: {error}")
-                yield row | {"left_out": str(error).partition(". ")[0], "timing": None}
-        if not self._yardstick:
-            of_problem = problem.shape, problem.x, problem.filter, problem.want, problem.atol
-            yield from (
-                {**row, **place} for row in cudnn.measure(*of_problem, budget_s=self._budget_s)
-            )
-
-    def _kernel(self, spec: Conv2d, problem: Problem) -> dict[str, Any]:
-        """Check a kernel, then time it. Raises LayerError for a shape that the kernel refuses."""
-        run = conv2d.compile(
-            sized(spec, problem.shape, self._cuda.mem_get_info()[0]), problem.shape
-        )
-
-        def launch(stream: Any) -> None:
-            run.launch(problem.y, problem.x, problem.filter, stream)
-
-        try:
-            problem.poison()
-            launch(None)
-            verdict = problem.check(spec.name)
-            entries = {"relative_error": problem.relative_error(spec.name)}
-            ms = self._milliseconds(launch)
-            if ms > SLOWEST_MS:
-                reason = f"a launch takes {ms:.0f} ms, more than {SLOWEST_MS:.0f}"
-                return entries | {"left_out": reason, "timing": None}
-            timed = timing.time_gpu(
-                launch, verdict=verdict, name=spec.name, budget_s=self._budget_s
-            )
-            return entries | {"timing": timed}
-        finally:
-            run.free()
-
-    def _milliseconds(self, launch: Any) -> float:
-        """Return a rough time of a launch in ms, by the host's clock."""
-        begin = time.perf_counter()
-        launch(None)
-        self._cuda.Context.synchronize()
-        return 1e3 * (time.perf_counter() - begin)
-
-    def _copy(self, shape: ConvShape, place: Mapping[str, Any]) -> dict[str, Any]:
-        """Time a copy that moves as many bytes as the layer must."""
-        copy = contenders.copy(shape, halves=False)
-        try:
-            timed = timing.time_gpu(
-                copy.launch, verdict=copy.verdict, name=COPY, budget_s=self._budget_s
-            )
-            return {**copy.row, **place, "timing": timed}
-        finally:
-            copy.free()
+                print(f"{one.name} is left out: {error}")
+                reason = str(error).partition(". ")[0]
+                yield {"series": one.name, **layer.where, "left_out": reason, "timing": None}
+            else:
+                row = layer.row(ready)
+                if "kernel" in row:  # of several sources the last one, whose hash the record gets
+                    row["kernel"] = one.spec.sources[-1]
+                yield row | {"timing": ready.time(budget_s)}
 
 
 def compile_ahead(shapes: Iterable[ConvShape]) -> None:
@@ -190,11 +153,16 @@ def accuracies(batches: Sequence[int] = BATCHES) -> Iterator[dict[str, Any]]:
 
 def _both_layers(spec: Conv2d, batch: int) -> list[Conv2d]:
     """Return the records of both convolutions: their scratch fits half of the free memory."""
+    free = _free_memory() // 2
+    return [sized(spec, conv2d.shape_of(name, batch), free) for name in pooled.LAYERS]
+
+
+def _free_memory() -> int:
+    """Return the free bytes of the selected device."""
     device.select()
     import pycuda.driver as cuda
 
-    free = cuda.mem_get_info()[0]
-    return [sized(spec, conv2d.shape_of(name, batch), free // 2) for name in pooled.LAYERS]
+    return cuda.mem_get_info()[0]
 
 
 def _networks() -> list[tuple[trained_weights.Weights, dict[int, int]]]:

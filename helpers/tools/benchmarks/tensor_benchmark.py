@@ -19,8 +19,9 @@ import numpy as np
 from helpers import tables
 from helpers.bench import contenders, cudnn, timing
 from helpers.bench.contenders import HALF_IO, MODES, Contender
+from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, LayerError, Problem
-from helpers.tools.benchmarks.benchmark_base import BenchmarkBase
+from helpers.problems.lenet import network
 
 NAME = contenders.RECORD
 BUDGET_S = 0.05
@@ -31,19 +32,39 @@ RATIO = "ratio"
 Row = dict[str, Any]
 
 
-class TensorBenchmark(BenchmarkBase):
-    """The measurements of ``tensor``: ``results.record`` takes `measure`."""
+class TensorBenchmark:
+    """The measurements of ``tensor``: ``results.record`` takes `measure`.
 
-    BUDGET_S = BUDGET_S
+    layers: names of `conv2d.LAYERS`; batches: numbers of images; budget_s: seconds for each timing.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[str] = tuple(conv2d.LAYERS),
+        batches: Sequence[int] = network.ACCURACY_SIZES,
+        budget_s: float = BUDGET_S,
+    ):
+        self._layers, self._batches, self._budget_s = tuple(layers), tuple(batches), budget_s
+        self._yardstick = cudnn.why_not()  # why cuDNN is left out, or ""
 
     def measure(self) -> Iterator[Row]:
         """Check and time everything.
 
         Raises checking.CheckError where a kernel is wrong: nothing wrong is timed.
         """
-        self.say_what_is_left_out()
+        if self._yardstick:
+            print(f"{cudnn.NAME} is left out: {self._yardstick}")
         for name, problem, x in self.problems():
             yield from self._problem(name, problem, x)
+
+    def problems(self) -> Iterator[tuple[str, Problem, np.ndarray]]:
+        """Yield the name of each layer, its problem on the device for each batch, and its cells."""
+        for name in self._layers:
+            x, filter = conv2d.inputs(name, max(self._batches))
+            for batch in self._batches:
+                print(f"{name}, {batch:,} images", flush=True)
+                with Problem(conv2d.shape_of(name, batch), x[:batch], filter) as problem:
+                    yield name, problem, x[:batch]
 
     def ways(self, layer: str) -> dict[str, tuple[Conv2d, ...]]:
         """Return the kernels of each way for a layer."""

@@ -33,6 +33,14 @@ WRONG = (
     ),
     wrong("block 0 does everything", "own part", file="wrong_one_block.cu", status="budget"),
     wrong("nothing for many elements", "only arrays of 70,001", ("i < n", "i < n && n < 2000")),
+    wrong(
+        "the halves of the array",
+        "the second ones begin inside a sector",
+        ("= 2 * blockIdx.x", "= blockIdx.x"),
+        ("k * blockDim.x", "k * ((n + 1) / 2)"),
+        ("if (i < n)", "if (first < (n + 1) / 2 && i < n)"),
+        status="budget",
+    ),
     wrong("n - 1", "last element", ("i < n", "i < n - 1")),
     wrong(
         "one element a thread",

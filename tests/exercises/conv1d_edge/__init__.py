@@ -74,6 +74,12 @@ WRONG = (
     ),
     wrong("the filter is flipped", "flipped", ("filter[j]", "filter[2 - j]")),
     wrong("nothing is written", "nothing is written", ("P[i] = sum", "if (n < 0) P[i] = sum")),
+    wrong(
+        "the sums go into the input",
+        "writes to N, which is an input",
+        ("P[i] = sum", "const_cast<float*>(N)[i] = sum"),
+        status="finding",
+    ),
     wrong("a NaN is computed", "a nan was computed", ("P[i] = sum", "P[i] = sum / (sum - sum)")),
     wrong("the last cell is not written", "never written", ("if (i < n)", "if (i < n - 1)")),
     wrong(

@@ -32,6 +32,12 @@ WRONG = (
         "m and c exchanged", "m * C * K * K", (INDEX, "* filter[((c * M + m) * K + p) * K + q];")
     ),
     wrong(
+        "a symbol in global memory",
+        "__device__ variable lies in global memory",
+        ("__constant__ float", "__device__ float"),
+        status="budget",
+    ),
+    wrong(
         "another name",
         "this name",
         ("__constant__ float filter[", "__constant__ float weights["),

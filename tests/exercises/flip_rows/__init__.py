@@ -40,6 +40,11 @@ WRONG = (
             "y = blockIdx.x * blockDim.x + threadIdx.x",
         ),
     ),
+    wrong(
+        "the first blocks along y for all",
+        "Does each block write outputs of its own",
+        ("blockIdx.y * blockDim.y + threadIdx.y", "threadIdx.y"),
+    ),
     wrong("copied", "row y must become", ("(height - 1 - y)", "y")),
     wrong(
         "left and right",

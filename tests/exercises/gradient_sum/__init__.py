@@ -34,9 +34,8 @@ WRONG = (
     ),
     wrong_python(
         "only card 0 has the sum",
-        "must wait for that add()",
+        "does put() bring the sum",
         ("        cards.streams[k].wait_for_event(cards.put(0, k))\n", "        pass\n"),
-        status="finding",
     ),
     wrong_python("two cards, whatever there are", "does not have the sum", file="wrong_two.py"),
     *broken_python("total", error=("    added = None\n", "    added = 1 / 0\n")),

@@ -66,6 +66,11 @@ WRONG = (
         ),
     ),
     wrong(
+        "c, p and q begin at 0",
+        "begin at 0 for every row",
+        ("int c = ty / (K * K), p = ty % (K * K) / K, q = ty % K;", "int c = 0, p = 0, q = 0;"),
+    ),
+    wrong(
         "q carries too late",
         "one too late",
         (

@@ -55,6 +55,17 @@ WRONG = (
         ("    return blocks * warps_of_block", "    return blocks"),
     ),
     wrong_python(
+        "the occupancy",
+        "a share of 64 warps",
+        ("    return blocks * warps_of_block", "    return blocks * warps_of_block / 64"),
+    ),
+    wrong_python(
+        "a block in one quarter",
+        "spread over all four",
+        ("// registers_of_warp)", "// (registers_of_warp * warps_of_block))"),
+        ("warps_by_registers // warps_of_block", "warps_by_registers"),
+    ),
+    wrong_python(
         "a number with a fraction",
         "round the threads of a block up",
         ("    return blocks * warps_of_block", "    return blocks * threads / 32"),

@@ -31,5 +31,10 @@ WRONG = (
         "an input stays as it is",
         ("    P[i] = N[i] * N[i];", "    float* M = (float*)N;\n    P[i] = M[i] *= N[i];"),
     ),
+    wrong(
+        "written to the input alone",
+        "What it computes belongs in P",
+        ("    P[i] = N", "    const_cast<float*>(N)[i] = N"),
+    ),
     wrong("all threads write P[0]", "same cell", ("  P[i] =", "  P[0] ="), status="finding"),
 )

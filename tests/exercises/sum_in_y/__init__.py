@@ -29,6 +29,13 @@ WRONG = (
         ),
         status="budget",
     ),
+    wrong(
+        "read by __ldg, and no promise",
+        "__restrict__ between",
+        (PARAMETERS, "    float* y, const float* x, const float* filter,\n"),
+        (SUM, "*sum += __ldg(cell + p * W + q) * __ldg(tap + p * FILTER_WIDTH + q);"),
+        status="budget",
+    ),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(
         "no promise",

@@ -27,7 +27,7 @@ WRONG = (
         (PUT, "    cards.put(0, 1)\n"),
         status="finding",
     ),
-    wrong_python("no sum on card 1", "must wait for that add()", (PUT, ""), status="finding"),
+    wrong_python("no sum on card 1", "does put() bring the sum", (PUT, "")),
     wrong_python("nothing is added", "every card", ("    cards.add(0)\n", "")),
     wrong_python(
         "the host waits",

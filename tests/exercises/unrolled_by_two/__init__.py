@@ -45,6 +45,7 @@ WRONG = (
         "added twice",
         ("if (q < K) sum", "q = K - 1; sum"),
     ),
+    wrong("odd and even exchanged", "are exchanged", ("if (q < K)", "q = K - 1; if (K % 2 == 0)")),
     wrong(
         "more loads",
         "loads per output and tap",

@@ -155,4 +155,12 @@ def blocks(cells: int, threads: int) -> int:
     return -(-cells // threads)
 
 
+def over(
+    kernel: str, what: str, arguments: Sequence[Any], cells: Extent, block: Extent, **more: Any
+) -> Stranger:
+    """A launch with a thread for each cell: as many blocks along each axis as cover them."""
+    grid = tuple(map(blocks, _three(cells), _three(block)))
+    return launch(kernel, what, arguments, grid, block, **more)
+
+
 ORDER = "which thread comes first"

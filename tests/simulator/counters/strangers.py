@@ -27,6 +27,7 @@ from stranger_cases import (
     i64,
     ints,
     launch,
+    over,
     permutation,
     sprinkled,
     table_of,
@@ -39,16 +40,10 @@ from stranger_cases import (
 
 def _structures() -> Iterable[Stranger]:
     for n, block in ((1000, 128), (77, 64)):
-        yield launch(
-            "particles_step",
-            f"n = {n}",
-            [floats(7 * n), *i32(n), f32(0.01)],
-            blocks(n, block),
-            block,
-        )
+        yield over("particles_step", f"n = {n}", [floats(7 * n), *i32(n), f32(0.01)], n, block)
     for n, block in ((500, 128), (33, 32)):
         arguments = [zeros(32 * n, u8), ints(32 * n, 0, 256, dtype=u8), *i32(n)]
-        yield launch("records_swap", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("records_swap", f"n = {n}", arguments, n, block)
     for w, h, block in ((100, 37, (32, 4)), (64, 64, (16, 16))):
         grid = (blocks(w, block[0]), blocks(h, block[1]))
         yield launch(
@@ -59,15 +54,13 @@ def _structures() -> Iterable[Stranger]:
         yield launch("sobel", f"{w} x {h}", [zeros(w * h, u8), picture, *i32(w, h)], grid, block)
     for n, count, block in ((300, 7, 96), (1024, 1, 256)):
         arguments = [zeros(3 * n), floats(3 * n), floats(9 * count, -2, 2, 2), *i32(n, count)]
-        yield launch(
-            "matrix3_apply", f"n = {n}, {count} matrices", arguments, blocks(n, block), block
-        )
+        yield over("matrix3_apply", f"n = {n}, {count} matrices", arguments, n, block)
     for n, block in ((512, 128), (126, 64)):
         arguments = [
             zeros(4 * n), floats(2 * n), floats(4 * n, seed=2), ints(2 * n, -99, 99, 3, i16),
             ints(4 * n, 0, 256, 4, u8), floats(2 * n, seed=5, dtype=f64), *i32(n),
         ]  # fmt: skip
-        yield launch("vector_mix", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("vector_mix", f"n = {n}", arguments, n, block)
     for rows, columns, ld, grid, block in (
         (20, 30, 33, (3, 8, 1), (8, 4, 2)),
         (19, 29, 29, (7, 6, 2), (3, 5, 2)),
@@ -86,20 +79,18 @@ def _structures() -> Iterable[Stranger]:
 def _branches() -> Iterable[Stranger]:
     for n, most, block in ((1000, 100_000, 256), (50, 30, 32)):
         arguments = [zeros(n, np.int32), zeros(n, u32), ints(n, 1, most, dtype=u32), *i32(n)]
-        yield launch("collatz", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("collatz", f"n = {n}", arguments, n, block)
     for n, block in ((1000, 128), (33, 32)):
         arguments = [zeros(n), floats(n, -3, 3), floats(n, -3, 3, 2), zeros(1, np.int32), *i32(n)]
-        yield launch("clamp_branches", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("clamp_branches", f"n = {n}", arguments, n, block)
     for n, block in ((500, 128), (45, 32)):
         x = sprinkled(floats(16 * n, -1, 2), 37, np.nan)
         arguments = [zeros(n, np.int32), zeros(n), x, *i32(n), f32(1.5)]
-        yield launch("early_returns", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("early_returns", f"n = {n}", arguments, n, block)
     for n, length, block in ((256, 40, 64), (33, 90, 64)):
         code = ints(length, 0, 11, dtype=u8)
         arguments = [zeros(2 * n, np.int32), code, ints(n, -1000, 1000, 2), *i32(n, length)]
-        yield launch(
-            "switch_machine", f"n = {n}, {length} bytes", arguments, blocks(n, block), block
-        )
+        yield over("switch_machine", f"n = {n}, {length} bytes", arguments, n, block)
     for w, h, block in ((64, 48, (16, 8)), (33, 17, (32, 2))):
         arguments = [
             zeros(4 * w * h, u8),
@@ -109,13 +100,7 @@ def _branches() -> Iterable[Stranger]:
             f64(2.5 / h),
             np.int32(60),
         ]
-        yield launch(
-            "mandelbrot",
-            f"{w} x {h}",
-            arguments,
-            (blocks(w, block[0]), blocks(h, block[1])),
-            block,
-        )
+        yield over("mandelbrot", f"{w} x {h}", arguments, (w, h), block)
     for dim, block in ((48, 48), (20, 32)):
         yield launch(
             "complex_julia", f"dim = {dim}", [zeros(4 * dim * dim, u8), *i32(dim)], (dim, 1), block
@@ -133,16 +118,16 @@ def _branches() -> Iterable[Stranger]:
         asked = ints(n, 1, 5000, 2, u32)
         asked[::2] = keys[ints(len(asked[::2]), 0, len(keys), 3)]
         arguments = [zeros(n, np.int32), table_of(keys, capacity), asked, *i32(n, capacity)]
-        yield launch("hash_lookup", f"n = {n}", arguments, blocks(n, 128), 128)
+        yield over("hash_lookup", f"n = {n}", arguments, n, 128)
     for n, length in ((2000, 5), (100, 3)):
         text = ints(n, 97, 99, dtype=i8)
         pattern = np.frombuffer(b"abbab" + bytes(11), i8)
         arguments = [filled(1, 2**31 - 1, np.int32), zeros(1, np.int32), text, *i32(n, length)]
-        yield launch(
+        yield over(
             "find_bytes",
             f"n = {n}, {length} bytes",
             arguments,
-            blocks(n, 128),
+            n,
             128,
             constants={"pattern": pattern},
         )
@@ -153,7 +138,7 @@ def _branches() -> Iterable[Stranger]:
             ints(lb * n, 0, 4, 2, u8),
             *i32(la, lb, n),
         ]
-        yield launch("lcs_bits", f"{la} and {lb}", arguments, blocks(n, 64), 64)
+        yield over("lcs_bits", f"{la} and {lb}", arguments, n, 64)
     for n, count, block in ((63, 40, 32), (15, 70, 64)):
         trees = ints(n * count, -1, 9)
         yield launch("recursive_walk", f"{count} trees of {n}",
@@ -198,13 +183,13 @@ def _atomics() -> Iterable[Stranger]:
             group,
             *i32(n),
         ]
-        yield launch("float_sums", f"n = {n}", arguments, blocks(n, 128), 128, varies=varies)
+        yield over("float_sums", f"n = {n}", arguments, n, 128, varies=varies)
     for n, block in ((32, 32), (300, 128)):
         arguments = [
             zeros(16 + 2 * n, np.int32), filled(9, 2**32 - 1, u32), zeros(4, np.uint64),
             zeros(n, np.int32), ints(n, -500, 500), *i32(n),
         ]  # fmt: skip
-        yield launch("atomic_kinds", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("atomic_kinds", f"n = {n}", arguments, n, block)
     for n, capacity, varies in ((32, 4096, ""), (200, 512, ORDER)):
         items = np.stack([permutation(n, 4) * 7919 + 5, ints(n, 0, 999)], axis=1).astype(u32)
         arguments = [filled(2 * capacity, 2**32 - 1, u32), items, *i32(n), u32(capacity)]
@@ -222,7 +207,7 @@ def _atomics() -> Iterable[Stranger]:
     yield launch("append_aggregated", "n = 1000", arguments, 8, 128, varies=ORDER, unordered=(0,))
     for n, most, block in ((500, 10, 128), (40, 100, 64)):
         arguments = [zeros(most, np.int32), zeros(n, np.int32), ints(n, 0, most), *i32(n)]
-        yield launch("match_count", f"n = {n}, {most} keys", arguments, blocks(n, block), block)
+        yield over("match_count", f"n = {n}, {most} keys", arguments, n, block)
     for n4, grid, most in ((1000, 2, 256), (100, 1, 12)):
         arguments = [zeros(64, u32), ints(4 * n4, 0, most, dtype=u8), *i32(n4)]
         yield launch("histogram_warps", f"n = {4 * n4}, bytes below {most}", arguments, grid, 128)
@@ -231,11 +216,11 @@ def _atomics() -> Iterable[Stranger]:
             zeros(n, np.int32), zeros(10 * dim, np.uint64), zeros(10, np.int32), floats(n * dim),
             floats(10 * dim, seed=2), *i32(n),
         ]  # fmt: skip
-        yield launch(
+        yield over(
             "kmeans_assign",
             f"n = {n}, {dim} dimensions",
             arguments,
-            blocks(n, 128),
+            n,
             128,
             options=(f"-DDIM={dim}",),
         )
@@ -250,14 +235,7 @@ def _atomics() -> Iterable[Stranger]:
             edges,
             *i32(vertices, 2),
         ]
-        yield launch(
-            "bfs_step",
-            f"{vertices} vertices",
-            arguments,
-            blocks(vertices, block),
-            block,
-            varies=ORDER,
-        )
+        yield over("bfs_step", f"{vertices} vertices", arguments, vertices, block, varies=ORDER)
     for vertices, count, block, varies in ((300, 250, 128, ORDER), (40, 30, 32, "")):
         arguments = [zeros(vertices, np.int32), ints(2 * count, 0, vertices), *i32(vertices, count)]
         yield launch("union_find", f"{vertices} vertices", arguments, 1, block, varies=varies)
@@ -317,13 +295,7 @@ def _scans() -> Iterable[Stranger]:
             256,
         )
     for bits, block in ((10, 128), (5, 32)):
-        yield launch(
-            "bit_reverse",
-            f"2^{bits}",
-            [floats(2 << bits), *i32(bits)],
-            blocks(1 << bits, block),
-            block,
-        )
+        yield over("bit_reverse", f"2^{bits}", [floats(2 << bits), *i32(bits)], 1 << bits, block)
 
 
 def _local() -> Iterable[Stranger]:
@@ -335,7 +307,7 @@ def _local() -> Iterable[Stranger]:
                       blocks(count, block), block)  # fmt: skip
     for n, block in ((1000, 128), (45, 64)):
         arguments = [zeros(n, u8), ints(n, 0, 2**32, dtype=u32), *i32(n)]
-        yield launch("digit_counts", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("digit_counts", f"n = {n}", arguments, n, block)
     for count, block in ((50, 32), (33, 64)):
         arguments = [
             zeros(25 * count, f64),
@@ -343,10 +315,10 @@ def _local() -> Iterable[Stranger]:
             ints(count, 0, 12),
             *i32(count),
         ]
-        yield launch("matrix_power", f"{count} matrices", arguments, blocks(count, block), block)
+        yield over("matrix_power", f"{count} matrices", arguments, count, block)
     for rows, columns, block in ((50, 300, 128), (9, 33, 32)):
         arguments = [zeros(8 * columns), floats(rows * columns), *i32(rows, columns)]
-        yield launch("top_k", f"{rows} x {columns}", arguments, blocks(columns, block), block)
+        yield over("top_k", f"{rows} x {columns}", arguments, columns, block)
     for rows, columns, pitch in ((9, 100, 112), (4, 33, 33)):
         arguments = [
             zeros(rows * pitch),
@@ -354,15 +326,13 @@ def _local() -> Iterable[Stranger]:
             floats(rows * pitch),
             *i32(rows, columns, pitch),
         ]
-        yield launch(
-            "functor_map", f"{rows} x {columns}, pitch {pitch}", arguments, blocks(columns, 64), 64
-        )
+        yield over("functor_map", f"{rows} x {columns}, pitch {pitch}", arguments, columns, 64)
 
 
 def _tables() -> Iterable[Stranger]:
     for length, count, block in ((13, 100, 64), (64, 33, 32)):
         arguments = [zeros(count, u32), ints(length * count, 0, 256, dtype=u8), *i32(length, count)]
-        yield launch("crc_table", f"{count} of {length}", arguments, blocks(count, block), block)
+        yield over("crc_table", f"{count} of {length}", arguments, count, block)
     lut = (255 * (np.arange(256) / 255) ** 2).astype(u8)
     for n4, grid in ((500, 2), (77, 1)):
         arguments = [zeros(4 * n4, u8), ints(4 * n4, 0, 256, dtype=u8), *i32(n4)]
@@ -391,10 +361,8 @@ def _tables() -> Iterable[Stranger]:
     for rows, columns, most, block in ((300, 200, 40, 128), (50, 60, 5, 64)):
         starts, column, values = csr(rows, columns, most)
         arguments = [zeros(rows), starts, column, values, floats(columns), *i32(rows)]
-        yield launch("spmv_scalar", f"{rows} x {columns}", arguments, blocks(rows, block), block)
-        yield launch(
-            "spmv_vector", f"{rows} x {columns}", arguments, blocks(rows * 32, block), block
-        )
+        yield over("spmv_scalar", f"{rows} x {columns}", arguments, rows, block)
+        yield over("spmv_vector", f"{rows} x {columns}", arguments, rows * 32, block)
 
 
 def _tiles() -> Iterable[Stranger]:
@@ -417,22 +385,21 @@ def _tiles() -> Iterable[Stranger]:
             [zeros(n * n, u16), ints(n * n, 0, 65536, dtype=u16), *i32(n)],
                       (n // 64, n // 64), block)  # fmt: skip
     for n, block in ((200, 64), (128, 128)):
-        yield launch(
+        yield over(
             "nbody_tile",
             f"n = {n}",
             [zeros(4 * n), floats(4 * n), *i32(n)],
-            blocks(n, block),
+            n,
             block,
             shared=16 * block,
         )
     for nx, ny, nz, block in ((34, 20, 9, (32, 4)), (67, 13, 5, (16, 8))):
         cells = nx * ny * nz
-        grid = (blocks(nx - 2, block[0]), blocks(ny - 2, block[1]))
-        yield launch(
+        yield over(
             "jacobi3d",
             f"{nx} x {ny} x {nz}",
             [zeros(cells), floats(cells), *i32(nx, ny, nz), f32(0.1)],
-            grid,
+            (nx - 2, ny - 2),
             block,
         )
     for w, h, grid, block in ((64, 40, 4, 128), (33, 21, 1, 96)):
@@ -456,7 +423,7 @@ def _tiles() -> Iterable[Stranger]:
             *i32(n2),
             f64(0.25),
         ]
-        yield launch("wave_double", f"n = {2 * n2}", arguments, blocks(n2, 32), 32)
+        yield over("wave_double", f"n = {2 * n2}", arguments, n2, 32)
     for m, n, k in ((128, 64, 32), (64, 128, 8)):
         arguments = [
             *i32(m, n, k),
@@ -513,8 +480,9 @@ def _learning() -> Iterable[Stranger]:
             zeros(rows * columns, np.int32), ints(4 * rows * words4, -(2**31), 2**31),
             ints(4 * columns * words4, -(2**31), 2**31, 2), *i32(rows, columns, words4),
         ]  # fmt: skip
-        grid = (blocks(columns, block[0]), blocks(rows, block[1]))
-        yield launch("dot_int8", f"{rows} x {columns} x {16 * words4}", arguments, grid, block)
+        yield over(
+            "dot_int8", f"{rows} x {columns} x {16 * words4}", arguments, (columns, rows), block
+        )
     for m, n, k in ((32, 48, 64), (16, 16, 16)):
         arguments = [
             zeros(m * n),
@@ -536,8 +504,7 @@ def _sgemm() -> Iterable[Stranger]:
     """Products of matrices: rungs of a well-known ladder."""
     for m, n, k, block in ((40, 70, 33, (16, 16)), (64, 32, 16, (32, 4))):
         arguments = [zeros(m * n), floats(m * k), floats(k * n, seed=2), *i32(m, n, k)]
-        grid = (blocks(m, block[0]), blocks(n, block[1]))
-        yield launch("sgemm_by_rows", f"{m} x {n} x {k}", arguments, grid, block)
+        yield over("sgemm_by_rows", f"{m} x {n} x {k}", arguments, (m, n), block)
     for name, tile_m, tile_n, threads in (
         ("sgemm_column_of_eight", 64, 64, 512),
         ("sgemm_eight_by_eight", 128, 128, 256),
@@ -557,8 +524,7 @@ def _sgemm() -> Iterable[Stranger]:
 def _turns_and_stencils() -> Iterable[Stranger]:
     for w4, h4, block in ((20, 9, (8, 8)), (16, 16, (32, 4))):
         arguments = [zeros(16 * w4 * h4), floats(16 * w4 * h4), *i32(w4, h4)]
-        grid = (blocks(w4, block[0]), blocks(h4, block[1]))
-        yield launch("transpose_in_registers", f"{4 * w4} x {4 * h4}", arguments, grid, block)
+        yield over("transpose_in_registers", f"{4 * w4} x {4 * h4}", arguments, (w4, h4), block)
     for w, h in ((48, 48), (40, 23)):
         arguments = [zeros(w * h, f64), floats(w * h, dtype=f64), *i32(w, h)]
         grid = (blocks(w, 16), blocks(h, 16))
@@ -566,8 +532,7 @@ def _turns_and_stencils() -> Iterable[Stranger]:
     for nx, ny, nz in ((68, 20, 9), (50, 13, 7)):
         cells = nx * ny * nz
         arguments = [zeros(cells), floats(cells), *i32(nx, ny, nz)]
-        grid = (blocks(nx - 4, 32), blocks(ny - 4, 8))
-        yield launch("stencil_25d", f"{nx} x {ny} x {nz}", arguments, grid, (32, 8))
+        yield over("stencil_25d", f"{nx} x {ny} x {nz}", arguments, (nx - 4, ny - 4), (32, 8))
     for w, h, steps in ((40, 30, 2), (17, 25, 3)):
         arguments = [zeros(w * h), floats(w * h), *i32(w, h, steps), f32(0.1)]
         inner = 16 - 2 * steps
@@ -580,9 +545,8 @@ def _turns_and_stencils() -> Iterable[Stranger]:
             constants={"taps": np.linspace(0.01, 0.2, 9).astype(f32)},
         )  # fmt: skip
     for w, h, block in ((70, 20, (32, 4)), (33, 9, (16, 8))):
-        grid = (blocks(w, block[0]), blocks(h, block[1]))
         arguments = [zeros(w * h, u8), ints(w * h, 0, 256, dtype=u8), *i32(w, h)]
-        yield launch("median_of_nine", f"{w} x {h}", arguments, grid, block)
+        yield over("median_of_nine", f"{w} x {h}", arguments, (w, h), block)
     cosines = np.cos(np.arange(8)[:, None] * (2 * np.arange(8) + 1) * np.pi / 16).astype(f32)
     arguments = [zeros(32 * 16), ints(32 * 16, 0, 256, dtype=u8), *i32(32)]
     yield launch(
@@ -608,9 +572,7 @@ def _scans_and_sorts() -> Iterable[Stranger]:
     for n, block in ((600, 256), (90, 96)):
         heads = (ints(n, 0, 9, 3) == 0).astype(u8)
         arguments = [zeros(n, np.int32), ints(n, -9, 10), heads, *i32(n)]
-        yield launch(
-            "scan_of_segments", f"n = {n}", arguments, blocks(n, block), block, shared=5 * block
-        )
+        yield over("scan_of_segments", f"n = {n}", arguments, n, block, shared=5 * block)
     for block, grid, bits in ((256, 2, 12), (64, 1, 7)):
         keys = ints(block * grid, 0, 1 << bits, dtype=u32)
         yield launch(
@@ -633,7 +595,7 @@ def _scans_and_sorts() -> Iterable[Stranger]:
     for n, w, h in ((40, 7, 5), (20, 9, 9)):
         pictures = (ints(n * w * h, 0, 3) > 0).astype(u8)
         arguments = [zeros(n, np.int32), pictures, *i32(w, h, n)]
-        yield launch("flood_calls_itself", f"{n} of {w} x {h}", arguments, blocks(n, 32), 32)
+        yield over("flood_calls_itself", f"{n} of {w} x {h}", arguments, n, 32)
     n = 700
     yield launch(
         "lookback_sums", f"n = {n}",
@@ -684,10 +646,7 @@ def _shared_solvers() -> Iterable[Stranger]:
     for rows, width in ((200, 5), (64, 9)):
         columns = ints(rows * width, -4, rows)
         arguments = [zeros(rows), columns, floats(rows * width), floats(rows, seed=2)]
-        yield launch(
-            "spmv_ell", f"{rows} of {width}", [*arguments, *i32(rows, width)],
-            blocks(rows, 128), 128,
-        )  # fmt: skip
+        yield over("spmv_ell", f"{rows} of {width}", [*arguments, *i32(rows, width)], rows, 128)
     for rows, width in ((30, 40), (9, 64)):
         starts, column, values = csr(rows, 50, 12)
         arguments = [zeros(rows * width), starts, column, values, floats(50 * width, seed=2)]
@@ -701,12 +660,10 @@ def _calls_and_lanes() -> Iterable[Stranger]:
     for n, steps, block in ((100, 6, 64), (33, 11, 32)):
         code = ints(n * steps, 0, 4, 3, u8)
         arguments = [zeros(n, np.int32), ints(n, -9, 10), code, *i32(steps, n)]
-        yield launch(
-            "operations_by_table", f"n = {n}, {steps} steps", arguments, blocks(n, block), block
-        )
+        yield over("operations_by_table", f"n = {n}, {steps} steps", arguments, n, block)
     for n in (100, 32):
         arguments = [zeros(2 * n), floats(2 * n + 1), ints(n, 0, 3), *i32(n)]
-        yield launch("shapes_virtual", f"n = {n}", arguments, blocks(n, 64), 64)
+        yield over("shapes_virtual", f"n = {n}", arguments, n, 64)
     for grid, block, points in ((2, 64, 20), (1, 32, 7)):
         states = ints(grid * block, 1, 2**31, dtype=u32)
         arguments = [zeros(grid * block // 32, np.int32), states, *i32(points)]

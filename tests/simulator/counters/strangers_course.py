@@ -20,6 +20,7 @@ from stranger_cases import (
     i32,
     ints,
     launch,
+    over,
     permutation,
     u8,
     u16,
@@ -40,7 +41,7 @@ def counts_and_sums() -> Iterable[Stranger]:
         yield launch("hist_runs", f"n = {n}", [text, u32(n), zeros(7, u32)], grid, 128)
     for n in (600, 200):
         arguments = [ints(n, -5, 6).astype(f32), zeros(n), *i32(n)]
-        yield launch("scan_two_buffers", f"n = {n}", arguments, blocks(n, 256), 256)
+        yield over("scan_two_buffers", f"n = {n}", arguments, n, 256)
     for n, grid in ((256, 2), (64, 1)):
         arguments = [zeros(n * grid, np.int32), ints(n * grid, 0, 9), zeros(grid, np.int32)]
         yield launch(
@@ -266,7 +267,7 @@ def layers() -> Iterable[Stranger]:
     for m, n in ((90, 70), (64, 128)):
         A, x = ints(m * n, -4, 5).astype(f32), ints(n, -4, 5, 2).astype(f32)
         arguments = [zeros(m), A, x, *i32(m, n)]
-        yield launch("gemv_tiles", f"{m} x {n}", arguments, blocks(m, 64), 64)
+        yield over("gemv_tiles", f"{m} x {n}", arguments, m, 64)
     for n, grid in ((301, 3), (128, 1)):
         arguments = [zeros(n), filled(n, 1), u32(7), f32(0.5), *i32(n)]
         yield launch("dropout", f"n = {n}", arguments, grid, 64)

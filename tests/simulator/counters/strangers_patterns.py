@@ -18,6 +18,7 @@ from stranger_cases import (
     i32,
     ints,
     launch,
+    over,
     u8,
     u32,
     zeros,
@@ -27,11 +28,11 @@ from stranger_cases import (
 def sums_and_sorts() -> Iterable[Stranger]:
     for n, block in ((203, 64), (800, 256)):
         arguments = [ints(n, -9, 10).astype(f32), zeros(blocks(n, 8)), *i32(n)]
-        yield launch("sums_of_eight", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("sums_of_eight", f"n = {n}", arguments, n, block)
     for n in (300, 128):
         flags = (ints(n, 0, 10) == 0).astype(np.int32)
         arguments = [flags, ints(n, 0, 9, 2), zeros(n, np.int32), *i32(n)]
-        yield launch("segmented_scan", f"n = {n}", arguments, blocks(n, 128), 128)
+        yield over("segmented_scan", f"n = {n}", arguments, n, 128)
     for n in (96, 256):
         arguments = [ints(n, 0, 256, dtype=u32)]
         yield launch("radix_split", f"n = {n}", arguments, 1, n, shared=4 * n)
@@ -41,14 +42,12 @@ def sums_and_sorts() -> Iterable[Stranger]:
         yield launch("sum_by_last_block", f"n = {n}", arguments, grid, 128)
     for n in (300, 64):
         arguments = [ints(n, 0, 16, dtype=u8), zeros(256, np.int32), *i32(n)]
-        yield launch("count_peers", f"n = {n}", arguments, blocks(n, 64), 64)
+        yield over("count_peers", f"n = {n}", arguments, n, 64)
     for n, block in ((180, 64), (90, 32)):
         arguments = [
             ints(n, -9, 10).astype(f32), ints(n, 0, 2, 2, u8), zeros(blocks(n, block), f64), *i32(n)
         ]  # fmt: skip
-        yield launch(
-            "moments_carved", f"n = {n}", arguments, blocks(n, block), block, shared=13 * block
-        )
+        yield over("moments_carved", f"n = {n}", arguments, n, block, shared=13 * block)
     yield launch(
         "union_of_stages", "one block", [floats(64, 0, 1), zeros(64), zeros(32, np.int32)], 1, 64
     )
@@ -59,12 +58,11 @@ def graphs_and_grids() -> Iterable[Stranger]:
     for rows, width in ((70, 7), (33, 3)):
         columns, values = ints(rows * width, -1, 40), floats(rows * width)
         arguments = [*i32(rows, width), columns, values, floats(40, seed=2), zeros(rows)]
-        yield launch("spmv_ell_padded", f"{rows} x {width}", arguments, blocks(rows, 32), 32)
+        yield over("spmv_ell_padded", f"{rows} x {width}", arguments, rows, 32)
     for n, k, block in ((40, 3, (16, 16)), (33, 0, (32, 4))):
-        grid = (blocks(n, block[0]), blocks(n, block[1]))
         distances = ints(n * n, 1, 99).astype(f32)
         distances[:: n + 1] = 0
-        yield launch("floyd_step", f"n = {n}, k = {k}", [distances, *i32(n, k)], grid, block)
+        yield over("floyd_step", f"n = {n}, k = {k}", [distances, *i32(n, k)], (n, n), block)
     for h, w in ((30, 45), (16, 64)):
         grid = (blocks(w, 16), blocks(h, 8))
         arguments = [floats(h * w), zeros(h * w), *i32(h, w)]
@@ -80,10 +78,10 @@ def graphs_and_grids() -> Iterable[Stranger]:
         yield launch("box_pitched", f"{h} x {w}", arguments, grid, (16, 8))
     for n in (450, 256):
         arguments = [ints(n, 0, 99), zeros(n, np.int32), *i32(n)]
-        yield launch("stencil_halo", f"n = {n}", arguments, blocks(n, 128), 128)
+        yield over("stencil_halo", f"n = {n}", arguments, n, 128)
     for n in (150, 128):
         arguments = [floats(4 * n, 0, 1), zeros(3 * n), *i32(n)]
-        yield launch("nbody_float4", f"n = {n}", arguments, blocks(n, 64), 64)
+        yield over("nbody_float4", f"n = {n}", arguments, n, 64)
 
 
 def tiles_and_vectors() -> Iterable[Stranger]:
@@ -109,7 +107,7 @@ def tiles_and_vectors() -> Iterable[Stranger]:
         yield launch("add_rows_float4", f"{h} x {w}", arguments, (blocks(w, 128), h), 32)
     for n in (400, 77):
         arguments = [ints(3 * n, 0, 256, dtype=u8), zeros(n, f16), *i32(n)]
-        yield launch("grey_pixels", f"n = {n}", arguments, blocks(n, 256), 256)
+        yield over("grey_pixels", f"n = {n}", arguments, n, 256)
     for rows, columns in ((11, 45), (6, 64)):
         arguments = [floats(rows * columns), zeros(rows * columns), *i32(rows, columns)]
         yield launch("softmax_warps", f"{rows} x {columns}", arguments, 3, 64)
@@ -118,7 +116,7 @@ def tiles_and_vectors() -> Iterable[Stranger]:
 def blocks_and_planes() -> Iterable[Stranger]:
     for n, block in ((200, 80), (256, 64)):
         arguments = [ints(n, -9, 10).astype(f32), zeros(blocks(n, block)), *i32(n)]
-        yield launch("sums_of_any_block", f"n = {n}", arguments, blocks(n, block), block)
+        yield over("sums_of_any_block", f"n = {n}", arguments, n, block)
     for n in (256, 100):
         grid = blocks(n, 128)
         arguments = [ints(n, 0, 99), zeros(n, np.int32), zeros(grid, np.int32), *i32(n)]
@@ -126,8 +124,9 @@ def blocks_and_planes() -> Iterable[Stranger]:
     for depth, rows, columns in ((7, 9, 20), (4, 8, 32)):
         cells = depth * rows * columns
         arguments = [floats(cells), floats(cells, seed=2), *i32(columns, rows, depth)]
-        grid = (blocks(columns, 16), blocks(rows, 4))
-        yield launch("heat_planes", f"{depth} x {rows} x {columns}", arguments, grid, (16, 4))
+        yield over(
+            "heat_planes", f"{depth} x {rows} x {columns}", arguments, (columns, rows), (16, 4)
+        )
     for n, grid in ((1000, 2), (100, 1)):
         arguments = [ints(n, 0, 256, dtype=u8), zeros(64, np.int32), *i32(n)]
         yield launch("histogram_of_warps", f"n = {n}", arguments, grid, 128)
@@ -141,8 +140,7 @@ def blocks_and_planes() -> Iterable[Stranger]:
         yield launch("sieve_bits", f"n = {n}", [zeros(n // 32 + 1, u32), *i32(n)], 1, 32)
     for m, n, k in ((20, 40, 37), (16, 32, 48)):
         arguments = [floats(m * k), floats(k * n, seed=2), zeros(m * n), *i32(m, n, k)]
-        grid = (blocks(n, 16), blocks(m, 16))
-        yield launch("product_ragged", f"{m} x {n} x {k}", arguments, grid, (16, 16))
+        yield over("product_ragged", f"{m} x {n} x {k}", arguments, (n, m), (16, 16))
 
 
 PARTS = (sums_and_sorts, graphs_and_grids, tiles_and_vectors, blocks_and_planes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -67,47 +67,26 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         yield kit.Case(title, arrays, ("y",), tuple(steps), kinds, facts)
 
 
-def without_channel_0(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if a launch that begins with channel 1 sets y; None if there is none.
-    """
-    if all(c != 1 for _, _, c, _ in chunks(case)):
-        return None
-    filter = case["filter"].copy()
-    filter[:, 0] = 0
-    return reference.conv2d(case["x"], filter)
+def without_channels(
+    left_out: Callable[[kit.Case, int, int], slice],
+) -> Callable[[kit.Case], np.ndarray]:
+    """Return a function of a case: what comes out if each chunk leaves out some of its channels.
 
-
-def without(*, first: bool):
-    """Return a function of a case: what comes out if each chunk leaves out its first channel, or
-    its last one.
+    left_out: which, of the chunk's first channel and its number of channels.
     """
 
     def made(case: kit.Case) -> np.ndarray:
         filter = case["filter"].copy()
         for m, maps, c, channels in chunks(case):
-            filter[m : m + maps, c if first else c + channels - 1] = 0
-        return reference.conv2d(case["x"], filter)
+            filter[m : m + maps, left_out(case, c, channels)] = 0
+        return layers.convolved(case, filter)
 
     return made
 
 
-def last_chunk(case: kit.Case) -> np.ndarray:
-    """Return what comes out if each launch sets y, where all but a map's first one must add to it.
-    """
-    filter = case["filter"].copy()
-    for m, maps, c, channels in chunks(case):
-        if c + channels < case["shape"].C:
-            filter[m : m + maps, c : c + channels] = 0
-    return reference.conv2d(case["x"], filter)
-
-
-def first_chunk(case: kit.Case) -> np.ndarray:
-    """Return what comes out if only the first launch of each map adds up products."""
-    filter = case["filter"].copy()
-    for m, maps, c, channels in chunks(case):
-        if c > 0:
-            filter[m : m + maps, c : c + channels] = 0
-    return reference.conv2d(case["x"], filter)
+def before_last(case: kit.Case, c: int, channels: int) -> slice:
+    """Return all channels of each chunk of a map but the last one."""
+    return slice(c, c + channels if c + channels < case["shape"].C else c)
 
 
 def first_channels(case: kit.Case) -> np.ndarray:
@@ -137,7 +116,7 @@ def whole_maps_missing(case: kit.Case, got: np.ndarray, want: np.ndarray) -> boo
 
 def added_by_map(case: kit.Case) -> np.ndarray:
     """Return what comes out if a launch adds to y where first_map > 0, and sets it otherwise."""
-    y = last_chunk(case)
+    y = without_channels(before_last)(case)
     for m, maps, *_ in chunks(case):
         if m > 0:
             y[:, m : m + maps] = np.nan  # nothing was there that could be added to
@@ -152,7 +131,7 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     reads_outputs=True,
     cases=cases,
-    reference=lambda case: reference.conv2d(case["x"], case["filter"]),
+    reference=layers.convolved,
     counts=layers.COUNTS,
     budgets=(
         kit.Budget(
@@ -194,20 +173,23 @@ EXERCISE = kit.Exercise(
         kit.shuffles(),
     ),
     mistakes=(
-        kit.Mistake("Each launch leaves out the first of its channels.", gives=without(first=True)),
+        kit.Mistake(
+            "Each launch leaves out the first of its channels.",
+            gives=without_channels(lambda case, c, channels: slice(c, c + 1)),
+        ),
         kit.Mistake(
             "Each launch leaves out the last of its channels: there are `channels` of them.",
-            gives=without(first=False),
+            gives=without_channels(lambda case, c, channels: slice(c + channels - 1, c + channels)),
         ),
         kit.Mistake(
             "Each launch overwrites what the one before has made of the same map: add to y, "
             "except where first_channel is 0.",
-            gives=last_chunk,
+            gives=without_channels(before_last),
         ),
         kit.Mistake(
             "Only the first launch of each map adds something to it. In every launch c counts this "
             "launch's own channels, from 0 to channels - 1.",
-            gives=first_chunk,
+            gives=without_channels(lambda case, c, channels: slice(c, c + channels if c else 0)),
         ),
         kit.Mistake(
             "Each launch reads x from channel 0 on: channel c of the chunk is channel "
@@ -245,7 +227,7 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "A launch that begins with channel 1 overwrites what the one before has made: add to y "
             "where first_channel > 0.",
-            gives=without_channel_0,
+            gives=without_channels(lambda case, c, channels: slice(0, int(c == 1))),
         ),
         *indices.WRONG_INDICES,
     ),

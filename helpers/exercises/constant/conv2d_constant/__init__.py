@@ -36,18 +36,9 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
     )
 
 
-def first_map(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if every map has the weights of the first one."""
-    if case["shape"].M == 1:
-        return None
-    return layers.convolved(case)[:, :1].repeat(case["shape"].M, axis=1)
-
-
 def first_map_and_channel(case: kit.Case) -> np.ndarray:
     """Return what comes out if every map and channel has the first K * K weights."""
-    return layers.conv2d(
-        case["x"], np.broadcast_to(case["filter"][:1, :1], case["filter"].shape).copy()
-    )
+    return layers.convolved(case, np.broadcast_to(case["filter"][:1, :1], case["filter"].shape))
 
 
 def without_channels(case: kit.Case) -> np.ndarray | None:
@@ -56,7 +47,7 @@ def without_channels(case: kit.Case) -> np.ndarray | None:
     if shape.C == 1:
         return None
     read = filter.reshape(-1, 1, shape.K, shape.K)[: shape.M]
-    return layers.conv2d(case["x"], np.broadcast_to(read, filter.shape).copy())
+    return layers.convolved(case, np.broadcast_to(read, filter.shape))
 
 
 def maps_for_channels(case: kit.Case) -> np.ndarray | None:
@@ -65,7 +56,7 @@ def maps_for_channels(case: kit.Case) -> np.ndarray | None:
     if 1 in (shape.C, shape.M):
         return None
     read = filter.reshape(shape.C, shape.M, shape.K, shape.K).swapaxes(0, 1)
-    return layers.conv2d(case["x"], np.ascontiguousarray(read))
+    return layers.convolved(case, read)
 
 
 EXERCISE = kit.Exercise(
@@ -81,7 +72,8 @@ EXERCISE = kit.Exercise(
     budgets=(
         layers.loads_per_product(
             1,
-            "Only the cells come from global memory: read each weight from the symbol.",
+            "Only the cells come from global memory: read each weight from the symbol in constant "
+            "memory. (A __device__ variable lies in global memory.)",
             what="global loads per product",
         ),
         kit.Budget(
@@ -99,7 +91,10 @@ EXERCISE = kit.Exercise(
             "All sums are 0: multiply each cell with a weight.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
-        kit.Mistake("Every map has the weights of map 0: m belongs to the index.", gives=first_map),
+        kit.Mistake(
+            "Every map has the weights of map 0: m belongs to the index.",
+            gives=layers.taken(maps=lambda case, m: 0 * m),
+        ),
         kit.Mistake(
             "Every map and channel has the same K * K weights: m and c belong to the index, too.",
             gives=first_map_and_channel,

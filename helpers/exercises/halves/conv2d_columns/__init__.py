@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from helpers import reference
-from helpers.exercises import indices, kit
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.halves import LAB
 from helpers.limits import ConvShape
 
@@ -43,31 +42,9 @@ def image(rng: np.random.Generator, H: int = 1_030, W: int = 1_030) -> kit.Case:
     )
 
 
-def convolved(case: kit.Case) -> np.ndarray:
-    """Return the layer in float64."""
-    return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
-
-
-def of_taps(kept: Callable[[np.ndarray, np.ndarray], Any]) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out of the taps that `kept` says, of all p and q."""
-
-    def made(case: kit.Case) -> np.ndarray:
-        p, q = np.mgrid[:7, :7]
-        filter = np.where(kept(p, q), case["filter"], 0).astype(np.float32)
-        return reference.conv2d(case["x"].astype(np.float32), filter)
-
-    return made
-
-
-def even_twice(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the second output of a pair is as the first one."""
-    y = convolved(case)
-    return y[..., np.arange(y.shape[3]) // 2 * 2]
-
-
 def exchanged(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if the two outputs of each pair stand in each other's place."""
-    y = convolved(case)
+    y = layers.convolved(case)
     if y.shape[3] % 2:
         return None
     return y.reshape(*y.shape[:3], -1, 2)[..., ::-1].reshape(y.shape)
@@ -78,7 +55,7 @@ def never_cleared(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     time.
     """
     times = np.arange(7, 0, -1, dtype=np.float32)[:, None]
-    sums = reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32) * times)
+    sums = layers.convolved(case, case["filter"] * times)
     return bool(np.abs(got / sums - 1).max() < 2e-2)
 
 
@@ -109,7 +86,7 @@ EXERCISE = kit.Exercise(
     title="Two columns in one instruction",
     timed=image,
     cases=cases,
-    reference=convolved,
+    reference=layers.convolved,
     counts={"size": "sizes"},
     budgets=(
         kit.Budget(
@@ -154,18 +131,19 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Odd columns have the value of the even one before. Is the second cell of a pair the "
             "next one, w + q + 1, and does sum.y get the high half?",
-            gives=even_twice,
+            gives=layers.taken(columns=lambda case, w: w // 2 * 2),
         ),
         kit.Mistake(
             "Only the last row of the filter is left: add each row's pair to sum.x and sum.y.",
-            gives=of_taps(lambda p, q: p == 6),
+            gives=layers.weighted(lambda case, weight: weight.p == 6),
         ),
         kit.Mistake(
-            "The last row of the filter is missing: it has 7.", gives=of_taps(lambda p, q: p < 6)
+            "The last row of the filter is missing: it has 7.",
+            gives=layers.weighted(lambda case, weight: weight.p < 6),
         ),
         kit.Mistake(
             "The last column of the filter is missing: it has 7.",
-            gives=of_taps(lambda p, q: q < 6),
+            gives=layers.weighted(lambda case, weight: weight.q < 6),
         ),
         kit.Mistake(
             "The weights of a row stand the wrong way round: tap q meets the cell in column w + q.",

@@ -49,11 +49,6 @@ def _six_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     )
 
 
-def convolved(case: kit.Case) -> np.ndarray:
-    """Return the layer in float64."""
-    return reference.conv2d(case["x"].astype(np.float32), case["filter"].astype(np.float32))
-
-
 def terms(case: kit.Case) -> tuple[np.ndarray, np.ndarray]:
     """Return cells and weights of each output, in the order of the sum: (terms, B, M, out_h,
     out_w).
@@ -123,28 +118,6 @@ def half_sums(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     )
 
 
-def first_channel(name: str) -> Callable[[kit.Case], np.ndarray | None]:
-    """Return a function of a case: what comes out if the first channel of an array is read for all.
-    """
-
-    def made(case: kit.Case) -> np.ndarray | None:
-        if case["shape"].C == 1:
-            return None
-        arrays = {one: case[one].astype(np.float32) for one in ("x", "filter")}
-        arrays[name] = np.ascontiguousarray(np.broadcast_to(arrays[name][:, :1], case[name].shape))
-        return reference.conv2d(arrays["x"], arrays["filter"])
-
-    return made
-
-
-def turned(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if rows and columns of the filter change places."""
-    if case["shape"].K == 1:
-        return None
-    filter = np.ascontiguousarray(case["filter"].swapaxes(2, 3), np.float32)
-    return reference.conv2d(case["x"].astype(np.float32), filter)
-
-
 EXERCISE = kit.Exercise(
     name="conv2d_half",
     place=1,
@@ -153,7 +126,7 @@ EXERCISE = kit.Exercise(
     points=3,
     timed=layer,
     cases=cases,
-    reference=convolved,
+    reference=layers.convolved,
     most_of_a_block=lambda case: TILE * TILE,
     counts=layers.COUNTS,
     budgets=(
@@ -205,23 +178,20 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "Each channel has the cells of the first one: channel c begins c * H rows further on.",
-            gives=first_channel("x"),
+            gives=layers.first_channel("x"),
         ),
         kit.Mistake(
             "Each channel has the weights of the first one: those of channel c begin c * K * K "
             "further on.",
-            gives=first_channel("filter"),
+            gives=layers.first_channel("filter"),
         ),
         kit.Mistake(
             "Rows and columns of the filter have changed places: a row, p, has K weights.",
-            gives=turned,
+            gives=layers.transposed,
         ),
         kit.Mistake(
             "The filter is turned by half a turn.",
-            gives=lambda case: reference.conv2d(
-                case["x"].astype(np.float32),
-                np.ascontiguousarray(case["filter"][:, :, ::-1, ::-1], np.float32),
-            ),
+            gives=layers.flipped,
         ),
         *indices.WRONG_INDICES,
     ),

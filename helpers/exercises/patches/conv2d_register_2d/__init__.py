@@ -13,6 +13,7 @@ from helpers.limits import ConvShape
 MAPS, FEWER = 4, 2  # output maps of a patch; FEWER: in one case
 ACROSS, DOWN = 20, 8  # patches of a block along both axes
 COLUMNS, ROWS = 4, 2  # of a patch
+BLOCK_COLUMNS, BLOCK_ROWS = COLUMNS * ACROSS, ROWS * DOWN  # of outputs
 
 
 def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
@@ -31,7 +32,7 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE, maps: int =
     """Return a layer, by default a large one; its sizes are constants of the source."""
     x, filter = layers.draw(rng, shape)
     weights = np.pad(filter.transpose(1, 2, 3, 0), ((0, 0),) * 3 + ((0, -shape.M % maps),))
-    tiles = kit.ceil_div(shape.out_h, ROWS * DOWN) * kit.ceil_div(shape.out_w, COLUMNS * ACROSS)
+    tiles = kit.ceil_div(shape.out_h, BLOCK_ROWS) * kit.ceil_div(shape.out_w, BLOCK_COLUMNS)
     sizes = {"CHANNELS": shape.C, "OUTPUT_MAPS": shape.M, "HEIGHT": shape.H, "WIDTH": shape.W}
     return kit.one_launch(
         layers.words(shape),
@@ -56,42 +57,6 @@ def of_a_filter_row(space: str):
     return counted
 
 
-def upper_row(case: kit.Case) -> np.ndarray:
-    """Return what comes out if both rows of a patch are computed from the cells of the upper one.
-    """
-    y = layers.convolved(case)
-    return y[:, :, np.arange(y.shape[2]) // ROWS * ROWS]
-
-
-def first_column(case: kit.Case) -> np.ndarray:
-    """Return what comes out if all columns of a patch are computed from the cells of its first
-    one.
-    """
-    y = layers.convolved(case)
-    return y[..., np.arange(y.shape[3]) // COLUMNS * COLUMNS]
-
-
-def first_map(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if all maps of a patch have the weights of its first one."""
-    shape = case["shape"]
-    made = layers.convolved(case)[:, np.arange(shape.M) // case["maps"] * case["maps"]]
-    return made if shape.M > 1 else None
-
-
-def first_maps(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if all blocks have the weights of the first maps."""
-    shape = case["shape"]
-    made = layers.convolved(case)[:, np.arange(shape.M) % case["maps"]]
-    return made if case["maps"] < shape.M else None
-
-
-def weights_of_channel_0(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the cells of each channel meet the weights of channel 0."""
-    if case["shape"].C == 1:
-        return None
-    return layers.conv2d(case["x"], np.repeat(case["filter"][:, :1], case["shape"].C, axis=1))
-
-
 def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
     """Return a function of a case: what comes out if all weights of a column (axis 2), or of a row
     (axis 3), meet its first cell.
@@ -104,36 +69,6 @@ def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
         return layers.conv2d(case["x"], filter)
 
     return made
-
-
-def first_patch(case: kit.Case) -> np.ndarray:
-    """Return what comes out if all patches of a block have the cells of its first row of patches.
-    """
-    y = layers.convolved(case)
-    row = np.arange(y.shape[2])
-    return y[:, :, row // (ROWS * DOWN) * ROWS * DOWN + row % ROWS]
-
-
-def first_patch_across(case: kit.Case) -> np.ndarray:
-    """Return what comes out if all patches of a block have the cells of its first column of
-    patches.
-    """
-    y = layers.convolved(case)
-    column = np.arange(y.shape[3])
-    return y[..., column // (COLUMNS * ACROSS) * COLUMNS * ACROSS + column % COLUMNS]
-
-
-def mirrored(case: kit.Case) -> np.ndarray:
-    """Return what comes out if each row of the filter meets its cells from right to left."""
-    return layers.conv2d(case["x"], np.ascontiguousarray(case["filter"][..., ::-1]))
-
-
-def overlapping(case: kit.Case) -> np.ndarray:
-    """Return what comes out if patches below each other lie one row apart, and not two."""
-    y = layers.convolved(case)
-    row = np.arange(y.shape[2])
-    top, within = row // (ROWS * DOWN) * ROWS * DOWN, row % (ROWS * DOWN)
-    return y[:, :, top + within // ROWS + within % ROWS]
 
 
 EXERCISE = kit.Exercise(
@@ -174,24 +109,24 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Both rows of a patch have the values of the upper one: the lower output's cells lie "
             "in cell[1].",
-            gives=upper_row,
+            gives=layers.taken(rows=lambda case, row: row // ROWS * ROWS),
         ),
         kit.Mistake(
             "All columns of a patch have the value of its first one: output w meets weight q with "
             "the cell in column w + q.",
-            gives=first_column,
+            gives=layers.taken(columns=lambda case, column: column // COLUMNS * COLUMNS),
         ),
         kit.Mistake(
             "All maps of a thread have the weights of its first one: the map is map + m.",
-            gives=first_map,
+            gives=layers.taken(maps=lambda case, m: m // case["maps"] * case["maps"]),
         ),
         kit.Mistake(
             "All patches have the weights of the first MAPS maps: the map is map + m.",
-            gives=first_maps,
+            gives=layers.taken(maps=lambda case, m: m % case["maps"]),
         ),
         kit.Mistake(
             "Every channel has the weights of channel 0: c belongs to the index of a weight.",
-            gives=weights_of_channel_0,
+            gives=layers.first_channel("filter"),
         ),
         layers.TURNED,
         layers.EXCHANGED,
@@ -208,28 +143,34 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "All patches of a block have the cells of its first row of patches: the row of a cell "
             "in the tile is row + h + p.",
-            gives=first_patch,
+            gives=layers.taken(rows=lambda case, row: row - row % BLOCK_ROWS + row % ROWS),
         ),
         kit.Mistake(
             "All patches of a block have the cells of its first column of patches: the column of a "
             "cell in the tile is column + i.",
-            gives=first_patch_across,
+            gives=layers.taken(
+                columns=lambda case, column: column - column % BLOCK_COLUMNS + column % COLUMNS
+            ),
         ),
         kit.Mistake(
             "Each row of the filter meets its cells from right to left: output w meets weight q "
             "with the cell in column w + q.",
-            gives=mirrored,
+            gives=lambda case: layers.convolved(case, case["filter"][..., ::-1]),
         ),
         layers.ASSIGNED,
         kit.Mistake(
             "Patches overlap: a patch has two rows, so it begins in row 2 * threadIdx.y of the "
             "tile, which is `row`.",
-            gives=overlapping,
+            gives=layers.taken(
+                rows=lambda case, row: (
+                    row - row % BLOCK_ROWS + row % BLOCK_ROWS // ROWS + row % ROWS
+                )
+            ),
         ),
         *(
             kit.Mistake(
                 f"The filter's columns from {first} on are left out: q goes from 0 to 6.",
-                gives=layers.without_columns(first),
+                gives=layers.first_columns(first),
             )
             for first in range(1, 7)
         ),

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from helpers import reference
 from helpers.exercises import indices, kit, layers, outcome
 from helpers.exercises.reductions import LAB
 from helpers.limits import ConvShape
@@ -49,38 +48,18 @@ def layer(
     return layers.layer_case(rng, shape, grid, block, facts={"tile": tile, "threads": threads})
 
 
+def sums_of(times: Callable[[np.ndarray, int], np.ndarray]) -> Callable[[kit.Case], Any]:
+    """Return a function of a case: what comes out if the sums of threads count several times, or
+    not at all. times: how often that of thread z does, of so many threads.
+    """
+    return layers.weighted(
+        lambda case, weight: times(weight.c % case["threads"], case["threads"])
+    )
+
+
 def steps(case: kit.Case) -> int:
     """Return the steps of the tree."""
     return case["threads"].bit_length() - 1
-
-
-def of_threads(is_one: Callable[[np.ndarray, int], np.ndarray]) -> Callable[[kit.Case], Any]:
-    """Return a function of a case: what comes out of the sums of some of the threads. is_one: which
-    of the numbers z they are, of so many threads.
-    """
-
-    def made(case: kit.Case) -> np.ndarray | None:
-        filter, threads = case["filter"].copy(), case["threads"]
-        left_out = ~is_one(np.arange(filter.shape[1]) % threads, threads)
-        filter[:, left_out] = 0
-        return reference.conv2d(case["x"], filter) if left_out.any() else None
-
-    return made
-
-
-def weighted(
-    factor: Callable[[np.ndarray, int], np.ndarray],
-) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if channels count several times, or not at all.
-    factor: how often channels 0, 1, 2 ... count, of so many threads.
-    """
-
-    def made(case: kit.Case) -> np.ndarray:
-        channels = np.arange(case["filter"].shape[1])
-        times = factor(channels, case["threads"]).astype(np.float32)
-        return reference.conv2d(case["x"], case["filter"] * times[:, None, None])
-
-    return made
 
 
 def own_sums(z: np.ndarray, threads: int) -> np.ndarray:
@@ -93,13 +72,6 @@ def own_sums(z: np.ndarray, threads: int) -> np.ndarray:
         times *= np.where(z % (2 * half) < half, 2, 1)
         half //= 2
     return times
-
-
-def first_channels(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if a thread adds one channel, even if there are more."""
-    filter, threads = case["filter"].copy(), case["threads"]
-    filter[:, threads:] = 0
-    return reference.conv2d(case["x"], filter) if filter.shape[1] > threads else None
 
 
 EXERCISE = kit.Exercise(
@@ -170,56 +142,56 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Channels from CHANNEL_THREADS on are missing: a thread has several, in steps of "
             "CHANNEL_THREADS.",
-            gives=first_channels,
+            gives=layers.weighted(lambda case, weight: weight.c < case["threads"]),
         ),
         kit.Mistake(
             "Only the channels of the threads with z = 0 are there.",
-            gives=of_threads(lambda z, threads: z == 0),
+            gives=sums_of(lambda z, threads: z == 0),
         ),
         kit.Mistake(
             "The last step of the tree, half = 1, is missing.",
-            gives=of_threads(lambda z, threads: z % 2 == 0),
+            gives=sums_of(lambda z, threads: z % 2 == 0),
         ),
         kit.Mistake(
             "The first step of the tree, half = CHANNEL_THREADS / 2, is missing.",
-            gives=of_threads(lambda z, threads: z < threads // 2),
+            gives=sums_of(lambda z, threads: z < threads // 2),
         ),
         kit.Mistake(
             "Only the sums of the threads with z = 0 and z = 1 are joined: half begins at "
             "CHANNEL_THREADS / 2.",
-            gives=of_threads(lambda z, threads: z < 2),
+            gives=sums_of(lambda z, threads: z < 2),
         ),
         kit.Mistake(
             "Only the sums of four threads are joined: an output has CHANNEL_THREADS threads, and "
             "that is not always 4.",
-            gives=of_threads(lambda z, threads: z < 4),
+            gives=sums_of(lambda z, threads: z < 4),
         ),
         kit.Mistake(
             "Only the sum of the thread with the largest z is left: a step adds to "
             "partial[z][mine], and does not replace it.",
-            gives=of_threads(lambda z, threads: z == threads - 1),
+            gives=sums_of(lambda z, threads: z == threads - 1),
         ),
         kit.Mistake(
             "Sums count several times: a step adds partial[z + half][mine] to partial[z][mine], "
             "and nothing else.",
-            gives=weighted(lambda channels, threads: own_sums(channels % threads, threads)),
+            gives=sums_of(own_sums),
         ),
         kit.Mistake(
             "All threads of an output add the same channels, those of z = 0: begin at c = z.",
-            gives=weighted(
-                lambda channels, threads: np.where(channels % threads, 0, threads)
-            ),
+            gives=sums_of(lambda z, threads: np.where(z, 0, threads)),
         ),
         kit.Mistake(
             "Channels count several times: a thread adds all from channel z on. Go on in steps of "
             "CHANNEL_THREADS.",
-            gives=weighted(lambda channels, threads: np.minimum(channels + 1, threads)),
+            gives=layers.weighted(
+                lambda case, weight: np.minimum(weight.c + 1, case["threads"])
+            ),
         ),
         kit.Mistake(
             "The last channels are missing: C / CHANNEL_THREADS is rounded down. Let a thread add "
             "channels z, z + CHANNEL_THREADS, ... below C.",
-            gives=weighted(
-                lambda channels, threads: channels < len(channels) // threads * threads
+            gives=layers.weighted(
+                lambda case, weight: weight.c < case["shape"].C // case["threads"] * case["threads"]
             ),
         ),
         layers.TURNED,

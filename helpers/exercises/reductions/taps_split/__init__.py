@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -40,16 +40,11 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
     return replace(case, arrays={**case.arrays, "y": np.zeros(shape.y_shape, np.float32)})
 
 
-def first_lanes(lanes: int):
-    """Return a function of a case: what comes out if the sums of the first so many lanes are added.
+def of_lanes(kept: Callable[[np.ndarray], Any]) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out of the taps of some lanes. kept: which of the
+    lanes' numbers they are.
     """
-
-    def made(case: kit.Case) -> np.ndarray:
-        filter = case["filter"].reshape(len(case["filter"]), -1).copy()
-        filter[:, np.arange(filter.shape[1]) % 32 >= lanes] = 0
-        return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
-
-    return made
+    return layers.weighted(lambda case, weight: kept(weight.tap % 32))
 
 
 def repeated_weights(case: kit.Case) -> np.ndarray:
@@ -59,35 +54,9 @@ def repeated_weights(case: kit.Case) -> np.ndarray:
     return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
 
 
-def twice_from_tap_16(case: kit.Case) -> np.ndarray:
-    """Return what comes out if two lanes add each tap from the 17th on."""
-    filter = case["filter"].reshape(len(case["filter"]), -1).copy()
-    filter[:, 16:] *= 2
-    return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
-
-
-def last_lane(case: kit.Case) -> np.ndarray:
-    """Return what comes out of the taps of lane 31."""
-    filter = case["filter"].reshape(len(case["filter"]), -1).copy()
-    filter[:, np.arange(filter.shape[1]) % 32 != 31] = 0
-    return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
-
-
 def in_rows_of_image(s: ConvShape, b: Any, c: Any, h: Any, w: Any, p: Any, q: Any) -> Any:
     """Return the index of a cell if output i stands in row i / W and column i % W."""
     return ((b * s.C + c) * s.H + p) * s.W + q + h * s.out_w + w
-
-
-def doubled_by_lane_0(case: kit.Case) -> np.ndarray:
-    """Return what comes out if lane 0 adds its own sum to itself in each of five steps."""
-    return 32 * first_lanes(1)(case)
-
-
-def even_lanes(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the sums of lanes 0, 2, 4 ... are added."""
-    filter = case["filter"].reshape(len(case["filter"]), -1).copy()
-    filter[:, 1::2] = 0
-    return reference.conv2d(case["x"], filter.reshape(case["filter"].shape))
 
 
 EXERCISE = kit.Exercise(
@@ -145,20 +114,20 @@ EXERCISE = kit.Exercise(
     mistakes=(
         kit.Mistake(
             "Only lane 0's own taps are in the sum: what the other lanes have is not added.",
-            gives=first_lanes(1),
+            gives=of_lanes(lambda lane: lane == 0),
         ),
         kit.Mistake(
             "Lane 0 adds its own sum to itself: __shfl_up_sync() reads the lane `half` before, and "
             "lane 0 has no lane before it.",
-            gives=doubled_by_lane_0,
+            gives=of_lanes(lambda lane: 32 * (lane == 0)),
         ),
         kit.Mistake(
             "Half of the lanes are missing: the first shuffle reaches 16 lanes far.",
-            gives=first_lanes(16),
+            gives=of_lanes(lambda lane: lane < 16),
         ),
         kit.Mistake(
             "Every second lane is missing: the last shuffle must read the next lane.",
-            gives=even_lanes,
+            gives=of_lanes(lambda lane: lane % 2 == 0),
         ),
         kit.Mistake(
             "Each output is twice what it should be: __shfl_down_sync(.., 32) gives a lane its own "
@@ -168,17 +137,17 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Only the taps of lane 31 are in the sum: add what a shuffle brings, and do not put it "
             "in the place of `sum`.",
-            gives=last_lane,
+            gives=of_lanes(lambda lane: lane == 31),
         ),
         kit.Mistake(
             "The whole sum is in lane 0: after __shfl_down_sync() lane 31 has its own sum alone, "
             "many times.",
-            gives=lambda case: 32 * last_lane(case),
+            gives=of_lanes(lambda lane: 32 * (lane == 31)),
         ),
         kit.Mistake(
             "Two lanes add the same tap: a warp has 32 lanes, so a lane's next tap is 32 further "
             "on.",
-            gives=twice_from_tap_16,
+            gives=layers.weighted(lambda case, weight: 1 + (weight.tap >= 16)),
         ),
         kit.Mistake(
             "A lane multiplies all its taps by one weight: tap t has weight t of the map.",

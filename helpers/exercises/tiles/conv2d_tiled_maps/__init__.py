@@ -35,32 +35,6 @@ def layer(rng: np.random.Generator, shape=tiles.LARGE) -> Case:
     return tiles.layer(rng, shape, MAPS)
 
 
-def same_weights(case: Case) -> np.ndarray | None:
-    """Return what comes out if a thread multiplies with the weights of its first map for all maps.
-    """
-    shape = case["shape"]
-    made = layers.convolved(case)[:, np.arange(shape.M) // case["maps"] * case["maps"]]
-    return made if shape.M > 1 else None
-
-
-def first_weights(case: Case) -> np.ndarray | None:
-    """Return what comes out if every block has the weights of the first maps."""
-    shape = case["shape"]
-    made = layers.convolved(case)[:, np.arange(shape.M) % case["maps"]]
-    return made if case["maps"] < shape.M else None
-
-
-def weights_by_block(case: Case) -> np.ndarray:
-    """Return what comes out if the maps of block k begin at k, and not at k * MAPS."""
-    maps = np.arange(case["shape"].M)
-    return layers.convolved(case)[:, maps // case["maps"] + maps % case["maps"]]
-
-
-def four_maps(case: Case) -> np.ndarray:
-    """Return what comes out if every map from 3 on has the weights of map 3."""
-    return layers.convolved(case)[:, np.minimum(np.arange(case["shape"].M), 3)]
-
-
 EXERCISE = Exercise(
     name="conv2d_tiled_maps",
     lab=tiles.LAB,
@@ -89,20 +63,20 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "All maps of a thread have the weights of its first one: map m changes with o.",
-            gives=same_weights,
+            gives=layers.taken(maps=lambda case, m: m // case["maps"] * case["maps"]),
         ),
         Mistake(
             "Every block has the weights of the first maps: its maps begin at `first`.",
-            gives=first_weights,
+            gives=layers.taken(maps=lambda case, m: m % case["maps"]),
         ),
         Mistake(
             "The maps of a block begin at `first`, which is blockIdx.y * MAPS, and not at "
             "blockIdx.y.",
-            gives=weights_by_block,
+            gives=layers.taken(maps=lambda case, m: m // case["maps"] + m % case["maps"]),
         ),
         Mistake(
             "Map 3 is not the last one of every layer: there are M maps, so the last one is M - 1.",
-            gives=four_maps,
+            gives=layers.taken(maps=lambda case, m: np.minimum(m, 3)),
         ),
         *tiles.MISTAKES,
     ),

@@ -51,14 +51,6 @@ def rows_only(first: int):
     return made
 
 
-def rows_of_threads(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the window of a thread begins in row threadIdx.y of the tile."""
-    y = layers.convolved(case)
-    rows = np.arange(y.shape[2])
-    within = rows % TILE
-    return y[:, :, rows - within + within // 2 + within % 2]
-
-
 EXERCISE = kit.Exercise(
     name="conv2d_two",
     lab=tiles.LAB,
@@ -126,7 +118,9 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "A window begins in row threadIdx.y of the tile: a thread has two rows of outputs, so "
             "its window begins in row `row`, 2 * threadIdx.y.",
-            gives=rows_of_threads,
+            gives=layers.taken(
+                rows=lambda case, row: row - row % TILE + row % TILE // 2 + row % 2
+            ),
         ),
         *layers.LAST_CELLS,
         *indices.WRONG_INDICES,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from helpers import reference
 from helpers.exercises import indices, kit, layers
 from helpers.exercises.unrolling import LAB, TILE
 from helpers.limits import ConvShape
@@ -31,28 +30,13 @@ def layer(rng: np.random.Generator, shape: ConvShape = layers.LARGE) -> kit.Case
     return layers.layer_case(rng, shape, grid, (TILE, TILE))
 
 
-def without_last_column(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the last tap of each row is left out where K is odd."""
-    filter = case["filter"].copy()
-    if filter.shape[3] % 2:
-        filter[..., -1] = 0
-    return reference.conv2d(case["x"], filter)
-
-
-def without_last_of_even(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the last tap of each row is left out where K is even."""
-    filter = case["filter"].copy()
-    if filter.shape[3] % 2 == 0:
-        filter[..., -1] = 0
-    return reference.conv2d(case["x"], filter)
-
-
-def with_last_column_twice(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the last tap of each row is added once more where K is even."""
-    filter = case["filter"].copy()
-    if filter.shape[3] % 2 == 0:
-        filter[..., -1] *= 2
-    return reference.conv2d(case["x"], filter)
+def last_column(times: Callable[[int], int]) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out if the last tap of each row counts so many times.
+    times: of K.
+    """
+    return layers.weighted(
+        lambda case, weight: np.where(weight.q < weight.q.size - 1, 1, times(weight.q.size))
+    )
 
 
 def most_turns(case: kit.Case) -> float:
@@ -61,13 +45,6 @@ def most_turns(case: kit.Case) -> float:
     """
     shape = case["shape"]
     return (shape.C * (shape.K * (shape.K // 2 + 2) + 2) + 2) * kit.warps(case)
-
-
-def without_first_column(case: kit.Case) -> np.ndarray:
-    """Return what comes out if tap 0 of each row is left out."""
-    filter = case["filter"].copy()
-    filter[..., 0] = 0
-    return layers.conv2d(case["x"], filter)
 
 
 EXERCISE = kit.Exercise(
@@ -102,19 +79,27 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
         kit.Mistake(
-            "Where K is odd, the last tap of each row is left out.", gives=without_last_column
+            "Where K is odd, the last tap of each row is left out.",
+            gives=last_column(lambda K: 0 if K % 2 else 1),
         ),
         kit.Mistake(
             "Where K is even, the last tap of each row is left out: the loop goes on while two "
             "taps are left, q + 1 < K.",
-            gives=without_last_of_even,
+            gives=last_column(lambda K: 1 if K % 2 else 0),
         ),
         kit.Mistake(
             "Where K is even, the last tap of each row is added twice: there it has a partner, and "
             "the pairs are all.",
-            gives=with_last_column_twice,
+            gives=last_column(lambda K: 1 if K % 2 else 2),
         ),
-        kit.Mistake("Tap 0 of each row is left out: q begins at 0.", gives=without_first_column),
+        kit.Mistake(
+            "Odd and even are exchanged: the last tap of a row is alone where K is odd.",
+            gives=last_column(lambda K: 0 if K % 2 else 2),
+        ),
+        kit.Mistake(
+            "Tap 0 of each row is left out: q begins at 0.",
+            gives=layers.weighted(lambda case, weight: weight.q > 0),
+        ),
         layers.TURNED,
         kit.Mistake(
             "Even widths are right, odd ones are not: look at the last tap of a row, which has "
