@@ -25,6 +25,7 @@ the flag may differ, if a later state of an element never offers less than an ea
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from .syntax import Literal, Variable
 from .trials import Code, Draws, Thread
@@ -43,7 +44,10 @@ class Orders:
     def __init__(self, flow: Dataflow, parameters: bytes):
         self.flow, self._code = flow, Code(flow, parameters)
         self._numbers = self._critical_numbers()
-        self._flags = {k for k in range(len(self._code.steps)) if self._is_flag(k)}
+
+    @cached_property
+    def _flags(self) -> set[int]:
+        return {k for k in range(len(self._code.steps)) if self._is_flag(k)}
 
     def deciding_nothing(self, root: object) -> frozenset[int]:
         """Return the loads and changes of the array of this root that may come in any order, at
@@ -139,8 +143,9 @@ class Orders:
 
     def _fixed(self, value: Callable[[Thread], int]) -> int | None:
         """Return a value that all threads have in common, None if they differ."""
-        values = {value(Thread(self._code, self._draws(seed))) for seed in range(_TRIALS)}
-        return values.pop() if len(values) == 1 else None
+        values = (value(Thread(self._code, self._draws(seed))) for seed in range(_TRIALS))
+        first = next(values)
+        return first if all(one == first for one in values) else None
 
     def _draws(self, seed: int) -> Draws:
         """Return draws for a trial: first of one number each, so that every comparison comes out
