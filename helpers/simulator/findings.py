@@ -71,8 +71,8 @@ class Finding:
     message: str
     file: str
     line: int
-    thread: tuple[int, int, int]
-    block: tuple[int, int, int]
+    thread: tuple[int, int, int] = (0, 0, 0)
+    block: tuple[int, int, int] = (0, 0, 0)
     array: str | None = None
     index: int | tuple[int, ...] | None = None
     severity: str = "error"
@@ -178,15 +178,7 @@ def finding_of_launch(
     source = compiled.source.splitlines()
     texts = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
     return Finding(
-        kind,
-        message,
-        compiled.file,
-        line,
-        (0, 0, 0),
-        (0, 0, 0),
-        severity=severity,
-        cause=cause,
-        source_lines=texts,
+        kind, message, compiled.file, line, severity=severity, cause=cause, source_lines=texts,
         **more,
     )
 
@@ -215,15 +207,7 @@ def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
         where = Path(file).name if file else ""
         findings.append(
             Finding(
-                "leak",
-                message,
-                where,
-                line,
-                (0, 0, 0),
-                (0, 0, 0),
-                severity="warning",
-                cause=cause,
-                source_lines=texts,
+                "leak", message, where, line, severity="warning", cause=cause, source_lines=texts
             )
         )
     return tuple(findings)

@@ -4,7 +4,7 @@ from another race.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -90,15 +90,21 @@ def given_back_unfenced(kernel: Kernel, store: int) -> int | None:
     locks = flow.locks(statement)
     if not locks:
         return None
-    instructions, names = kernel.program.instructions, operation_names()
-    for pc in range(store + 1, _function_of(kernel, store)[1]):
-        operation = names[instructions["operation"][pc]]
-        if operation == "fence" and not int(instructions["flags"][pc]) & _SCOPE_CTA:
-            return None
+    for pc, operation in _behind(kernel, store):
         is_change = operation == "st" or operation.startswith(("atom", "red."))
         if is_change and _root(kernel, flow, pc) in locks:
             return kernel.places.line_of(pc) or None
     return None
+
+
+def _behind(kernel: Kernel, store: int) -> Iterator[tuple[int, str]]:
+    """Yield the instructions behind a store, and their operations, up to a __threadfence()."""
+    instructions, names = kernel.program.instructions, operation_names()
+    for pc in range(store + 1, _function_of(kernel, store)[1]):
+        operation = names[instructions["operation"][pc]]
+        if operation == "fence" and not int(instructions["flags"][pc]) & _SCOPE_CTA:
+            return
+        yield pc, operation
 
 
 def _signal_behind(kernel: Kernel, store: int) -> tuple[int | None, int] | None:
@@ -108,15 +114,10 @@ def _signal_behind(kernel: Kernel, store: int) -> tuple[int | None, int] | None:
     flow = _flow(kernel, store)
     if flow is None or not (flow.uses_an_atomic() or _polls(kernel)):
         return None
-    instructions = kernel.program.instructions
-    fences = [k for k, name in enumerate(operation_names()) if name == "fence"]
     locks, own = flow.locks(), _root(kernel, flow, store)
     fence: int | None = None
-    for pc in range(store + 1, _function_of(kernel, store)[1]):
-        if instructions["operation"][pc] in fences:
-            if not int(instructions["flags"][pc]) & _SCOPE_CTA:
-                return None
-            fence = fence or pc
+    for pc, operation in _behind(kernel, store):
+        fence = fence or (pc if operation == "fence" else None)
         if _is_signal(kernel, flow, pc, locks, own):
             return fence, pc
     return None

@@ -127,18 +127,20 @@ class Dataflow:
         the atomic is called, or it gives an index behind it. In a function with barriers it may
         ask for what all threads have done.
         """
-        statements = self.body.statements
-        is_pair = _is(statements[load], _LOADS) and _is(statements[atomic], ("atom", "red"))
-        if not is_pair or any(_is(one, ("bar", "barrier")) for one in statements):
+        is_pair = self._is(load, "ld") and self._is(atomic, "atom", "red")
+        number = len(self.body.statements)
+        if not is_pair or any(self._is(k, "bar", "barrier") for k in range(number)):
             return False
-        for k, one in enumerate(statements):
-            if one.opcode.startswith("bra") and one.guard >= 0:
-                label = one.operands[0]
-                ends = sorted((k, label.statement if isinstance(label, Label) else k))
-                if ends[0] < atomic < ends[1] and load in self._slice([one.guard]):
-                    return True
-        accesses = range(atomic, len(statements))
-        return atomic < load and any(load in self.loads_of_address(k) for k in accesses)
+        is_decided = any(
+            min(k, target) < atomic < max(k, target) and load in self._deciding([k])
+            for k, target in self._branches()
+        )
+        behind = range(atomic, number if atomic < load else atomic)
+        return is_decided or any(load in self.loads_of_address(k) for k in behind)
+
+    def _is(self, statement: int, *roots: str) -> bool:
+        """Return whether the opcode of a statement begins with one of these names."""
+        return _is(self.body.statements[statement], roots)
 
     def _stores_at(self, access: int) -> list[int]:
         """Return the stores to the place of an access."""
@@ -195,37 +197,40 @@ class Dataflow:
         the loops that end before this statement.
         """
         found: set[Root] = set()
-        statements = self.body.statements
-        for end, one in enumerate(statements[:before]):
-            label = one.operands[0] if one.opcode.startswith("bra") and one.operands else None
-            if not isinstance(label, Label) or not 0 <= label.statement <= end:
-                continue
-            loop = range(label.statement, end + 1)
-            guards = [statements[k].guard for k in loop if statements[k].opcode.startswith("bra")]
-            sources = self._slice(guard for guard in guards if guard >= 0)
-            found |= {
-                self.root_of(k) for k in loop if k in sources and _is(statements[k], ("atom",))
-            }
+        for loop in self._loops():
+            if before is None or loop[-1] < before:
+                atomics = self._deciding(loop).intersection(loop)
+                found |= {self.root_of(k) for k in atomics if self._is(k, "atom")}
         return {root for root in found if isinstance(root, int | str)}
 
     def waits_for(self, load: int) -> bool:
         """Return whether a loop without stores, atomics and barriers goes round until the value of
         a load changes, whose address is the same in each turn.
         """
-        statements = self.body.statements
-        base = _base(statements[load])
-        for end in range(load, len(statements)):
-            one = statements[end]
-            label = one.operands[0] if one.opcode.startswith("bra") and one.operands else None
-            if not isinstance(label, Label) or not 0 <= label.statement <= load:
-                continue
-            loop = range(label.statement, end + 1)
-            if any(_is(statements[k], ("st", "atom", "red", "bar", "barrier")) for k in loop):
-                return False
-            guards = [statements[k].guard for k in loop if statements[k].opcode.startswith("bra")]
-            is_fixed = not any(base == one for k in loop for one in results(statements[k]))
-            return is_fixed and load in self._slice(guard for guard in guards if guard >= 0)
-        return False
+        base = _base(self.body.statements[load])
+        loop = next((one for one in self._loops() if load in one), None)
+        if loop is None or any(self._is(k, "st", "atom", "red", "bar", "barrier") for k in loop):
+            return False
+        is_fixed = not any(base == one for k in loop for one in results(self.body.statements[k]))
+        return is_fixed and load in self._deciding(loop)
+
+    def _loops(self) -> Iterator[range]:
+        """Yield the loops, each from its first statement to the branch back to it."""
+        for k, target in self._branches():
+            if 0 <= target <= k:
+                yield range(target, k + 1)
+
+    def _branches(self) -> Iterator[tuple[int, int]]:
+        """Yield the branches, each with the statement that it leads to."""
+        for k, one in enumerate(self.body.statements):
+            label = one.operands[0] if self._is(k, "bra") and one.operands else None
+            if isinstance(label, Label):
+                yield k, label.statement
+
+    def _deciding(self, statements: Iterable[int]) -> frozenset[int]:
+        """Return the statements that the branches among some statements depend on."""
+        guards = [self.body.statements[k].guard for k in statements if self._is(k, "bra")]
+        return self._slice(guard for guard in guards if guard >= 0)
 
     def appends(self, root: Root) -> bool:
         """Return whether all stores to an array have addresses that come from atomics, exchanges
@@ -338,15 +343,10 @@ class Dataflow:
             return _for_type("atomicMax" if is_max else "atomicMin", store)
         return COMPARE_AND_SWAP
 
-    def _branches_around(self, store: int) -> Iterator[int]:
-        """Yield the branches that lead around a statement further down, the nearest first."""
-        for k in range(store - 1, -1, -1):
-            statement = self.body.statements[k]
-            if statement.guard < 0 or not statement.opcode.startswith("bra"):
-                continue
-            label = statement.operands[0]
-            if isinstance(label, Label) and label.statement > store:
-                yield k
+    def _branches_around(self, store: int) -> list[int]:
+        """Return the branches that lead around a statement further down, the nearest first."""
+        around = (k for k, target in self._branches() if k < store < target)
+        return [k for k in reversed([*around]) if self.body.statements[k].guard >= 0]
 
     # ---- registers ----
 
