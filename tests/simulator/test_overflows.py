@@ -99,13 +99,13 @@ IN_THE_MIDDLE = Kernels([HEAD + FROM_MEMORY, HEAD + COMPUTED], PARAMETERS)
 
 
 def test_an_index_from_memory_that_wraps_in_a_block_in_the_middle_is_found():
-    n, far = 64 * 1000, 500
+    n, far = 64 * 5000, 2501
     values = np.zeros(n, np.int32)
     values[64 * far + 1] = 65536
     x, y = np.ones(N, np.float32), np.zeros(n, np.float32)
     (finding,) = simulator.check(
         *IN_THE_MIDDLE.of(HEAD + FROM_MEMORY), y, x, values, np.int32(65536),
-        grid=(1000,), block=(64,),
+        grid=(5000,), block=(64,),
     )
     assert (finding.block, finding.thread) == ((far, 0, 0), (1, 0, 0))
     assert finding.index == 65536 * 65536 + 1
@@ -116,5 +116,5 @@ def test_only_an_index_from_memory_asks_for_more_blocks(body, is_from_memory):
     compiled = compile_source(Kernels([HEAD + body], PARAMETERS).source, (), "k.cu")
     ptx = compiled.careful.ptx(compiled.compiler, compiled.ptx)
     assert overflows.comes_from_memory(ptx) == is_from_memory
-    blocks = rehearsal.blocks_to_rehearse((1000, 1, 1), (64, 1, 1), is_from_memory)
-    assert (len(blocks) == 1000) == is_from_memory
+    blocks = rehearsal.blocks_to_rehearse((5000, 1, 1), (64, 1, 1), is_from_memory)
+    assert (len(blocks) == 5000) == is_from_memory
