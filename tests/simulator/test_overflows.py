@@ -99,7 +99,7 @@ IN_THE_MIDDLE = Kernels([HEAD + FROM_MEMORY, HEAD + COMPUTED], PARAMETERS)
 
 
 def test_an_index_from_memory_that_wraps_in_a_block_in_the_middle_is_found():
-    n, far = 64 * 5000, 2501
+    n, far = 64 * 5000, 2503
     values = np.zeros(n, np.int32)
     values[64 * far + 1] = 65536
     x, y = np.ones(N, np.float32), np.zeros(n, np.float32)
