@@ -32,12 +32,12 @@ from .findings import (
     finding_of_launch,
 )
 from .library import RawFinding
-from .ptx import lifetimes
+from .ptx import lifetimes, overflows
 from .race_facts import setter_just_before
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
 ATOMIC = 2  # Place.access
-WIDER_PRODUCT = "compute a product such as row * width as size_t."
+WIDER_PRODUCT = "compute a product such as row * width as size_t or long long."
 TOO_SMALL = (
     "Is the array declared too small (a tile needs room for both halos), or the index off by one?"
 )
@@ -372,17 +372,19 @@ class _Describer(BarrierWords, EndingWords):
         return None, None, message, cause
 
     def index_overflow(self) -> Words:
-        exact = self.raw.offset
+        exact, compiled = self.raw.offset, self.kernel.compiled
         names = {
             array.name for array in self.scene.arrays.values()
             if re.search(rf"\b{re.escape(array.name)}\s*\[[^]]*\*", self.text_of_line())
         }
         name = names.pop() if len(names) == 1 else None
+        what = f"the index {exact:,}{f' of {name}' if name else ''}"
+        number = int(self.kernel.program.ptx_lines[int(self.raw.here.pc)])
+        if compiled.ptx.split("\n")[number - 1].endswith(overflows.VALUE):
+            name, what = None, f"the number {exact:,}"
         wrapped = (exact + 2**31) % 2**32 - 2**31
-        element = f"the index {exact:,}{f' of {name}' if name else ''}"
         message = (
-            f"{self.who(self.raw.here)} computes {element} in 32 bits, where it wraps to "
-            f"{wrapped:,}"
+            f"{self.who(self.raw.here)} computes {what} in 32 bits, where it wraps to {wrapped:,}"
         )
         return exact, name, message, f"{OVERFLOWN}: {WIDER_PRODUCT}"
 

@@ -28,7 +28,7 @@ CONTENDED, UPDATED = "Several threads access", "Several threads update"
 # How the cause begins of a pointer that outlives a variable.
 ENDED_BLOCK = "A variable ends with its block { }"
 # How the cause of an index begins that has wrapped.
-OVERFLOWN = "An int ends at 2,147,483,647, and a larger index leads to another element unseen"
+OVERFLOWN = "An int ends at 2,147,483,647, and a larger number becomes another one unseen"
 # How the cause of a fault between two `extern __shared__` arrays begins.
 ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 # What the cause says of two pointers that a launch gives the same array.

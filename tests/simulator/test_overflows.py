@@ -29,6 +29,13 @@ WRAPS = {
     "bytes": ("const char* p = (const char*)x;\nint row = t * n;\ny[t] = p[row * n];", 2**32),
     "a large constant": ("y[t] = x[t * 134217728];", 2**31),
     "a value from memory": ("y[t] = x[v[t] * n * 65536];", 2**32),
+    "a number that is stored": (
+        "if (t < 32) ((long long*)y)[t] = v[t] * n * 65536;", 2**32
+    ),
+    "a sum of products": (
+        "long long s = 0;\nfor (int k = 0; k < 3; ++k) s += v[t] * n * (32768 * k);\n"
+        "if (t < 32) ((long long*)y)[t] = s;", 2**31
+    ),
 }
 FITS = {
     "a hash": (
@@ -42,6 +49,13 @@ FITS = {
     "a wide product": (
         "long long far = (long long)t * n * 65536;\ny[t] = x[t] + (float)far;\n"
         "size_t at = (size_t)t * n;\nif (at < 64) y[t] = x[at];"
+    ),
+    "a hash that is stored": (
+        "if (t < 32) ((unsigned long long*)y)[t] = v[t] * 2654435761u;\n"
+        "if (t < 32) ((long long*)y)[t] += (v[t] * 73856093) & 0xffff;"
+    ),
+    "a wide number that is stored": (
+        "if (t < 32) ((long long*)y)[t] = (long long)v[t] * n * 65536;"
     ),
     "a sum that comes back": ("int far = t + 2147483647;\ny[t] = x[far - 2147483647];"),
     "a guard around the product": ("int row = t * 65536;\nif (row < 4) y[t] = x[row * n];"),
@@ -70,6 +84,7 @@ def test_an_index_that_wraps_is_found(name):
     (finding,) = (one for one in found(body) if "wraps to" in one.message)
     assert finding.kind == "out-of-bounds" and finding.index == index
     assert f"{index:,}" in finding.message and "size_t" in finding.cause
+    assert ("the number" in finding.message) == ("long long" in body)
 
 
 @pytest.mark.parametrize("name", FITS)
