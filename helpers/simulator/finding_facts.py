@@ -36,19 +36,9 @@ _WARP = 32
 _FOR = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^;]*?\)")
 _INDEX = r"\s*\[(?:[^][;=]|\[[^][]*\])*\]"  # with one more inside, as in h[x[i]]
 _BEFORE = re.compile(rf"(\+\+|--)\s*([A-Za-z_][\w.]*(?:{_INDEX})*)")  # ++h[k]
-_UPDATE = re.compile(
-    rf"(?P<element>\(?\*?\s*[A-Za-z_][\w.]*(?:{_INDEX})*\)?)\s*"
-    r"(?P<sign>\+\+|--|[-+*/|&^]=|=(?!=))(?P<rest>[^;]*)"
+_UPDATED = re.compile(
+    rf"(\(?\*?\s*[A-Za-z_][\w.]*(?:{_INDEX})*\)?)\s*(?:\+\+|--|[-+*/|&^]=|=(?!=))"
 )
-_ATOMICS = {
-    "++": "atomicAdd",
-    "+=": "atomicAdd",
-    "--": "atomicSub",
-    "-=": "atomicSub",
-    "|=": "atomicOr",
-    "&=": "atomicAnd",
-    "^=": "atomicXor",
-}
 # Variables that are declared without a value: `float low, high;`
 _UNSET = re.compile(
     r"\s*(?!return\b|delete\b|goto\b|typedef\b|using\b)(?:const |unsigned )*"
@@ -451,17 +441,12 @@ class FindingFacts:
         The code says whether it is an update, and the source line how to write the element.
         """
         found = update_of(self.kernel, int(self.raw.here.pc), int(self.raw.other.pc))
-        written = self._update_in_line()
-        if self.array is None or (found is None and written is None):
+        if self.array is None or found is None:
             return None
-        if written is None:
-            assert found is not None
-            element = self.element()[1]
-            return element, f"{found.function}(...)" if found.function else ""
-        element, address, atomic = written
-        if not atomic and found is not None:
-            atomic = found.function
-        return element, f"{atomic}({address}, ...)" if atomic else "an atomic function"
+        if (element := self._updated_element()) is None:
+            return self.element()[1], f"{found.function}(...)"
+        address = element.strip(" *()") if "*" in element else f"&{element}"
+        return element.strip(" *()"), f"{found.function}({address}, ...)"
 
     def contended(self) -> str | None:
         """Return the element that two threads race for because both have found it, None if a
@@ -485,39 +470,14 @@ class FindingFacts:
         name = re.escape(self.known_array().name)
         return set(re.findall(rf"\b{name}{_INDEX}", text))
 
-    def _update_in_line(self) -> tuple[str, str, str] | None:
-        """Return the element of an update that the source line shows, its address, and the atomic
-        function that the operator stands for, "" for `=`.
-        """
-        if self.array is None or self.line != self.other_line:
+    def _updated_element(self) -> str | None:
+        """Return the element of the array that the source line updates, as it writes it."""
+        if self.line != self.other_line:
             return None
         text = _BEFORE.sub(r"\2\1", _FOR.sub("", self.text_of_line()))
-        updated = {found["element"].strip(" *()") for found in _UPDATE.finditer(text)}
-        if self._elements_in(self.line) - updated:
-            return None  # the line reads elements of other threads
-        if any(self._is_exchange(found) for found in _UPDATE.finditer(text)):
-            return None
-        for found in _UPDATE.finditer(text):
-            element, sign, rest = found["element"].strip(" *()"), found["sign"], found["rest"]
-            address = element if "*" in found["element"] else f"&{element}"
-            name = re.split(r"[\s.\[-]", element)[0]
-            if name != self.array.name.split(".")[0]:
-                continue
-            if sign == "=":
-                if element not in rest:
-                    continue
-                rest = rest.replace(element, "")
-            if re.search(rf"\b{re.escape(name)}\b", rest):
-                return None
-            return element, address, _ATOMICS.get(sign, "")
-        return None
-
-    def _is_exchange(self, found: re.Match[str]) -> bool:
-        """Return whether an assignment gives an element of the array the value of another one."""
-        name, element = re.escape(self.known_array().name), found["element"].strip(" *()")
-        read = set(re.findall(rf"\b{name}{_INDEX}", found["rest"]))
-        is_own = re.match(rf"{name}\s*\[", element) is not None
-        return found["sign"] == "=" and is_own and bool(read - {element})
+        name = re.escape(self.known_array().name.split(".")[0])
+        found = (one.strip() for one in _UPDATED.findall(text))
+        return next((one for one in found if re.match(rf"\(?[\s*]*{name}\b", one)), None)
 
     def unordered_store(self) -> tuple[int | None, int | None] | None:
         """Return what `fence_needed` says of the store that a thread of another block reads."""
