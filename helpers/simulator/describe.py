@@ -606,10 +606,10 @@ class _Describer(BarrierWords, EndingWords):
                 f"{ANY_ORDER}, and __syncthreads() waits for one block alone: let each block write "
                 "its own part, use an atomic, or make it two launches."
             )
-        if (names := self.extern_names) is not None:
-            return self.cause_of_one_address(*names)
-        if self.overlapping is not None:
-            first, second = self.overlapping
+        if (names := self.dynamic_pair()) is not None:
+            first, second = names
+            if set(names) <= set(self.scene.dynamic_names):
+                return self.cause_of_one_address(first, second)
             return (
                 f"{first} and {second} lie in the block's dynamic shared memory and have bytes in "
                 "common: each must start where the one before ends, in bytes of its own type, and "

@@ -45,8 +45,6 @@ _UNSET = re.compile(
     r"[A-Za-z_][\w:]*[\s*]+([A-Za-z_][\w\s,*]*);\s*(?://.*)?"
 )
 _UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
-_BYTES = {"char": 1, "short": 2, "half": 2, "__half": 2, "int": 4, "unsigned": 4, "float": 4,
-          "long": 8, "double": 8}  # fmt: skip
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _ADDRESSES = 2**64
 _NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
@@ -138,8 +136,10 @@ class FindingFacts:
     def line_of(self, place: Place) -> int:
         return self.kernel.places.place_of(place.pc, place.caller)[1]
 
-    def text_of_line(self) -> str:
-        return self.source[self.line - 1] if 0 < self.line <= len(self.source) else ""
+    def text_of_line(self, line: int | None = None) -> str:
+        """Return the text of a line, by default that of the access, "" if there is none."""
+        number = self.line if line is None else line
+        return self.source[number - 1] if 0 < number <= len(self.source) else ""
 
     def thread(self, place: Place) -> tuple[int, int, int]:
         x, y, _ = self.scene.block
@@ -184,12 +184,15 @@ class FindingFacts:
             self.offset += self.array.start - candidates[0].start
             self.array = candidates[0]
 
-    def indexed_side(self) -> str:
-        """Return the part of the source line that the access belongs to: a store is left of `=`,
-        every other access right of it.
+    def side_of(self, line: int, is_stored: bool) -> str:
+        """Return the part of a line that an access belongs to: a store is left of `=`, every other
+        access right of it.
         """
-        left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line()).rpartition("=")
-        return left if equals and self.raw.here.access == 1 else right
+        left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line(line)).rpartition("=")
+        return left if equals and is_stored else right
+
+    def indexed_side(self) -> str:
+        return self.side_of(self.line, self.raw.here.access == 1)
 
     def address(self) -> int:
         """Return the address of the access, 0 if it is not known."""
@@ -345,60 +348,21 @@ class FindingFacts:
         x, y, z = self.scene.block
         return x * y * z <= _WARP
 
-    @property
-    def overlapping(self) -> tuple[str, str] | None:
-        """The two arrays of dynamic shared memory that have bytes in common, because two threads
-        access them there by different names; None if that is not so.
+    def dynamic_pair(self) -> tuple[str, str] | None:
+        """Return the two names by which two threads access the same bytes of dynamic shared memory:
+        those of two `extern __shared__` arrays, or of pointers into one. Return None if a line does
+        not show exactly one.
         """
-        is_dynamic = self.array is not None and self.array.name in self.scene.dynamic_names
-        if not is_dynamic:
+        array, arrays = self.array, set(self.scene.dynamic_names)
+        if array is None or not arrays.issuperset(array.name.split("/")):
             return None
-        places = ((self.raw.other, self.other_line or 0), (self.raw.here, self.line))
-        first, second = (
-            self._stored_name(line) if place.access == 1 else self._loaded_name(place, line)
-            for place, line in places
-        )
-        return (first, second) if first and second and first != second else None
-
-    @property
-    def extern_names(self) -> tuple[str, str] | None:
-        """The two `extern __shared__` arrays of a race, if one line names only the first and the
-        other line only the second; None if that is not so.
-        """
-        if self.array is None or not {*self.array.name.split("/")}.issubset(
-            self.scene.dynamic_names
-        ):
-            return None
-        names = [self._extern_names_in(line) for line in (self.other_line or 0, self.line)]
-        if not all(len(one) == 1 for one in names) or names[0] == names[1]:
+        declared = set(re.findall(r"\*\s*(\w+)\s*=", "\n".join(self.source))) | arrays
+        lines = ((self.raw.other, self.other_line or 0), (self.raw.here, self.line))
+        sides = [self.side_of(line, place.access == 1) for place, line in lines]
+        names = [declared & set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", one)) for one in sides]
+        if any(len(one) != 1 for one in names) or names[0] == names[1]:
             return None
         return names[0].pop(), names[1].pop()
-
-    def _extern_names_in(self, line: int) -> set[str]:
-        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
-        return set(re.findall(r"\b[A-Za-z_]\w*\b", text)) & set(self.scene.dynamic_names)
-
-    def _loaded_name(self, place: Place, line: int) -> str:
-        """Return the pointer that a line of the source reads through, "" if it is not known: the
-        one that is declared with a type of as many bytes.
-        """
-        instruction = self.kernel.program.instructions[int(place.pc)]
-        width = int(instruction["bytes"])
-        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
-        names = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", text.rpartition("=")[2]))
-        declared = {
-            name: kind
-            for row in self.source[: line - 1]
-            for kind, name in re.findall(r"\b(\w+)\s*\*\s*(\w+)\s*=", row)
-        }
-        fitting = [one for one in names if _BYTES.get(declared.get(one, "")) == width]
-        return fitting[0] if len(fitting) == 1 else ""
-
-    def _stored_name(self, line: int) -> str:
-        """Return the array that a line of the source stores to, "" if it is not known."""
-        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
-        found = re.search(r"\b([A-Za-z_]\w*)\s*\[[^=]*\]\s*=(?!=)", text)
-        return found[1] if found else ""
 
     def one_memory(self) -> tuple[str, str] | None:
         """Return the pointer that a thread reads and the one that another thread writes, if the
@@ -466,9 +430,8 @@ class FindingFacts:
 
     def _elements_in(self, line: int) -> set[str]:
         """Return the elements of the accessed array in a line of the source, as it writes them."""
-        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
         name = re.escape(self.known_array().name)
-        return set(re.findall(rf"\b{name}{_INDEX}", text))
+        return set(re.findall(rf"\b{name}{_INDEX}", self.text_of_line(line)))
 
     def _updated_element(self) -> str | None:
         """Return the element of the array that the source line updates, as it writes it."""
