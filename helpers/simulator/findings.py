@@ -627,20 +627,16 @@ def origin_of(
         return None
     place, text = (fatal.file, fatal.line), fatal.source_lines.get(fatal.line, "")
     behind = _names_behind(text, source[: fatal.line - 1])
+    behind |= {name for inner in _INNER(text) for name in _INDEXED(inner)}
     for finding in findings:
         is_value = finding.kind == "uninitialised" or "divides" in finding.message
-        if is_value and finding != fatal and (finding.file, finding.line) == place:
-            return finding
         is_same = (finding.thread, finding.block) == (fatal.thread, fatal.block)
-        if _is_overflow(finding) and is_same and (finding.file, finding.line) == place:
+        is_here = (finding.file, finding.line) == place and finding != fatal
+        if is_here and (is_value or (_is_overflow(finding) and is_same)):
             return finding
-        is_behind = finding.array is not None and finding.array in behind
-        if is_behind and finding.kind in ("race", "uninitialised") and finding.file == fatal.file:
-            return finding
-        if finding.kind == "race" and finding.file == fatal.file and finding.array is not None:
+        if finding.kind in ("race", "uninitialised") and finding.file == fatal.file:
             stored = {name for line in finding.source_lines.values() for name in _STORED(line)}
-            inside = {name for inner in _INNER(text) for name in _INDEXED(inner)}
-            if inside & {*stored, finding.array}:
+            if behind & {finding.array, *(stored if finding.array is not None else ())}:
                 return finding
     return None
 
