@@ -19,6 +19,7 @@ from .module import Kernel
 from .progress import Progress
 from .ptx.declarations import Variable
 from .race_facts import (
+    UNKNOWN,
     announced_early,
     arrays_of,
     comes_from_memory,
@@ -44,7 +45,6 @@ _UNSET = re.compile(
     r"\s*(?!return\b|delete\b|goto\b|typedef\b|using\b)(?:const |unsigned )*"
     r"[A-Za-z_][\w:]*[\s*]+([A-Za-z_][\w\s,*]*);\s*(?://.*)?"
 )
-_UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _ADDRESSES = 2**64
 _NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
@@ -154,12 +154,12 @@ class FindingFacts:
 
     def is_of_unknown_block(self, other: Place) -> bool:
         """Return whether only this is known of the other access: another block made it."""
-        return other.block[0] == _UNKNOWN
+        return other.block[0] == UNKNOWN
 
     def other_thread(self, other: Place, same_block: bool) -> str:
         if self.is_of_unknown_block(other):
             return "a thread of another block"
-        if other.thread == _UNKNOWN:
+        if other.thread == UNKNOWN:
             return "another thread"
         return f"thread {self.thread(other)}" if same_block else self.who(other)
 

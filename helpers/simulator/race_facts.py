@@ -14,6 +14,7 @@ from .module import Kernel
 from .ptx.idempotence import Orders
 from .ptx.updates import Dataflow, Update
 
+UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _LOAD, _STORE, _ATOMIC = 0, 1, 2  # Place.access
 _SCOPE_CTA, _VOLATILE, _STRONG = 1 << 15, 1 << 14, 7 << 18  # flags in machine/program.h
 _SHARED = 2  # StateSpace in machine/program.h
@@ -213,7 +214,12 @@ def without_idle_races(
         key = flow.body.name, next(iter(roots))
         if len(roots) == 1 and key not in known:
             known[key] = Orders(flow, parameters).deciding_nothing(key[1])
-        return len(roots) == 1 and known[key].issuperset(statements)
+        if len(roots) > 1:
+            return False
+        idle, here = known[key], statements[0]
+        if one.other.thread == UNKNOWN:  # the line is one of several that may be meant
+            return here in idle and len(idle) > 1
+        return idle.issuperset(statements)
 
     return [one for one in raw if not is_idle(one)]
 

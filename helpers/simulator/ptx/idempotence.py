@@ -32,7 +32,7 @@ from .trials import Code, Draws, Thread
 from .updates import Dataflow
 
 _BOUNDS, _BITS = ("min", "max"), ("and", "or")
-_TRIALS, _FEWEST = 60, 10  # of a load; those that must come to an end
+_TRIALS, _FEWEST = 40, 10  # of a load, with all numbers; those that must come to an end
 _TRIES = 6  # to change an element that has a certain number
 
 
@@ -58,10 +58,8 @@ class Orders:
             return frozenset()
         self._loads, self._changes = accesses
         is_wait = any(map(self.flow.waits_for, self._loads))
-        steps = self._steps() if not is_wait and self._changes_commute() else []
-        if not steps:
+        if is_wait or not self._changes_commute() or not (steps := self._steps()):
             return frozenset()
-        self._others = self._flags.difference(self._changes)
         told = {load: self._trials(load, steps) for load in self._loads}
         is_bound = self._code.steps[self._changes[0]].parts[-2] in _BOUNDS and self._others
         if is_bound and all(in_the_end for _, in_the_end in told.values()):
@@ -73,7 +71,7 @@ class Orders:
         launch, and with the same after more launches.
         """
         told, same, in_the_end = 0, True, True
-        for seed in range(_TRIALS):
+        for seed in self._seeds():
             found = self._compared(load, seed, steps[seed % len(steps)])
             if found is not None:
                 told, same, in_the_end = told + 1, same and found[0], in_the_end and found[1]
@@ -143,16 +141,18 @@ class Orders:
 
     def _fixed(self, value: Callable[[Thread], int]) -> int | None:
         """Return a value that all threads have in common, None if they differ."""
-        values = (value(Thread(self._code, self._draws(seed))) for seed in range(_TRIALS))
+        values = (value(Thread(self._code, self._draws(seed))) for seed in self._seeds())
         first = next(values)
         return first if all(one == first for one in values) else None
+
+    def _seeds(self) -> range:
+        return range(len(self._numbers) + _TRIALS)
 
     def _draws(self, seed: int) -> Draws:
         """Return draws for a trial: first of one number each, so that every comparison comes out
         equal once, then of all of them.
         """
-        is_of_one = seed < len(self._numbers) <= _TRIALS // 2
-        return Draws(seed, [self._numbers[seed]] if is_of_one else self._numbers)
+        return Draws(seed, self._numbers[seed : seed + 1] or self._numbers)
 
     # ---- trials ----
 
@@ -198,14 +198,17 @@ class Orders:
         return True
 
     def _steps(self) -> list[tuple[int, int]]:
-        """Return elements before and after the changes that threads make of them."""
-        found = (
+        """Return elements before and after the changes that threads make of them. A flag that all
+        of these threads set is one that another thread may set, too.
+        """
+        self._others = self._flags.difference(self._changes)
+        found = {
             self._changed(change, before, seed)
             for change in self._changes
             for before in self._numbers
             for seed in range(_TRIES)
-        )
-        return sorted({one for one in found if one is not None})
+        }
+        return sorted(one for one in found if one is not None)
 
     def _changed(self, change: int, before: int, seed: int) -> tuple[int, int] | None:
         """Return an element before and after a change, None if this thread does not change it."""
@@ -216,10 +219,10 @@ class Orders:
         before &= (1 << 8 * self._code.steps[start].width) - 1
         address = thread.address(start)
         thread.memory[address] = before
-        if not thread.run(start, before if guards else None):
+        if not thread.run(start, before if guards else None) or thread.at(address) == before:
             return None
-        after = thread.at(address)
-        return (before, after) if after != before else None
+        self._others &= {k for several in thread.by.values() for k, _ in several}
+        return before, thread.at(address)
 
 
 def _signed(bits: int) -> int:
