@@ -31,7 +31,7 @@ from .syntax import (
     Symbol,
     Variable,
 )
-from .updates import Dataflow
+from .updates import Dataflow, argument_of
 
 _STEPS = 300  # of a trial: a loop may have any number of turns
 _DEEPEST = 50  # steps back from a register to values that are drawn
@@ -88,7 +88,7 @@ class _Step(NamedTuple):
     results: list[int]
     read: list[Operand]
     address: Address | None
-    argument: Hashable | None
+    argument: object
 
 
 class Code:
@@ -107,7 +107,7 @@ class Code:
             for each in (operand if isinstance(operand, list) else [operand])
             if each is not address
         ]
-        width, argument = describe(one.opcode).width, self.flow.argument(one)
+        width, argument = describe(one.opcode).width, argument_of(one)
         return _Step(one, parts[0], parts, parts[-1], width, written, read, address, argument)
 
 
