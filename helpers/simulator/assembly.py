@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import re
 import struct
 from collections.abc import Iterator
@@ -60,9 +61,7 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
     Raises CompileFailed with the assembler's words, and toolkit.ToolkitMissingError if its wheel is
     not installed.
     """
-    cubin, log = _assembled(
-        compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
-    )
+    cubin, log = _assembled(*_input(compiled))
     sections = _sections(cubin)
     names = _symbols(cubin)
     values = {
@@ -83,7 +82,7 @@ def resources(compiled: Compiled) -> dict[str, Resources]:
             local_bytes=max(values.get((_FRAME, name), 0), values.get((_STACK, name), 0)),
             shared_bytes=max(shared - _RESERVED_SHARED, 0),
             constant_bytes=len(sections.get(".nv.constant3", b"")),
-            max_threads=_product(struct.unpack("<III", bounds)) if len(bounds) == 12 else 0,
+            max_threads=math.prod(struct.unpack("<III", bounds)) if len(bounds) == 12 else 0,
             spill_store_bytes=int(spilled["stores"]) if spilled else 0,
             spill_load_bytes=int(spilled["loads"]) if spilled else 0,
         )
@@ -96,9 +95,7 @@ def stack_frames(compiled: Compiled) -> dict[str, int]:
     The cubin has no such number for functions that call themselves: their code says it. Raises
     CompileFailed and toolkit.ToolkitMissingError as `resources`.
     """
-    binary, _ = _assembled(
-        compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
-    )
+    binary, _ = _assembled(*_input(compiled))
     sections, frames = _sections(binary), {}
     functions = sorted(_functions(binary))
     for (section, start, symbol), (next_section, end, _) in zip(
@@ -122,7 +119,7 @@ def accesses(compiled: Compiled, kernel: str) -> machine_code.Lines | None:
     """Return the memory accesses in the machine code of a kernel (by its mangled name), by line of
     the PTX; None if nvdisasm or ptxas is not installed or refuses the program.
     """
-    parts = [compiled.ptx, compiled.architecture, str(compiled.registers), str(compiled.contract)]
+    parts = map(str, _input(compiled))
     key = compiler_cache.key_of([*parts, repr(toolkit.versions()), machine_code.RULES])
     record = compiler_cache.load("accesses", key)
     if record is None:
@@ -144,9 +141,7 @@ def _accesses(compiled: Compiled) -> dict[str, machine_code.Lines] | None:
     """
     if toolkit.program("nvdisasm") is None or toolkit.program("ptxas") is None:
         return None
-    binary, _ = _assembled(
-        compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
-    )
+    binary, _ = _assembled(*_input(compiled))
     sections = _sections(binary)
     try:
         return cubin.accesses(sections, _symbols(binary))
@@ -169,9 +164,7 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
     disassembler = toolkit.program("nvdisasm")
     if disassembler is None or toolkit.program("ptxas") is None:
         return None
-    cubin, _ = _assembled(
-        compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
-    )
+    cubin, _ = _assembled(*_input(compiled))
     # The listing does not show the analysis of data flow, which takes a quarter of the time.
     options = ["--print-code", "--no-dataflow", lines]
     parts = [base64.b64encode(cubin).decode(), *options, repr(toolkit.versions())]
@@ -186,6 +179,11 @@ def _listing(compiled: Compiled, lines: str) -> str | None:
         raise CompileFailed(f"nvdisasm: {(process.stderr or process.stdout).strip()}")
     compiler_cache.store("listing", key, {"text": process.stdout})
     return process.stdout
+
+
+def _input(compiled: Compiled) -> tuple[str, str, int, bool]:
+    """Return what decides the machine code, beside the version of ptxas."""
+    return compiled.ptx, compiled.architecture, compiled.registers, compiled.contract
 
 
 @lru_cache(maxsize=16)
@@ -225,13 +223,6 @@ def _assembled(ptx: str, architecture: str, registers: int, contract: bool) -> t
         cubin, log = (folder / "kernel.cubin").read_bytes(), process.stderr + process.stdout
     compiler_cache.store("cubin", key, {"cubin": base64.b64encode(cubin).decode(), "log": log})
     return cubin, log
-
-
-def _product(extents: tuple[int, ...]) -> int:
-    product = 1
-    for extent in extents:
-        product *= extent
-    return product
 
 
 # ---- the cubin, an ELF file ----
