@@ -37,8 +37,10 @@ def indexed(
     kept: Kept = lambda s, c, p, q: True,
 ) -> Callable[[kit.Case], Any]:
     """Return a function of a case: what comes out with these indices, None where one of them leaves
-    its array. taps: p and q as they stand in the index of a cell; same: whether outputs are as many
-    as cells, and cells outside of the image count as 0; kept: which products are added.
+    its array, or no product is added.
+
+    taps: p and q as they stand in the index of a cell; same: whether outputs are as many as cells,
+    and cells outside of the image count as 0; kept: which products are added.
     """
 
     def made(case: kit.Case) -> np.ndarray | None:
@@ -47,9 +49,8 @@ def indexed(
         y, radius = np.zeros(case["y"].shape), s.K // 2 if same else 0
         b, h, w = np.ogrid[: s.B, : y.shape[2], : y.shape[3]]
         h, w, m, every = h - radius, w - radius, np.arange(s.M), np.zeros((s.B, *y.shape[2:]), int)
-        for c, p, q in np.ndindex(s.C, s.K, s.K):
-            if not kept(s, c, p, q):
-                continue
+        added = [at for at in np.ndindex(s.C, s.K, s.K) if kept(s, *at)]
+        for c, p, q in added:
             down, right = taps(p, q)
             inside = (h + down >= 0) & (h + down < s.H) & (w + right >= 0) & (w + right < s.W)
             of_x = np.where(inside, cell(s, b, c, h, w, down, right) + every, 0)
@@ -58,7 +59,7 @@ def indexed(
                 return None
             taken = np.where(inside, cells[of_x], 0)
             y += taken[:, None] * weights[of_filter][:, None, None].astype(np.float64)
-        return y.astype(np.float32)
+        return y.astype(np.float32) if added else None
 
     return made
 
@@ -114,6 +115,10 @@ _WEIGHTS: tuple[tuple[str, Weight], ...] = (
     (
         "All columns of a filter have the weights of column 0: q belongs to the index of a weight.",
         lambda s, m, c, p, q: right_weight(s, m, c, p, 0),
+    ),
+    (
+        "The filter is turned by half a turn.",
+        lambda s, m, c, p, q: right_weight(s, m, c, s.K - 1 - p, s.K - 1 - q),
     ),
 )
 _CELLS: tuple[tuple[str, Cell], ...] = (
@@ -225,6 +230,20 @@ _KEPT: tuple[tuple[str, Kept], ...] = (
         "The last column of the filter is left out: q goes from 0 to K - 1.",
         lambda s, c, p, q: q < s.K - 1,
     ),
+    (
+        "Only the last channel is in the sum: it begins with 0 once, before the loop over "
+        "channels.",
+        lambda s, c, p, q: c == s.C - 1,
+    ),
+    (
+        "Channel 0 alone is added up: the sum goes over all C channels.",
+        lambda s, c, p, q: c == 0,
+    ),
+    (
+        "The last channel is left out: c goes from 0 to C - 1.",
+        lambda s, c, p, q: c < s.C - 1,
+    ),
+    ("The first channel is left out: c goes from 0 to C - 1.", lambda s, c, p, q: c > 0),
 )
 
 

@@ -106,13 +106,6 @@ def first_weights(case: kit.Case) -> np.ndarray:
     return _shaped(case, _weights(case)[:, terms] @ unrolled(case))
 
 
-def one_channel(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if every channel is read from the first one; None where there is one.
-    """
-    shape = case["shape"]
-    return None if shape.C == 1 else product(case, lambda c, p, q: p * shape.W + q)
-
-
 def without_corner(case: kit.Case) -> np.ndarray:
     """Return what comes out if every output has the cells of the first one of its map."""
     y = layers.convolved(case)
@@ -219,20 +212,10 @@ EXERCISE = kit.Exercise(
             gives=first_weights,
         ),
         kit.Mistake(
-            "p and q are exchanged: p counts rows of the image, q columns.",
-            gives=lambda case: product(
-                case, lambda c, p, q: (c * case["shape"].H + q) * case["shape"].W + p
-            ),
-        ),
-        kit.Mistake(
             "A row of the image has WIDTH cells, and a row of outputs has OUT_W.",
             gives=lambda case: product(
                 case, lambda c, p, q: (c * case["shape"].H + p) * case["shape"].out_w + q
             ),
-        ),
-        kit.Mistake(
-            "All channels are read from the first one: channel c begins c * HEIGHT rows further.",
-            gives=one_channel,
         ),
         kit.Mistake(
             "Every output has the cells of output 0: the cell lies behind `corner`, and not behind "

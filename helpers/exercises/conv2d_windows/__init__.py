@@ -250,7 +250,9 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "All channels take the cells of the first one: filter row n belongs to channel n / K, "
             "which begins n / K * PLANE Pairs further on.",
-            gives=layers.first_channel("x"),
+            gives=lambda case: layers.convolved(
+                case, x=np.broadcast_to(case["x"][:, :1], case["x"].shape)
+            ),
         ),
         kit.Mistake(
             "Row n of the filter takes the cells n rows below the window. Only n % K of these rows "

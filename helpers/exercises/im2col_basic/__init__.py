@@ -48,13 +48,6 @@ def unrolled(case: kit.Case) -> np.ndarray:
     return windows.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
 
 
-def turned(case: kit.Case) -> np.ndarray:
-    """Return what comes out if filter rows and columns change places in the rows of the matrix."""
-    shape = case["shape"]
-    parts = unrolled(case).reshape(shape.B, shape.C, shape.K, shape.K, -1)
-    return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
-
-
 def rows_of_outputs(case: kit.Case) -> np.ndarray:
     """Return what comes out if the matrix of a channel is stored output by output."""
     shape = case["shape"]
@@ -160,11 +153,6 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: THREADS * case["shape"].K ** 2,
     mistakes=(
-        kit.Mistake(
-            "Filter rows and columns have changed places: row p * K + q of the matrix belongs to "
-            "filter row p, column q.",
-            gives=turned,
-        ),
         kit.Mistake(
             "The numbers are right, and stand in other places: an output is a column of the "
             "matrix, and a row has out_h * out_w numbers.",

@@ -88,11 +88,6 @@ MISTAKES = (
         "All sums are 0: load the cell of the image.",
         gives=lambda case: np.zeros_like(layers.convolved(case)),
     ),
-    layers.TURNED,
-    kit.Mistake(
-        "Every image has the outputs of the first one: begin at the block's own image.",
-        gives=layers.taken(images=lambda case, b: 0 * b),
-    ),
     *indices.WRONG_INDICES,
     kit.Mistake(
         "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
@@ -166,7 +161,6 @@ EXERCISE = kit.Exercise(
             "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
-        layers.TURNED,
         *indices.WRONG_INDICES,
         *(
             kit.Mistake(

@@ -95,17 +95,10 @@ EXERCISE = kit.Exercise(
             "All sums are 0: load cells and weights, and add each product to its sum.",
             gives=lambda case: 0 * layers.convolved(case),
         ),
-        layers.TURNED,
-        layers.TRANSPOSED,
         kit.Mistake(
             "Every group of maps has the weights of the first one: map m of the block is map "
             "first + m of the filter.",
             gives=of_first_maps,
-        ),
-        competition.LAST_CHANNEL,
-        kit.Mistake(
-            "The first channel is left out.",
-            gives=layers.weighted(lambda case, weight: weight.c > 0),
         ),
         *indices.WRONG_INDICES,
         competition.OTHER_SHAPES,

@@ -51,7 +51,7 @@ WRONG = (
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong(
         "rows and columns changed",
-        "changed places",
+        "are exchanged",
         (STORE, STORE.replace("p * K + q", "q * K + p")),
     ),
     wrong(

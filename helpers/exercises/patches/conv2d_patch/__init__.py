@@ -96,7 +96,6 @@ EXERCISE = kit.Exercise(
             "All sums are 0: load rows of cells, and add up their products with the weights.",
             gives=lambda case: np.zeros_like(layers.convolved(case)),
         ),
-        layers.TURNED,
         *(
             kit.Mistake(
                 f"Rows {rows} to 7 of the window are left out: it has eight rows of cells, 0 to 7.",
