@@ -17,6 +17,7 @@ Cell = Callable[..., Any]  # (shape, b, c, h, w, p, q)
 Weight = Callable[..., Any]  # (shape, m, c, p, q)
 Taps = Callable[[int, int], tuple[int, int]]  # (p, q)
 Kept = Callable[[ConvShape, int, int, int], bool]  # (shape, c, p, q)
+Then = Callable[[kit.Case, np.ndarray], np.ndarray]  # (case, y)
 
 
 def right_cell(s: ConvShape, b: Any, c: Any, h: Any, w: Any, p: Any, q: Any) -> Any:
@@ -35,20 +36,23 @@ def indexed(
     taps: Taps = lambda p, q: (p, q),
     same: bool = False,
     kept: Kept = lambda s, c, p, q: True,
+    then: Then = lambda case, y: y,
 ) -> Callable[[kit.Case], Any]:
     """Return a function of a case: what comes out with these indices, None where one of them leaves
     its array, or no product is added.
 
     taps: p and q as they stand in the index of a cell; same: whether outputs are as many as cells,
-    and cells outside of the image count as 0; kept: which products are added.
+    and cells outside of the image count as 0; kept: which products are added; then: what a kernel
+    makes of the sums.
     """
 
     def made(case: kit.Case) -> np.ndarray | None:
         s: ConvShape = case["shape"]
         cells, weights = case["x"].ravel(), case["filter"].ravel()
-        y, radius = np.zeros(case["y"].shape), s.K // 2 if same else 0
-        b, h, w = np.ogrid[: s.B, : y.shape[2], : y.shape[3]]
-        h, w, m, every = h - radius, w - radius, np.arange(s.M), np.zeros((s.B, *y.shape[2:]), int)
+        rows, columns, radius = (s.H, s.W, s.K // 2) if same else (s.out_h, s.out_w, 0)
+        y = np.zeros((s.B, s.M, rows, columns))
+        b, h, w = np.ogrid[: s.B, :rows, :columns]
+        h, w, m, every = h - radius, w - radius, np.arange(s.M), np.zeros((s.B, rows, columns), int)
         added = [at for at in np.ndindex(s.C, s.K, s.K) if kept(s, *at)]
         for c, p, q in added:
             down, right = taps(p, q)
@@ -59,7 +63,7 @@ def indexed(
                 return None
             taken = np.where(inside, cells[of_x], 0)
             y += taken[:, None] * weights[of_filter][:, None, None].astype(np.float64)
-        return y.astype(np.float32) if added else None
+        return then(case, y.astype(np.float32)) if added else None
 
     return made
 
@@ -247,13 +251,15 @@ _KEPT: tuple[tuple[str, Kept], ...] = (
 )
 
 
-def wrong_indices(same: bool = False) -> tuple[kit.Mistake, ...]:
-    """Return the mistakes of an index or a loop's end in a layer. same: as in `indexed`."""
+def wrong_indices(**layer: Any) -> tuple[kit.Mistake, ...]:
+    """Return the mistakes of an index or a loop's end in a layer. layer: `same` and `then`, as in
+    `indexed`.
+    """
     return (
-        *(kit.Mistake(hint, indexed(weight=weight, same=same)) for hint, weight in _WEIGHTS),
-        *(kit.Mistake(hint, indexed(cell=cell, same=same)) for hint, cell in _CELLS),
-        *(kit.Mistake(hint, indexed(taps=taps, same=same)) for hint, taps in TAPS),
-        *(kit.Mistake(hint, indexed(kept=kept, same=same)) for hint, kept in _KEPT),
+        *(kit.Mistake(hint, indexed(weight=weight, **layer)) for hint, weight in _WEIGHTS),
+        *(kit.Mistake(hint, indexed(cell=cell, **layer)) for hint, cell in _CELLS),
+        *(kit.Mistake(hint, indexed(taps=taps, **layer)) for hint, taps in TAPS),
+        *(kit.Mistake(hint, indexed(kept=kept, **layer)) for hint, kept in _KEPT),
     )
 
 
