@@ -15,7 +15,7 @@ from helpers.limits import ConvShape
 # An index of all outputs at once; b, c, m, h, w, p, q are whole numbers, or arrays of them.
 Cell = Callable[..., Any]  # (shape, b, c, h, w, p, q)
 Weight = Callable[..., Any]  # (shape, m, c, p, q)
-Taps = Callable[[int, int], tuple[int, int]]  # (p, q)
+Taps = Callable[[Any, Any], tuple[Any, Any]]  # (p, q)
 Kept = Callable[[ConvShape, int, int, int], bool]  # (shape, c, p, q)
 Then = Callable[[kit.Case, np.ndarray], np.ndarray]  # (case, y)
 
@@ -125,7 +125,7 @@ _WEIGHTS: tuple[tuple[str, Weight], ...] = (
         lambda s, m, c, p, q: right_weight(s, m, c, s.K - 1 - p, s.K - 1 - q),
     ),
 )
-_CELLS: tuple[tuple[str, Cell], ...] = (
+CELLS: tuple[tuple[str, Cell], ...] = (
     (
         "Every image has the cells of image 0: image b begins with channel b * C.",
         lambda s, b, c, h, w, p, q: right_cell(s, 0, c, h, w, p, q),
@@ -257,7 +257,7 @@ def wrong_indices(**layer: Any) -> tuple[kit.Mistake, ...]:
     """
     return (
         *(kit.Mistake(hint, indexed(weight=weight, **layer)) for hint, weight in _WEIGHTS),
-        *(kit.Mistake(hint, indexed(cell=cell, **layer)) for hint, cell in _CELLS),
+        *(kit.Mistake(hint, indexed(cell=cell, **layer)) for hint, cell in CELLS),
         *(kit.Mistake(hint, indexed(taps=taps, **layer)) for hint, taps in TAPS),
         *(kit.Mistake(hint, indexed(kept=kept, **layer)) for hint, kept in _KEPT),
     )
