@@ -106,12 +106,6 @@ def first_weights(case: kit.Case) -> np.ndarray:
     return _shaped(case, _weights(case)[:, terms] @ unrolled(case))
 
 
-def without_corner(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every output has the cells of the first one of its map."""
-    y = layers.convolved(case)
-    return np.broadcast_to(y[:, :, :1, :1], y.shape)
-
-
 def one_sum(case: kit.Case) -> np.ndarray | None:
     """Return what comes out if both parts of a warp's columns are added to sum[0]; None where there
     is one part.
@@ -220,7 +214,7 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Every output has the cells of output 0: the cell lies behind `corner`, and not behind "
             "`image`.",
-            gives=without_corner,
+            gives=layers.taken(rows=lambda case, h: 0 * h, columns=lambda case, w: 0 * w),
         ),
         kit.Mistake(
             "The last term is left out: cells are zeros from term TERMS on, and term TERMS - 1 is "
