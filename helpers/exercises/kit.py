@@ -36,5 +36,5 @@ from helpers.exercises.cases import (
     without_budgets,
 )
 from helpers.exercises.exercise import Exercise
-from helpers.exercises.mistakes import FindingHint, Mistake, within_warp
+from helpers.exercises.mistakes import FindingHint, Mistake, all_zero, within_warp
 from helpers.exercises.outcome import Outcome

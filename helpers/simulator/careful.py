@@ -62,7 +62,7 @@ class CarefulTranslation:
             future.set_exception(error)
 
     def _translate(self, compiler: str) -> str:
-        key = compiler_cache.key_of([self._key, compiler, "marked 11"])
+        key = compiler_cache.key_of([self._key, compiler, "marked 12"])
         if (record := compiler_cache.load("careful", key)) is not None and "ptx" in record:
             return str(record["ptx"])
         try:

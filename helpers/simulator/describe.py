@@ -32,12 +32,12 @@ from .findings import (
     finding_of_launch,
 )
 from .library import RawFinding
-from .ptx import lifetimes
+from .ptx import lifetimes, overflows
 from .race_facts import setter_just_before
 
 _WARNINGS = (Kind.BARRIER_EXITED, Kind.MASK_EXITED, Kind.HEAP_LEAK, Kind.STACK_LIMIT)
 ATOMIC = 2  # Place.access
-WIDER_PRODUCT = "compute a product such as row * width as size_t."
+WIDER_PRODUCT = "compute a product such as row * width as size_t or long long."
 TOO_SMALL = (
     "Is the array declared too small (a tile needs room for both halos), or the index off by one?"
 )
@@ -372,17 +372,19 @@ class _Describer(BarrierWords, EndingWords):
         return None, None, message, cause
 
     def index_overflow(self) -> Words:
-        exact = self.raw.offset
+        exact, compiled = self.raw.offset, self.kernel.compiled
         names = {
             array.name for array in self.scene.arrays.values()
             if re.search(rf"\b{re.escape(array.name)}\s*\[[^]]*\*", self.text_of_line())
         }
         name = names.pop() if len(names) == 1 else None
+        what = f"the index {exact:,}{f' of {name}' if name else ''}"
+        number = int(self.kernel.program.ptx_lines[int(self.raw.here.pc)])
+        if compiled.ptx.split("\n")[number - 1].endswith(overflows.VALUE):
+            name, what = None, f"the number {exact:,}"
         wrapped = (exact + 2**31) % 2**32 - 2**31
-        element = f"the index {exact:,}{f' of {name}' if name else ''}"
         message = (
-            f"{self.who(self.raw.here)} computes {element} in 32 bits, where it wraps to "
-            f"{wrapped:,}"
+            f"{self.who(self.raw.here)} computes {what} in 32 bits, where it wraps to {wrapped:,}"
         )
         return exact, name, message, f"{OVERFLOWN}: {WIDER_PRODUCT}"
 
@@ -604,10 +606,10 @@ class _Describer(BarrierWords, EndingWords):
                 f"{ANY_ORDER}, and __syncthreads() waits for one block alone: let each block write "
                 "its own part, use an atomic, or make it two launches."
             )
-        if (names := self.extern_names) is not None:
-            return self.cause_of_one_address(*names)
-        if self.overlapping is not None:
-            first, second = self.overlapping
+        if (names := self.dynamic_pair()) is not None:
+            first, second = names
+            if set(names) <= set(self.scene.dynamic_names):
+                return self.cause_of_one_address(first, second)
             return (
                 f"{first} and {second} lie in the block's dynamic shared memory and have bytes in "
                 "common: each must start where the one before ends, in bytes of its own type, and "
@@ -618,24 +620,24 @@ class _Describer(BarrierWords, EndingWords):
         missing = "is missing between the two lines"
         if self.line == self.other_line:
             missing = "is missing between the load and the store, or between two turns of the loop"
+        progress, array = self.scene.progress, self.array
+        if array and array.space == "global" and progress and progress.blocks > 1:
+            return (
+                f"On a GPU either may come first: a __syncthreads() {missing}. It waits for one "
+                "block alone: what several blocks share needs a second launch, or another array "
+                "for the results."
+            )
+        if self.is_block_of_one_warp():
+            return (
+                "Both threads are of one warp, whose lanes need not run in step: a "
+                f"__syncwarp() or a __syncthreads() {missing}."
+            )
         if self.is_in_one_warp():
-            if self.is_block_of_one_warp():
-                return (
-                    "Both threads are of one warp, whose lanes need not run in step: a "
-                    f"__syncwarp() or a __syncthreads() {missing}."
-                )
             return (
                 "Both threads are of one warp, whose lanes need not run in step: a __syncwarp() "
                 f"{missing}, or a __syncthreads() if other warps use these bytes."
             )
-        cause = f"On a GPU either may come first: a __syncthreads() {missing}."
-        progress, array = self.scene.progress, self.array
-        if array and array.space == "global" and progress and progress.blocks > 1:
-            cause += (
-                " It waits for one block alone: what several blocks share needs a second launch, "
-                "or another array for the results."
-            )
-        return cause
+        return f"On a GPU either may come first: a __syncthreads() {missing}."
 
     def cause_of_contention(self, element: str) -> str:
         cause = f"{CONTENDED} {element} at the same time, and a barrier cannot help: "

@@ -19,6 +19,7 @@ from .module import Kernel
 from .progress import Progress
 from .ptx.declarations import Variable
 from .race_facts import (
+    UNKNOWN,
     announced_early,
     arrays_of,
     comes_from_memory,
@@ -36,27 +37,14 @@ _WARP = 32
 _FOR = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^;]*?\)")
 _INDEX = r"\s*\[(?:[^][;=]|\[[^][]*\])*\]"  # with one more inside, as in h[x[i]]
 _BEFORE = re.compile(rf"(\+\+|--)\s*([A-Za-z_][\w.]*(?:{_INDEX})*)")  # ++h[k]
-_UPDATE = re.compile(
-    rf"(?P<element>\(?\*?\s*[A-Za-z_][\w.]*(?:{_INDEX})*\)?)\s*"
-    r"(?P<sign>\+\+|--|[-+*/|&^]=|=(?!=))(?P<rest>[^;]*)"
+_UPDATED = re.compile(
+    rf"(\(?\*?\s*[A-Za-z_][\w.]*(?:{_INDEX})*\)?)\s*(?:\+\+|--|[-+*/|&^]=|=(?!=))"
 )
-_ATOMICS = {
-    "++": "atomicAdd",
-    "+=": "atomicAdd",
-    "--": "atomicSub",
-    "-=": "atomicSub",
-    "|=": "atomicOr",
-    "&=": "atomicAnd",
-    "^=": "atomicXor",
-}
 # Variables that are declared without a value: `float low, high;`
 _UNSET = re.compile(
     r"\s*(?!return\b|delete\b|goto\b|typedef\b|using\b)(?:const |unsigned )*"
     r"[A-Za-z_][\w:]*[\s*]+([A-Za-z_][\w\s,*]*);\s*(?://.*)?"
 )
-_UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
-_BYTES = {"char": 1, "short": 2, "half": 2, "__half": 2, "int": 4, "unsigned": 4, "float": 4,
-          "long": 8, "double": 8}  # fmt: skip
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _ADDRESSES = 2**64
 _NEAR = 2**32  # bytes; an index may lead so far away from the address in its pointer
@@ -148,8 +136,10 @@ class FindingFacts:
     def line_of(self, place: Place) -> int:
         return self.kernel.places.place_of(place.pc, place.caller)[1]
 
-    def text_of_line(self) -> str:
-        return self.source[self.line - 1] if 0 < self.line <= len(self.source) else ""
+    def text_of_line(self, line: int | None = None) -> str:
+        """Return the text of a line, by default that of the access, "" if there is none."""
+        number = self.line if line is None else line
+        return self.source[number - 1] if 0 < number <= len(self.source) else ""
 
     def thread(self, place: Place) -> tuple[int, int, int]:
         x, y, _ = self.scene.block
@@ -164,12 +154,12 @@ class FindingFacts:
 
     def is_of_unknown_block(self, other: Place) -> bool:
         """Return whether only this is known of the other access: another block made it."""
-        return other.block[0] == _UNKNOWN
+        return other.block[0] == UNKNOWN
 
     def other_thread(self, other: Place, same_block: bool) -> str:
         if self.is_of_unknown_block(other):
             return "a thread of another block"
-        if other.thread == _UNKNOWN:
+        if other.thread == UNKNOWN:
             return "another thread"
         return f"thread {self.thread(other)}" if same_block else self.who(other)
 
@@ -194,12 +184,15 @@ class FindingFacts:
             self.offset += self.array.start - candidates[0].start
             self.array = candidates[0]
 
-    def indexed_side(self) -> str:
-        """Return the part of the source line that the access belongs to: a store is left of `=`,
-        every other access right of it.
+    def side_of(self, line: int, is_stored: bool) -> str:
+        """Return the part of a line that an access belongs to: a store is left of `=`, every other
+        access right of it.
         """
-        left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line()).rpartition("=")
-        return left if equals and self.raw.here.access == 1 else right
+        left, equals, right = re.sub(r"[=!<>]=", "  ", self.text_of_line(line)).rpartition("=")
+        return left if equals and is_stored else right
+
+    def indexed_side(self) -> str:
+        return self.side_of(self.line, self.raw.here.access == 1)
 
     def address(self) -> int:
         """Return the address of the access, 0 if it is not known."""
@@ -355,60 +348,21 @@ class FindingFacts:
         x, y, z = self.scene.block
         return x * y * z <= _WARP
 
-    @property
-    def overlapping(self) -> tuple[str, str] | None:
-        """The two arrays of dynamic shared memory that have bytes in common, because two threads
-        access them there by different names; None if that is not so.
+    def dynamic_pair(self) -> tuple[str, str] | None:
+        """Return the two names by which two threads access the same bytes of dynamic shared memory:
+        those of two `extern __shared__` arrays, or of pointers into one. Return None if a line does
+        not show exactly one.
         """
-        is_dynamic = self.array is not None and self.array.name in self.scene.dynamic_names
-        if not is_dynamic:
+        array, arrays = self.array, set(self.scene.dynamic_names)
+        if array is None or not arrays.issuperset(array.name.split("/")):
             return None
-        places = ((self.raw.other, self.other_line or 0), (self.raw.here, self.line))
-        first, second = (
-            self._stored_name(line) if place.access == 1 else self._loaded_name(place, line)
-            for place, line in places
-        )
-        return (first, second) if first and second and first != second else None
-
-    @property
-    def extern_names(self) -> tuple[str, str] | None:
-        """The two `extern __shared__` arrays of a race, if one line names only the first and the
-        other line only the second; None if that is not so.
-        """
-        if self.array is None or not {*self.array.name.split("/")}.issubset(
-            self.scene.dynamic_names
-        ):
-            return None
-        names = [self._extern_names_in(line) for line in (self.other_line or 0, self.line)]
-        if not all(len(one) == 1 for one in names) or names[0] == names[1]:
+        declared = set(re.findall(r"\*\s*(\w+)\s*=", "\n".join(self.source))) | arrays
+        lines = ((self.raw.other, self.other_line or 0), (self.raw.here, self.line))
+        sides = [self.side_of(line, place.access == 1) for place, line in lines]
+        names = [declared & set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", one)) for one in sides]
+        if any(len(one) != 1 for one in names) or names[0] == names[1]:
             return None
         return names[0].pop(), names[1].pop()
-
-    def _extern_names_in(self, line: int) -> set[str]:
-        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
-        return set(re.findall(r"\b[A-Za-z_]\w*\b", text)) & set(self.scene.dynamic_names)
-
-    def _loaded_name(self, place: Place, line: int) -> str:
-        """Return the pointer that a line of the source reads through, "" if it is not known: the
-        one that is declared with a type of as many bytes.
-        """
-        instruction = self.kernel.program.instructions[int(place.pc)]
-        width = int(instruction["bytes"])
-        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
-        names = set(re.findall(r"\b([A-Za-z_]\w*)\s*\[", text.rpartition("=")[2]))
-        declared = {
-            name: kind
-            for row in self.source[: line - 1]
-            for kind, name in re.findall(r"\b(\w+)\s*\*\s*(\w+)\s*=", row)
-        }
-        fitting = [one for one in names if _BYTES.get(declared.get(one, "")) == width]
-        return fitting[0] if len(fitting) == 1 else ""
-
-    def _stored_name(self, line: int) -> str:
-        """Return the array that a line of the source stores to, "" if it is not known."""
-        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
-        found = re.search(r"\b([A-Za-z_]\w*)\s*\[[^=]*\]\s*=(?!=)", text)
-        return found[1] if found else ""
 
     def one_memory(self) -> tuple[str, str] | None:
         """Return the pointer that a thread reads and the one that another thread writes, if the
@@ -451,17 +405,12 @@ class FindingFacts:
         The code says whether it is an update, and the source line how to write the element.
         """
         found = update_of(self.kernel, int(self.raw.here.pc), int(self.raw.other.pc))
-        written = self._update_in_line()
-        if self.array is None or (found is None and written is None):
+        if self.array is None or found is None:
             return None
-        if written is None:
-            assert found is not None
-            element = self.element()[1]
-            return element, f"{found.function}(...)" if found.function else ""
-        element, address, atomic = written
-        if not atomic and found is not None:
-            atomic = found.function
-        return element, f"{atomic}({address}, ...)" if atomic else "an atomic function"
+        if (element := self._updated_element()) is None:
+            return self.element()[1], f"{found.function}(...)"
+        address = element.strip(" *()") if "*" in element else f"&{element}"
+        return element.strip(" *()"), f"{found.function}({address}, ...)"
 
     def contended(self) -> str | None:
         """Return the element that two threads race for because both have found it, None if a
@@ -481,43 +430,17 @@ class FindingFacts:
 
     def _elements_in(self, line: int) -> set[str]:
         """Return the elements of the accessed array in a line of the source, as it writes them."""
-        text = self.source[line - 1] if 0 < line <= len(self.source) else ""
         name = re.escape(self.known_array().name)
-        return set(re.findall(rf"\b{name}{_INDEX}", text))
+        return set(re.findall(rf"\b{name}{_INDEX}", self.text_of_line(line)))
 
-    def _update_in_line(self) -> tuple[str, str, str] | None:
-        """Return the element of an update that the source line shows, its address, and the atomic
-        function that the operator stands for, "" for `=`.
-        """
-        if self.array is None or self.line != self.other_line:
+    def _updated_element(self) -> str | None:
+        """Return the element of the array that the source line updates, as it writes it."""
+        if self.line != self.other_line:
             return None
         text = _BEFORE.sub(r"\2\1", _FOR.sub("", self.text_of_line()))
-        updated = {found["element"].strip(" *()") for found in _UPDATE.finditer(text)}
-        if self._elements_in(self.line) - updated:
-            return None  # the line reads elements of other threads
-        if any(self._is_exchange(found) for found in _UPDATE.finditer(text)):
-            return None
-        for found in _UPDATE.finditer(text):
-            element, sign, rest = found["element"].strip(" *()"), found["sign"], found["rest"]
-            address = element if "*" in found["element"] else f"&{element}"
-            name = re.split(r"[\s.\[-]", element)[0]
-            if name != self.array.name.split(".")[0]:
-                continue
-            if sign == "=":
-                if element not in rest:
-                    continue
-                rest = rest.replace(element, "")
-            if re.search(rf"\b{re.escape(name)}\b", rest):
-                return None
-            return element, address, _ATOMICS.get(sign, "")
-        return None
-
-    def _is_exchange(self, found: re.Match[str]) -> bool:
-        """Return whether an assignment gives an element of the array the value of another one."""
-        name, element = re.escape(self.known_array().name), found["element"].strip(" *()")
-        read = set(re.findall(rf"\b{name}{_INDEX}", found["rest"]))
-        is_own = re.match(rf"{name}\s*\[", element) is not None
-        return found["sign"] == "=" and is_own and bool(read - {element})
+        name = re.escape(self.known_array().name.split(".")[0])
+        found = (one.strip() for one in _UPDATED.findall(text))
+        return next((one for one in found if re.match(rf"\(?[\s*]*{name}\b", one)), None)
 
     def unordered_store(self) -> tuple[int | None, int | None] | None:
         """Return what `fence_needed` says of the store that a thread of another block reads."""

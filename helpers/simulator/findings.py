@@ -28,7 +28,7 @@ CONTENDED, UPDATED = "Several threads access", "Several threads update"
 # How the cause begins of a pointer that outlives a variable.
 ENDED_BLOCK = "A variable ends with its block { }"
 # How the cause of an index begins that has wrapped.
-OVERFLOWN = "An int ends at 2,147,483,647, and a larger index leads to another element unseen"
+OVERFLOWN = "An int ends at 2,147,483,647, and a larger number becomes another one unseen"
 # How the cause of a fault between two `extern __shared__` arrays begins.
 ONE_ADDRESS = "All extern __shared__ arrays start at the same address"
 # What the cause says of two pointers that a launch gives the same array.
@@ -71,8 +71,8 @@ class Finding:
     message: str
     file: str
     line: int
-    thread: tuple[int, int, int]
-    block: tuple[int, int, int]
+    thread: tuple[int, int, int] = (0, 0, 0)
+    block: tuple[int, int, int] = (0, 0, 0)
     array: str | None = None
     index: int | tuple[int, ...] | None = None
     severity: str = "error"
@@ -178,15 +178,7 @@ def finding_of_launch(
     source = compiled.source.splitlines()
     texts = {line: source[line - 1].strip()} if 0 < line <= len(source) else {}
     return Finding(
-        kind,
-        message,
-        compiled.file,
-        line,
-        (0, 0, 0),
-        (0, 0, 0),
-        severity=severity,
-        cause=cause,
-        source_lines=texts,
+        kind, message, compiled.file, line, severity=severity, cause=cause, source_lines=texts,
         **more,
     )
 
@@ -215,15 +207,7 @@ def leaked(live: Iterable[tuple[int, str, int]]) -> tuple[Finding, ...]:
         where = Path(file).name if file else ""
         findings.append(
             Finding(
-                "leak",
-                message,
-                where,
-                line,
-                (0, 0, 0),
-                (0, 0, 0),
-                severity="warning",
-                cause=cause,
-                source_lines=texts,
+                "leak", message, where, line, severity="warning", cause=cause, source_lines=texts
             )
         )
     return tuple(findings)
@@ -643,20 +627,16 @@ def origin_of(
         return None
     place, text = (fatal.file, fatal.line), fatal.source_lines.get(fatal.line, "")
     behind = _names_behind(text, source[: fatal.line - 1])
+    behind |= {name for inner in _INNER(text) for name in _INDEXED(inner)}
     for finding in findings:
         is_value = finding.kind == "uninitialised" or "divides" in finding.message
-        if is_value and finding != fatal and (finding.file, finding.line) == place:
-            return finding
         is_same = (finding.thread, finding.block) == (fatal.thread, fatal.block)
-        if _is_overflow(finding) and is_same and (finding.file, finding.line) == place:
+        is_here = (finding.file, finding.line) == place and finding != fatal
+        if is_here and (is_value or (_is_overflow(finding) and is_same)):
             return finding
-        is_behind = finding.array is not None and finding.array in behind
-        if is_behind and finding.kind in ("race", "uninitialised") and finding.file == fatal.file:
-            return finding
-        if finding.kind == "race" and finding.file == fatal.file and finding.array is not None:
+        if finding.kind in ("race", "uninitialised") and finding.file == fatal.file:
             stored = {name for line in finding.source_lines.values() for name in _STORED(line)}
-            inside = {name for inner in _INNER(text) for name in _INDEXED(inner)}
-            if inside & {*stored, finding.array}:
+            if behind & {finding.array, *(stored if finding.array is not None else ())}:
                 return finding
     return None
 

@@ -4,7 +4,7 @@ from another race.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .module import Kernel
 from .ptx.idempotence import Orders
 from .ptx.updates import Dataflow, Update
 
+UNKNOWN = 2**32 - 1  # Place::unknown in machine/findings.h
 _LOAD, _STORE, _ATOMIC = 0, 1, 2  # Place.access
 _SCOPE_CTA, _VOLATILE, _STRONG = 1 << 15, 1 << 14, 7 << 18  # flags in machine/program.h
 _SHARED = 2  # StateSpace in machine/program.h
@@ -90,15 +91,21 @@ def given_back_unfenced(kernel: Kernel, store: int) -> int | None:
     locks = flow.locks(statement)
     if not locks:
         return None
-    instructions, names = kernel.program.instructions, operation_names()
-    for pc in range(store + 1, _function_of(kernel, store)[1]):
-        operation = names[instructions["operation"][pc]]
-        if operation == "fence" and not int(instructions["flags"][pc]) & _SCOPE_CTA:
-            return None
+    for pc, operation in _behind(kernel, store):
         is_change = operation == "st" or operation.startswith(("atom", "red."))
         if is_change and _root(kernel, flow, pc) in locks:
             return kernel.places.line_of(pc) or None
     return None
+
+
+def _behind(kernel: Kernel, store: int) -> Iterator[tuple[int, str]]:
+    """Yield the instructions behind a store, and their operations, up to a __threadfence()."""
+    instructions, names = kernel.program.instructions, operation_names()
+    for pc in range(store + 1, _function_of(kernel, store)[1]):
+        operation = names[instructions["operation"][pc]]
+        if operation == "fence" and not int(instructions["flags"][pc]) & _SCOPE_CTA:
+            return
+        yield pc, operation
 
 
 def _signal_behind(kernel: Kernel, store: int) -> tuple[int | None, int] | None:
@@ -108,15 +115,10 @@ def _signal_behind(kernel: Kernel, store: int) -> tuple[int | None, int] | None:
     flow = _flow(kernel, store)
     if flow is None or not (flow.uses_an_atomic() or _polls(kernel)):
         return None
-    instructions = kernel.program.instructions
-    fences = [k for k, name in enumerate(operation_names()) if name == "fence"]
     locks, own = flow.locks(), _root(kernel, flow, store)
     fence: int | None = None
-    for pc in range(store + 1, _function_of(kernel, store)[1]):
-        if instructions["operation"][pc] in fences:
-            if not int(instructions["flags"][pc]) & _SCOPE_CTA:
-                return None
-            fence = fence or pc
+    for pc, operation in _behind(kernel, store):
+        fence = fence or (pc if operation == "fence" else None)
         if _is_signal(kernel, flow, pc, locks, own):
             return fence, pc
     return None
@@ -201,23 +203,23 @@ def without_idle_races(
     vertices (ptx/idempotence.py). parameters: the bytes of the launch's arguments.
     """
 
-    known: dict[tuple[str, object], bool] = {}
+    known: dict[tuple[str, object], frozenset[int]] = {}
 
     def is_idle(one: RawFinding) -> bool:
-        if one.kind != race:
-            return False
         found = _accesses(kernel, int(one.here.pc), int(one.other.pc))
-        if found is None:
+        if one.kind != race or found is None:
             return False
         flow, statements = found
         roots = {flow.root_of(statement) for statement in statements}
-        if len(roots) != 1:
+        key = flow.body.name, next(iter(roots))
+        if len(roots) == 1 and key not in known:
+            known[key] = Orders(flow, parameters).deciding_nothing(key[1])
+        if len(roots) > 1:
             return False
-        root = roots.pop()
-        key = flow.body.name, root
-        if key not in known:
-            known[key] = Orders(flow, parameters).decide_nothing(root)
-        return known[key]
+        idle, here = known[key], statements[0]
+        if one.other.thread == UNKNOWN:  # the line is one of several that may be meant
+            return here in idle and len(idle) > 1
+        return idle.issuperset(statements)
 
     return [one for one in raw if not is_idle(one)]
 

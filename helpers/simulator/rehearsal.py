@@ -27,7 +27,6 @@ from .launch_limits import Extents
 _DIVISION = "fault"
 _DOUBTFUL = ("race", "uninitialised", "out-of-bounds", _DIVISION)
 _REHEARSED_THREADS = 1 << 12
-_MORE_REHEARSED_THREADS = 1 << 16  # where an index comes from memory
 _FEWEST_REHEARSED = 8  # blocks
 
 
@@ -37,13 +36,12 @@ def blocks_to_rehearse(
     """Return the numbers of the blocks to rehearse, ascending, uint64, shape (n,).
 
     A small launch rehearses all blocks. A large one rehearses the corners of the grid, where guards
-    fail, their neighbours, which may race with them, and some blocks in between. There are more of
-    these if an index that an int may not hold comes from memory, because any block may have it.
+    fail, their neighbours, which may race with them, and some blocks in between. It rehearses all
+    if an index that an int may not hold comes from memory, because any block may have it.
     """
     blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
-    most_threads = _MORE_REHEARSED_THREADS if has_index_from_memory else _REHEARSED_THREADS
-    most = max(most_threads // threads, _FEWEST_REHEARSED)
-    if blocks <= most:
+    most = max(_REHEARSED_THREADS // threads, _FEWEST_REHEARSED)
+    if blocks <= most or has_index_from_memory:
         return np.arange(blocks, dtype=np.uint64)
     ends = [sorted({0, min(1, extent - 1), max(extent - 2, 0), extent - 1}) for extent in grid]
     corners = {x + grid[0] * (y + grid[1] * z) for z in ends[2] for y in ends[1] for x in ends[0]}

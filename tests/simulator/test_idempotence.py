@@ -34,6 +34,7 @@ QUIET = {
 RACING = {
     "each stores at a place of its own": (PLAIN, "level[w] = depth + 1; out[v] = 1;"),
     "each counts": (PLAIN, "level[w] = depth + 1; atomicAdd(out, 1);"),
+    "some set the flag": (PLAIN, "level[w] = depth + 1; if (v % 2) *out = 1;"),
     "each stores its own number": (PLAIN, "level[w] = v + 100; *out = 1;"),
     "two marks": (PLAIN, "level[w] = e < 2 ? depth + 1 : depth + 2;"),
     "the mark that others look for": (PLAIN, "level[w] = depth; *out = 1;"),
@@ -57,15 +58,24 @@ BODIES |= {name: BODIES["all store the same"] + line for name, line in LATER.ite
 KERNELS = Kernels([*BODIES.values()], "int* level, int* out, const int* ends, int depth")
 
 
-def kinds(name: str) -> set[str]:
+def findings(name: str):
     random = np.random.default_rng(1)
     level = np.where(random.integers(0, 3, N) == 1, 1, -1).astype(np.int32)
     ends = random.integers(0, N, 4 * N).astype(np.int32)
-    findings = simulator.check(
+    return simulator.check(
         *KERNELS.of(BODIES[name]), level, np.zeros(2 * N, np.int32), ends, np.int32(1),
         grid=(5,), block=(64,),
     )  # fmt: skip
-    return {finding.kind for finding in findings}
+
+
+def kinds(name: str) -> set[str]:
+    return {finding.kind for finding in findings(name)}
+
+
+def test_marks_that_must_be_claimed_are_one_finding_and_name_the_atomic():
+    """Whether a thread reads a mark or what was there before, it finds no vertex of its level."""
+    (finding,) = findings("each counts")
+    assert "atomicCAS" in finding.cause
 
 
 @pytest.mark.parametrize("name", QUIET)
@@ -91,6 +101,12 @@ SAVED = {
     ),
     "a bit that goes": BIT + "if ((f[k] & bit) != 0) atomicAnd(&f[k], ~bit);",
     "a claim": "if (!level[k] && !atomicExch(&level[k], 1)) out[k] = x;",
+    "a colour of this round": (
+        "if (level[i] != 20) return;\nbool top = true;\nfor (int e = 0; e < 3 && top; ++e) {\n"
+        "    const int u = (x * 3 + e) % 300, c = level[u];\n"
+        "    if ((c == 20 || c == depth) && u > i) top = false;\n}\n"
+        "if (top) level[i] = depth; else *out = 1;"
+    ),
     "a claim of a byte's size": "char* c = (char*)level;\nif (!c[x]) c[x] = 1;",
 }
 NOT_SAVED = {
@@ -116,7 +132,7 @@ LOOKS = Kernels(
 def kinds_of_looks(body: str) -> set[str]:
     ends = np.random.default_rng(3).integers(0, 90, 300).astype(np.int32)
     findings = simulator.check(
-        *LOOKS.of(LOOK + body), np.full(300, 20, np.int32) * ("!" not in body),
+        *LOOKS.of(LOOK + body), np.full(300, 20, np.int32) * ("(!" not in body),
         np.zeros(300, np.int32), ends, np.int32(1), grid=(6,), block=(50,),
     )  # fmt: skip
     return {finding.kind for finding in findings}

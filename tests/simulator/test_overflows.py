@@ -29,6 +29,13 @@ WRAPS = {
     "bytes": ("const char* p = (const char*)x;\nint row = t * n;\ny[t] = p[row * n];", 2**32),
     "a large constant": ("y[t] = x[t * 134217728];", 2**31),
     "a value from memory": ("y[t] = x[v[t] * n * 65536];", 2**32),
+    "a number that is stored": (
+        "if (t < 32) ((long long*)y)[t] = v[t] * n * 65536;", 2**32
+    ),
+    "a sum of products": (
+        "long long s = 0;\nfor (int k = 0; k < 3; ++k) s += v[t] * n * (32768 * k);\n"
+        "if (t < 32) ((long long*)y)[t] = s;", 2**31
+    ),
 }
 FITS = {
     "a hash": (
@@ -42,6 +49,13 @@ FITS = {
     "a wide product": (
         "long long far = (long long)t * n * 65536;\ny[t] = x[t] + (float)far;\n"
         "size_t at = (size_t)t * n;\nif (at < 64) y[t] = x[at];"
+    ),
+    "a hash that is stored": (
+        "if (t < 32) ((unsigned long long*)y)[t] = v[t] * 2654435761u;\n"
+        "if (t < 32) ((long long*)y)[t] += (v[t] * 73856093) & 0xffff;"
+    ),
+    "a wide number that is stored": (
+        "if (t < 32) ((long long*)y)[t] = (long long)v[t] * n * 65536;"
     ),
     "a sum that comes back": ("int far = t + 2147483647;\ny[t] = x[far - 2147483647];"),
     "a guard around the product": ("int row = t * 65536;\nif (row < 4) y[t] = x[row * n];"),
@@ -70,6 +84,7 @@ def test_an_index_that_wraps_is_found(name):
     (finding,) = (one for one in found(body) if "wraps to" in one.message)
     assert finding.kind == "out-of-bounds" and finding.index == index
     assert f"{index:,}" in finding.message and "size_t" in finding.cause
+    assert ("the number" in finding.message) == ("long long" in body)
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -99,13 +114,13 @@ IN_THE_MIDDLE = Kernels([HEAD + FROM_MEMORY, HEAD + COMPUTED], PARAMETERS)
 
 
 def test_an_index_from_memory_that_wraps_in_a_block_in_the_middle_is_found():
-    n, far = 64 * 1000, 500
+    n, far = 64 * 5000, 2503
     values = np.zeros(n, np.int32)
     values[64 * far + 1] = 65536
     x, y = np.ones(N, np.float32), np.zeros(n, np.float32)
     (finding,) = simulator.check(
         *IN_THE_MIDDLE.of(HEAD + FROM_MEMORY), y, x, values, np.int32(65536),
-        grid=(1000,), block=(64,),
+        grid=(5000,), block=(64,),
     )
     assert (finding.block, finding.thread) == ((far, 0, 0), (1, 0, 0))
     assert finding.index == 65536 * 65536 + 1
@@ -116,5 +131,5 @@ def test_only_an_index_from_memory_asks_for_more_blocks(body, is_from_memory):
     compiled = compile_source(Kernels([HEAD + body], PARAMETERS).source, (), "k.cu")
     ptx = compiled.careful.ptx(compiled.compiler, compiled.ptx)
     assert overflows.comes_from_memory(ptx) == is_from_memory
-    blocks = rehearsal.blocks_to_rehearse((1000, 1, 1), (64, 1, 1), is_from_memory)
-    assert (len(blocks) == 1000) == is_from_memory
+    blocks = rehearsal.blocks_to_rehearse((5000, 1, 1), (64, 1, 1), is_from_memory)
+    assert (len(blocks) == 5000) == is_from_memory

@@ -48,6 +48,12 @@ def unrolled(case: kit.Case) -> np.ndarray:
     return windows.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
 
 
+def by_taps(case: kit.Case, matrices: np.ndarray) -> np.ndarray:
+    """Return the rows of matrices by image, channel, row and column of the filter."""
+    shape = case["shape"]
+    return matrices.reshape(shape.B, shape.C, shape.K, shape.K, -1)
+
+
 def rows_of_outputs(case: kit.Case) -> np.ndarray:
     """Return what comes out if the matrix of a channel is stored output by output."""
     shape = case["shape"]
@@ -64,19 +70,16 @@ def by_width_of_image(case: kit.Case) -> np.ndarray:
     return cells.reshape(case["unrolled"].shape)
 
 
-def is_last_filter_row_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether what is missing are the cells of the last row of the filter, all of them."""
-    shape = case["shape"]
-    rows = is_unwritten(got).reshape(shape.B, shape.C, shape.K, -1)
-    return bool(rows[:, :, -1].all() and not rows[:, :, :-1].any())
-
-
-def is_last_filter_column_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether what is missing are the cells of the last column of the filter, all of them.
+def is_last_unwritten(axis: int) -> Callable[[kit.Case, np.ndarray, np.ndarray], bool]:
+    """Return a function of a result: whether what is missing are the cells of the filter's last row
+    (axis 2) or column (axis 3), all of them.
     """
-    shape = case["shape"]
-    columns = is_unwritten(got).reshape(shape.B, shape.C, shape.K, shape.K, -1)
-    return bool(columns[:, :, :, -1].all() and not columns[:, :, :, :-1].any())
+
+    def told(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+        *others, last = np.moveaxis(by_taps(case, is_unwritten(got)), axis, 0)
+        return bool(last.all() and not np.any(others))
+
+    return told
 
 
 def only_first_of_rows(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -138,14 +141,18 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "The last row of the filter is left out: p goes from 0 to K - 1.",
-            when=is_last_filter_row_unwritten,
+            when=is_last_unwritten(2),
         ),
         kit.Mistake(
             "The last column of the filter is left out: q goes from 0 to K - 1.",
-            when=is_last_filter_column_unwritten,
+            when=is_last_unwritten(3),
         ),
         *(kit.Mistake(hint, gives=gathered(cell=cell)) for hint, cell in indices.CELLS),
         *(kit.Mistake(hint, gives=gathered(taps=taps)) for hint, taps in indices.TAPS),
+        kit.Mistake(
+            "All K * K rows of a channel are the same: the cell depends on p and q, too.",
+            when=lambda case, got, want: bool(np.ptp(by_taps(case, got), axis=(2, 3)).max() == 0),
+        ),
         kit.Mistake(
             "Only first outputs of rows are wrong. A product with 1.0f / out_w is rounded, and may "
             "lie below the whole number that it should be: divide whole numbers, pixel / out_w.",

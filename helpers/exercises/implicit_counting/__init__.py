@@ -84,10 +84,7 @@ LOADS = kit.Budget(
     "Load each cell of the two tiles once in a step.",
 )
 MISTAKES = (
-    kit.Mistake(
-        "All sums are 0: load the cell of the image.",
-        gives=lambda case: np.zeros_like(layers.convolved(case)),
-    ),
+    kit.all_zero("All sums are 0: load the cell of the image."),
     *indices.WRONG_INDICES,
     kit.Mistake(
         "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
@@ -157,10 +154,7 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        kit.Mistake(
-            "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
+        kit.all_zero("All sums are 0: load the tiles, wait at a barrier, and add up the products."),
         *indices.WRONG_INDICES,
         *(
             kit.Mistake(

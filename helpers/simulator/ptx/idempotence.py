@@ -1,6 +1,6 @@
 """Finds arrays whose races decide nothing, whichever thread comes first.
 
-    Orders(flow, parameters).decide_nothing(root)    # True: no order of accesses changes a value
+    Orders(flow, parameters).deciding_nothing(root)    # loads and stores that may come in any order
 
 A breadth-first search marks vertices by the number of their level, while other threads look for
 vertices of the level before. Whether such a thread reads a mark or what was there before, it does
@@ -25,15 +25,15 @@ the flag may differ, if a later state of an element never offers less than an ea
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from .syntax import Literal, Variable
 from .trials import Code, Draws, Thread
 from .updates import Dataflow
 
 _BOUNDS, _BITS = ("min", "max"), ("and", "or")
-_TRIALS, _FEWEST = 60, 10  # of a load; those that must come to an end
+_TRIALS, _FEWEST = 40, 10  # of a load, with all numbers; those that must come to an end
 _TRIES = 6  # to change an element that has a certain number
-_SEEDS = range(6)  # a value that is the same for so many draws is fixed
 
 
 class Orders:
@@ -44,33 +44,40 @@ class Orders:
     def __init__(self, flow: Dataflow, parameters: bytes):
         self.flow, self._code = flow, Code(flow, parameters)
         self._numbers = self._critical_numbers()
-        self._flags = {k for k in range(len(self._code.steps)) if self._is_flag(k)}
 
-    def decide_nothing(self, root: object) -> bool:
-        """Return whether no order of the accesses to the array of this root changes a value, at
+    @cached_property
+    def _flags(self) -> set[int]:
+        return {k for k in range(len(self._code.steps)) if self._is_flag(k)}
+
+    def deciding_nothing(self, root: object) -> frozenset[int]:
+        """Return the loads and changes of the array of this root that may come in any order, at
         least in the end.
         """
         accesses = self._accesses(root)
         if accesses is None:
-            return False
+            return frozenset()
         self._loads, self._changes = accesses
         is_wait = any(map(self.flow.waits_for, self._loads))
-        if not self._loads or is_wait or not self._changes_commute():
-            return False
-        self._others = self._flags.difference(self._changes)
-        steps = self._steps()
-        bounds = self._code.steps[self._changes[0]].parts[-2] in _BOUNDS
-        same, later = bool(steps), bool(steps) and bounds and bool(self._others)
-        for load in self._loads:
-            told = 0
-            for seed in range(_TRIALS if same or later else 0):
-                if (found := self._compared(load, seed, steps[seed % len(steps)])) is None:
-                    continue
-                told += 1
-                same, later = same and found[0], later and found[1]
-            if told < _FEWEST or not (same or later):
-                return False
-        return same or later
+        if is_wait or not self._changes_commute() or not (steps := self._steps()):
+            return frozenset()
+        told = {load: self._trials(load, steps) for load in self._loads}
+        is_bound = self._code.steps[self._changes[0]].parts[-2] in _BOUNDS and self._others
+        if is_bound and all(in_the_end for _, in_the_end in told.values()):
+            return frozenset((*told, *self._changes))
+        return frozenset(self._changes).union(load for load, (same, _) in told.items() if same)
+
+    def _trials(self, load: int, steps: list[tuple[int, int]]) -> tuple[bool, bool]:
+        """Return whether a load may read an element early or late, with the same memory behind the
+        launch, and with the same after more launches.
+        """
+        told, same, in_the_end = 0, True, True
+        for seed in self._seeds():
+            found = self._compared(load, seed, steps[seed % len(steps)])
+            if found is not None:
+                told, same, in_the_end = told + 1, same and found[0], in_the_end and found[1]
+            if not same and not in_the_end:
+                break
+        return told >= _FEWEST and same, told >= _FEWEST and in_the_end
 
     def _accesses(self, root: object) -> tuple[list[int], list[int]] | None:
         """Return the loads and the changes of an array, None if some may go through an unknown
@@ -134,9 +141,18 @@ class Orders:
 
     def _fixed(self, value: Callable[[Thread], int]) -> int | None:
         """Return a value that all threads have in common, None if they differ."""
-        draws = (Draws(seed, [3 * seed, 3 * seed + 1]) for seed in _SEEDS)
-        values = {value(Thread(self._code, one)) for one in draws}
-        return values.pop() if len(values) == 1 else None
+        values = (value(Thread(self._code, self._draws(seed))) for seed in self._seeds())
+        first = next(values)
+        return first if all(one == first for one in values) else None
+
+    def _seeds(self) -> range:
+        return range(len(self._numbers) + _TRIALS)
+
+    def _draws(self, seed: int) -> Draws:
+        """Return draws for a trial: first of one number each, so that every comparison comes out
+        equal once, then of all of them.
+        """
+        return Draws(seed, self._numbers[seed : seed + 1] or self._numbers)
 
     # ---- trials ----
 
@@ -146,7 +162,7 @@ class Orders:
         before and after the change.
         """
         before, after = step
-        draws = Draws(seed, self._numbers)
+        draws = self._draws(seed)
         early, late = (Thread(self._code, draws) for _ in range(2))
         for thread, value in ((early, before), (late, after)):
             thread.memory[thread.address(load)] = after
@@ -182,14 +198,17 @@ class Orders:
         return True
 
     def _steps(self) -> list[tuple[int, int]]:
-        """Return elements before and after the changes that threads make of them."""
-        found = (
+        """Return elements before and after the changes that threads make of them. A flag that all
+        of these threads set is one that another thread may set, too.
+        """
+        self._others = self._flags.difference(self._changes)
+        found = {
             self._changed(change, before, seed)
             for change in self._changes
             for before in self._numbers
             for seed in range(_TRIES)
-        )
-        return sorted({one for one in found if one is not None})
+        }
+        return sorted(one for one in found if one is not None)
 
     def _changed(self, change: int, before: int, seed: int) -> tuple[int, int] | None:
         """Return an element before and after a change, None if this thread does not change it."""
@@ -200,10 +219,10 @@ class Orders:
         before &= (1 << 8 * self._code.steps[start].width) - 1
         address = thread.address(start)
         thread.memory[address] = before
-        if not thread.run(start, before if guards else None):
+        if not thread.run(start, before if guards else None) or thread.at(address) == before:
             return None
-        after = thread.at(address)
-        return (before, after) if after != before else None
+        self._others &= {k for several in thread.by.values() for k, _ in several}
+        return before, thread.at(address)
 
 
 def _signed(bits: int) -> int:

@@ -1,10 +1,11 @@
-"""Finds indices that overflow: a product such as `row * width` that an int cannot hold.
+"""Finds numbers that overflow: a product such as `row * width` that an int cannot hold.
 
     y[i] = x[row * width + column];     // 65,536 * 65,536 is 0 in 32 bits, which is inside x
 
 The index wraps, and nothing is wrong with the access where it lands. `with_exact_indices` lets
 careful PTX compute such an index in 64 bits, too, beside its sums and products in 32 bits, and tell
-the machine of one that does not fit. It does so for addresses only: a hash may wrap, and it goes
+the machine of one that does not fit. It does so for addresses, and for an int that is made a number
+of 64 bits and stored, as in `long long area = w * h`. Others may wrap: a hash does, and it goes
 through a remainder, a shift or a mask before it is an index.
 
 An index that is computed from a thread's place in the grid overflows in the last blocks, if
@@ -18,6 +19,7 @@ import re
 from .functions import with_bodies
 from .rows import OVERFLOW
 
+VALUE = " // of a number that is no index"
 _FROM_MEMORY = "// an index comes from memory"
 _LOADED = re.compile(r"^\s*(?:@!?%\w+\s+)?ld\.(?!param)[\w.]*32\s+(%r\d+),")
 _DECLARED = re.compile(r"^\s*\.reg\s+\.\w+\s+%\w+<\d+>;")  # not one of a call
@@ -32,6 +34,7 @@ _PASSES_ON = re.compile(
     r"|cvta[\w.]*)\s+(%rd\d+), (.*);"
 )
 _ADDRESS = re.compile(r"\[(%rd\d+)")
+_STORED = re.compile(r"\bst\.[\w.]*[bsu]64\s+\[[^]]*\], (%rd\d+);")
 _WIDE = re.compile(r"%rd\d+\b")
 _DEEPEST = 50  # steps in 32 bits from a value to an index
 _SMALL = 4096  # an index times less than that does not overflow in an array that fits a computer
@@ -55,13 +58,13 @@ def _checked(body: str) -> str:
     if not indices:
         return body
     exact = _Exact(lines)
-    for k, index, wide in indices:
+    for k, index, wide, is_value in indices:
         if not exact.may_overflow(index):
             continue
         more, most = _FITS[wide]
         value = exact.value(index)
         exact.add(k, f"add.s64 \t%fit, {value}, {more};", f"setp.gt.u64 \t%wraps, %fit, {most};")
-        exact.add(k, f"@%wraps call.uni {OVERFLOW}, ({value});")
+        exact.add(k, f"@%wraps call.uni {OVERFLOW}, ({value});{VALUE if is_value else ''}")
     if not exact.behind:
         return body
     last = max(k for k, line in enumerate(lines) if _DECLARED.match(line))
@@ -74,24 +77,32 @@ def _checked(body: str) -> str:
     )
 
 
-def _indices(lines: list[str]) -> list[tuple[int, str, str]]:
-    """Return the conversions of an index to 64 bits that an address comes from: the line, the
-    index, and "s" or "u".
+def _indices(lines: list[str]) -> list[tuple[int, str, str, bool]]:
+    """Return the conversions to 64 bits of an index that an address comes from, and of an int that
+    is stored: the line, the number, "s" or "u", and whether it is only stored.
     """
     known = [(k, found) for k, line in enumerate(lines) if (found := _INDEX.match(line))]
     if not known:
         return []
-    passing = [found for line in lines if (found := _PASSES_ON.match(line))]
-    addresses = {found for line in lines for found in _ADDRESS.findall(line)}
-    size = 0
-    while size != len(addresses):
-        size = len(addresses)
-        for found in passing:
-            if found[1] in addresses:
-                addresses.update(_WIDE.findall(found[2]))
+    addresses = _sources(lines, {found for line in lines for found in _ADDRESS.findall(line)})
+    stored = _sources(lines, {found for line in lines for found in _STORED.findall(line)})
     return [
-        (k, found["index"], found["wide"]) for k, found in known if found["result"] in addresses
+        (k, found["index"], found["wide"], found["result"] not in addresses)
+        for k, found in known
+        if found["result"] in addresses or (found["result"] in stored and found["wide"] == "s")
     ]
+
+
+def _sources(lines: list[str], registers: set[str]) -> set[str]:
+    """Return registers of 64 bits, and those that they come from by sums and products."""
+    passing = [found for line in lines if (found := _PASSES_ON.match(line))]
+    size = 0
+    while size != len(registers):
+        size = len(registers)
+        for found in passing:
+            if found[1] in registers:
+                registers.update(_WIDE.findall(found[2]))
+    return registers
 
 
 class _Exact:

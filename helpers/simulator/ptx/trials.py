@@ -31,7 +31,7 @@ from .syntax import (
     Symbol,
     Variable,
 )
-from .updates import Dataflow
+from .updates import Dataflow, argument_of
 
 _STEPS = 300  # of a trial: a loop may have any number of turns
 _DEEPEST = 50  # steps back from a register to values that are drawn
@@ -88,7 +88,7 @@ class _Step(NamedTuple):
     results: list[int]
     read: list[Operand]
     address: Address | None
-    argument: Hashable | None
+    argument: object
 
 
 class Code:
@@ -107,7 +107,7 @@ class Code:
             for each in (operand if isinstance(operand, list) else [operand])
             if each is not address
         ]
-        width, argument = describe(one.opcode).width, self.flow.argument(one)
+        width, argument = describe(one.opcode).width, argument_of(one)
         return _Step(one, parts[0], parts, parts[-1], width, written, read, address, argument)
 
 
@@ -181,7 +181,7 @@ class Thread:
     def at(self, address: int) -> int:
         """Return the value in memory."""
         if address not in self.memory:
-            self.memory[address] = self.draws(("memory", address))
+            self.memory[address] = self.draws(("memory", address)) & 0xFFFFFFFF
         return self.memory[address]
 
     def _address(self, step: _Step) -> int:
@@ -204,20 +204,23 @@ class Thread:
                 if step.argument is not None:
                     self._values[step.argument] = self.value(one)
                 else:
-                    self._write(k, self._address(step) + number * step.width, self.value(one))
+                    place = self._address(step) + number * step.width
+                    self._write(k, place, self.value(one), step.width)
         elif step.root in ("atom", "red"):
             address = self._address(step)
             given = tuple(_typed(step.kind, self.value(one)) for one in step.read)
             old = _typed(step.kind, self.at(address))
             name = next((one for one in step.parts if one in _ATOMICS and _is_whole(step)), "")
             new = _ATOMICS[name](old, *given) if name else self.draws((k, old, *given))
-            self._write(k, address, new, given)
+            self._write(k, address, new, step.width, given)
             self._set(step, [old])
         else:
             self._set(step, self._results(k, step))
 
-    def _write(self, k: int, address: int, value: int, given: tuple[int, ...] = ()) -> None:
-        self.memory[address] = self.written[address] = value & 0xFFFFFFFFFFFFFFFF
+    def _write(
+        self, k: int, address: int, value: int, width: int, given: tuple[int, ...] = ()
+    ) -> None:
+        self.memory[address] = self.written[address] = value & ((1 << 8 * width) - 1)
         self.by.setdefault(address, []).append((k, given))
 
     def _results(self, k: int, step: _Step) -> list[int]:

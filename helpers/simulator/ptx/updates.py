@@ -9,7 +9,7 @@ addresses are the same if the same operations compute them from the same registe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .body import Body
@@ -17,7 +17,6 @@ from .opcodes import describe
 from .roots import Root, Roots, read, results
 from .syntax import Address, Label, Literal, Operand, Special, Statement, Symbol, Variable
 
-_LOADS, _STORES = ("ld",), ("st",)
 _FUNCTIONS = {
     "add": "atomicAdd",
     "sub": "atomicSub",
@@ -64,32 +63,25 @@ class Dataflow:
         """Return an access to memory: of those in a line of the PTX that begin with `root`, the one
         of this number. A call that inlining has replaced has all its accesses in one line.
         """
-        lines, statements = self.body.lines, self.body.statements
-        found = [k for k, one in enumerate(lines) if one == line and _is(statements[k], (root,))]
+        found = [k for k in self._all(root) if self.body.lines[k] == line]
         return found[number] if number < len(found) else None
 
     def uses_an_atomic(self) -> bool:
         """Return whether the function uses the value that an atomic function returns."""
-        returned = {
-            register
-            for one in self.body.statements
-            if _is(one, ("atom",))
-            for register in results(one)
-        }
-        return any(
-            register in returned for one in self.body.statements for _, register in read(one)
-        )
+        statements = self.body.statements
+        returned = {one for k in self._all("atom") for one in results(statements[k])}
+        return any(register in returned for one in statements for _, register in read(one))
 
     def update(self, first: int, second: int) -> Update | None:
         """Return the update that two accesses belong to, which two threads make of one element; or
         that one of them belongs to, if the threads contend for the element.
         """
         contended = self.contended(first, second)
-        stores = self._stores_at(first) if contended else (first, second)
+        place, stores = self.place(first), [first, second]
+        if contended:
+            stores = [k for k in self._all("st") if self.place(k) == place]
         for store in stores:
-            if not _is(self.body.statements[store], _STORES):
-                continue
-            found = self._update_by(store)
+            found = self._update_by(store) if self._is(store, "st") else None
             known = {found.load, found.store} if found is not None else set()
             if {first, second} <= known or (contended and {first, second} & known):
                 return found
@@ -101,18 +93,15 @@ class Dataflow:
         that a loop counts is none: other turns of the loop may have the same element. Or one of
         them is an atomic, and the other one asks by a plain load what its result says.
         """
-        statements = [self.body.statements[one] for one in (first, second)]
-        places = [self._place(one) for one in statements]
-        address = _address(statements[0])
-        base = address.base if address is not None else None
-        if places[0] is None or places[0] != places[1] or not isinstance(base, int):
+        place, base = self.place(first), self._base(first)
+        if place is None or place != self.place(second) or not isinstance(base, int):
             return False
         if self._asks_for_result(first, second) or self._asks_for_result(second, first):
             return True
         slice_ = self._slice([base])
-        sources = [self.body.statements[k] for k in slice_]
-        if self._loads(slice_) or any(_is(one, ("atom", "shfl", "match")) for one in sources):
+        if self._loads(slice_) or any(self._is(k, "atom", "shfl", "match") for k in slice_):
             return True
+        sources = [self.body.statements[k] for k in slice_]
         registers = {register for one in sources for register in results(one)}
         if any(len(self.roots.definitions.get(one, ())) > 1 for one in registers):
             return False
@@ -127,27 +116,28 @@ class Dataflow:
         the atomic is called, or it gives an index behind it. In a function with barriers it may
         ask for what all threads have done.
         """
-        statements = self.body.statements
-        is_pair = _is(statements[load], _LOADS) and _is(statements[atomic], ("atom", "red"))
-        if not is_pair or any(_is(one, ("bar", "barrier")) for one in statements):
+        is_pair = self._is(load, "ld") and self._is(atomic, "atom", "red")
+        if not is_pair or self._all("bar", "barrier"):
             return False
-        for k, one in enumerate(statements):
-            if one.opcode.startswith("bra") and one.guard >= 0:
-                label = one.operands[0]
-                ends = sorted((k, label.statement if isinstance(label, Label) else k))
-                if ends[0] < atomic < ends[1] and load in self._slice([one.guard]):
-                    return True
-        accesses = range(atomic, len(statements))
-        return atomic < load and any(load in self.loads_of_address(k) for k in accesses)
+        is_decided = any(
+            min(k, target) < atomic < max(k, target) and load in self._deciding([k])
+            for k, target in self._branches()
+        )
+        behind = range(atomic, len(self.body.statements) if atomic < load else atomic)
+        return is_decided or any(load in self.loads_of_address(k) for k in behind)
 
-    def _stores_at(self, access: int) -> list[int]:
-        """Return the stores to the place of an access."""
-        place = self._place(self.body.statements[access])
-        return [
-            k
-            for k, one in enumerate(self.body.statements)
-            if _is(one, _STORES) and self._place(one) == place
-        ]
+    def _is(self, statement: int, *roots: str) -> bool:
+        """Return whether the opcode of a statement begins with one of these names."""
+        return self.body.statements[statement].opcode.partition(".")[0] in roots
+
+    def _all(self, *roots: str) -> list[int]:
+        """Return the statements whose opcodes begin with one of these names."""
+        return [k for k in range(len(self.body.statements)) if self._is(k, *roots)]
+
+    def _base(self, statement: int) -> object:
+        """Return the base of the address of an access, None for other statements."""
+        address = _address(self.body.statements[statement])
+        return address.base if address is not None else None
 
     def loads_of_address(self, statement: int) -> frozenset[int]:
         """Return the loads that the address of an access depends on."""
@@ -155,26 +145,22 @@ class Dataflow:
 
     def place(self, statement: int) -> object | None:
         """Return what accesses to one address have in common, None for a statement that is none."""
-        return self._place(self.body.statements[statement])
+        address = _address(self.body.statements[statement])
+        return None if address is None else (self._number(address.base), address.offset)
 
     def root_of(self, statement: int) -> Root:
         """Return the array of an access."""
         address = _address(self.body.statements[statement])
         return None if address is None else self.roots.of(address)
 
-    def argument(self, statement: Statement) -> Hashable | None:
-        """Return the argument or result of a call that a statement stores or loads, else None."""
-        return _argument(statement)
-
     def values_of_argument(self, load: Statement) -> list[Operand]:
         """Return what the calls that inlining has replaced hand over to the load of an argument."""
-        passed = self._passed.get(_argument(load), [])
+        passed = self._passed.get(argument_of(load), [])
         return [self.body.statements[one].operands[1] for one in passed]
 
     def sources_of_address(self, statement: int) -> frozenset[int]:
         """Return the statements that the address of an access comes from, up to loads."""
-        address = _address(self.body.statements[statement])
-        base = address.base if address is not None else None
+        base = self._base(statement)
         return self._slice([base] if isinstance(base, int) else [])
 
     def stores_just_before(self, statement: int) -> list[int]:
@@ -183,10 +169,9 @@ class Dataflow:
         """
         root, found = self.root_of(statement), []
         for k in range(statement - 1, -1, -1):
-            one = self.body.statements[k]
-            if _is(one, ("bar", "barrier")):
+            if self._is(k, "bar", "barrier"):
                 break
-            if _is(one, _STORES) and root is not None and self.root_of(k) == root:
+            if self._is(k, "st") and root is not None and self.root_of(k) == root:
                 found.append(k)
         return found
 
@@ -195,50 +180,50 @@ class Dataflow:
         the loops that end before this statement.
         """
         found: set[Root] = set()
-        statements = self.body.statements
-        for end, one in enumerate(statements[:before]):
-            label = one.operands[0] if one.opcode.startswith("bra") and one.operands else None
-            if not isinstance(label, Label) or not 0 <= label.statement <= end:
-                continue
-            loop = range(label.statement, end + 1)
-            guards = [statements[k].guard for k in loop if statements[k].opcode.startswith("bra")]
-            sources = self._slice(guard for guard in guards if guard >= 0)
-            found |= {
-                self.root_of(k) for k in loop if k in sources and _is(statements[k], ("atom",))
-            }
+        for loop in self._loops():
+            if before is None or loop[-1] < before:
+                atomics = self._deciding(loop).intersection(loop)
+                found |= {self.root_of(k) for k in atomics if self._is(k, "atom")}
         return {root for root in found if isinstance(root, int | str)}
 
     def waits_for(self, load: int) -> bool:
         """Return whether a loop without stores, atomics and barriers goes round until the value of
         a load changes, whose address is the same in each turn.
         """
-        statements = self.body.statements
-        base = _base(statements[load])
-        for end in range(load, len(statements)):
-            one = statements[end]
-            label = one.operands[0] if one.opcode.startswith("bra") and one.operands else None
-            if not isinstance(label, Label) or not 0 <= label.statement <= load:
-                continue
-            loop = range(label.statement, end + 1)
-            if any(_is(statements[k], ("st", "atom", "red", "bar", "barrier")) for k in loop):
-                return False
-            guards = [statements[k].guard for k in loop if statements[k].opcode.startswith("bra")]
-            is_fixed = not any(base == one for k in loop for one in results(statements[k]))
-            return is_fixed and load in self._slice(guard for guard in guards if guard >= 0)
-        return False
+        base = self._base(load)
+        loop = next((one for one in self._loops() if load in one), None)
+        if loop is None or any(self._is(k, "st", "atom", "red", "bar", "barrier") for k in loop):
+            return False
+        is_fixed = not any(base == one for k in loop for one in results(self.body.statements[k]))
+        return is_fixed and load in self._deciding(loop)
+
+    def _loops(self) -> Iterator[range]:
+        """Yield the loops, each from its first statement to the branch back to it."""
+        for k, target in self._branches():
+            if 0 <= target <= k:
+                yield range(target, k + 1)
+
+    def _branches(self) -> Iterator[tuple[int, int]]:
+        """Yield the branches, each with the statement that it leads to."""
+        for k in self._all("bra"):
+            label = self.body.statements[k].operands[0]
+            if isinstance(label, Label):
+                yield k, label.statement
+
+    def _deciding(self, statements: Iterable[int]) -> frozenset[int]:
+        """Return the statements that the branches among some statements depend on."""
+        guards = [self.body.statements[k].guard for k in statements if self._is(k, "bra")]
+        return self._slice(guard for guard in guards if guard >= 0)
 
     def appends(self, root: Root) -> bool:
         """Return whether all stores to an array have addresses that come from atomics, exchanges
         between lanes, or shared memory.
         """
-        statements = self.body.statements
-        stores = [
-            k for k, one in enumerate(statements) if _is(one, _STORES) and self.root_of(k) == root
-        ]
-        counted = ("atom", "shfl", "vote", "match")
+        stores = [k for k in self._all("st") if self.root_of(k) == root]
         return bool(stores) and all(
             any(
-                _is(statements[k], counted) or statements[k].opcode.startswith("ld.shared")
+                self._is(k, "atom", "shfl", "vote", "match")
+                or self.body.statements[k].opcode.startswith("ld.shared")
                 for k in self.sources_of_address(store)
             )
             for store in stores
@@ -246,23 +231,21 @@ class Dataflow:
 
     def loads_of_index(self, statement: int) -> list[int]:
         """Return the loads of numbers, not of pointers, that an access has its address from."""
-        loads = self.loads_of_address(statement)
-        widths = self.body.widths
+        widths, statements = self.body.widths, self.body.statements
         return [
             load
-            for load in loads
-            if all(widths[one] < _POINTER for one in results(self.body.statements[load]))
+            for load in self.loads_of_address(statement)
+            if all(widths[one] < _POINTER for one in results(statements[load]))
         ]
 
     # ---- updates ----
 
     def _update_by(self, store: int) -> Update | None:
         statement = self.body.statements[store]
-        place, address = self._place(statement), _address(statement)
-        if place is None or address is None:
+        place, root = self.place(store), self.root_of(store)
+        if place is None:
             return None
-        root = self.roots.of(address)
-        values = [one for _, one in read(statement) if one != _base(statement)]
+        values = [one for _, one in read(statement) if one != self._base(store)]
         slice_ = self._slice(values)
         load = self._only_load(slice_, place, root)
         if load is not None:
@@ -271,22 +254,19 @@ class Dataflow:
             slice_ = self._slice([self.body.statements[branch].guard])
             load = self._only_load(slice_, place, root)
             if load is not None:
-                return Update(load, store, self._kept(statement, branch, slice_, load))
+                skips_if_true = not self.body.statements[branch].negated
+                function = self._compared(statement, slice_, load, skips_if_true)
+                return Update(load, store, function)
         return None
 
     def _only_load(self, slice_: frozenset[int], place: object, root: object) -> int | None:
         """Return the load of a place, None if other elements of its array are loaded, too: then
         the threads read each other's elements, and need a barrier.
         """
-        same, other = [], False
-        for k in self._loads(slice_):
-            statement = self.body.statements[k]
-            address = _address(statement)
-            if self._place(statement) == place:
-                same.append(k)
-            elif address is not None:
-                other |= self.roots.of(address) == root
-        return same[0] if same and not other else None
+        loads = self._loads(slice_)
+        same = [k for k in loads if self.place(k) == place]
+        others = [k for k in loads if self.place(k) != place and self.root_of(k) == root]
+        return same[0] if same and not others else None
 
     def _function(self, store: Statement, values: list[int], load: int) -> str:
         """Return the atomic function for the last operation before a store."""
@@ -294,7 +274,7 @@ class Dataflow:
         for k in defined:
             statement = self.body.statements[k]
             root = describe(statement.opcode).root
-            stores = self._passed.get(_argument(statement), [])
+            stores = self._passed.get(argument_of(statement), [])
             if root in ("cvt", "mov") or stores:  # of a byte, or of an argument
                 sources = [self.body.statements[one] for one in stores] or [statement]
                 defined += [
@@ -306,20 +286,15 @@ class Dataflow:
                 ]
             elif root == "selp":
                 compares = self._slice([one for place, one in read(statement) if place == 3])
-                return self._compared(store, compares, load, values, False)
+                return self._compared(store, compares, load, False)
             elif root in _FUNCTIONS:
                 return _for_type(_FUNCTIONS[root], store)
         return COMPARE_AND_SWAP
 
-    def _kept(self, store: Statement, branch: int, slice_: frozenset[int], load: int) -> str:
-        values = [one for _, one in read(store) if one != _base(store)]
-        skips_if_true = not self.body.statements[branch].negated
-        return self._compared(store, slice_, load, values, skips_if_true)
-
     def _compared(
-        self, store: Statement, slice_: Iterable[int], load: int, values: list[int], negated: bool
+        self, store: Statement, slice_: Iterable[int], load: int, negated: bool
     ) -> str:
-        """Return the function for a store of `values` if they compare with the loaded value."""
+        """Return the function for a store of a value that compares with the loaded one."""
         for k in slice_:
             statement = self.body.statements[k]
             if describe(statement.opcode).root == "not":
@@ -330,22 +305,18 @@ class Dataflow:
             if parts[0] != "setp":
                 continue
             larger, smaller = parts[1] in _LARGER, parts[1] in _SMALLER
-            if not larger and not smaller:
-                continue
+            is_bound = not any(isinstance(one, Literal) for one in statement.operands[1:])
+            if not is_bound or not (larger or smaller):
+                continue  # a number that is fixed is a state, such as "not seen", and no bound
             loads_left = load in self._loads(self._slice(_registers(statement.operands[1])))
             is_max = larger ^ loads_left ^ negated
             return _for_type("atomicMax" if is_max else "atomicMin", store)
         return COMPARE_AND_SWAP
 
-    def _branches_around(self, store: int) -> Iterator[int]:
-        """Yield the branches that lead around a statement further down, the nearest first."""
-        for k in range(store - 1, -1, -1):
-            statement = self.body.statements[k]
-            if statement.guard < 0 or not statement.opcode.startswith("bra"):
-                continue
-            label = statement.operands[0]
-            if isinstance(label, Label) and label.statement > store:
-                yield k
+    def _branches_around(self, store: int) -> list[int]:
+        """Return the branches that lead around a statement further down, the nearest first."""
+        around = (k for k, target in self._branches() if k < store < target)
+        return [k for k in reversed([*around]) if self.body.statements[k].guard >= 0]
 
     # ---- registers ----
 
@@ -360,35 +331,24 @@ class Dataflow:
             for k in self.roots.definitions.get(register, ()):
                 found.add(k)
                 statement = self.body.statements[k]
-                if passed := self._passed.get(_argument(statement)):
+                if passed := self._passed.get(argument_of(statement)):
                     waiting += [one for s in passed for _, one in read(self.body.statements[s])]
-                elif not _is(statement, _LOADS):
+                elif not self._is(k, "ld"):
                     waiting += [one for _, one in read(statement)]
         return frozenset(found)
 
     def _stores_of_arguments(self) -> dict[object, list[int]]:
         """Return the stores of each argument and result of the calls that inlining has replaced."""
         found: dict[object, list[int]] = {}
-        for k, statement in enumerate(self.body.statements):
-            if _is(statement, _STORES) and (argument := _argument(statement)) is not None:
+        for k in self._all("st"):
+            if (argument := argument_of(self.body.statements[k])) is not None:
                 found.setdefault(argument, []).append(k)
         return found
 
     def _loads(self, statements: Iterable[int]) -> frozenset[int]:
         """Return the loads from memory among statements; those of parameters are none."""
-        found = set()
-        for k in statements:
-            statement = self.body.statements[k]
-            address = _address(statement)
-            base = address.base if address is not None else None
-            if _is(statement, _LOADS) and not isinstance(base, Variable):
-                found.add(k)
-        return frozenset(found)
-
-    def _place(self, statement: Statement) -> object | None:
-        """Return what two accesses of one address have in common, None for other statements."""
-        address = _address(statement)
-        return None if address is None else (self._number(address.base), address.offset)
+        loads = (k for k in statements if self._is(k, "ld"))
+        return frozenset(k for k in loads if not isinstance(self._base(k), Variable))
 
     def _number(self, operand: Operand | None) -> object:
         """Return a number that is equal for operands of equal value."""
@@ -417,7 +377,7 @@ class Dataflow:
             return self._number(statement.operands[1])
         if root == "ld":
             address = _address(statement)
-            passed = self._passed.get(_argument(statement), [])
+            passed = self._passed.get(argument_of(statement), [])
             if len(passed) == 1:
                 (value,) = self.body.statements[passed[0]].operands[1:]
                 return self._number(value)
@@ -432,26 +392,17 @@ class Dataflow:
         return self._numbers.setdefault(key, len(self._numbers))
 
 
-def _is(statement: Statement, roots: tuple[str, ...]) -> bool:
-    return statement.opcode.partition(".")[0] in roots
-
-
 def _address(statement: Statement) -> Address | None:
     return next((one for one in statement.operands if isinstance(one, Address)), None)
 
 
-def _argument(statement: Statement) -> object:
+def argument_of(statement: Statement) -> object:
     """Return the argument or result of a call that a statement stores or loads, else None."""
     address = _address(statement)
     base = address.base if address is not None else None
     if isinstance(base, Variable) and base.space == "param":
         return base, address.offset if address is not None else 0
     return None
-
-
-def _base(statement: Statement) -> object:
-    address = _address(statement)
-    return address.base if address is not None else None
 
 
 def _registers(operand: Operand) -> list[int]:

@@ -93,8 +93,6 @@ def of_call(
         message=message,
         file=Path(file).name if line else "",
         line=line,
-        thread=(0, 0, 0),
-        block=(0, 0, 0),
         array=array,
         severity=severity,
         cause=cause,

@@ -69,10 +69,7 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: TILE**2,
     mistakes=(
-        kit.Mistake(
-            "All sums are 0: multiply each cell with a weight.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
+        kit.all_zero("All sums are 0: multiply each cell with a weight."),
         kit.Mistake(
             "Every map and channel has the same K * K weights: m and c belong to the index, too.",
             gives=first_map_and_channel,
