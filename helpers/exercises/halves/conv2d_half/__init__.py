@@ -173,23 +173,6 @@ EXERCISE = kit.Exercise(
             "apart, and more.",
             when=half_sums,
         ),
-        kit.Mistake(
-            "Each channel has the cells of the first one: channel c begins c * H rows further on.",
-            gives=layers.first_channel("x"),
-        ),
-        kit.Mistake(
-            "Each channel has the weights of the first one: those of channel c begin c * K * K "
-            "further on.",
-            gives=layers.first_channel("filter"),
-        ),
-        kit.Mistake(
-            "Rows and columns of the filter have changed places: a row, p, has K weights.",
-            gives=layers.transposed,
-        ),
-        kit.Mistake(
-            "The filter is turned by half a turn.",
-            gives=layers.flipped,
-        ),
         *indices.WRONG_INDICES,
     ),
     findings=(
