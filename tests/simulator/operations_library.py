@@ -16,7 +16,7 @@ from helpers.simulator.library import MACHINE
 
 LANES, ALL = 32, 0xFFFFFFFF
 
-FTZ, APPROX = 1 << 3, 1 << 5  # flags of operations.h
+FTZ, APPROX, SATFINITE, RNA = 1 << 3, 1 << 5, 1 << 8, 1 << 11  # flags of operations.h
 
 DRIVER = r"""
 #include "operations.h"

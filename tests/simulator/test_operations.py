@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from operations_library import ALL, APPROX, FTZ, evaluate, run
+from operations_library import ALL, APPROX, FTZ, RNA, SATFINITE, evaluate, run
 
 
 def test_a_carry_belongs_to_its_lane():
@@ -41,7 +41,8 @@ def test_lanes_that_do_not_take_part_keep_their_values(name):
 )
 def test_edges_with_each_other(kind, dtype):
     known = np.finfo(dtype)
-    size = [0, 1, 1.5, np.inf, known.max, known.smallest_normal, known.smallest_subnormal, np.nan]
+    least = [known.smallest_normal, known.smallest_subnormal]
+    size = [0.0, 1.0, 1.5, np.inf, np.nan, known.max, *least]
     edges = np.array([*size, *(-one for one in size)], dtype)
     a, b = (some.ravel() for some in np.meshgrid(edges, edges))
     with np.errstate(all="ignore"):
@@ -55,6 +56,109 @@ def test_edges_with_each_other(kind, dtype):
         np.testing.assert_array_equal(got, want, name)
         numbers = ~np.isnan(want)
         assert (np.signbit(got) == np.signbit(want))[numbers].all(), name
+    for name, holds in (("eq", a == b), ("lt", a < b), ("le", a <= b), ("gt", a > b)):
+        np.testing.assert_array_equal(evaluate(f"setp.{name}.{kind}", bool, a, b), holds, name)
+
+
+def test_every_half_is_a_float():
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    half = evaluate("cvt.f32.f16", np.float32, bits)
+    np.testing.assert_array_equal(half, bits.view(np.float16).astype(np.float32))
+    brain = evaluate("cvt.f32.bf16", np.uint32, bits)
+    np.testing.assert_array_equal(brain, bits.astype(np.uint32) << 16)
+
+
+def cut_bits(values: np.ndarray, lost: int, rule: str = "even") -> np.ndarray:
+    """Return the bits of float32 numbers without their last `lost`, rounded to nearest; a tie goes
+    to even or "away" from zero.
+    """
+    bits = values.astype(np.float32).view(np.uint32)
+    up = bits >> lost & 1 if rule == "even" else np.ones_like(bits)
+    return (bits + up + np.uint32((1 << (lost - 1)) - 1)) >> lost
+
+
+def around_middles(values: np.ndarray) -> np.ndarray:
+    """Return the middles between rising numbers, the numbers next to each middle, and all of them
+    with the other sign.
+    """
+    middles = (values[:-1] / 2 + values[1:] / 2).astype(values.dtype)
+    near = [middles, *(np.nextafter(middles, values.dtype.type(to)) for to in (-np.inf, np.inf))]
+    return np.concatenate([*near, *(-one for one in near)])
+
+
+@pytest.mark.parametrize("wide", [np.float32, np.float64])
+@pytest.mark.parametrize("narrow", [np.float16, np.float32])
+def test_middles_round_to_even_and_as_their_modifiers_say(wide, narrow):
+    if wide == narrow:
+        return
+    bits = np.arange(0x7C00) if narrow == np.float16 else np.arange(1, 0x7F7FFFFF, 41381)
+    word = np.uint16 if narrow == np.float16 else np.uint32
+    low = bits.astype(word).view(narrow)
+    with np.errstate(over="ignore"):
+        pairs = np.stack([low, np.nextafter(low, narrow(np.inf))], 1)
+        x = around_middles(pairs.astype(wide).ravel())
+        x = x[np.isfinite(x)]
+        near = x.astype(narrow)
+        down = np.where(near.astype(wide) > x, np.nextafter(near, narrow(-np.inf)), near)
+        up = np.where(near.astype(wide) < x, np.nextafter(near, narrow(np.inf)), near)
+    name = f"cvt.f{8 * np.dtype(narrow).itemsize}.f{8 * np.dtype(wide).itemsize}"
+    for flags, want in enumerate((near, np.where(x < 0, up, down), down, up)):
+        got = evaluate(name, narrow, x, flags=flags)
+        np.testing.assert_array_equal(got.view(word), want.view(word), f"{name} {flags}")
+
+
+@pytest.mark.parametrize(
+    ("name", "lost", "flags", "rule"),
+    [("bf16", 16, 0, "even"), ("tf32", 13, 0, "even"), ("tf32", 13, RNA, "away")],
+)
+def test_middles_between_cut_floats(name, lost, flags, rule):
+    bits = np.arange(0, 0x7F7F0000, 1 << lost, dtype=np.uint32)[:: 1 if lost == 16 else 7]
+    x = around_middles(np.stack([bits, bits + (1 << lost)], 1).ravel().view(np.float32))
+    word = np.uint16 if name == "bf16" else np.uint32
+    want = cut_bits(x, lost, rule) << (0 if name == "bf16" else lost)
+    got = evaluate(f"cvt.{name}.f32", word, x, flags=flags)
+    np.testing.assert_array_equal(got, want.astype(word))
+
+
+@pytest.mark.parametrize(("name", "finite"), [("e4m3x2", 0x7F), ("e5m2x2", 0x7C)])
+def test_middles_between_bytes(name, finite):
+    code = np.arange(finite, dtype=np.uint16)
+    values = evaluate(f"cvt.f16x2.{name}", np.uint32, code).astype(np.uint16).view(np.float16)
+    x = around_middles(values.astype(np.float32))
+    low = code[:-1]
+    nearest = np.concatenate([low + (low & 1), low, low + 1])  # of the middle, below and above it
+    want = np.concatenate([nearest, nearest | 0x80]) << 8
+    got = evaluate(f"cvt.{name}.f32", np.uint16, x, np.zeros_like(x), flags=SATFINITE)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(("kind", "digits"), [("f16", 10), ("bf16", 7)])
+def test_a_small_addend_breaks_the_tie_of_a_product(kind, digits):
+    """A sum that is rounded to float first, or a product that is rounded alone, loses it."""
+    one = (15 if kind == "f16" else 127) << digits
+    i, j = (some.ravel() for some in np.mgrid[0 : 1 << digits, 0 : 1 << digits])
+    product = (i + (1 << digits)) * (j + (1 << digits))
+    unit = np.where(product >> (2 * digits + 1), 2 << digits, 1 << digits)
+    tie = np.flatnonzero(product % unit * 2 == unit)[:: 3 if kind == "f16" else 1]
+    exact = (product[tie] * 2.0 ** (-2 * digits)).astype(np.float32)
+    a, b = ((one + some[tie]).astype(np.uint16) for some in (i, j))
+    for sign in (0, 0x8000):
+        nudged = np.nextafter(exact, np.float32(-np.inf if sign else np.inf))
+        want = nudged.astype(np.float16).view(np.uint16) if kind == "f16" else cut_bits(nudged, 16)
+        c = np.full(a.size, sign | 1, np.uint16)
+        got = evaluate(f"fma.{kind}", np.uint16, a, b, c)
+        np.testing.assert_array_equal(got, want.astype(np.uint16))
+
+
+def test_large_whole_numbers_are_rounded_once():
+    middles = [(256 | 2 * k + 1) << e for k in range(128) for e in (1, 30, 55)]
+    whole = [middle + beside for middle in middles for beside in (-1, 0, 1)]
+    exact = [value + (value >> value.bit_length() - 8 & 1) - 1 for value in whole]
+    want = [(v + (1 << v.bit_length() - 9)) >> v.bit_length() - 8 for v in exact]
+    got = evaluate("cvt.bf16.u64", np.uint16, np.array(whole, np.uint64)).astype(np.uint32)
+    found = (got << 16).view(np.float32).astype(float)
+    lengths = [v.bit_length() - 8 for v in exact]
+    assert found.tolist() == [float(w << n) for w, n in zip(want, lengths, strict=True)]
 
 
 def test_the_least_of_three_leaves_out_a_nan():
