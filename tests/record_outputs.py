@@ -889,6 +889,7 @@ WITHOUT_OUTPUT: Mapping[str, str] = {
     "benchmark_known_layers": _A_CELL,
     "bounds": "bounds beside times, see tests/helpers/test_bound_ratios.py",
     "counters_strangers": "counters beside the simulator's, see tests/simulator",
+    "device_functions": "digests beside the simulator's, see tests/simulator",
     "sanitizer": "answers beside the simulator's, see tests/simulator",
 }
 

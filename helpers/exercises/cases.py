@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -180,27 +180,3 @@ def warp_product(number: int, result: str, shape: tuple[int, int], **factors: np
 def ceil_div(n: int, by: int) -> int:
     """Return n / by, rounded up."""
     return -(-n // by)
-
-
-class KernelExercise(Protocol):
-    """What running the cases of a kernel's exercise needs of it."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def rtol(self) -> float: ...
-
-    @property
-    def has_solution(self) -> bool: ...
-
-    @property
-    def solution(self) -> str: ...
-
-    def all_cases(self, seed: int) -> tuple[Case, ...]: ...
-
-    def fitted(self, cell: KernelCell, seed: int) -> tuple[Case, ...]: ...
-
-    def wanted(self, case: Case) -> dict[str, np.ndarray]: ...
-
-    def atol_of(self, case: Case) -> float: ...

@@ -24,14 +24,14 @@ from helpers.exercises import gate, work
 from helpers.exercises import outcome as outcomes_of
 from helpers.exercises.base import NOTEBOOK_SEED, BaseExercise
 from helpers.exercises.budgets import Budget
-from helpers.exercises.cases import Case, is_unwritten
+from helpers.exercises.cases import Case
 from helpers.exercises.mistakes import (
     NO_DYNAMIC_MEMORY,
     FindingHint,
     Mistake,
     misplaced,
     real_pairs,
-    untouched,
+    unwritten,
     wrapped_index,
 )
 from helpers.exercises.outcome import DoesNotCompile, Outcome
@@ -185,35 +185,25 @@ class Exercise(BaseExercise):
         cases, wants = _drawn(self.cases, self.reference, seed)
         fitted = self._fitted(cell, cases)
         outcomes = list(outcomes_of.checked(cell, fitted, limit_s=self.limit_s))
-        verdict = self._of_checked(cell, cases, fitted, wants, outcomes)
+        verdict = self._of_outcomes(cases, outcomes, wants)
+        if verdict is None:
+            verdict = self._of_counted(cell, cases, fitted, wants, outcomes)
         return _with_printed(verdict, outcomes)
 
-    def _of_checked(
-        self,
-        cell: KernelCell,
-        cases: tuple[Case, ...],
-        fitted: tuple[Case, ...],
-        wants: Sequence[Mapping[str, np.ndarray]],
-        outcomes: list[Outcome],
-    ) -> Verdict:
-        if (wrong := self._of_outcomes(cases, outcomes, wants)) is not None:
-            return wrong
+    def _of_counted(self, cell, cases, fitted, wants, outcomes: list[Outcome]) -> Verdict:
+        """Run the budgeted cases once more, with counters, and put these outcomes in their places.
+        """
         budgeted = [k for k, case in enumerate(cases) if case.budgeted]
+        again = [fitted[k] for k in budgeted]
         counted = outcomes_of.run(
-            cell,
-            [fitted[k] for k in budgeted],
-            turns=self.turns,
-            limit_s=self.limit_s,
-            checks=False,
+            cell, again, turns=self.turns, limit_s=self.limit_s, checks=False
         )
-        for k, one in zip(budgeted, counted, strict=False):
-            if one.stopped:
-                return self._of_stop(cases[k], one)
-            outcomes[k] = one
+        for k, outcomes[k] in zip(budgeted, counted, strict=False):
+            if outcomes[k].stopped:
+                return self._of_stop(cases[k], outcomes[k])
         # The points are for what was counted, so that this must have come out right, too.
-        if (wrong := self._of_outcomes(cases, outcomes, wants)) is not None:
-            return wrong
-        return self._of_budgets(cases, outcomes)
+        wrong = self._of_outcomes(cases, outcomes, wants)
+        return self._of_budgets(cases, outcomes) if wrong is None else wrong
 
     def _run(self, cell: KernelCell, seed: int) -> tuple[Outcome, ...]:
         cases = self.fitted(cell, seed)
@@ -370,19 +360,20 @@ class Exercise(BaseExercise):
         for mistake in self.mistakes:
             if self._explains(mistake, cases, outcomes, wants, wrong):
                 return mistake.hint
-        if fixed := _only_one_width(cases, wrong):
-            return fixed
         values = [
             (case, name, outcomes[k].arrays[name], wants[k][name])
             for k, case in enumerate(cases)
             for name in case.outputs
         ]
-        missing = sum(int(is_unwritten(got).sum()) for _, _, got, _ in values if got.itemsize >= 4)
-        if missing and missing == sum(got.size for _, _, got, _ in values):
-            return "Nothing is written: does any thread reach the store?"
-        if missing:
-            where = next(filter(None, map(_where_unwritten, values)), "")
-            return f"{quantity(missing, 'value')} are never written{where or _ANYWHERE}"
+        missing = [unwritten(*value) for value in values]
+        if left := sum(map(np.count_nonzero, missing)):
+            if left == sum(np.count_nonzero(case.arrays[n] != want) for case, n, _, want in values):
+                return "Nothing is written: does any thread reach the store?"
+            found = map(_where_unwritten, (case for case, *_ in values), missing)
+            where = next(filter(None, found), _ANYWHERE)
+            return f"{quantity(left, 'value')} are never written{where}"
+        if known := _only_one_width(cases, wrong) or _times(pairs) or _moved(pairs):
+            return known
         if any(np.isnan(real_pairs(got)).any() for _, _, got, _ in values):
             return (
                 "A NaN was computed, and stored. Does a sum begin with a variable that nothing has "
@@ -390,7 +381,7 @@ class Exercise(BaseExercise):
                 "on it gives NaN. Or is a weight read that nobody has filled? (0 / 0 and infinity "
                 "- infinity are NaN, too. A value that nobody writes is told otherwise.)"
             )
-        return untouched(values)
+        return ""
 
     def _explains(self, mistake: Mistake, cases, outcomes, wants, wrong) -> bool:
         told = False
@@ -614,6 +605,37 @@ def _is_cut(got: np.ndarray, want: np.ndarray) -> bool:
     return bool(np.median(np.abs(got - want)) <= 0.05 * np.abs(want).max())
 
 
+def _moved(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
+    """Return what to say if all outputs (got, want) have the right values in other places, or "".
+    """
+    if not all(np.array_equal(np.sort(got, None), np.sort(want, None)) for got, want in pairs):
+        return ""
+    return (
+        "The values are right, and stand in other places: look at the index with which they are "
+        "stored, and at the one that says which output a thread has."
+    )
+
+
+def _times(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> str:
+    """Return what to say if all outputs (got, want) are the right ones times one number, or "".
+    """
+    got, want = (
+        np.concatenate([real_pairs(a).astype(np.float64).ravel() for a in side])
+        for side in zip(*pairs, strict=True)
+    )
+    if want.size < _ENOUGH or not want.any() or not np.isfinite(got).all():
+        return ""
+    factor = float(got @ want / (want @ want))
+    if abs(factor) < 1e-3 or not np.allclose(got, factor * want, 1e-5, 1e-5 * np.abs(want).max()):
+        return ""
+    if factor == -1:
+        return "Every value has the other sign: is something subtracted that belongs added?"
+    return (
+        f"Every value is {factor:.4g} times the right one: is a factor missing or written twice, "
+        "or a term added more than once?"
+    )
+
+
 def _only_one_width(cases: Sequence[Case], wrong: Sequence[int]) -> str:
     """Return what to say if filters of one width are right, of several others wrong; else "". A
     filter of one tap tells nothing.
@@ -632,15 +654,13 @@ def _only_one_width(cases: Sequence[Case], wrong: Sequence[int]) -> str:
     )
 
 
-def _where_unwritten(value: tuple[Case, str, np.ndarray, np.ndarray]) -> str:
+def _where_unwritten(case: Case, missing: np.ndarray) -> str:
     """Return where the values of an output are that nobody writes, as the rest of a sentence; ""
     where they are all, or none, or stand in no pattern.
     """
-    case, _, got, want = value
-    missing = is_unwritten(got)
     if not missing.any() or missing.all():
         return ""
-    written = np.arange(1.0, want.size + 1).reshape(want.shape)
+    written = np.arange(1.0, missing.size + 1).reshape(missing.shape)
     try:
         checking.check(np.where(missing, np.nan, written), written, rtol=0)
     except checking.CheckError as error:

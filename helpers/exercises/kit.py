@@ -36,7 +36,7 @@ from helpers.exercises.cases import (
     without_budgets,
 )
 from helpers.exercises.exercise import Exercise
-from helpers.exercises.mistakes import FindingHint, Mistake, within_warp
+from helpers.exercises.mistakes import FindingHint, Mistake, all_zero, within_warp
 from helpers.exercises.outcome import Outcome
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "Outcome",
     "Step",
     "all_of",
+    "all_zero",
     "ceil_div",
     "cells",
     "elsewhere",

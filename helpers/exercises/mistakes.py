@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from helpers.exercises.cases import Case
-from helpers.quantities import quantity
+from helpers.exercises.cases import Case, is_unwritten
 from helpers.simulator import Finding
 from helpers.simulator.findings import OVERFLOWN
 
@@ -40,6 +39,11 @@ class Mistake:
         if sum(case.arrays[name].nbytes for name in case.outputs) <= MOST_KEPT:
             case.mistaken[self.gives] = made
         return made
+
+
+def all_zero(hint: str) -> Mistake:
+    """Return the mistake by which all outputs are 0."""
+    return Mistake(hint, when=lambda case, got, want: not got.any())
 
 
 @dataclass(frozen=True)
@@ -99,21 +103,14 @@ def misplaced(case: Case, parameters: Mapping[str, str]) -> str:
     return ""
 
 
-def untouched(values: Sequence[tuple[Case, str, np.ndarray, np.ndarray]]) -> str:
-    """Return what to say where every wrong value is the one from before; "" where one is not."""
-    left = total = 0
-    for case, name, got, want in values:
-        wrong = got != want
-        if not np.array_equal(got[wrong], case.arrays[name][wrong]):
-            return ""
-        left, total = left + int(wrong.sum()), total + int((case.arrays[name] != want).sum())
-    if left == total:
-        return "The output is unchanged: nothing is written. Does any thread reach the store?"
-    return (
-        f"{quantity(left, 'value')} are as they were before: no thread writes them. Does each "
-        "element "
-        f"have a thread?"
-    )
+def unwritten(case: Case, name: str, got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """Return which values of an output nobody wrote: they are those from before the launches. Of an
+    output that began with numbers, and has other wrong values, nobody knows.
+    """
+    before, wrong = case.arrays[name], got != want
+    if before.itemsize >= 4 and is_unwritten(before).all():
+        return is_unwritten(got)
+    return wrong & bool((got == before)[wrong].all())
 
 
 def real_pairs(a: np.ndarray) -> np.ndarray:

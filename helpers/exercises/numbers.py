@@ -51,16 +51,22 @@ def exercise(
             text = f"{quantity(len(values), 'answer')} for {len(rows)} {counted}"
             return Found("wrong", text, "Return a number.")
         for case, value in zip(rows, values, strict=True):
-            if not isinstance(value, int):
-                text = f"for {words(case)} it returns {value}; return a whole number"
-                return Found("wrong", text, "Use // for divisions, and return the result.")
             want = reference(*case)
+            if not isinstance(value, int):
+                kind = "True or False" if isinstance(want, bool) else "a whole number"
+                text = f"for {words(case)} it returns {value}; return {kind}"
+                return Found("wrong", text, "Use // for divisions, and return the result.")
             if value != want:
-                text = f"for {words(case)} it returns {value:,}; right is {want:,}"
+                text = f"for {words(case)} it returns {_text(value, want)}; right is "
+                text += _text(want, want)
                 return Found("wrong", text, hint(case, value, want))
         return Found("pass", f"{len(rows)} {counted}", checked=f"{len(rows)} {counted}")
 
     return PythonExercise(name=name, answer=name, made=made, judged=judged, **more)
+
+
+def _text(value: int, want: int) -> str:
+    return f"{bool(value)}" if isinstance(want, bool) and value in (0, 1) else f"{value:,}"
 
 
 def whole(value: Any) -> Any:

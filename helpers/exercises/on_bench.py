@@ -14,7 +14,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,20 +23,14 @@ from helpers.bench.counts import Count, Counts
 from helpers.bench.sources import Kernel, KernelError
 from helpers.bench.task import Task, Watch
 from helpers.exercises.base import NOTEBOOK_SEED
-from helpers.exercises.cases import Case, KernelExercise
+from helpers.exercises.cases import Case
 from helpers.exercises.mistakes import real_pairs
 from helpers.kernel_cells import KernelCell
 from helpers.launch import Plan
 from helpers.quantities import quantity
 
-
-class Exercise(KernelExercise, Protocol):
-    """What a count needs of an exercise."""
-
-    @property
-    def stub(self) -> str: ...
-
-    def accepts(self, cell: KernelCell) -> bool: ...
+if TYPE_CHECKING:
+    from helpers.exercises.exercise import Exercise
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from helpers import checking, kernel_cells
 from helpers.bench import timing
-from helpers.exercises.cases import Case, KernelExercise
+from helpers.exercises.cases import Case
 from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.programs import DeviceRun, Modules
 
+if TYPE_CHECKING:
+    from helpers.exercises.exercise import Exercise
+
 BUDGET_S = 0.5  # of the two timings together
-
-
-class Exercise(KernelExercise, Protocol):
-    """What timing needs of an exercise."""
-
-    def to_time(self, cell: kernel_cells.KernelCell, seed: int) -> Case: ...
-
-    def is_right(self, case: Case, got: Mapping[str, np.ndarray]) -> bool: ...
 
 
 def compiled(exercise: Exercise, cell: kernel_cells.KernelCell, seed: int) -> Modules:

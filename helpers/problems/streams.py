@@ -164,6 +164,8 @@ class Pipeline(DeviceOwner):
                 (self._cuda.Event(), self._cuda.Event()) if self._timed else (None, self.event())
             )
             work = self._events[key] = _Work(row, 0, piece, before, after)
+        if any(work is one for one in self._issued):
+            raise ValueError(f"{row} of piece {piece} is enqueued already: each needs it once")
         work.stream = self._streams.index(stream) + 1
         if work.before is not None:
             work.before.record(stream)

@@ -1,24 +1,30 @@
-"""Device functions in the simulator: every rounding against an independent oracle, wmma against
-float64.
-
-Each check is also given the answer of a plausible mistake (a missing rounding, an unfused product,
-a transposed operand), which it must refuse.
+"""Device functions in the simulator: the bits that a GPU gives, copies of vectors, wmma against
+float64, groups of threads.
 """
 
-import itertools
-import math
-from fractions import Fraction
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 from instances import Kernels
 
 from helpers import simulator
+from helpers.bench import results
+from helpers.simulator import memory
+from helpers.simulator.arrays import pack_arguments
 from helpers.simulator.compiler import compile_source
-from helpers.simulator.module import load
+from helpers.simulator.launch import launch
+from helpers.simulator.module import Kernel, load
 from helpers.simulator.toolchain import CompileFailed
 
-EVERY = np.arange(1 << 16, dtype=np.uint16)
+sys.path.insert(0, str(Path(__file__).resolve().parent / "counters"))
+
+import device_functions
+import mma
+import stranger_cases
+import tensor_products
 
 
 def run(text: str, *args, threads: int, block: int = 256, name: str = "k", **more):
@@ -28,507 +34,79 @@ def run(text: str, *args, threads: int, block: int = 256, name: str = "k", **mor
     assert findings == (), [str(f) for f in findings]
 
 
-def expect(got: np.ndarray, want: np.ndarray, wrong: np.ndarray) -> None:
-    """`got` equals `want` bit for bit (any NaN equals any other), and the comparison is one that
-    refuses `wrong`.
+# ---- the bits of a GPU ----
+
+# Results that differ: of two NaNs of f64 one goes on, which depends on ptxas' order of operands.
+KNOWN = {"double": {"j0", "pow", "fmod", "remainder", "atan2", "nextafter"}}
+
+
+def left_in(out: np.ndarray, kernel: Kernel, *given, grid: int, block: int) -> np.ndarray:
+    """Return what a kernel leaves in its first argument; given: the others, arrays by their bits
+    and scalars.
     """
-    assert equal(got, want), first_difference(got, want)
-    assert not equal(wrong, want), "the wrong answer passes: this check shows nothing"
-
-
-def equal(got: np.ndarray, want: np.ndarray) -> bool:
-    assert got.dtype == want.dtype and got.shape == want.shape, (
-        got.dtype,
-        want.dtype,
-        got.shape,
-        want.shape,
-    )
-    if got.dtype.kind != "f":
-        return bool(np.array_equal(got, want))
-    nan = np.isnan(want)
-    word = np.dtype(f"u{got.itemsize}")
-    return bool(
-        np.array_equal(np.isnan(got), nan)
-        and np.array_equal(got.view(word)[~nan], want.view(word)[~nan])
-    )
-
-
-def first_difference(got: np.ndarray, want: np.ndarray) -> str:
-    differs = (got != want) & ~((got != got) & (want != want))
-    places = np.flatnonzero(differs)
-    first = places[:5]
-    return (
-        f"{places.size} of {got.size} differ; first at {first}: "
-        f"{got.ravel()[first]} instead of {want.ravel()[first]}"
-    )
-
-
-def test_the_comparison_refuses_a_last_bit_and_a_sign_of_zero():
-    one = np.ones(3, np.float16)
-    assert equal(one, one.copy())
-    assert not equal(np.nextafter(one, np.float16(2)), one)
-    assert not equal(np.array([-0.0]), np.array([0.0]))
-    assert not equal(np.array([np.nan]), np.array([0.0])) and equal(
-        np.array([np.nan]), np.array([-np.nan])
-    )
-
-
-# ---- the formats, and an oracle that rounds exact fractions ----
-
-
-def bfloat16(pattern: np.ndarray) -> np.ndarray:
-    """The float32 values of bfloat16 patterns."""
-    return (pattern.astype(np.uint32) << 16).view(np.float32)
-
-
-def value_of(pattern: np.ndarray, kind: str) -> np.ndarray:
-    return pattern.view(np.float16).astype(np.float32) if kind == "half" else bfloat16(pattern)
-
-
-def pattern_of_exact(value: Fraction, kind: str, mode: str = "rn") -> int:
-    """The pattern of an exact value, rounded once: to nearest (ties to even), towards zero, up or
-    down. Slow and obvious.
-    """
-    digits, lowest, infinity = (11, -14, 0x7C00) if kind == "half" else (8, -126, 0x7F80)
-    sign, size = (0x8000, -value) if value < 0 else (0, value)
-    if size == 0:
-        return 0
-    # Or one more than the true one.
-    exponent = size.numerator.bit_length() - size.denominator.bit_length()
-    exponent = max(exponent - (size < Fraction(2) ** exponent), lowest)
-    unit = Fraction(2) ** (exponent - digits + 1)
-    whole, rest = divmod(size, unit)
-    away = (mode == "ru" and not sign) or (mode == "rd" and sign)
-    if mode == "rn":
-        whole += rest * 2 > unit or (rest * 2 == unit and whole % 2)
-    elif away:
-        whole += rest > 0
-    pattern = (exponent - lowest) * (1 << (digits - 1)) + int(whole)
-    if pattern >= infinity:
-        pattern = infinity if mode == "rn" or away else infinity - 1
-    return sign | pattern
-
-
-def test_the_oracle_agrees_with_numpy_where_numpy_has_the_format():
-    values = np.random.default_rng(1).standard_normal(500) * 10.0 ** np.random.default_rng(
-        2
-    ).integers(-8, 6, 500)
-    mine = np.array([pattern_of_exact(Fraction(v), "half") for v in values], np.uint16)
-    cut = np.array([pattern_of_exact(Fraction(v), "half", "rz") for v in values], np.uint16)
-    with np.errstate(over="ignore"):
-        expect(mine, values.astype(np.float16).view(np.uint16), cut)
-
-
-def samples(kind: str, count: int, seed: int) -> np.ndarray:
-    """Patterns of finite numbers: half of them anywhere, half of them within a few powers of two of
-    1, so that digits overlap.
-    """
-    generator = np.random.default_rng(seed)
-    anywhere = generator.integers(0, 0x7C00 if kind == "half" else 0x7F80, count)
-    near_one = generator.integers(
-        *((0x3000, 0x4800) if kind == "half" else (0x3C00, 0x4300)), count
-    )
-    pattern = np.where(generator.random(count) < 0.5, anywhere, near_one)
-    return (pattern | generator.integers(0, 2, count) << 15).astype(np.uint16)
-
-
-# ---- conversions ----
-
-NAMES = {
-    "half": ("cuda_fp16.h", "__half", "__half2"),
-    "bfloat16": ("cuda_bf16.h", "__nv_bfloat16", "__nv_bfloat162"),
-}
-
-
-def conversions(kind: str) -> str:
-    header, value, _ = NAMES[kind]
-    from_float = "\n".join(
-        f"patterns[{k} * n + i] = __{kind}_as_ushort(__float2{kind}_{m}(f));"
-        for k, m in enumerate(MODES)
-    )
-    to_int = "\n".join(f"ints[{k} * n + i] = __{kind}2int_{m}(h);" for k, m in enumerate(MODES))
-    from_int = "\n".join(
-        f"out_of_ints[{k} * n + i] = __{kind}_as_ushort(__int2{kind}_{m}(number[i]));"
-        for k, m in enumerate(MODES)
-    )
-    return f"""#include <{header}>
-extern "C" __global__ void k(float* floats, unsigned short* patterns, int* ints, unsigned short*
-out_of_ints, long long* longs,
-                             const unsigned short* given, const float* values, const int* number,
-                             int n) {{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    {value} h = __ushort_as_{kind}(given[i]);
-    floats[i] = __{kind}2float(h);
-    longs[i] = __{kind}2ll_rn(h);
-    float f = values[i];
-    {from_float}
-    {to_int}
-    {from_int}
-}}
-"""
-
-
-MODES = ("rn", "rz", "ru", "rd")
-
-
-def hard_floats(kind: str) -> np.ndarray:
-    """16,384 floats: values of the format, the middles between them, and their neighbours in
-    float32.
-    """
-    pattern = samples(kind, 1 << 12, seed=3)
-    value = value_of(pattern, kind)
-    with np.errstate(over="ignore", invalid="ignore"):
-        middle = (
-            (
-                value.astype(np.float64)
-                + value_of((pattern + 1).astype(np.uint16), kind).astype(np.float64)
-            )
-            / 2
-        ).astype(np.float32)
-    middle = np.where(np.isfinite(middle), middle, np.float32(1e38))
-    return np.concatenate(
-        [
-            value,
-            middle,
-            np.nextafter(middle, np.float32(np.inf)),
-            np.nextafter(middle, np.float32(-np.inf)),
-        ]
-    )
-
-
-@pytest.mark.parametrize("kind", ["half", "bfloat16"])
-def test_conversions_of_every_value_and_of_hard_cases(kind):
-    values, numbers = (
-        hard_floats(kind),
-        np.random.default_rng(4).integers(-(2**31), 2**31, 1 << 16).astype(np.int32),
-    )
-    numbers[: 1 << 15] %= 70000
-    n = EVERY.size
-    floats, patterns, ints = (
-        np.zeros(n, np.float32),
-        np.zeros((4, n), np.uint16),
-        np.zeros((4, n), np.int32),
-    )
-    out_of_ints, longs = np.zeros((4, n), np.uint16), np.zeros(n, np.int64)
-    run(
-        conversions(kind),
-        floats,
-        patterns,
-        ints,
-        out_of_ints,
-        longs,
-        EVERY,
-        np.resize(values, n),
-        numbers,
-        np.int32(n),
-        threads=n,
-    )
-
-    want = value_of(EVERY, kind)
-    # Subnormals flushed.
-    expect(floats, want, np.where(np.abs(want) < 2.0**-14, np.float32(0), want))
-    exact = [Fraction(float(v)) for v in values]
-    # The oracle has no sign of zero.
-    minus = np.where(np.signbit(values) & (values == 0), 0x8000, 0).astype(np.uint16)
-    wanted = {
-        m: np.array([pattern_of_exact(v, kind, m) for v in exact], np.uint16) | minus for m in MODES
-    }
-    for k, mode in enumerate(MODES):
-        expect(patterns[k][: values.size], wanted[mode], wanted["rz" if mode == "rn" else "rn"])
-    rounding = {"rn": np.rint, "rz": np.trunc, "ru": np.ceil, "rd": np.floor}
-    with np.errstate(invalid="ignore"):
-        number = np.nan_to_num(want.astype(np.float64), nan=0.0)
-    for k, mode in enumerate(MODES):
-        other = "rd" if mode == "rn" else "rn"
-        limits = (-(2**31), 2**31 - 1)
-        expect(
-            ints[k],
-            *(np.clip(rounding[m](number), *limits).astype(np.int32) for m in (mode, other)),
-        )
-        some = [Fraction(int(v)) for v in numbers[::16]]
-        expect(
-            out_of_ints[k][::16].copy(),
-            *(
-                np.array([pattern_of_exact(v, kind, m) for v in some], np.uint16)
-                for m in (mode, other)
-            ),
-        )
-    assert (longs[np.isnan(want)] == -(2**63)).all() and longs[EVERY == 0x4000][0] == 2
-
-
-# ---- arithmetic ----
-
-BINARY = (
-    "__hadd",
-    "__hsub",
-    "__hmul",
-    "__hdiv",
-    "__hmin",
-    "__hmax",
-    "__hmin_nan",
-    "__hmax_nan",
-    "__hadd_sat",
-    "__hmul_sat",
-)
-PAIRS = {
-    "__hdiv": "__h2div",
-    "__hmin_nan": "__hmin2_nan",
-    "__hmax_nan": "__hmax2_nan",
-    "__hadd_sat": "__hadd2_sat",
-    "__hmul_sat": "__hmul2_sat",
-    "__hfma_relu": "__hfma2_relu",
-}
-TERNARY = ("__hfma", "__hfma_relu")
-UNARY = ("__hneg", "__habs", "hsqrt", "hrcp", "hrsqrt", "hexp", "hlog", "hfloor", "hrint")
-OPERATORS = ("+", "-", "*", "/")
-
-
-def arithmetic(kind: str) -> str:
-    header, value, pair = NAMES[kind]
-    slots = itertools.count()
-    lines = []
-    for f in (*BINARY, *TERNARY):
-        arguments = "x, y, z" if f in TERNARY else "x, y"
-        pair_arguments = "xy, yx, zz" if f in TERNARY else "xy, yx"
-        lines.append(f"out[{next(slots)} * n + i] = __{kind}_as_ushort({f}({arguments}));")
-        lines.append(
-            f"out[{next(slots)} * n + i] = "
-            f"__{kind}_as_ushort(__low2{kind}({PAIRS.get(f, f + '2')}({pair_arguments})));"
-        )
-    lines += [f"out[{next(slots)} * n + i] = __{kind}_as_ushort({f}(x));" for f in UNARY]
-    lines += [f"out[{next(slots)} * n + i] = __{kind}_as_ushort(x {op} y);" for op in OPERATORS]
-    lines += [
-        f"out[{next(slots)} * n + i] = __{kind}_as_ushort(__high2{kind}(xy {op} yx));"
-        for op in OPERATORS
+    arrays = [one for one in (out, *given) if isinstance(one, np.ndarray)]
+    addresses = [memory.allocate(one.nbytes) for one in arrays]
+    for address, one in zip(addresses, arrays, strict=True):
+        memory.write(address, one, one.nbytes)
+    pointers = (address.to_bytes(8, "little") for address in addresses)
+    values = [
+        next(pointers) if isinstance(one, np.ndarray) else one.tobytes() for one in (out, *given)
     ]
-    body = "\n    ".join(lines)
-    return f"""#include <{header}>
-extern "C" __global__ void k(unsigned short* out, const unsigned short* a, const unsigned short* b,
-const unsigned short* c,
-                             int n) {{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    {value} x = __ushort_as_{kind}(a[i]), y = __ushort_as_{kind}(b[i]),
-        z = __ushort_as_{kind}(c[i]);
-    {pair} xy = __halves2{kind}2(x, y), yx = __halves2{kind}2(y, x), zz = __{kind}2{kind}2(z);
-    {body}
-}}
-"""
+    launch(kernel, pack_arguments(kernel.parameters, values), (grid,), (block,), observe=())
+    memory.read(out, addresses[0], out.nbytes)
+    for address in addresses:
+        memory.free(address)
+    return out
 
 
-def results(kind: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> dict[str, np.ndarray]:
-    """Patterns by function name; "2" marks the form for pairs, "op" the operator."""
-    names = (
-        [n for f in (*BINARY, *TERNARY) for n in (f, f + " 2")]
-        + list(UNARY)
-        + [f"{o} op" for o in OPERATORS]
-        + [f"{o} op2" for o in OPERATORS]
-    )
-    out = np.zeros((len(names), a.size), np.uint16)
-    run(arithmetic(kind), out, a, b, c, np.int32(a.size), threads=a.size)
-    return dict(zip(names, out, strict=True))
+def digests_of_functions(rows: Sequence[device_functions.Row]) -> dict[str, str]:
+    """Return the sha256 of the results of each function of a group, by its name."""
+    module = load(device_functions.source(rows[0].group), rows[0].options)
+    found = {}
+    for row in rows:
+        cells = device_functions.cells_of(row)
+        y = np.zeros(cells, device_functions.TYPES[row.result][1])
+        operands = device_functions.operands(row)
+        kernel = module.kernels[row.kernel]
+        left_in(y, kernel, np.int32(cells), *operands, grid=cells // 256, block=256)
+        found[row.name] = stranger_cases.short_digest(y)
+    module.close()
+    return found
 
 
-def test_half_arithmetic_against_numpy():
-    n = 1 << 17
-    generator = np.random.default_rng(5)
-    a, b, c = (generator.integers(0, 1 << 16, n).astype(np.uint16) for _ in range(3))
-    a[: n // 2], b[: n // 2] = samples("half", n // 2, 6), samples("half", n // 2, 7)
-    got = {name: pattern.view(np.float16) for name, pattern in results("half", a, b, c).items()}
-    x, y = a.view(np.float16), b.view(np.float16)
-    with np.errstate(all="ignore"):
-        wide = {
-            "__hadd": x.astype(float) + y,
-            "__hsub": x.astype(float) - y,
-            "__hmul": x.astype(float) * y,
-            "__hdiv": x.astype(float) / y,
-        }
-        wanted = {"__hadd": x + y, "__hsub": x - y, "__hmul": x * y, "__hdiv": x / y}
-    for name, want in wanted.items():
-        truncated = np.where(
-            np.abs(want.astype(float)) > np.abs(wide[name]), np.nextafter(want, np.float16(0)), want
-        )
-        operator = dict(zip(wanted, OPERATORS, strict=True))[name]
-        for form in (name, name + " 2", operator + " op"):
-            expect(got[form], want, truncated)
-    with np.errstate(all="ignore"):
-        expect(got["- op2"], y - x, x - y)
-        for form in ("__hmin", "__hmin 2"):
-            expect(np.abs(got[form]), np.abs(np.fmin(x, y)), np.abs(np.minimum(x, y)))
-        for form in ("__hmax_nan", "__hmax_nan 2"):
-            expect(np.abs(got[form]), np.abs(np.maximum(x, y)), np.abs(np.fmax(x, y)))
-        clipped = np.clip(np.nan_to_num((x * y).astype(np.float32), nan=0), 0, 1).astype(
-            np.float16
-        ) + np.float16(0)
-        expect(got["__hmul_sat"], clipped, x * y)
-        expect(got["hsqrt"], np.sqrt(x), x)
-        expect(got["hrcp"], (1.0 / x.astype(np.float64)).astype(np.float16), x)
-        # Rounded twice.
-        expect(
-            got["hrsqrt"],
-            (1 / np.sqrt(x.astype(np.float64))).astype(np.float16),
-            (np.float16(1) / np.sqrt(x)),
-        )
-        for name, function in (("hexp", np.exp), ("hlog", np.log)):
-            # They go through approximations in float; cuda_fp16.h corrects the few arguments at
-            # which those lie on the wrong side of the middle between two halves. So every half has
-            # the nearest result, as on a GPU.
-            want = function(x.astype(np.float64)).astype(np.float16)
-            expect(got[name], want, np.nextafter(want, np.float16(0)))
-        expect(got["hfloor"], np.floor(x), np.rint(x))
-        expect(got["hrint"], np.rint(x), np.floor(x))
-        expect(got["__hneg"], -x, x)
-        expect(got["__habs"], np.abs(x), x)
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, dict]:
+    record = results.load(results.MEASURED / "device_functions.json")
+    return {row["series"]: row for row in record.rows()}
 
 
-def fma_cases(kind: str, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Random triples, and products that lie on a middle between two values with a third operand
-    that only breaks the tie.
-    """
-    a, b, c = (samples(kind, count, seed) for seed in (8, 9, 10))
-    one, digits = (0x3C00, 10) if kind == "half" else (0x3F80, 7)
-    left, right = np.meshgrid(
-        np.arange(1 << digits, 2 << digits), np.arange(1 << digits, 2 << digits)
-    )
-    product = left * right  # in units of 2**(-2 * digits): from 1 to 4
-    unit = np.where(product >> (2 * digits + 1), 2 << digits, 1 << digits)
-    ties = np.argwhere(product % unit * 2 == unit)
-    ties = ties[:: max(1, len(ties) // (count // 2))]
-    found = [(one + int(i), one + int(j)) for i, j in ties]
-    for k, (left, right) in enumerate(found[: count // 2]):
-        a[k], b[k] = left, right
-        c[k] = (1 + k % 5 if kind == "half" else 0x1000 + k) | (0x8000 if k % 2 else 0)
-    assert len(found) > 50, len(found)
-    return a, b, c
+@pytest.mark.parametrize("group", device_functions.GROUPS)
+def test_the_functions_of_a_group_give_the_bits_of_a_gpu(group, recorded):
+    rows = device_functions.GROUPS[group]
+    found, want = digests_of_functions(rows), recorded[group]
+    assert {name for name in found if found[name] != want[name]} == KNOWN.get(group, set())
 
 
-@pytest.mark.parametrize("kind", ["half", "bfloat16"])
-def test_one_rounding_of_the_exact_result(kind):
-    a, b, c = fma_cases(kind, 3000)
-    got = results(kind, a, b, c)
-    x, y, z = ([Fraction(float(v)) for v in value_of(p, kind)] for p in (a, b, c))
-
-    def patterns(values):
-        return np.array([pattern_of_exact(v, kind) for v in values], np.uint16)
-
-    def unsigned_zero(pattern):  # the oracle has no sign of zero
-        return np.where(pattern == 0x8000, np.uint16(0), pattern)
-
-    def from_double(values):
-        return patterns([Fraction(v) for v in values])
-
-    def doubles(values):
-        return [float(v) for v in values]
-
-    products = patterns([p * q for p, q in zip(x, y, strict=True)])
-    finite = (products & 0x7FFF) < (0x7C00 if kind == "half" else 0x7F80)
-    exact = patterns([p * q + r for p, q, r in zip(x, y, z, strict=True)])
-    rounded_product = [
-        Fraction(float(v)) for v in value_of(np.where(finite, products, 0).astype(np.uint16), kind)
-    ]
-    unfused = patterns([p + r for p, r in zip(rounded_product, z, strict=True)])
-    for form in ("__hfma", "__hfma 2"):
-        expect(unsigned_zero(got[form]), unsigned_zero(exact), unsigned_zero(unfused))
-    # A double sum rounded again is wrong where the third operand is too small for a double:
-    # bfloat16 only, half never needs more.
-    twice = from_double(
-        [p * q + r for p, q, r in zip(doubles(x), doubles(y), doubles(z), strict=True)]
-    )
-    assert equal(twice, exact) == (kind == "half")
-    negative = (exact & 0x8000) != 0
-    expect(unsigned_zero(got["__hfma_relu"]), np.where(negative, np.uint16(0), exact), exact)
-    sums, quotients = (
-        patterns([p + q for p, q in zip(x, y, strict=True)]),
-        patterns([p / q if q else Fraction(0) for p, q in zip(x, y, strict=True)]),
-    )
-    nonzero = np.array([q != 0 for q in y])
-    differences = patterns([p - q for p, q in zip(x, y, strict=True)])
-    for form in ("__hadd", "__hadd 2", "+ op"):
-        expect(unsigned_zero(got[form]), unsigned_zero(sums), unsigned_zero(differences))
-    expect(unsigned_zero(got["__hsub"]), unsigned_zero(differences), unsigned_zero(sums))
-    for form in ("__hmul", "__hmul 2", "* op"):
-        expect(unsigned_zero(got[form]), unsigned_zero(products), unsigned_zero(sums))
-    expect(
-        unsigned_zero(got["__hdiv"])[nonzero],
-        unsigned_zero(quotients)[nonzero],
-        unsigned_zero(products)[nonzero],
-    )
+def test_products_of_matrices_give_the_bits_of_a_gpu(recorded):
+    module, want = load(tensor_products.source()), recorded["tensor_products"]
+    for product in tensor_products.PRODUCTS:
+        a, b, c = tensor_products.packed(product)
+        d = np.zeros(c.shape, c.dtype)
+        kernel = module.kernels[product.kernel]
+        left_in(d, kernel, a, b, c, grid=tensor_products.SETS, block=32)
+        d = tensor_products.unpacked(product, d)
+        assert stranger_cases.short_digest(d) == want[product.kernel], product.kernel
+    module.close()
 
 
-COMPARISONS = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-
-
-def comparisons(kind: str) -> str:
-    header, value, pair = NAMES[kind]
-    lines = []
-    for k, word in enumerate([w + u for w in COMPARISONS for u in ("", "u")]):
-        lines.append(f"out[{2 * k} * n + i] = __h{word}(x, y);")
-        lines.append(
-            f"out[{2 * k + 1} * n + i] = 2 * __hb{word}2(xy, yx) +\n"
-            f"        (__h{word}2_mask(xy, yx) == 0xFFFFu * __h{word}(x, y) + "
-            f"0xFFFF0000u * __h{word}(y, x));"
-        )
-    operators = " + ".join(
-        f"{1 << k} * (x {op} y)" for k, op in enumerate(("==", "!=", "<", "<=", ">", ">="))
-    )
-    body = "\n    ".join(lines)
-    return f"""#include <{header}>
-extern "C" __global__ void k(int* out, int* operators, int* special, const unsigned short* a, const
-unsigned short* b, int n) {{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    {value} x = __ushort_as_{kind}(a[i]), y = __ushort_as_{kind}(b[i]);
-    {pair} xy = __halves2{kind}2(x, y), yx = __halves2{kind}2(y, x);
-    {body}
-    operators[i] = {operators};
-    special[i] = __hisnan(x) + 2 * __hisinf(x);
-}}
-"""
-
-
-@pytest.mark.parametrize("kind", ["half", "bfloat16"])
-def test_comparisons_with_nan_infinity_and_zeros(kind):
-    special = np.array(
-        [0, 0x8000, 1, 0x3C00, 0x3F80, 0x7C00, 0xFC00, 0x7F80, 0xFF80, 0x7E00, 0x7FFF, 0xBC00],
-        np.uint16,
-    )
-    a, b = (
-        g.ravel().copy()
-        for g in np.meshgrid(
-            np.concatenate([special, samples(kind, 52, 11)]),
-            np.concatenate([special, samples(kind, 52, 12)]),
-        )
-    )
-    n = a.size
-    out, operators, classes = (
-        np.zeros((24, n), np.int32),
-        np.zeros(n, np.int32),
-        np.zeros(n, np.int32),
-    )
-    run(comparisons(kind), out, operators, classes, a, b, np.int32(n), threads=n)
-    x, y = value_of(a, kind), value_of(b, kind)
-    unordered = np.isnan(x) | np.isnan(y)
-    for k, compare in enumerate(COMPARISONS.values()):
-        ordered = compare(x, y) & ~unordered
-        expect(out[4 * k], ordered.astype(np.int32), (ordered | unordered).astype(np.int32))
-        expect(out[4 * k + 2], (ordered | unordered).astype(np.int32), ordered.astype(np.int32))
-        swapped = compare(y, x)
-        both = 1 + 2 * (ordered & swapped & ~unordered)
-        expect(out[4 * k + 1], both.astype(np.int32), (both - 1).astype(np.int32))
-    want = sum(
-        (1 << k) * compare(x, y).astype(np.int32) for k, compare in enumerate(COMPARISONS.values())
-    )
-    expect(operators, want.astype(np.int32), (want ^ 1).astype(np.int32))
-    want = np.isnan(x) + 2 * np.where(np.isinf(x), np.sign(np.nan_to_num(x)), 0)
-    expect(classes, want.astype(np.int32), np.isnan(x).astype(np.int32))
+def test_sums_of_every_mma_are_those_of_a_gpu(recorded):
+    module, found = load(mma.source()), {}
+    for name, text in mma.INSTRUCTIONS.items():
+        d, a, b, c = mma.operands(text)
+        left_in(d, module.kernels[name], a, b, c, grid=mma.SETS, block=32)
+        found[name] = stranger_cases.short_digest(d)
+    module.close()
+    assert found == {name: recorded["mma"][name] for name in found}
 
 
 # ---- vectors ----
@@ -583,7 +161,7 @@ def test_a_copy_of_a_vector_is_as_many_accesses_as_on_a_gpu():
     assert p.findings == ()
     wanted = {**given, "f4": given["f4"][::-1], "u4": given["u4"][::-1], "d2": given["d2"][:, ::-1]}
     for name, want in wanted.items():
-        expect(out[name], np.ascontiguousarray(want), np.zeros_like(want))
+        np.testing.assert_array_equal(out[name], want)
     stores = {
         line.array: (line.requests, line.bytes_used)
         for line in p.lines
@@ -621,154 +199,12 @@ def test_a_single_value_in_braces_is_a_vector_and_without_them_is_not():
 def test_misaligned_vectors_are_found_at_the_line_of_the_kernel():
     text = (
         'extern "C" __global__ void k(float* y, const float* x) {\n    '
-        '*(float2*)y = *(const float2*)(x + 1);\n}\n'
+        "*(float2*)y = *(const float2*)(x + 1);\n}\n"
     )
     findings = simulator.check(
         text, "k", np.zeros(4, np.float32), np.ones(4, np.float32), grid=(1,), block=(1,)
     )
     assert [(f.kind, f.line, f.array) for f in findings] == [("misaligned", 2, "x")]
-
-
-# ---- mathematics and intrinsics ----
-
-INTRINSICS = """
-extern "C" __global__ void k(float* f, unsigned* u, long long* l, const float* x, const float* y,
-const float* z, const int* a,
-                             const int* b, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    float p = x[i], q = y[i], r = z[i];
-    int s = a[i], t = b[i];
-    float results[] = {__fmaf_rn(p, q, r), __fmul_rn(p, q), __fadd_rz(p, q), __fadd_ru(p, q),
-    __fadd_rd(p, q), __fmul_rz(p, q),
-                       __fmaf_ru(p, q, r), __frcp_rd(p), __fsqrt_ru(fabsf(p)), __fdiv_rz(p, q),
-                       __saturatef(p), rsqrtf(fabsf(p)),
-                       fminf(p, q), fmaxf(p, q), min(p, q), max(p, q), sqrt(fabsf(p)), abs(p),
-                       __int_as_float(s),
-                       __double2float_rz(1.0 / p), __int2float_rd(s)};
-    for (int j = 0; j < 21; ++j) f[j * n + i] = results[j];
-    unsigned words[] = {(unsigned)__popc(s), (unsigned)__clz(s), (unsigned)__ffs(s), __brev(s),
-    __umulhi(s, t),
-                        (unsigned)__mulhi(s, t), (unsigned)__mul24(s, t), __umul24(s, t),
-                        (unsigned)max(s, t), min(s, 7u),
-                        (unsigned)__float2int_rn(p), (unsigned)__float2int_rz(1e20f * p),
-                        __float2uint_ru(q),
-                        __byte_perm(s, t, 0x3715), (unsigned)__float_as_int(p), __sad(s, t, 1u),
-                            __funnelshift_l(s, t, 8)};
-    for (int j = 0; j < 17; ++j) u[j * n + i] = words[j];
-    l[i] = __float2ll_rd(p) + __clzll((long long)s);
-}
-"""
-
-
-def exact_float32(value: Fraction, mode: str) -> np.float32:
-    """A fraction in float32, rounded in the direction asked for."""
-    near = np.float32(float(value))  # within one unit: double rounding can miss by no more
-    if math.isinf(near):
-        near = np.copysign(np.finfo(np.float32).max, near)
-    around = sorted(
-        {
-            float(np.nextafter(near, np.float32(-np.inf))),
-            float(near),
-            float(np.nextafter(near, np.float32(np.inf))),
-        }
-    )
-    below, above = (
-        max(v for v in around if Fraction(v) <= value),
-        min(v for v in around if Fraction(v) >= value),
-    )
-    towards_zero = below if value > 0 else above
-    return np.float32({"rd": below, "ru": above, "rz": towards_zero}[mode])
-
-
-def test_intrinsics_round_as_their_names_say():
-    n = 2000
-    generator = np.random.default_rng(14)
-    x, y, z = (
-        np.where(generator.random(n) < 0.5, -1, 1).astype(np.float32)
-        * generator.uniform(0.01, 8, n).astype(np.float32)
-        for _ in range(3)
-    )
-    a, b = (generator.integers(-(2**31), 2**31, n).astype(np.int32) for _ in range(2))
-    a[:5] = [0, 1, -1, 2**30, -(2**31)]
-    f, u, longs = np.zeros((21, n), np.float32), np.zeros((17, n), np.uint32), np.zeros(n, np.int64)
-    run(INTRINSICS, f, u, longs, x, y, z, a, b, np.int32(n), threads=n)
-    p, q, r = ([Fraction(float(v)) for v in w] for w in (x, y, z))
-
-    def directed(values, mode):
-        return np.array([exact_float32(v, mode) for v in values], np.float32)
-
-    sums, products = (
-        [i + j for i, j in zip(p, q, strict=True)],
-        [i * j for i, j in zip(p, q, strict=True)],
-    )
-    fused = [i + j for i, j in zip(products, r, strict=True)]
-    fma = np.float32(x.astype(np.longdouble) * y + z)
-    expect(f[0], fma, x * y + z)
-    expect(f[1], x * y, x + y)
-    for slot, values, mode, near in (
-        (2, sums, "rz", x + y),
-        (3, sums, "ru", x + y),
-        (4, sums, "rd", x + y),
-        (5, products, "rz", x * y),
-        (6, fused, "ru", fma),
-    ):
-        expect(f[slot], directed(values, mode), near)
-    expect(f[7], directed([1 / i for i in p], "rd"), 1 / x)
-    root = np.sqrt(np.abs(x.astype(np.longdouble)))
-    above = np.float32(root)
-    above = np.where(above < root, np.nextafter(above, np.float32(np.inf)), above)
-    expect(f[8], above, np.sqrt(np.abs(x)))
-    expect(f[9], directed([i / j for i, j in zip(p, q, strict=True)], "rz"), x / y)
-    expect(f[10], np.clip(x, 0, 1), x)
-    # rsqrtf is an approximation: one unit off for many an argument, and never two (CUDA's
-    # documentation allows two).
-    nearest = (1 / np.sqrt(np.abs(x.astype(np.float64)))).astype(np.float32)
-    units = np.abs(f[11].view(np.int32) - nearest.view(np.int32))
-    assert units.max() == 1 and 0.1 < (units == 1).mean() < 0.4, (units.max(), (units == 1).mean())
-    for slot in (12, 14):
-        expect(f[slot], np.minimum(x, y), np.maximum(x, y))
-    expect(f[15], np.maximum(x, y), np.minimum(x, y))
-    expect(f[16], np.sqrt(np.abs(x)), x)
-    expect(f[17], np.abs(x), np.abs(np.trunc(x)))  # abs(int) would cut
-    expect(f[18].view(np.int32), a, b)
-    expect(
-        f[19],
-        directed([Fraction(1 / float(v)) for v in x], "rz"),
-        np.float32(1 / x.astype(np.float64)),
-    )
-    expect(f[20], directed([Fraction(int(v)) for v in a], "rd"), a.astype(np.float32))
-
-    s, t = [int(v) for v in a], [int(v) for v in b]
-    us, ut = [v % 2**32 for v in s], [v % 2**32 for v in t]
-    low = [(v + 2**23) % 2**24 - 2**23 for v in s], [(v + 2**23) % 2**24 - 2**23 for v in t]
-    byte = [
-        [(i | j << 32) >> 8 * k & 255 for k in (5, 1, 7, 3)] for i, j in zip(us, ut, strict=True)
-    ]
-    wanted = {
-        0: [bin(v).count("1") for v in us], 1: [32 - v.bit_length() for v in us],
-        2: [(v & -v).bit_length() for v in us], 3: [int(f"{v:032b}"[::-1], 2) for v in us],
-        4: [i * j >> 32 for i, j in zip(us, ut, strict=True)],
-        5: [i * j >> 32 for i, j in zip(s, t, strict=True)],
-        6: [i * j for i, j in zip(*low, strict=True)],
-        7: [(i & 0xFFFFFF) * (j & 0xFFFFFF) for i, j in zip(us, ut, strict=True)],
-        8: [max(i, j) for i, j in zip(s, t, strict=True)], 9: [min(v, 7) for v in us],
-        10: [int(np.rint(v)) for v in x], 11: [2**31 - 1 if v > 0 else -(2**31) for v in x],
-        12: [max(0, math.ceil(v)) for v in y],
-        13: [sum(v << 8 * k for k, v in enumerate(bytes_)) for bytes_ in byte],
-        14: x.view(np.uint32).tolist(), 15: [abs(i - j) + 1 for i, j in zip(s, t, strict=True)],
-        16: [(i | j << 32) << 8 >> 32 for i, j in zip(us, ut, strict=True)],
-    }  # fmt: skip
-    for slot, values in wanted.items():
-        want = np.array([v % 2**32 for v in values], np.uint32)
-        expect(u[slot], want, want ^ np.uint32(1))
-    expect(
-        longs,
-        np.array(
-            [math.floor(v) + 64 - (i % 2**64).bit_length() for v, i in zip(x, s, strict=True)]
-        ),
-        np.zeros(n, np.int64),
-    )
 
 
 # ---- wmma ----
@@ -796,9 +232,7 @@ CONVERT = """for (int i = 0; i < fa.num_elements; ++i) fa.x[i] = wmma::__float_t
 WMMA_CASES = [
     (s, "half", ("half", "float")[(i + j) % 2], *order)
     for i, s in enumerate(SHAPES)
-    for j, order in enumerate(
-        (("row", "col", "row"), ("col", "row", "col"), ("row", "row", "row"))
-    )
+    for j, order in enumerate((("row", "col", "row"), ("col", "row", "col"), ("row", "row", "row")))
 ]
 WMMA_CASES += [
     (SHAPES[0], "bfloat16", "float", "row", "col", "col"),
@@ -824,7 +258,7 @@ def operand(generator, shape: tuple[int, int], kind: str) -> tuple[np.ndarray, n
         return values.astype(np.float16), values.astype(np.float16).astype(np.float64)
     if kind == "bfloat16":
         pattern = (values.view(np.uint32) >> 16).astype(np.uint16)
-        return pattern, bfloat16(pattern).astype(np.float64)
+        return pattern, (pattern.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return values, tf32(values).astype(np.float64)
 
 
@@ -889,34 +323,6 @@ def test_wmma_against_float64(number):
         wrongs.append(a.astype(np.float64) @ b.astype(np.float64) + c)  # never rounded to TF32
     for wrong in wrongs:
         assert not (np.abs(got - wrong) <= bound).all()
-
-
-TF32 = """#include <mma.h>
-extern "C" __global__ void k(float* y, const float* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = nvcuda::wmma::__float_to_tf32(x[i]);
-}
-"""
-
-
-def test_tf32_rounds_to_nearest_with_ties_away_from_zero():
-    patterns = np.random.default_rng(15).integers(0, 1 << 32, 1 << 16, dtype=np.uint32)
-    patterns[: 1 << 14] = patterns[: 1 << 14] & 0xFFFFE000 | 0x1000  # ties
-    patterns[:6] = [0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF]
-    x = patterns.view(np.float32)
-    y = np.zeros_like(x)
-    run(TF32, y, x, np.int32(x.size), threads=x.size)
-    finite = np.isfinite(x)
-    size = np.abs(x[finite].astype(np.float64))
-    exponent = np.maximum(np.floor(np.log2(np.where(size > 0, size, 1.0))), -126.0)
-    # Log2 may round up.
-    exponent = np.where(2.0**exponent > size, np.maximum(exponent - 1, -126), exponent)
-    unit = 2.0 ** (exponent - 10)
-    with np.errstate(over="ignore"):
-        want = (np.copysign(np.floor(size / unit + 0.5) * unit, x[finite])).astype(np.float32)
-        even = (np.copysign(np.rint(size / unit) * unit, x[finite])).astype(np.float32)
-    expect(y[finite], want, even)
-    expect(y[~finite], x[~finite], np.zeros_like(x[~finite]))
 
 
 def fragment_body(body: str) -> str:
@@ -1064,10 +470,9 @@ def test_groups_tiles_and_half_atomics():
         (v < 8) * 1 + 2 + 4 * (v.reshape(12, 8).min(1) > 5).repeat(8), 96 + 8 + lane, rank,
         np.where(v % 4 == 0, 800 + rank % 32 // 4, 0),
     ], axis=1).astype(np.int32)  # fmt: skip
-    for column in range(12):
-        expect(out[:, column].copy(), want[:, column].copy(), np.full(96, -1, np.int32))
+    np.testing.assert_array_equal(out, want)
     assert pairs.tolist() == [96.0, 192.0]
-    expect(shuffled, v[rank ^ 1].astype(np.float16), v.astype(np.float16))
+    np.testing.assert_array_equal(shuffled, v[rank ^ 1])
 
 
 # ---- what is refused, and what a source may do ----
@@ -1111,6 +516,6 @@ def test_a_half_can_be_an_argument():
     text = signature + " y[threadIdx.x] = y[threadIdx.x] * factor; }"
     y = np.arange(32, dtype=np.float16)
     run(text, y, np.float16(0.5), threads=32, block=32)
-    expect(y, np.arange(32, dtype=np.float16) / 2, np.arange(32, dtype=np.float16))
+    np.testing.assert_array_equal(y, np.arange(32, dtype=np.float16) / 2)
     with pytest.raises(TypeError, match="does not fit"):
         run(text, y, np.int16(2), threads=32, block=32)

@@ -96,10 +96,7 @@ EXERCISE = kit.Exercise(
     timed=large,
     most_of_a_block=lambda case: case.steps[0].block[0],
     mistakes=(
-        kit.Mistake(
-            "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
-            gives=lambda case: np.zeros_like(case["N"]),
-        ),
+        kit.all_zero("Every output is 0: nothing is added to `sum` yet. That is gap 3."),
         kit.Mistake(
             "Only P[0] is written: all threads have the same i. That is gap 1.",
             when=lambda case, got, want: np.isfinite(got[0]) and not np.isfinite(got[1:]).any(),

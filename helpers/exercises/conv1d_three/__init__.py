@@ -50,6 +50,14 @@ def turned(case: kit.Case) -> np.ndarray:
     return sums[: (N.size + more) // 3 * 3].reshape(-1, 3)[:, ::-1].reshape(-1)[: N.size]
 
 
+def one_apart(case: kit.Case) -> np.ndarray:
+    """Return what comes out if the windows of neighbouring threads begin one cell apart, not three.
+    """
+    place = np.arange(case["N"].size)
+    thread, output = place % TILE // 3, place % 3
+    return convolved(case)[place // TILE * TILE + thread + output]
+
+
 def only(*kept: int):
     """Return a function of a case: what comes out if of each thread's three outputs only these are
     right and the others are 0.
@@ -132,6 +140,16 @@ EXERCISE = kit.Exercise(
             "Outputs 0 and 2 of a thread have each other's weights: cell c and output o have "
             "weight c - o.",
             gives=turned,
+        ),
+        kit.Mistake(
+            "The window of thread t begins at cell 3 * t of the tile, which is `mine`.",
+            gives=one_apart,
+        ),
+        kit.Mistake(
+            "Only the first output of each thread is wrong: cell 0 of its window belongs to it.",
+            when=lambda case, got, want: bool(
+                (got[1::3] == want[1::3]).all() and (got[2::3] == want[2::3]).all()
+            ),
         ),
         kit.Mistake(
             "The last two cells of the window are left out: three outputs need width + 2 cells.",

@@ -118,10 +118,7 @@ EXERCISE = kit.Exercise(
     timed=signal,
     most_of_a_block=lambda case: case["tile"],
     mistakes=(
-        kit.Mistake(
-            "All sums are 0: gap 3 wants a cell of the tile.",
-            gives=lambda case: np.zeros_like(case["N"]),
-        ),
+        kit.all_zero("All sums are 0: gap 3 wants a cell of the tile."),
         kit.Mistake(
             "The outputs of block 0 are 0, because none of its cells is found in N. blockIdx.x has "
             "no sign: 0 * TILE_WIDTH - RADIUS is a large number, unless it is put into an int. In "

@@ -134,10 +134,7 @@ EXERCISE = kit.Exercise(
             "blockIdx.x / across. That is gap 1.",
             when=misses_whole_tiles,
         ),
-        kit.Mistake(
-            "Every output is 0: nothing is added to `sum` yet. That is gap 3.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
+        kit.all_zero("Every output is 0: nothing is added to `sum` yet. That is gap 3."),
         kit.Mistake(
             "The last row of the filter is left out: p goes up to K - 1.",
             gives=layers.weighted(lambda case, weight: weight.p < case["shape"].K - 1),

@@ -36,18 +36,15 @@ FIXED = (
 )
 
 
-def reference(*case: int) -> int:
-    """Return 1 for a candidate and 0 for another configuration."""
+def reference(*case: int) -> bool:
+    """Return whether a configuration is a candidate."""
     columns, rows, maps, tile_columns, tile_rows, out_w, out_h, M = case
     if tile_columns % columns or tile_rows % rows or M % maps:
-        return 0
+        return False
     threads = 32 * -(-(tile_columns // columns) * (tile_rows // rows) // 32)
     computed = -(-out_w // tile_columns) * tile_columns * -(-out_h // tile_rows) * tile_rows
-    return int(
-        64 <= threads <= 256
-        and 16 <= columns * rows * maps <= 72
-        and out_w * out_h >= 0.8 * computed
-    )
+    is_sized = 64 <= threads <= 256 and 16 <= columns * rows * maps <= 72
+    return is_sized and out_w * out_h >= 0.8 * computed
 
 
 def cases(seed: int) -> list[numbers.Case]:

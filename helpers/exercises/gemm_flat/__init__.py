@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -55,6 +56,13 @@ def one_row_of_four(case: kit.Case) -> np.ndarray:
     """Return what comes out if only terms 0 to 3 of each step of 16 are multiplied."""
     terms = np.arange(case["terms"]) % STEP < ROWS
     return case["A"][:, terms].astype(float) @ case["X"][:, terms].astype(float)
+
+
+def first_tile(name: str, case: kit.Case) -> np.ndarray:
+    """Return what comes out if each step takes the first tile of a matrix."""
+    factors = {one: case[one].astype(float) for one in ("A", "X")}
+    factors[name] = factors[name][:, np.arange(case["terms"]) % STEP]
+    return factors["A"] @ factors["X"]
 
 
 def has_fixed_terms(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -125,14 +133,18 @@ EXERCISE = kit.Exercise(
             "another number in each layer.",
             when=has_fixed_terms,
         ),
-        kit.Mistake(
-            "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
-            gives=lambda case: np.zeros_like(product(case)),
-        ),
+        kit.all_zero("All sums are 0: load the tiles, wait at a barrier, and add up the products."),
         kit.Mistake(
             "Only 4 of each 16 terms are multiplied: a tile of X has 16 rows, and the block only "
             "4 rows of threads.",
             gives=one_row_of_four,
+        ),
+        *(
+            kit.Mistake(
+                f"Each step multiplies the first tile of {name}: `first` belongs to its index.",
+                gives=partial(first_tile, name),
+            )
+            for name in ("A", "X")
         ),
         kit.Mistake(
             "Only the last step counts: the sum goes on from step to step, and begins with 0 once, "

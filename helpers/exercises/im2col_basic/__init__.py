@@ -48,11 +48,15 @@ def unrolled(case: kit.Case) -> np.ndarray:
     return windows.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
 
 
+def by_taps(case: kit.Case, matrices: np.ndarray) -> np.ndarray:
+    """Return the rows of matrices by image, channel, row and column of the filter."""
+    shape = case["shape"]
+    return matrices.reshape(shape.B, shape.C, shape.K, shape.K, -1)
+
+
 def turned(case: kit.Case) -> np.ndarray:
     """Return what comes out if filter rows and columns change places in the rows of the matrix."""
-    shape = case["shape"]
-    parts = unrolled(case).reshape(shape.B, shape.C, shape.K, shape.K, -1)
-    return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
+    return by_taps(case, unrolled(case)).swapaxes(2, 3).reshape(case["unrolled"].shape)
 
 
 def rows_of_outputs(case: kit.Case) -> np.ndarray:
@@ -92,19 +96,16 @@ def first_image(case: kit.Case) -> np.ndarray | None:
     return np.broadcast_to(matrices[:1], matrices.shape) if len(matrices) > 1 else None
 
 
-def is_last_filter_row_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether what is missing are the cells of the last row of the filter, all of them."""
-    shape = case["shape"]
-    rows = is_unwritten(got).reshape(shape.B, shape.C, shape.K, -1)
-    return bool(rows[:, :, -1].all() and not rows[:, :, :-1].any())
-
-
-def is_last_filter_column_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
-    """Return whether what is missing are the cells of the last column of the filter, all of them.
+def is_last_unwritten(axis: int) -> Callable[[kit.Case, np.ndarray, np.ndarray], bool]:
+    """Return a function of a result: whether what is missing are the cells of the filter's last row
+    (axis 2) or column (axis 3), all of them.
     """
-    shape = case["shape"]
-    columns = is_unwritten(got).reshape(shape.B, shape.C, shape.K, shape.K, -1)
-    return bool(columns[:, :, :, -1].all() and not columns[:, :, :, :-1].any())
+
+    def told(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
+        *others, last = np.moveaxis(by_taps(case, is_unwritten(got)), axis, 0)
+        return bool(last.all() and not np.any(others))
+
+    return told
 
 
 def only_first_of_rows(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -126,10 +127,9 @@ def with_taps(taps: indices.Taps) -> Callable[[kit.Case], np.ndarray]:
     """Return a function of a case: what comes out if p and q in the index of a cell are these."""
 
     def made(case: kit.Case) -> np.ndarray:
-        shape = case["shape"]
-        right = unrolled(case).reshape(shape.B, shape.C, shape.K, shape.K, -1)
+        right = by_taps(case, unrolled(case))
         y = np.empty_like(right)
-        for p, q in np.ndindex(shape.K, shape.K):
+        for p, q in np.ndindex(right.shape[2:4]):
             down, beside = taps(p, q)
             y[:, :, p, q] = right[:, :, down, beside]
         return y.reshape(case["unrolled"].shape)
@@ -195,13 +195,17 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "The last row of the filter is left out: p goes from 0 to K - 1.",
-            when=is_last_filter_row_unwritten,
+            when=is_last_unwritten(2),
         ),
         kit.Mistake(
             "The last column of the filter is left out: q goes from 0 to K - 1.",
-            when=is_last_filter_column_unwritten,
+            when=is_last_unwritten(3),
         ),
         *(kit.Mistake(hint, gives=with_taps(taps)) for hint, taps in indices.TAPS),
+        kit.Mistake(
+            "All K * K rows of a channel are the same: the cell depends on p and q, too.",
+            when=lambda case, got, want: bool(np.ptp(by_taps(case, got), axis=(2, 3)).max() == 0),
+        ),
         kit.Mistake(
             "Only first outputs of rows are wrong. A product with 1.0f / out_w is rounded, and may "
             "lie below the whole number that it should be: divide whole numbers, pixel / out_w.",

@@ -84,10 +84,7 @@ LOADS = kit.Budget(
     "Load each cell of the two tiles once in a step.",
 )
 MISTAKES = (
-    kit.Mistake(
-        "All sums are 0: load the cell of the image.",
-        gives=lambda case: np.zeros_like(layers.convolved(case)),
-    ),
+    kit.all_zero("All sums are 0: load the cell of the image."),
     layers.TURNED,
     kit.Mistake(
         "Every image has the outputs of the first one: begin at the block's own image.",
@@ -162,10 +159,7 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        kit.Mistake(
-            "All sums are 0: load the tiles, wait at a barrier, and add up the products.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
+        kit.all_zero("All sums are 0: load the tiles, wait at a barrier, and add up the products."),
         layers.TURNED,
         *indices.WRONG_INDICES,
         *(

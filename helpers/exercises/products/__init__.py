@@ -183,10 +183,7 @@ def exercise(
         ),
         most_of_a_block=lambda case: tile * tile,
         mistakes=(
-            kit.Mistake(
-                "All sums are 0: add up the products of the staged cells.",
-                gives=lambda case: np.zeros_like(product(case)),
-            ),
+            kit.all_zero("All sums are 0: add up the products of the staged cells."),
             kit.Mistake(
                 "Only the first step along inner is multiplied: the sums go on from step to step.",
                 gives=lambda case: product(case, DEPTH) if case["terms"] > DEPTH else None,

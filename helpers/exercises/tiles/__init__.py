@@ -112,10 +112,7 @@ FIRST_TILE = kit.Mistake(
     ),
 )
 MISTAKES = (
-    kit.Mistake(
-        "All sums are 0: multiply each weight with a cell of the tile.",
-        gives=lambda case: np.zeros_like(layers.convolved(case)),
-    ),
+    kit.all_zero("All sums are 0: multiply each weight with a cell of the tile."),
     layers.TURNED,
     layers.EXCHANGED,
     layers.ASSIGNED,

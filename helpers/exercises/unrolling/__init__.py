@@ -69,10 +69,7 @@ BRANCHES = kit.Budget(
     "compiler knows (FILTER_WIDTH), and #pragma unroll above each.",
 )
 MISTAKES = (
-    kit.Mistake(
-        "All sums are 0: add the product of each cell and its weight.",
-        gives=lambda case: np.zeros_like(layers.convolved(case)),
-    ),
+    kit.all_zero("All sums are 0: add the product of each cell and its weight."),
     layers.TURNED,
     layers.EXCHANGED,
     layers.ASSIGNED,

@@ -113,7 +113,7 @@ inline float widened(std::uint32_t bits, const Narrow& format) {
 // TF32: a float with 10 digits behind the point; the lower 13 bits of its register are zero.
 HALO_INLINE std::uint32_t tf32_of_float(std::uint32_t bits, std::uint32_t flags) {
     const std::uint32_t size = bits & 0x7FFFFFFFu;
-    if (size > 0x7F800000u) return flags & ROUND_AWAY ? bits & 0xFFFFE000u : NAN_32;
+    if (size > 0x7F800000u) return flags & ROUND_AWAY ? bits & 0xFFFFE000u : 0x7FFFE000u;
     if (bits >> 31 && flags & RELU) return 0;
     const std::uint32_t half = flags & ROUND_AWAY   ? 0x1000u
                                : flags & ROUND_MASK ? 0u

@@ -144,13 +144,18 @@ template <class T> void find_highest(Lanes& w, const Instruction& i, uint32_t la
         return x == 0 ? ~0u : shift ? zeros : static_cast<uint32_t>(8 * sizeof(T) - 1) - zeros;
     });
 }
+// Of a position or a length: instructions of 32 bits take the lowest byte, and what ptxas makes for
+// 64 bits takes all of it.
+template <class Word> HALO_INLINE uint32_t limited(uint32_t bits) {
+    return sizeof(Word) == 8 ? std::min(bits, 0xFFu) : bits & 0xFF;
+}
 template <class T> void extract_field(Lanes& w, const Instruction& i, uint32_t lanes) {
     using Word = typename Unsigned<sizeof(T)>::type;
     constexpr uint32_t top = 8 * sizeof(T) - 1;
     const Word* a = source<Word>(w, i, 1);
     const uint32_t *from = source<uint32_t>(w, i, 2), *count = source<uint32_t>(w, i, 3);
     all_lanes(result_of<Word>(w, i), lanes, [=](int l) {
-        const uint32_t position = from[l] & 0xFF, length = count[l] & 0xFF;
+        const uint32_t position = limited<Word>(from[l]), length = limited<Word>(count[l]);
         const uint32_t last = std::min(position + length - 1, top);
         const bool is_signed = T(-1) < T(0) && length != 0;
         const Word fill = is_signed ? Word(0) - (a[l] >> last & 1) : Word(0);
@@ -170,7 +175,7 @@ template <class Word> void insert_field(Lanes& w, const Instruction& i, uint32_t
     const Word *a = source<Word>(w, i, 1), *b = source<Word>(w, i, 2);
     const uint32_t *from = source<uint32_t>(w, i, 3), *count = source<uint32_t>(w, i, 4);
     all_lanes(result_of<Word>(w, i), lanes, [=](int l) {
-        const uint32_t position = from[l] & 0xFF, length = count[l] & 0xFF;
+        const uint32_t position = limited<Word>(from[l]), length = limited<Word>(count[l]);
         const Word ones = length <= top ? (Word(1) << (length & top)) - 1 : ~Word(0);
         const Word mask = position <= top ? ones << (position & top) : Word(0);
         const Word value = position <= top ? a[l] << (position & top) : Word(0);

@@ -168,7 +168,7 @@ void test(Lanes& w, const Instruction& i, uint32_t lanes) {
         case Class::INFINITE: return size == infinity;
         case Class::NUMBER: return size <= infinity;
         case Class::NOT_A_NUMBER: return size > infinity;
-        case Class::NORMAL: return size >= smallest && size < infinity;
+        case Class::NORMAL: return size == 0 || (size >= smallest && size < infinity);
         default: return size != 0 && size < smallest;
         }
     });

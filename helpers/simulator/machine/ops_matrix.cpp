@@ -269,56 +269,48 @@ void multiply(Lanes& w, const Instruction& i, uint32_t) {
 }
 
 // mma.m8n8k4 of halves: four products, each of the lanes 4 p to 4 p + 3 and of those 16 above them.
+// No tensor core of this architecture has it: ptxas makes it of fused multiply-adds.
 HALO_NOINLINE void multiply_by_quads(Lanes& w, const Instruction& i, bool column_a, bool row_b,
                                      bool half_c, bool half_d) {
     const int d_registers = half_d ? 4 : 8, first_b = d_registers + 2, first_c = first_b + 2;
-    uint32_t a_words[4][8][4], b_words[4][4][8];
-    Parts a, b;
-    float c[4][8][8];
-    double sums[4][8][8];
-    const auto half = [&](int first, int lane, int at) -> uint32_t {
-        return w.nth<uint16_t>(i, first + at / 2)[2 * lane + at % 2];
+    float a[4][8][4], b[4][4][8], sums[4][8][8];
+    const auto half = [&](int first, int lane, int at) {
+        return float_of_half(w.nth<uint16_t>(i, first + at / 2)[2 * lane + at % 2]);
     };
     const auto place_of_sum = [](bool in_halves, int lane, int at) {
         const int upper = lane / 16 * 4;
         if (in_halves) return Place{lane % 4 + upper, at};
         return Place{(lane & 1) + (at & 2) + upper, (at & 4) + (lane & 2) + (at & 1)};
     };
-    bool special = false;
     for (int lane = 0; lane < WARP_SIZE; ++lane) {
         const int quad = lane % 16 / 4, upper = lane / 16 * 4, line = lane % 4;
         for (int at = 0; at < 4; ++at) {
             const Place p = column_a ? Place{at + upper, line} : Place{line + upper, at};
             const Place q = row_b ? Place{line, at + upper} : Place{at, line + upper};
-            a_words[quad][p.row][p.column] = half(d_registers, lane, at);
-            b_words[quad][q.row][q.column] = half(first_b, lane, at);
+            a[quad][p.row][p.column] = half(d_registers, lane, at);
+            b[quad][q.row][q.column] = half(first_b, lane, at);
         }
         for (int at = 0; at < 8; ++at) {
             const Place p = place_of_sum(half_c, lane, at);
-            float& value = c[quad][p.row][p.column];
-            value = half_c ? float_of_half(static_cast<uint16_t>(half(first_c, lane, at)))
-                           : w.nth<float>(i, first_c + at)[lane];
-            special |= is_special(value);
+            sums[quad][p.row][p.column] =
+                half_c ? half(first_c, lane, at) : w.nth<float>(i, first_c + at)[lane];
         }
     }
-    split(a_words[0][0], 128, F16_FACTOR, a), split(b_words[0][0], 128, F16_FACTOR, b);
-    special |= a.special || b.special;
-    for (int quad = 0; quad < 4; ++quad) {
-        fused_rows({a, b, 32 * quad, 32 * quad, 4, 20}, 8, c[quad][0], sums[quad][0]);
-        for (int at = 0; special && at < 64; ++at) {
-            double sum = c[quad][at / 8][at % 8];
-            for (int k = 0; k < 4; ++k)
-                sum += value_of(a_words[quad][at / 8][k], F16_FACTOR) *
-                       value_of(b_words[quad][k][at % 8], F16_FACTOR);
-            if (!std::isfinite(sum)) sums[quad][at / 8][at % 8] = sum;
+    for (int quad = 0; quad < 4; ++quad)
+        for (int at = 0; at < 64; ++at) {
+            float& sum = sums[quad][at / 8][at % 8];
+            const float* x = a[quad][at / 8];
+            const auto y = [&](int k) { return b[quad][k][at % 8]; };
+            const float first = std::fma(x[1], y(1), half_d ? x[0] * y(0) : x[0] * y(0) + 0.0f);
+            if (half_d) sum = sum + first + std::fma(x[3], y(3), x[2] * y(2));
+            else sum = std::fma(x[3], y(3), std::fma(x[2], y(2), first)) + sum;
         }
-    }
     for (int lane = 0; lane < WARP_SIZE; ++lane)
         for (int at = 0; at < 8; ++at) {
             const Place p = place_of_sum(half_d, lane, at);
-            const double value = sums[lane % 16 / 4][p.row][p.column];
-            if (half_d) w.nth<uint16_t>(i, at / 2)[2 * lane + at % 2] = half_of_sum(value);
-            else w.nth<float>(i, at)[lane] = canonical(cut_to_float(value));
+            const float value = sums[lane % 16 / 4][p.row][p.column];
+            if (half_d) w.nth<uint16_t>(i, at / 2)[2 * lane + at % 2] = half_of_float(value);
+            else w.nth<float>(i, at)[lane] = canonical(value);
         }
 }
 template <bool column_a, bool row_b, bool half_c, bool half_d>

@@ -67,7 +67,9 @@ void compute(Lanes& w, const Instruction& i, uint32_t lanes, Action action, int 
              Second second) {
     const uint32_t *a = source<uint32_t>(w, i, 1), *b = source<uint32_t>(w, i, 2);
     const uint32_t* c = second == NOTHING ? nullptr : source<uint32_t>(w, i, 3);
-    const bool is_signed = signs & OF_RESULT, shift = action == SHIFT_LEFT || action == SHIFT_RIGHT;
+    // vset names no type of its result; a second operation takes that of a.
+    const bool is_signed = signs & (action < EQ ? OF_RESULT : OF_A);
+    const bool shift = action == SHIFT_LEFT || action == SHIFT_RIGHT;
     lane_by_lane(result_of<uint32_t>(w, i), lanes, [=, &i](int l) {
         Wide y = part_of(b[l], 0, 32, signs & OF_B);
         if (shift) y = i.flags & WRAP ? y & 31 : std::min(y, Wide(32));
@@ -108,9 +110,8 @@ void compute_parts(Lanes& w, const Instruction& i, uint32_t lanes, Action action
             Wide value = computed(action, part_of(a[l], first, bits, signs & OF_A),
                                   part_of(b[l], first, bits, signs & OF_B));
             if (i.flags & SATURATE) value = clamped(value, bits, signs & OF_RESULT);
-            const uint32_t kept = static_cast<uint32_t>(value) & (~0u >> (32 - bits));
-            parts |= kept << first;
-            sum += static_cast<uint32_t>(part_of(kept, 0, bits, signs & OF_RESULT));
+            parts |= (static_cast<uint32_t>(value) & (~0u >> (32 - bits))) << first;
+            sum += static_cast<uint32_t>(value);    // not cut
         }
         return second == SUM ? sum : parts;
     });

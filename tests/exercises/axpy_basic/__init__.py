@@ -41,12 +41,12 @@ WRONG = (
     wrong("no guard", "gap 2", ("i < n", "true"), status="finding"),
     wrong("one thread too many", "gap 2", ("i < n", "i <= n"), status="finding"),
     wrong("n - 1", "last element", ("i < n", "i < n - 1")),
-    wrong("the first block alone", "no thread writes them", ("i < n", "i < n && i < 256")),
+    wrong("the first block alone", "outputs of its own", ("i < n", "i < n && i < 256")),
     wrong(
         "the block's width is written down",
         "blockDim.x",
         (INDEX, "blockIdx.x * 256 + threadIdx.x"),
     ),
     wrong("a is written down", "argument a", ("a * x[i]", "2.0f * x[i]")),
-    wrong("nothing is done", "unchanged", ("y[i] = a * x[i] + y[i]", "(void)i")),
+    wrong("nothing is done", "nothing is written", ("y[i] = a * x[i] + y[i]", "(void)i")),
 )

@@ -21,7 +21,7 @@ WRONG = (
     wrong("n written into the kernel", "argument: i < n", ("i < n", "i < 1000"), status="finding"),
     wrong(
         "n written into the kernel, too small",
-        "no thread writes them",
+        "never written",
         ("i < n", "i < 512 && i < n"),
     ),
     wrong("a written into the kernel", "argument a", ("a * x[i]", "2.0f * x[i]")),
@@ -48,7 +48,7 @@ WRONG = (
         ("k < 2", "k < 1"),
         ("2 * blockIdx.x", "blockIdx.x"),
     ),
-    wrong("nothing is done", "unchanged", ("y[i] = a * x[i] + y[i]", "continue")),
+    wrong("nothing is done", "nothing is written", ("y[i] = a * x[i] + y[i]", "continue")),
     wrong(
         "two threads on one element",
         "two threads write the same element",

@@ -12,6 +12,8 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("windows one cell apart", "begins at cell 3 * t", ("tile[mine +", "tile[threadIdx.x +")),
+    wrong("the first cell left out", "cell 0 of its window", ("int c = 0", "int c = 1")),
     wrong("31 weights, whatever the width", "31 weights only", ("c - o < width", "c - o < 31")),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(

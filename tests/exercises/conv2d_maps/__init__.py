@@ -21,6 +21,17 @@ RIGHT = (
 
 WRONG = (
     wrong(
+        "outputs stored column by column",
+        "in other places",
+        ("m) * out_h + h) * out_w + w]", "m) * out_w + w) * out_h + h]"),
+    ),
+    wrong(
+        "the grid's axes exchanged",
+        "never written",
+        ("blockIdx.y % ((M + 15) / 16) * 16", "blockIdx.x * 16"),
+        ("w = blockIdx.x * 16", "w = blockIdx.y % ((M + 15) / 16) * 16"),
+    ),
+    wrong(
         "maps side by side",
         "keep the index of the store",
         ("y[((b * M + m) * out_h + h) * out_w + w]", "y[((b * out_h + h) * out_w + w) * M + m]"),

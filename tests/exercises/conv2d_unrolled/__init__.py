@@ -28,6 +28,8 @@ WRONG = (
             "            sum = 0.0f;\n            for (int p",
         ),
     ),
+    wrong("subtracted", "has the other sign", ("sum +=", "sum -=")),
+    wrong("each product twice", "2 times the right one", ("sum += cell", "sum += 2.0f * cell")),
     wrong("the last product alone", "only the last product", ("sum +=", "sum =")),
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong(

@@ -12,6 +12,8 @@ RIGHT = (
 
 
 WRONG = (
+    wrong("A's first tile again", "first tile of A", ("* inner + first + tx]", "* inner + tx]")),
+    wrong("X's first tile again", "first tile of X", ("matrix[(first + i)", "matrix[(i)")),
     wrong(
         "image 0 for all",
         "the matrix of image 0",

@@ -35,6 +35,7 @@ RIGHT = (
 )
 
 WRONG = (
+    wrong("one cell for the window", "depends on p and q", ("(h + p) * W + w + q", "h * W + w")),
     wrong(
         "half of the threads, two outputs each",
         "leaves another one idle",

@@ -57,6 +57,12 @@ WRONG = (
         (STREAM, "streams[piece % 3]"),
         status="refused",
     ),
+    wrong_python(
+        "piece 0 for all",
+        "is enqueued already",
+        ("pipe.h2d(piece, stream)", "pipe.h2d(0, stream)"),
+        status="refused",
+    ),
     wrong_python("no copy back", "works are enqueued", (COPY_BACK, "")),
     wrong_python(
         "the copy back before the kernel",

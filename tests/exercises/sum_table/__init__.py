@@ -48,7 +48,7 @@ WRONG = (
     ),
     wrong(
         "only the first row of blocks",
-        "as they were before",
+        "never written",
         ("y < height", "y < 8 && y < height"),
     ),
     wrong(

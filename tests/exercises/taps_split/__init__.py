@@ -14,7 +14,7 @@ RIGHT = (
 
 WRONG = (
     wrong("map 0 for all", "the weights of map 0", ("filter[m * taps + t]", "filter[t]")),
-    wrong("the stub", "unchanged", file="stub.cu", status="not_begun"),
+    wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong("32 atomics", "atomics", file="wrong_atomics.cu", status="budget"),
     wrong(
         "lane 0 alone",
@@ -38,7 +38,7 @@ WRONG = (
     wrong("shared memory", "shared memory", file="wrong_shared.cu", status="budget"),
     wrong("every lane does all taps", "load", file="wrong_all_taps.cu", status="budget"),
     wrong("31 shuffles", "shuffles per warp", file="wrong_chain.cu", status="budget"),
-    wrong("nothing is written", "unchanged", ("if (lane == 0)", "if (lane == 32)")),
+    wrong("nothing is written", "nothing is written", ("if (lane == 0)", "if (lane == 32)")),
     wrong("shuffles up", "no lane before it", ("__shfl_down_sync", "__shfl_up_sync")),
     wrong(
         "a rounded quotient",

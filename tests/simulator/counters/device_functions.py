@@ -10,10 +10,12 @@ answered is kept by bits as well: "group/name" -> array.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import instructions
 import numpy as np
 
 CELLS = 4096
@@ -33,7 +35,7 @@ TYPES: dict[str, tuple[str, Any]] = {
 @dataclass(frozen=True)
 class Row:
     """One kernel. operands, result: letters of `TYPES`; F is a float as f, but of moderate size
-    (|x| < 128).
+    (|x| < 128); ptx: instructions that the expression's function consists of.
     """
 
     group: str
@@ -42,6 +44,7 @@ class Row:
     result: str
     expression: str
     options: tuple[str, ...] = ()
+    ptx: str = ""
 
     @property
     def key(self) -> str:
@@ -328,22 +331,57 @@ GROUPS: dict[str, tuple[Row, ...]] = {group: _rows(group, text) for group, text 
 GROUPS["float_fast"] = _rows("float_fast", _TEXT["float"], ("-use_fast_math",))
 
 
+def _rows_of_instructions(group: str) -> Iterator[Row]:
+    for name, given, result, ptx in instructions.GROUPS[group]():
+        function = re.sub(r"\W", "_", name)
+        call = f"{function}({', '.join('abc'[: len(given)])})"
+        yield Row(group, function, given, result, call, (), ptx)
+
+
+for _group in instructions.GROUPS:
+    GROUPS[_group] = tuple(_rows_of_instructions(_group))
+
+
+def type_of(row: Row, letter: str) -> str:
+    """The type in CUDA; PTX takes halves by their bits."""
+    of_bits = {"h": "unsigned short", "b": "unsigned short", "H": "unsigned", "B": "unsigned"}
+    return of_bits.get(letter, TYPES[letter][0]) if row.ptx else TYPES[letter][0]
+
+
+def _register(letter: str) -> str:
+    """The letter of inline assembly for a type's register."""
+    of_size = {2: "h", 4: "r", 8: "l"}
+    return letter if letter in "fd" else of_size[np.dtype(TYPES[letter][1]).itemsize]
+
+
+def _assembly(row: Row) -> str:
+    """A function of a row's instructions."""
+    operands = list(zip("abc", row.operands, strict=False))
+    given = ", ".join(f"{type_of(row, t)} {name}" for name, t in operands)
+    read = ", ".join(f'"{_register(t)}"({name})' for name, t in operands)
+    asm = f'asm("{{ {row.ptx}; }}" : "={_register(row.result)}"(y) : {read});'
+    kind = type_of(row, row.result)
+    return f"__device__ {kind} {row.name}({given}) {{ {kind} y; {asm} return y; }}"
+
+
 def source(group: str) -> str:
     """A .cu file with the kernels of a group."""
     kernels = []
     for row in GROUPS[group]:
-        given = "".join(f", const {TYPES[t][0]}* p{k}" for k, t in enumerate(row.operands))
+        given = "".join(f", const {type_of(row, t)}* p{k}" for k, t in enumerate(row.operands))
         loads = " ".join(
-            f"const {TYPES[t][0]} {'abc'[k]} = p{k}[i];" for k, t in enumerate(row.operands)
+            f"const {type_of(row, t)} {'abc'[k]} = p{k}[i];" for k, t in enumerate(row.operands)
         )
+        if row.ptx:
+            kernels.append(_assembly(row))
         kernels.append(
-            f'extern "C" __global__ void {row.kernel}({TYPES[row.result][0]}* y, '
+            f'extern "C" __global__ void {row.kernel}({type_of(row, row.result)}* y, '
             f'int n{given})\n{{\n'
             "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if "
             f"(i >= n) return;\n    {loads}\n"
             f"    y[i] = {row.expression};\n}}\n"
         )
-    return PRELUDE + "\n" + "\n".join(kernels)
+    return ("" if GROUPS[group][0].ptx else PRELUDE) + "\n" + "\n".join(kernels)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -499,37 +537,6 @@ def floats_of(values: np.ndarray) -> np.ndarray:
 
 def cells_of(row: Row) -> int:
     return CELLS // 2 if row.operands[0] in "HB" else CELLS
-
-
-def is_nan(bits: np.ndarray, letter: str) -> np.ndarray:
-    """Where cells of a result are NaN; of pairs, by their halves."""
-    kind = {"H": "h", "B": "b", "F": "f"}.get(letter, letter)
-    if kind not in _FORMATS:
-        return np.zeros(bits.shape, bool)
-    _, exponent, fraction = _FORMATS[kind]
-    cells = bits.view(TYPES[kind][1]) & TYPES[kind][1]((1 << (exponent + fraction)) - 1)
-    return cells > TYPES[kind][1](((1 << exponent) - 1) << fraction)
-
-
-def as_values(bits: np.ndarray, letter: str) -> np.ndarray:
-    """The cells as numbers, to be read by people."""
-    kind = {"H": "h", "B": "b", "F": "f"}.get(letter, letter)
-    if kind == "b":
-        return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    signed = {
-        "f": np.float32,
-        "d": np.float64,
-        "h": np.float16,
-        "i": np.int32,
-        "l": np.int64,
-        "s": np.int16,
-        "c": np.int8,
-    }
-    return bits.view(signed.get(kind, TYPES[kind][1]))
-
-
-def names() -> list[str]:
-    return [row.key for rows in GROUPS.values() for row in rows]
 
 
 assert all(re.fullmatch(r"\w+", row.name) for rows in GROUPS.values() for row in rows)

@@ -60,6 +60,11 @@ def digest(array: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
+def short_digest(array: np.ndarray) -> str:
+    """The first 64 bits of `digest`, for a record of thousands of arrays."""
+    return digest(array)[:16]
+
+
 # --------------------------------------------------------------------------------------------------
 # Inputs
 

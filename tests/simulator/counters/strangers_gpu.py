@@ -1,12 +1,13 @@
-"""What a GPU answers to the launches of `strangers`, and to `device_functions` and
-`tensor_products`.
+"""What a GPU answers to the launches of `strangers`, and to `device_functions`, `tensor_products`
+and `mma`.
 
     python tests/simulator/counters/strangers_gpu.py OUT [--cubins FOLDER]
     python tests/simulator/counters/strangers_gpu.py OUT --only REGEX --merge RECORD
 
 Writes into OUT: counters_strangers.json (a record like data/measured/counters.json, with the sha256
-of outputs), and by bits strangers_outputs.npz, device_functions.npz, tensor_products.npz,
-approximations_1.npz and _2.npz. One process under ncu reads the counters of all launches. --cubins:
+of outputs), device_functions.json (digests of the results of functions and products), and by bits
+strangers_outputs.npz, device_functions.npz, tensor_products.npz, mma.npz, approximations_1.npz and
+_2.npz. One process under ncu reads the counters of all launches. --cubins:
 binaries that `--build FOLDER` made before, on any machine with nvcc. --only and --merge: run only
 the launches whose label matches, nothing of functions and products, and take the rows of the other
 launches from a record. A row of another GPU than the record's names its GPU.
@@ -32,6 +33,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import device_functions
+import mma
 import stranger_cases
 import strangers
 import tensor_products
@@ -84,8 +86,8 @@ def sources() -> dict[tuple[str, tuple[str, ...]], str]:
     }
     for group, rows in device_functions.GROUPS.items():
         found[f"{group}.cu", rows[0].options] = device_functions.source(group)
-    for path in (tensor_products.SOURCE, APPROXIMATIONS):
-        found[path.name, ()] = path.read_text()
+    found[tensor_products.SOURCE.name, ()] = tensor_products.source()
+    found["mma.cu", ()], found[APPROXIMATIONS.name, ()] = mma.source(), APPROXIMATIONS.read_text()
     return found
 
 
@@ -220,6 +222,34 @@ def products(binaries: Binaries) -> dict[str, np.ndarray]:
         cuda.memcpy_dtoh(d, out)
         found[product.kernel] = tensor_products.unpacked(product, d)
     return found
+
+
+def sums(binaries: Binaries) -> dict[str, np.ndarray]:
+    """Instruction of `mma` -> the registers of D."""
+    import pycuda.driver as cuda
+
+    found, module = {}, binaries.module("mma.cu")
+    for name, text in mma.INSTRUCTIONS.items():
+        arrays = mma.operands(text)
+        given = [on_gpu(array) for array in arrays]
+        module.get_function(name)(*given, grid=(mma.SETS, 1, 1), block=(32, 1, 1))
+        cuda.memcpy_dtoh(arrays[0], given[0])
+        found[name] = arrays[0]
+    return found
+
+
+def rows_of_digests(
+    of_functions: Mapping[str, np.ndarray], **others: Mapping[str, np.ndarray]
+) -> list[dict[str, str]]:
+    """The rows of the record device_functions: a group, with a digest for each of its functions."""
+    groups = {
+        group: {row.name: of_functions[row.key] for row in rows}
+        for group, rows in device_functions.GROUPS.items()
+    }
+    return [
+        {"series": group} | {name: stranger_cases.short_digest(x) for name, x in results.items()}
+        for group, results in (groups | others).items()
+    ]
 
 
 def approximations(binaries: Binaries) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -357,12 +387,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         new = merged(rows(launches, read, said), before, gpu.name)
         results.record("counters_strangers", lambda: new, device=before.device, lab="counters")
         return 0
-    np.savez_compressed(
-        out / "device_functions.npz", **_timed("functions", lambda: functions(binaries))
-    )
-    np.savez_compressed(
-        out / "tensor_products.npz", **_timed("products", lambda: products(binaries))
-    )
+    of_functions = _timed("functions", lambda: functions(binaries))
+    of_products = _timed("products", lambda: products(binaries))
+    of_mma = _timed("mma", lambda: sums(binaries))
+    np.savez_compressed(out / "device_functions.npz", **of_functions)
+    np.savez_compressed(out / "tensor_products.npz", **of_products)
+    np.savez_compressed(out / "mma.npz", **of_mma)
+    digests = rows_of_digests(of_functions, tensor_products=of_products, mma=of_mma)
+    results.record("device_functions", lambda: digests, device=gpu, lab="counters")
     files = _timed("approximations", lambda: approximations(binaries))
     with ThreadPoolExecutor(2) as pool:  # beside ncu
         saved = [

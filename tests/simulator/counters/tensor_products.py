@@ -1,5 +1,5 @@
-"""Products of small matrices whose sums show how a tensor core adds: operands as data,
-`device_functions/tensor_products.cu`.
+"""Products of small matrices whose sums show how a tensor core adds: operands as data, a kernel for
+each mma, and `device_functions/tensor_products.cu`.
 
 `sets(product)` gives A (sets, m, k), B (sets, k, n) and C (sets, m, n) by their bits; `packed` puts
 them into fragments (set, lane, register), `unpacked` reads D out of them.
@@ -7,6 +7,8 @@ them into fragments (set, lane, register), `unpacked` reads D out of them.
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,14 @@ class Product:
     n: int = 8
     wmma: bool = False
 
+    @property
+    def mma(self) -> str:
+        """Its instruction, as `source_of` takes it."""
+        kind = "tf32" if self.kind == "f32" else self.kind
+        clamped = "satfinite." if "_sat_" in self.kernel else ""
+        shape = f"m{self.m}n{self.n}k{self.k}.row.col"
+        return f"{shape}.{clamped}{self.sums}.{kind}.{kind}.{self.sums}"
+
 
 PRODUCTS = (
     Product("mma_f16_k16", 16, "f16"), Product("mma_bf16_k16", 16, "bf16"),
@@ -49,14 +59,57 @@ BITS: dict[str, Any] = {
     "f16": np.uint16, "bf16": np.uint16, "f32": np.uint32, "f64": np.uint64, "e4m3": np.uint8,
     "e5m2": np.uint8, "s8": np.uint8, "u8": np.uint8, "s32": np.uint32,
 }  # fmt: skip
+WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "s4": 4,
+          "u4": 4, "b1": 1, "f64": 64, "f32": 32, "s32": 32}  # fmt: skip
 
 
-def _raw(shape: tuple[int, ...], seed: int) -> np.ndarray:
+def registers(text: str) -> list[tuple[str, int]]:
+    """The format and the number of registers of D, A, B and C in each lane."""
+    m, n, k = (int(extent) for extent in re.findall(r"\d+", text.partition(".")[0]))
+    kinds = [word for word in text.split(".") if word in WIDTHS]
+    products = 4 if text.startswith("m8n8k4.") and kinds[1] == "f16" else 1
+    cells = (m * n, m * k, k * n, m * n)
+    return [
+        (kind, products * cell * WIDTHS[kind] // (32 * max(WIDTHS[kind], 32)))
+        for kind, cell in zip(kinds, cells, strict=True)
+    ]
+
+
+def source_of(name: str, text: str) -> str:
+    """A kernel of an mma ("m16n8k8.row.col.f32.f16.f16.f32"). Fragments lie in memory as they do in
+    registers: set, lane, register.
+    """
+    numbers, groups, given, places = itertools.count(), [], [], []
+    for letter, (kind, count) in zip("dabc", registers(text), strict=True):
+        held, register = {"f32": ("float", "f"), "f64": ("double", "d")}.get(
+            kind, ("unsigned", "r")
+        )
+        const, written = ("", "=") if letter == "d" else ("const ", "")
+        given.append(f"{const}{held}* {letter}")
+        groups.append(f"{{{', '.join(f'%{next(numbers)}' for _ in range(count))}}}")
+        cells = (f"{letter}[at * {count} + {k}]" for k in range(count))
+        places.append(", ".join(f'"{written}{register}"({cell})' for cell in cells))
+    return (
+        f'extern "C" __global__ void {name}({", ".join(given)})\n{{\n'
+        "    const int at = blockIdx.x * 32 + threadIdx.x;\n"
+        f'    asm("mma.sync.aligned.{text} {", ".join(groups)};"\n'
+        f"        : {places[0]}\n        : {', '.join(places[1:])});\n}}\n"
+    )
+
+
+def source() -> str:
+    """A .cu file with the kernels of all products."""
+    written = SOURCE.read_text()
+    others = (one for one in PRODUCTS if f" {one.kernel}(" not in written)
+    return "\n".join([written, *(source_of(one.kernel, one.mma) for one in others)])
+
+
+def raw(shape: tuple[int, ...], seed: int) -> np.ndarray:
     return np.random.PCG64(seed).random_raw(int(np.prod(shape))).reshape(shape)
 
 
 def _uniform(shape: tuple[int, ...], seed: int) -> np.ndarray:
-    return (_raw(shape, seed) >> np.uint64(11)) * 2.0**-52 - 1
+    return (raw(shape, seed) >> np.uint64(11)) * 2.0**-52 - 1
 
 
 def narrowed(values: np.ndarray, kind: str) -> np.ndarray:
@@ -80,24 +133,24 @@ def narrowed(values: np.ndarray, kind: str) -> np.ndarray:
         return np.clip(np.rint(values), -(2**31), 2**31 - 1).astype(np.int64).astype(BITS[kind])
 
 
-def _values(shape: tuple[int, ...], seed: int, kind: str) -> np.ndarray:
+def drawn(shape: tuple[int, ...], seed: int, kind: str) -> np.ndarray:
     """Eight families of sets, by set modulo 8."""
     plain = _uniform(shape, seed)
     reach = {"f16": 12, "bf16": 60, "f32": 60, "f64": 200, "e4m3": 6, "e5m2": 12, "s32": 20}[kind]
-    exponents = (_raw(shape, seed + 1) % np.uint64(2 * reach)).astype(np.float64) - reach
-    narrow = (_raw(shape, seed + 2) % np.uint64(14)).astype(np.float64) - 7
+    exponents = (raw(shape, seed + 1) % np.uint64(2 * reach)).astype(np.float64) - reach
+    narrow = (raw(shape, seed + 2) % np.uint64(14)).astype(np.float64) - 7
     whole = np.rint(plain * 8)
     families = [
         plain,
         plain * np.exp2(np.minimum(exponents, reach * 0.6)),
         plain * np.exp2(narrow),
-        np.where(_raw(shape, seed + 3) % np.uint64(8) == 0, plain * 2.0 ** min(reach * 0.6, 20),
+        np.where(raw(shape, seed + 3) % np.uint64(8) == 0, plain * 2.0 ** min(reach * 0.6, 20),
             plain),
         np.sign(plain) * np.exp2(narrow),
         plain * 2.0 ** -reach,
         whole,
-        np.where(_raw(shape, seed + 4) % np.uint64(97) == 0,
-            np.array([np.inf, -np.inf, np.nan, 0.0])[_raw(shape, seed + 5) % np.uint64(4)], plain),
+        np.where(raw(shape, seed + 4) % np.uint64(97) == 0,
+            np.array([np.inf, -np.inf, np.nan, 0.0])[raw(shape, seed + 5) % np.uint64(4)], plain),
     ]  # fmt: skip
     which = np.arange(shape[0]) % 8
     return np.stack([families[family][number] for number, family in enumerate(which)])
@@ -109,19 +162,19 @@ def sets(product: Product) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     m, n, k = product.m, product.n, product.k
     if product.kind in ("s8", "u8"):
-        c = _raw((SETS, m, n), 3) >> np.uint64(32)
+        c = raw((SETS, m, n), 3) >> np.uint64(32)
         c = np.where(np.arange(SETS)[:, None, None] % 2 == 0, c, c >> np.uint64(12)).astype(
             np.uint32
         )
         return (
             *(
-                (_raw(s, seed) >> np.uint64(9)).astype(np.uint8)
+                (raw(s, seed) >> np.uint64(9)).astype(np.uint8)
                 for s, seed in (((SETS, m, k), 1), ((SETS, k, n), 2))
             ),
             c,
         )
-    a, b = _values((SETS, m, k), 10, product.kind), _values((SETS, k, n), 20, product.kind)
-    c = _values((SETS, m, n), 30, product.sums)
+    a, b = drawn((SETS, m, k), 10, product.kind), drawn((SETS, k, n), 20, product.kind)
+    c = drawn((SETS, m, n), 30, product.sums)
     rows, columns = np.arange(m)[:, None], np.arange(n)[None, :]
     limit = {"e4m3": 6, "f16": 13, "e5m2": 13}.get(product.kind, 20)
     for probe in range(32):

@@ -87,10 +87,7 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: TILE**2,
     mistakes=(
-        kit.Mistake(
-            "All sums are 0: multiply each cell with a weight.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
+        kit.all_zero("All sums are 0: multiply each cell with a weight."),
         kit.Mistake(
             "Every map has the weights of map 0: m belongs to the index.",
             gives=layers.taken(maps=lambda case, m: 0 * m),

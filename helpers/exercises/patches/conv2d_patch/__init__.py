@@ -92,9 +92,8 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: 8 * FAR * FAR,
     mistakes=(
-        kit.Mistake(
-            "All sums are 0: load rows of cells, and add up their products with the weights.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
+        kit.all_zero(
+            "All sums are 0: load rows of cells, and add up their products with the weights."
         ),
         layers.TURNED,
         *(

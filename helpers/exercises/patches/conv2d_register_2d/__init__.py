@@ -102,10 +102,7 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: COLUMNS * ROWS * MAPS * ACROSS * DOWN,
     mistakes=(
-        kit.Mistake(
-            "All sums are 0: fill the cells, and add their products with the weights.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
+        kit.all_zero("All sums are 0: fill the cells, and add their products with the weights."),
         kit.Mistake(
             "Both rows of a patch have the values of the upper one: the lower output's cells lie "
             "in cell[1].",

@@ -130,10 +130,7 @@ EXERCISE = kit.Exercise(
         case["threads"] * case["tile"] ** 2
     ),  # the threads with z = 0 write them
     mistakes=(
-        kit.Mistake(
-            "Every sum is 0: add up the thread's channels. That is gap 1.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
+        kit.all_zero("Every sum is 0: add up the thread's channels. That is gap 1."),
         kit.Mistake(
             "Each output comes out as many times as it has threads: every thread adds all "
             "channels. Begin at c = z and go on in steps of CHANNEL_THREADS.",

@@ -107,10 +107,7 @@ EXERCISE = kit.Exercise(
     ),
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
-        kit.Mistake(
-            "Both sums are 0: load the tile, wait at a barrier, and add up the products.",
-            gives=lambda case: np.zeros_like(layers.convolved(case)),
-        ),
+        kit.all_zero("Both sums are 0: load the tile, wait at a barrier, and add up the products."),
         kit.Mistake("Only the upper output of each pair is right.", gives=rows_only(0)),
         kit.Mistake("Only the lower output of each pair is right.", gives=rows_only(1)),
         layers.TURNED,

@@ -175,9 +175,8 @@ EXERCISE = kit.Exercise(
             "imaginary parts are 0.",
             when=is_rounding,
         ),
-        kit.Mistake(
-            "All outputs are 0: nothing is added to P yet, or the cells that are loaded are all 0.",
-            gives=lambda case: np.zeros_like(case["P"]),
+        kit.all_zero(
+            "All outputs are 0: nothing is added to P yet, or the cells that are loaded are all 0."
         ),
         kit.Mistake(
             "The sums stand width / 2 places too late: the middle weight of output 0 lies on "
