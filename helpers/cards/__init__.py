@@ -11,26 +11,8 @@ and PyCUDA frees memory only in the thread of its context. `shares` splits a num
 `Exchange` copies between cards, and sums over them.
 """
 
-from helpers.cards.batch import Batch, CardFailed, CardsFailedError, Failure, Report, speeds
+from helpers.cards.batch import Batch, CardFailed, CardsFailedError, speeds
 from helpers.cards.exchange import Exchange
 from helpers.cards.group import Card, Cards, CardsError, is_real, simulated, words
 from helpers.cards.shares import shares
 from helpers.cards.work import Work
-
-__all__ = [
-    "Batch",
-    "Card",
-    "CardFailed",
-    "Cards",
-    "CardsError",
-    "CardsFailedError",
-    "Exchange",
-    "Failure",
-    "Report",
-    "Work",
-    "is_real",
-    "shares",
-    "simulated",
-    "speeds",
-    "words",
-]

@@ -77,10 +77,6 @@ def estimated(case: kit.Case, outcome: kit.Outcome) -> float:
     )
 
 
-LAST_CHANNEL = kit.Mistake(
-    "The last channel is left out.",
-    gives=layers.weighted(lambda case, weight: weight.c < case["shape"].C - 1),
-)
 OTHER_SHAPES = kit.Mistake(
     "It is right on LeNet's layers and not on other shapes: take all sizes from the arguments, and "
     "guard the last tile and the last group of maps.",

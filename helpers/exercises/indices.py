@@ -15,8 +15,9 @@ from helpers.limits import ConvShape
 # An index of all outputs at once; b, c, m, h, w, p, q are whole numbers, or arrays of them.
 Cell = Callable[..., Any]  # (shape, b, c, h, w, p, q)
 Weight = Callable[..., Any]  # (shape, m, c, p, q)
-Taps = Callable[[int, int], tuple[int, int]]  # (p, q)
+Taps = Callable[[Any, Any], tuple[Any, Any]]  # (p, q)
 Kept = Callable[[ConvShape, int, int, int], bool]  # (shape, c, p, q)
+Then = Callable[[kit.Case, np.ndarray], np.ndarray]  # (case, y)
 
 
 def right_cell(s: ConvShape, b: Any, c: Any, h: Any, w: Any, p: Any, q: Any) -> Any:
@@ -35,21 +36,25 @@ def indexed(
     taps: Taps = lambda p, q: (p, q),
     same: bool = False,
     kept: Kept = lambda s, c, p, q: True,
+    then: Then = lambda case, y: y,
 ) -> Callable[[kit.Case], Any]:
     """Return a function of a case: what comes out with these indices, None where one of them leaves
-    its array. taps: p and q as they stand in the index of a cell; same: whether outputs are as many
-    as cells, and cells outside of the image count as 0; kept: which products are added.
+    its array, or no product is added.
+
+    taps: p and q as they stand in the index of a cell; same: whether outputs are as many as cells,
+    and cells outside of the image count as 0; kept: which products are added; then: what a kernel
+    makes of the sums.
     """
 
     def made(case: kit.Case) -> np.ndarray | None:
         s: ConvShape = case["shape"]
         cells, weights = case["x"].ravel(), case["filter"].ravel()
-        y, radius = np.zeros(case["y"].shape), s.K // 2 if same else 0
-        b, h, w = np.ogrid[: s.B, : y.shape[2], : y.shape[3]]
-        h, w, m, every = h - radius, w - radius, np.arange(s.M), np.zeros((s.B, *y.shape[2:]), int)
-        for c, p, q in np.ndindex(s.C, s.K, s.K):
-            if not kept(s, c, p, q):
-                continue
+        rows, columns, radius = (s.H, s.W, s.K // 2) if same else (s.out_h, s.out_w, 0)
+        y = np.zeros((s.B, s.M, rows, columns))
+        b, h, w = np.ogrid[: s.B, :rows, :columns]
+        h, w, m, every = h - radius, w - radius, np.arange(s.M), np.zeros((s.B, rows, columns), int)
+        added = [at for at in np.ndindex(s.C, s.K, s.K) if kept(s, *at)]
+        for c, p, q in added:
             down, right = taps(p, q)
             inside = (h + down >= 0) & (h + down < s.H) & (w + right >= 0) & (w + right < s.W)
             of_x = np.where(inside, cell(s, b, c, h, w, down, right) + every, 0)
@@ -58,7 +63,7 @@ def indexed(
                 return None
             taken = np.where(inside, cells[of_x], 0)
             y += taken[:, None] * weights[of_filter][:, None, None].astype(np.float64)
-        return y.astype(np.float32)
+        return then(case, y.astype(np.float32)) if added else None
 
     return made
 
@@ -115,8 +120,12 @@ _WEIGHTS: tuple[tuple[str, Weight], ...] = (
         "All columns of a filter have the weights of column 0: q belongs to the index of a weight.",
         lambda s, m, c, p, q: right_weight(s, m, c, p, 0),
     ),
+    (
+        "The filter is turned by half a turn.",
+        lambda s, m, c, p, q: right_weight(s, m, c, s.K - 1 - p, s.K - 1 - q),
+    ),
 )
-_CELLS: tuple[tuple[str, Cell], ...] = (
+CELLS: tuple[tuple[str, Cell], ...] = (
     (
         "Every image has the cells of image 0: image b begins with channel b * C.",
         lambda s, b, c, h, w, p, q: right_cell(s, 0, c, h, w, p, q),
@@ -225,16 +234,32 @@ _KEPT: tuple[tuple[str, Kept], ...] = (
         "The last column of the filter is left out: q goes from 0 to K - 1.",
         lambda s, c, p, q: q < s.K - 1,
     ),
+    (
+        "Only the last channel is in the sum: it begins with 0 once, before the loop over "
+        "channels.",
+        lambda s, c, p, q: c == s.C - 1,
+    ),
+    (
+        "Channel 0 alone is added up: the sum goes over all C channels.",
+        lambda s, c, p, q: c == 0,
+    ),
+    (
+        "The last channel is left out: c goes from 0 to C - 1.",
+        lambda s, c, p, q: c < s.C - 1,
+    ),
+    ("The first channel is left out: c goes from 0 to C - 1.", lambda s, c, p, q: c > 0),
 )
 
 
-def wrong_indices(same: bool = False) -> tuple[kit.Mistake, ...]:
-    """Return the mistakes of an index or a loop's end in a layer. same: as in `indexed`."""
+def wrong_indices(**layer: Any) -> tuple[kit.Mistake, ...]:
+    """Return the mistakes of an index or a loop's end in a layer. layer: `same` and `then`, as in
+    `indexed`.
+    """
     return (
-        *(kit.Mistake(hint, indexed(weight=weight, same=same)) for hint, weight in _WEIGHTS),
-        *(kit.Mistake(hint, indexed(cell=cell, same=same)) for hint, cell in _CELLS),
-        *(kit.Mistake(hint, indexed(taps=taps, same=same)) for hint, taps in TAPS),
-        *(kit.Mistake(hint, indexed(kept=kept, same=same)) for hint, kept in _KEPT),
+        *(kit.Mistake(hint, indexed(weight=weight, **layer)) for hint, weight in _WEIGHTS),
+        *(kit.Mistake(hint, indexed(cell=cell, **layer)) for hint, cell in CELLS),
+        *(kit.Mistake(hint, indexed(taps=taps, **layer)) for hint, taps in TAPS),
+        *(kit.Mistake(hint, indexed(kept=kept, **layer)) for hint, kept in _KEPT),
     )
 
 

@@ -116,16 +116,6 @@ def convolved(
     return conv2d(np.ascontiguousarray(x, np.float32), np.ascontiguousarray(filter, np.float32))
 
 
-def flipped(case: kit.Case) -> np.ndarray:
-    """Return what comes out if each filter is turned by half a turn."""
-    return convolved(case, case["filter"][:, :, ::-1, ::-1])
-
-
-def transposed(case: kit.Case) -> np.ndarray:
-    """Return what comes out if the rows and columns of each filter are exchanged."""
-    return convolved(case, case["filter"].swapaxes(2, 3))
-
-
 class Weights(NamedTuple):
     """Where each weight of a filter stands: its map, its channel, its row and its column, as arrays
     that NumPy broadcasts to the filter's shape.
@@ -170,18 +160,6 @@ def first_rows(rows: int) -> Callable[[kit.Case], np.ndarray | None]:
 def first_columns(columns: int) -> Callable[[kit.Case], np.ndarray | None]:
     """Return the same as `first_rows`, of columns."""
     return weighted(lambda case, weight: weight.q < columns)
-
-
-def first_channel(name: str) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if all channels have the cells ("x") or the
-    weights ("filter") of channel 0.
-    """
-
-    def made(case: kit.Case) -> np.ndarray:
-        array = case[name]
-        return convolved(case, **{name: np.broadcast_to(array[:, :1], array.shape)})
-
-    return made
 
 
 Which = Callable[[kit.Case, np.ndarray], np.ndarray]
@@ -239,24 +217,5 @@ LAST_CELLS = tuple(
         ("columns", False, True),
         ("rows and columns", True, True),
     )
-)
-ASSIGNED = kit.Mistake(
-    "Only the last product is in the sum: each takes the place of those before it. += adds, and = "
-    "replaces.",
-    gives=weighted(lambda case, weight: weight.tap == case["shape"].terms - 1),
-)
-LAST_CHANNEL = kit.Mistake(
-    "Only the last channel is in the sum: it begins with 0 once, before the loop over channels.",
-    gives=weighted(lambda case, weight: weight.c == case["shape"].C - 1),
-)
-EXCHANGED = kit.Mistake(
-    "Rows and columns of the filter are exchanged: weight (p, q) belongs to the cell p rows below "
-    "and q columns right.",
-    gives=transposed,
-)
-TURNED = kit.Mistake("The filter is turned by half a turn.", gives=flipped)
-TRANSPOSED = kit.Mistake(
-    "The filter's rows and columns are exchanged: weight p * K + q belongs to row p, column q.",
-    gives=transposed,
 )
 COUNTS = {"layer": "layers", "filter width": "filter widths"}

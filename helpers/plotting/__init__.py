@@ -10,24 +10,3 @@ from helpers.plotting.resources import resource_bars
 from helpers.plotting.rooflines import roofline
 from helpers.plotting.styles import COLOURS, caption, finish, style, subplots
 from helpers.plotting.timings import ladder, scaling, speedup, times
-
-__all__ = [
-    "COLOURS",
-    "Cells",
-    "access_map",
-    "bank_conflicts",
-    "caption",
-    "cells",
-    "finish",
-    "grid_picture",
-    "halo",
-    "ladder",
-    "resource_bars",
-    "roofline",
-    "scaling",
-    "speedup",
-    "style",
-    "subplots",
-    "timeline",
-    "times",
-]

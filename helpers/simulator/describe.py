@@ -86,15 +86,9 @@ def describe_unwritten(
         what = f"writes nothing to {name}"
         cause = "Is the store missing, or behind a guard that no thread passes?"
     message = f"{kernel.name} {what}; fresh device memory holds leftovers, not zeros"
+    about = name if array else None
     return finding_of_launch(
-        "unwritten",
-        message,
-        cause,
-        kernel,
-        line,
-        "warning",
-        array=name if array else None,
-        index=index,
+        "unwritten", message, cause, kernel, line, "warning", array=about, index=index
     )
 
 
@@ -212,13 +206,11 @@ class _Describer(BarrierWords, EndingWords):
             f"{quantity(nbytes, 'byte')} that has been "
             f"freed{origin}"
         )
-        return (
-            None,
-            name,
-            message,
+        cause = (
             "Free an array after the last kernel that uses it; keep a reference to it in Python "
-            "until then.",
+            "until then."
         )
+        return None, name, message, cause
 
     def null_pointer(self) -> Words:
         nulls = [name for name, address in self.scene.pointers.items() if address == 0]
@@ -327,25 +319,16 @@ class _Describer(BarrierWords, EndingWords):
                 f"{name} has {quantity(axis.extents[0], 'element')} ({name}[0] to "
                 f"{name}[{axis.extents[0] - 1}])"
             )
-            cause = TOO_SMALL
-            return (
-                index,
-                name,
-                f"{self.who(self.raw.here)} uses {name}[{index}]{signed}, but {extent}",
-                cause,
-            )
+            message = f"{self.who(self.raw.here)} uses {name}[{index}]{signed}, but {extent}"
+            return index, name, message, TOO_SMALL
         extents = "".join(f"[{extent}]" for extent in axis.extents[axis.axis :])
         declared = f"{axis.element} {extents}".strip()
         message = (
             f"{self.who(self.raw.here)} uses index {index}{signed} on {name}, on an axis declared "
             f"as {declared}"
         )
-        return (
-            index,
-            name,
-            message,
-            "The index leaves its axis; inside a larger array it touches the next row unseen.",
-        )
+        cause = "The index leaves its axis; inside a larger array it touches the next row unseen."
+        return index, name, message, cause
 
     def local_overrun(self) -> Words:
         name = self.local_name()
@@ -429,21 +412,12 @@ class _Describer(BarrierWords, EndingWords):
         return index, self.array.name if self.array else None, message, cause
 
     def read_only(self) -> Words:
+        cause = "Constant memory is written by the host, with memcpy_htod to the symbol's address."
         if self.array is None:
-            return (
-                None,
-                None,
-                f"{self.does()} constant memory",
-                "Constant memory is written by the host.",
-            )
+            return None, None, f"{self.does()} constant memory", cause
         index, element = self.element()
         message = f"{self.who(self.raw.here)} writes {element} in constant memory"
-        return (
-            index,
-            self.array.name,
-            message,
-            "Constant memory is written by the host, with memcpy_htod to the symbol's address.",
-        )
+        return index, self.array.name, message, cause
 
     def uninitialised(self) -> Words:
         if self.array is None and self.raw.region:
@@ -469,12 +443,7 @@ class _Describer(BarrierWords, EndingWords):
                 )
                 return None, None, message, cause
             message = f"{self.does()} {name or 'a local variable'}, which nothing has written"
-            return (
-                None,
-                name,
-                message,
-                LOCAL_LEFTOVERS,
-            )
+            return None, name, message, LOCAL_LEFTOVERS
         index, element = self.element()
         if self.array.space == "constant":
             name = self.array.name

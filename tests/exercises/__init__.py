@@ -2,6 +2,7 @@
 
 text_of(one, answer)     the text of an answer: a file here or of the exercise, with edits
 right(one), wrong(one)   the answers of an exercise
+edited(one, *edits)      the solution with edits
 """
 
 from __future__ import annotations
@@ -37,6 +38,16 @@ def text(one: Any, file: str) -> str:
 def text_of(one: Any, answer: Answer) -> str:
     """Return the text of an answer. Raises answers.EditError."""
     return answer.applied(lambda file: text(one, file))
+
+
+def edited(one: Any, *edits: answers.Edit) -> str:
+    """Return the solution with edits, each of a text that stands in it once."""
+    return text_of(one, answers.right("edited", "solution.cu", *edits))
+
+
+def words(text: object) -> str:
+    """Return a text with one space between its words, wherever its lines end."""
+    return " ".join(str(text).split())
 
 
 def _module(one: Any) -> Any:

@@ -11,23 +11,9 @@ import pytest
 from helpers import exercises, kernel_cells
 from helpers.course import codec, wire
 from helpers.exercises import outcome
-from helpers.exercises.exercise import Exercise
 from helpers.exercises.mistakes import MOST_KEPT, Mistake
 from tests import exercises as answers
-
-
-def words(text: object) -> str:
-    return " ".join(str(text).split())
-
-
-def edited(one: Exercise, *edits: tuple[str, str]) -> str:
-    """The solution with edits, each of a text that stands in it once."""
-    text = one.solution
-    for old, new in edits:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    return text
-
+from tests.exercises import edited, words
 
 # ---- wrong values ----
 

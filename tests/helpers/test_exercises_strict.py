@@ -14,6 +14,7 @@ from helpers import exercises
 from helpers.exercises.cases import Case
 from helpers.exercises.exercise import Exercise
 from tests import exercises as answers
+from tests.exercises import edited, words
 
 pytestmark = pytest.mark.long
 
@@ -30,14 +31,6 @@ ROUNDED = [one for one in ALL if one.rtol or callable(one.atol) or one.atol]
 
 def title(one: Exercise) -> str:
     return one.name
-
-
-def edited(one: Exercise, *edits: tuple[str, str]) -> str:
-    text = one.solution
-    for old, new in edits:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    return text
 
 
 def with_first_line(one: Exercise, line: str) -> str:
@@ -217,7 +210,7 @@ def test_the_second_warp_cannot_do_the_work_of_the_others(name):
 
     one = exercises.find(name)
     found = one.judge(rearranged(one.solution, SECOND_WARP))
-    assert found.status == "budget" and "one warp of block 0" in " ".join(str(found).split()), found
+    assert found.status == "budget" and "one warp of block 0" in words(found), found
 
 
 def test_lanes_that_happen_to_be_there_are_not_named():
@@ -254,7 +247,7 @@ def test_no_kernel_may_look_at_a_clock(name, asked):
         found = one.judge(with_first_line(one, f"{line} if (at < 0) return;"))
     else:
         found = one.judge(with_first_line(one, f"if (!({asked})) return;"))
-    assert found.status == "wrong" and "when it runs" in " ".join(str(found).split()), found
+    assert found.status == "wrong" and "when it runs" in words(found), found
 
 
 # ---- right answers that got half of the points ----

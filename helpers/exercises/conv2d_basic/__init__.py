@@ -47,17 +47,6 @@ def is_of_one_place(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
     return bool(0 < np.isfinite(got).sum() <= maps)
 
 
-def rows_of_out_w(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if a row of the image is taken to have out_w cells."""
-    shape, x = case["shape"], case["x"]
-    if shape.K == 1:
-        return None
-    at = np.arange(shape.C)[:, None, None] * shape.H + np.arange(shape.H)[:, None]
-    at = at * shape.out_w + np.arange(shape.W)
-    images = np.ascontiguousarray(x.reshape(shape.B, -1)[:, at])
-    return layers.conv2d(images, case["filter"])
-
-
 def block_for_map(case: kit.Case) -> np.ndarray:
     """Return what comes out if tiles are counted by blockIdx.x across and blockIdx.y down."""
     shape, (wide, high) = case["shape"], case["block"]
@@ -135,37 +124,6 @@ EXERCISE = kit.Exercise(
             when=misses_whole_tiles,
         ),
         kit.all_zero("Every output is 0: nothing is added to `sum` yet. That is gap 3."),
-        kit.Mistake(
-            "The last row of the filter is left out: p goes up to K - 1.",
-            gives=layers.weighted(lambda case, weight: weight.p < case["shape"].K - 1),
-        ),
-        kit.Mistake(
-            "The last column of the filter is left out: q goes up to K - 1.",
-            gives=layers.weighted(lambda case, weight: weight.q < case["shape"].K - 1),
-        ),
-        layers.TURNED,
-        layers.EXCHANGED,
-        layers.ASSIGNED,
-        layers.LAST_CHANNEL,
-        kit.Mistake(
-            "The weights of every channel meet the cells of channel 0: the row of a cell in memory "
-            "is c * H + h + p.",
-            gives=layers.first_channel("x"),
-        ),
-        kit.Mistake(
-            "The cells of every channel meet the weights of channel 0: the place of a weight is "
-            "(c * K + p) * K + q.",
-            gives=layers.first_channel("filter"),
-        ),
-        kit.Mistake(
-            "A row of the image has W cells, and the row below begins W cells further on, not "
-            "out_w.",
-            gives=rows_of_out_w,
-        ),
-        kit.Mistake(
-            "Channel 0 alone is added up: the sum goes over all C channels.",
-            gives=layers.weighted(lambda case, weight: weight.c == 0),
-        ),
         *indices.WRONG_INDICES,
     ),
     findings=(

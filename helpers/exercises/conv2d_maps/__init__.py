@@ -99,7 +99,6 @@ EXERCISE = kit.Exercise(
             "threadIdx. One of the two must use threadIdx.x, the other one threadIdx.y.",
             when=only_diagonal,
         ),
-        layers.TURNED,
         kit.Mistake(
             "The outputs of the maps stand side by side. In y each map has its rows and columns "
             "together: keep the index of the store.",

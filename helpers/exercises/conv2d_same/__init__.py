@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from helpers import reference
 from helpers.exercises import indices, kit, layers
 from helpers.limits import ConvShape
 
@@ -45,21 +44,13 @@ def misses_last_tiles(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool
     return bool(written[..., :h, :w].all() and not written.all())
 
 
-def padded(
-    case: kit.Case,
-    mode: Any = "constant",
-    down: int = 0,
-    flip: bool = False,
-    exchange: bool = False,
-) -> np.ndarray:
+def padded(case: kit.Case, mode: Any = "constant", down: int = 0) -> np.ndarray:
     """Return the layer with K / 2 cells more on each side; down: so many of them moved from the top
     left to the bottom right.
     """
     r = case["shape"].K // 2
     sides = (0, 0), (0, 0), (r - down, r + down), (r - down, r + down)
-    filter = case["filter"][:, :, ::-1, ::-1] if flip else case["filter"]
-    filter = filter.swapaxes(2, 3) if exchange else filter
-    return reference.conv2d(np.pad(case["x"], sides, mode=mode), np.ascontiguousarray(filter))
+    return layers.convolved(case, x=np.pad(case["x"], sides, mode=mode))
 
 
 EXERCISE = kit.Exercise(
@@ -108,24 +99,9 @@ EXERCISE = kit.Exercise(
             ),
         ),
         kit.Mistake(
-            "All maps are made by the filter of map 0: the weights of map m begin at m * C * K * "
-            "K.",
-            gives=layers.taken(maps=lambda case, m: 0 * m, of=padded),
-        ),
-        kit.Mistake(
             "The last tiles are not written: the map has H rows and W columns now, and the tiles "
             "side by side must cover W columns.",
             when=misses_last_tiles,
-        ),
-        kit.Mistake(
-            "The filter is turned by half a turn: tap (p, q) belongs to row h - K / 2 + p, "
-            "column w - K / 2 + q.",
-            gives=lambda case: padded(case, flip=True),
-        ),
-        kit.Mistake(
-            "Rows and columns of the filter are exchanged: tap (p, q) belongs to row "
-            "h - K / 2 + p, column w - K / 2 + q.",
-            gives=lambda case: padded(case, exchange=True) if case["shape"].K > 1 else None,
         ),
         *indices.wrong_indices(same=True),
     ),

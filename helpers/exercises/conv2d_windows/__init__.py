@@ -176,12 +176,6 @@ def _maps_in_turn(tile: np.ndarray) -> np.ndarray:
     return tile.swapaxes(2, 3).reshape(tile.shape)
 
 
-def _next_row(case: kit.Case) -> np.ndarray:
-    """Return what comes out if windows begin in row column / ACROSS: pairs of rows overlap."""
-    y, rows = layers.convolved(case), case["shape"].out_h // 2
-    return np.stack([y[:, :, :rows], y[:, :, 1 : rows + 1]], axis=3).reshape(y.shape)
-
-
 def _one_pair(case: kit.Case) -> np.ndarray:
     """Return what comes out if all lanes of a column take its first Pair: even and odd columns of
     the filter are added.
@@ -237,7 +231,7 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "Windows begin one row of x apart: a column of B serves two rows of outputs, so the "
             "next row of columns begins 2 * ROW Pairs further on.",
-            gives=_next_row,
+            gives=layers.taken(rows=lambda case, row: row // 2 + row % 2),
         ),
         kit.Mistake(
             "All four lanes of a group take the same Pair: lane 4 g + q is q Pairs further on.",
@@ -250,7 +244,9 @@ EXERCISE = kit.Exercise(
         kit.Mistake(
             "All channels take the cells of the first one: filter row n belongs to channel n / K, "
             "which begins n / K * PLANE Pairs further on.",
-            gives=layers.first_channel("x"),
+            gives=lambda case: layers.convolved(
+                case, x=np.broadcast_to(case["x"][:, :1], case["x"].shape)
+            ),
         ),
         kit.Mistake(
             "Row n of the filter takes the cells n rows below the window. Only n % K of these rows "

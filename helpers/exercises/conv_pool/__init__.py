@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.cases import is_unwritten
 from helpers.limits import ConvShape
 from helpers.problems.lenet import network
@@ -51,10 +51,14 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
     yield kit.without_budgets(layer(rng, ConvShape(1, 1, 1, *kit.MANY_ROWS, 1), 1))
 
 
-def pooled(case: kit.Case, filter: np.ndarray | None = None, relu: bool = True) -> np.ndarray:
-    """Return the pooled layer."""
-    sums = layers.convolved(case, filter)
-    return network.max_pool(network.relu(sums) if relu else sums, case["pool"])
+def of_sums(case: kit.Case, sums: np.ndarray) -> np.ndarray:
+    """Return the pooled layer, made of the sums."""
+    return network.max_pool(network.relu(sums), case["pool"])
+
+
+def pooled(case: kit.Case, filter: np.ndarray | None = None) -> np.ndarray:
+    """Return the pooled layer. filter: in place of the case's."""
+    return of_sums(case, layers.convolved(case, filter))
 
 
 def first_of_each(case: kit.Case) -> np.ndarray:
@@ -116,15 +120,6 @@ def of_channels(case: kit.Case) -> np.ndarray:
         filter[:, channel] = case["filter"][:, channel]
         made.append(pooled(case, filter))
     return np.max(made, axis=0)
-
-
-def overlapping_images(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if image b begins with channel b of all channels."""
-    shape = case["shape"]
-    channels = case["x"].reshape(-1, shape.H, shape.W)
-    x = np.stack([channels[b : b + shape.C] for b in range(shape.B)])
-    sums = layers.conv2d(x, case["filter"])
-    return network.max_pool(network.relu(sums), case["pool"]) if shape.B > 1 else None
 
 
 def is_cut_unwritten(case: kit.Case, got: np.ndarray, want: np.ndarray) -> bool:
@@ -204,7 +199,7 @@ EXERCISE = kit.Exercise(
         ),
         kit.Mistake(
             "Negative outputs are there: the largest begins with 0, and only grows.",
-            gives=lambda case: pooled(case, relu=False),
+            gives=lambda case: network.max_pool(layers.convolved(case), case["pool"]),
         ),
         kit.Mistake(
             "The last output of each window replaces the others: keep the larger of both.",
@@ -246,34 +241,7 @@ EXERCISE = kit.Exercise(
             "Set sum to 0 before the loop over c, and compare behind it.",
             gives=of_channels,
         ),
-        kit.Mistake(
-            "Only the last channel counts: sum is set to 0 in the loop over c.",
-            gives=layers.weighted(lambda case, weight: weight.c == case["shape"].C - 1, pooled),
-        ),
-        kit.Mistake(
-            "Only the first image is right: image b begins with channel b * C, not with channel b.",
-            gives=overlapping_images,
-        ),
-        kit.Mistake(
-            "The last channel is left out.",
-            gives=layers.weighted(lambda case, weight: weight.c < case["shape"].C - 1, pooled),
-        ),
-        kit.Mistake(
-            "Only the first channel is in the sum: c goes from 0 to C - 1.",
-            gives=layers.weighted(lambda case, weight: weight.c == 0, pooled),
-        ),
-        kit.Mistake(
-            "Every image has the cells of image 0: image b begins with channel b * C.",
-            gives=layers.taken(images=lambda case, b: 0 * b, of=pooled),
-        ),
-        kit.Mistake(
-            "Every map has the weights of map 0: m belongs to the index of a weight.",
-            gives=layers.taken(maps=lambda case, m: 0 * m, of=pooled),
-        ),
-        kit.Mistake(
-            "The filter is turned by half a turn.",
-            gives=lambda case: pooled(case, case["filter"][:, :, ::-1, ::-1].copy()),
-        ),
+        *indices.wrong_indices(then=of_sums),
         kit.Mistake(
             "Cut windows are never stored: leave out the output that is not there, by an `if` or "
             "by `continue`. A `return` ends the thread before its store.",

@@ -182,10 +182,7 @@ EXERCISE = kit.Exercise(
             "It is right with blocks of 64 threads only: a thread's cells lie THREADS apart.",
             when=lambda case, got, want: case["threads"] != THREADS,
         ),
-        kit.Mistake(
-            "Zeros are stored: does each load put its cell into value[k]?",
-            when=lambda case, got, want: not got.any(),
-        ),
+        kit.all_zero("Zeros are stored: does each load put its cell into value[k]?"),
         kit.Mistake(
             "The right values stand in wrong places: store value[k] to the cell from which it "
             "was loaded, first + k * THREADS.",

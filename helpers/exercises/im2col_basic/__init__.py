@@ -54,24 +54,11 @@ def by_taps(case: kit.Case, matrices: np.ndarray) -> np.ndarray:
     return matrices.reshape(shape.B, shape.C, shape.K, shape.K, -1)
 
 
-def turned(case: kit.Case) -> np.ndarray:
-    """Return what comes out if filter rows and columns change places in the rows of the matrix."""
-    return by_taps(case, unrolled(case)).swapaxes(2, 3).reshape(case["unrolled"].shape)
-
-
 def rows_of_outputs(case: kit.Case) -> np.ndarray:
     """Return what comes out if the matrix of a channel is stored output by output."""
     shape = case["shape"]
     parts = unrolled(case).reshape(shape.B, shape.C, shape.K**2, -1)
     return parts.swapaxes(2, 3).reshape(case["unrolled"].shape)
-
-
-def narrow(case: kit.Case) -> np.ndarray:
-    """Return what comes out if a row of the image is taken to be as long as one of outputs."""
-    shape = case["shape"]
-    h, w, p, q = np.ix_(*map(np.arange, (shape.out_h, shape.out_w, shape.K, shape.K)))
-    cells = case["x"].reshape(shape.B, shape.C, -1)[:, :, (h + p) * shape.out_w + w + q]
-    return cells.transpose(0, 1, 4, 5, 2, 3).reshape(case["unrolled"].shape)
 
 
 def by_width_of_image(case: kit.Case) -> np.ndarray:
@@ -81,19 +68,6 @@ def by_width_of_image(case: kit.Case) -> np.ndarray:
     p, q, pixel = np.ix_(*map(np.arange, (shape.K, shape.K, shape.out_h * shape.out_w)))
     cells = case["x"].reshape(shape.B, shape.C, -1)[:, :, p * shape.W + q + pixel]
     return cells.reshape(case["unrolled"].shape)
-
-
-def first_channel(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every channel of every image is read from the first one."""
-    shape = case["shape"]
-    parts = unrolled(case).reshape(shape.B, shape.C, -1)
-    return np.broadcast_to(parts[:1, :1], parts.shape).reshape(case["unrolled"].shape)
-
-
-def first_image(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if every image is read from the first one."""
-    matrices = unrolled(case)
-    return np.broadcast_to(matrices[:1], matrices.shape) if len(matrices) > 1 else None
 
 
 def is_last_unwritten(axis: int) -> Callable[[kit.Case, np.ndarray, np.ndarray], bool]:
@@ -114,25 +88,20 @@ def only_first_of_rows(case: kit.Case, got: np.ndarray, want: np.ndarray) -> boo
     return bool(columns.size) and columns[0] > 0 and not (columns % case["shape"].out_w).any()
 
 
-def overlapping_images(case: kit.Case) -> np.ndarray:
-    """Return what comes out if image b begins with channel b of all channels."""
-    shape = case["shape"]
-    channels = unrolled(case).reshape(shape.B * shape.C, -1)
-    return np.stack([channels[b : b + shape.C] for b in range(shape.B)]).reshape(
-        case["unrolled"].shape
-    )
+def gathered(
+    cell: indices.Cell = indices.right_cell, taps: indices.Taps = lambda p, q: (p, q)
+) -> Callable[[kit.Case], np.ndarray | None]:
+    """Return a function of a case: what comes out with these indices, as in `indices.indexed`; None
+    where one of them leaves x.
+    """
 
-
-def with_taps(taps: indices.Taps) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if p and q in the index of a cell are these."""
-
-    def made(case: kit.Case) -> np.ndarray:
-        right = by_taps(case, unrolled(case))
-        y = np.empty_like(right)
-        for p, q in np.ndindex(right.shape[2:4]):
-            down, beside = taps(p, q)
-            y[:, :, p, q] = right[:, :, down, beside]
-        return y.reshape(case["unrolled"].shape)
+    def made(case: kit.Case) -> np.ndarray | None:
+        s = case["shape"]
+        b, c, p, q, h, w = np.ogrid[: s.B, : s.C, : s.K, : s.K, : s.out_h, : s.out_w]
+        at = cell(s, b, c, h, w, *taps(p, q)) + 0 * (b + c + p + q)
+        if at.max() >= case["x"].size:
+            return None
+        return case["x"].ravel()[at].reshape(case["unrolled"].shape)
 
     return made
 
@@ -161,37 +130,14 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: THREADS * case["shape"].K ** 2,
     mistakes=(
         kit.Mistake(
-            "Filter rows and columns have changed places: row p * K + q of the matrix belongs to "
-            "filter row p, column q.",
-            gives=turned,
-        ),
-        kit.Mistake(
             "The numbers are right, and stand in other places: an output is a column of the "
             "matrix, and a row has out_h * out_w numbers.",
             gives=rows_of_outputs,
         ),
         kit.Mistake(
-            "The channel is read as if it were as narrow as an output map: one row of it lies W "
-            "cells behind the one before.",
-            gives=narrow,
-        ),
-        kit.Mistake(
             "The outputs of a map are numbered as if a row of it had W of them: it has out_w, so "
             "output number pixel is in row pixel / out_w, column pixel % out_w.",
             gives=by_width_of_image,
-        ),
-        kit.Mistake(
-            "Every column holds cells of the first image's first channel: read from `channel`, "
-            "which begins at channel c of image b.",
-            gives=first_channel,
-        ),
-        kit.Mistake(
-            "Only the first image is right: image b begins with channel b * C, not with channel b.",
-            gives=overlapping_images,
-        ),
-        kit.Mistake(
-            "Every matrix holds cells of the first image: image b begins with channel b * C.",
-            gives=first_image,
         ),
         kit.Mistake(
             "The last row of the filter is left out: p goes from 0 to K - 1.",
@@ -201,7 +147,8 @@ EXERCISE = kit.Exercise(
             "The last column of the filter is left out: q goes from 0 to K - 1.",
             when=is_last_unwritten(3),
         ),
-        *(kit.Mistake(hint, gives=with_taps(taps)) for hint, taps in indices.TAPS),
+        *(kit.Mistake(hint, gives=gathered(cell=cell)) for hint, cell in indices.CELLS),
+        *(kit.Mistake(hint, gives=gathered(taps=taps)) for hint, taps in indices.TAPS),
         kit.Mistake(
             "All K * K rows of a channel are the same: the cell depends on p and q, too.",
             when=lambda case, got, want: bool(np.ptp(by_taps(case, got), axis=(2, 3)).max() == 0),

@@ -85,11 +85,6 @@ LOADS = kit.Budget(
 )
 MISTAKES = (
     kit.all_zero("All sums are 0: load the cell of the image."),
-    layers.TURNED,
-    kit.Mistake(
-        "Every image has the outputs of the first one: begin at the block's own image.",
-        gives=layers.taken(images=lambda case, b: 0 * b),
-    ),
     *indices.WRONG_INDICES,
     kit.Mistake(
         "The cell is in channel c, row h + p, column w + q. Rows of the image lie W apart, and "
@@ -160,7 +155,6 @@ EXERCISE = kit.Exercise(
     most_of_a_block=lambda case: TILE * TILE,
     mistakes=(
         kit.all_zero("All sums are 0: load the tiles, wait at a barrier, and add up the products."),
-        layers.TURNED,
         *indices.WRONG_INDICES,
         *(
             kit.Mistake(

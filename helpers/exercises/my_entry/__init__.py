@@ -42,8 +42,6 @@ EXERCISE = kit.Exercise(
         kit.ONE_STORE,
     ),
     mistakes=(
-        layers.TURNED,
-        competition.LAST_CHANNEL,
         *indices.WRONG_INDICES,
         competition.OTHER_SHAPES,
     ),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from helpers import kernel_cells
 from helpers.exercises import competition, indices, kit, layers
 from helpers.kernel_cells import KernelCell
-from helpers.reference import conv2d
 
 SECTORS = {
     "layer 1": 0.363,
@@ -15,11 +12,6 @@ SECTORS = {
 }  # per output, that conv2d_tiled loads; a test counts them again
 TILE = 16  # outputs along a side of a block
 STUB_MAPS = 4  # in a block, as long as a student leaves -DMAPS as it is
-
-
-def of_first_maps(case: kit.Case) -> np.ndarray:
-    """Return what comes out if every group of four maps takes the weights of the first group."""
-    return conv2d(case["x"], case["filter"][np.arange(case["shape"].M) % STUB_MAPS])
 
 
 def fit(case: kit.Case, cell: KernelCell) -> kit.Case:
@@ -95,17 +87,10 @@ EXERCISE = kit.Exercise(
             "All sums are 0: load cells and weights, and add each product to its sum.",
             gives=lambda case: 0 * layers.convolved(case),
         ),
-        layers.TURNED,
-        layers.TRANSPOSED,
         kit.Mistake(
             "Every group of maps has the weights of the first one: map m of the block is map "
             "first + m of the filter.",
-            gives=of_first_maps,
-        ),
-        competition.LAST_CHANNEL,
-        kit.Mistake(
-            "The first channel is left out.",
-            gives=layers.weighted(lambda case, weight: weight.c > 0),
+            gives=layers.taken(maps=lambda case, m: m % STUB_MAPS),
         ),
         *indices.WRONG_INDICES,
         competition.OTHER_SHAPES,

@@ -83,13 +83,14 @@ EXERCISE = kit.Exercise(
         *kit.NO_DETOURS,
     ),
     mistakes=(
-        kit.Mistake(
-            "All sums are 0: nothing was multiplied.",
-            when=lambda case, got, want: not got.any(),
-        ),
+        kit.all_zero("All sums are 0: nothing was multiplied."),
         kit.Mistake(
             "The 49th term is left out: 49 terms need four steps of 16.",
             gives=lambda case: product(case, 48),
+        ),
+        kit.Mistake(
+            "Only the last step is in the sums: they begin with 0 once, before the loop.",
+            gives=lambda case: product(case) - product(case, 48),
         ),
         kit.Mistake(
             "The fragments of x are taken with rows and columns exchanged. A fragment of x is "

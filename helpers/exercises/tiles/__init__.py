@@ -113,10 +113,6 @@ FIRST_TILE = kit.Mistake(
 )
 MISTAKES = (
     kit.all_zero("All sums are 0: multiply each weight with a cell of the tile."),
-    layers.TURNED,
-    layers.EXCHANGED,
-    layers.ASSIGNED,
-    layers.LAST_CHANNEL,
     FIRST_TILE,
     kit.Mistake(
         "All threads of a block have the same window: that of a thread begins in row threadIdx.y "
@@ -125,10 +121,6 @@ MISTAKES = (
             rows=lambda case, row: row // TILE * TILE,
             columns=lambda case, column: column // TILE * TILE,
         ),
-    ),
-    kit.Mistake(
-        "Every channel is multiplied with the cells of channel 0: load them from `channel`.",
-        gives=layers.first_channel("x"),
     ),
     *indices.WRONG_INDICES,
 )

@@ -70,26 +70,10 @@ BRANCHES = kit.Budget(
 )
 MISTAKES = (
     kit.all_zero("All sums are 0: add the product of each cell and its weight."),
-    layers.TURNED,
-    layers.EXCHANGED,
-    layers.ASSIGNED,
-    layers.LAST_CHANNEL,
     kit.Mistake(
         "The rows of cells lie W apart, not FILTER_WIDTH: that is the distance of two rows of "
         "weights.",
         gives=narrow_rows,
-    ),
-    kit.Mistake(
-        "Each channel has weights of its own: c belongs to their index.",
-        gives=layers.first_channel("filter"),
-    ),
-    kit.Mistake(
-        "The last row of the filter is left out.",
-        gives=layers.weighted(lambda case, weight: weight.p < case["shape"].K - 1),
-    ),
-    kit.Mistake(
-        "The last column of the filter is left out.",
-        gives=layers.weighted(lambda case, weight: weight.q < case["shape"].K - 1),
     ),
     *indices.WRONG_INDICES,
 )

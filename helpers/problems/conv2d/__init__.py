@@ -10,15 +10,7 @@ is a frozen record: `dataclasses.replace` and `Conv2d.with_tile` make others.
 This file only re-exports names. Each module holds one family of kernels, or one task.
 """
 
-from helpers import kernels
-from helpers.limits import (
-    CONSTANT_BYTES,
-    INDICES,
-    MOST_SHARED_BYTES,
-    MULTIPROCESSOR_SHARED_BYTES,
-    STATIC_SHARED_BYTES,
-    ConvShape,
-)
+from helpers.limits import CONSTANT_BYTES, MOST_SHARED_BYTES
 
 from .base import Compiled, Conv2d, Names
 from .checks import Problem, check, conv2d_atol, some_images, suspects
@@ -32,9 +24,6 @@ from .mma import (
     FASTEST,
     SCALED_HALF,
     WARPGROUPS,
-    Pairs,
-    Quads,
-    ScaledHalf,
     TensorKernel,
     TensorLayer,
     mma_halves,
@@ -47,86 +36,10 @@ from .mma import (
     warpgroup_fragments,
 )
 from .refusals import PLAINEST, SPARE
-from .register_2d import REGISTER_2D, Register2d, register_2d
-from .register_images import RegisterImages, register_images
+from .register_2d import REGISTER_2D, register_2d
+from .register_images import register_images
 from .register_tiled import FITTED, OCCUPANCY, RegisterTiled
 from .runs import compile, convolve, simulate
 from .shapes import KNOWN_LAYERS, LAYERS, SEED, LayerError, ceil_div, shape_for, shape_of
 from .table import CONV2D, REDUCED, SMALL, TAUGHT, channels_shuffle, channels_tree, conv2d_named
-from .wmma import Wmma, wmma
-
-__all__ = [
-    "ARCHITECTURE",
-    "CONSTANT_BYTES",
-    "CONV2D",
-    "FASTEST",
-    "FITTED",
-    "IMPLICIT",
-    "INDICES",
-    "KNOWN_LAYERS",
-    "LAYERS",
-    "MOST_SHARED_BYTES",
-    "MULTIPROCESSOR_SHARED_BYTES",
-    "OCCUPANCY",
-    "PLAINEST",
-    "REDUCED",
-    "REGISTER_2D",
-    "SCALED_HALF",
-    "SEED",
-    "SMALL",
-    "SPARE",
-    "STATIC_SHARED_BYTES",
-    "TAUGHT",
-    "WARPGROUPS",
-    "Compiled",
-    "Conv2d",
-    "ConvShape",
-    "HalfInputs",
-    "Im2colGemm",
-    "ImplicitMma",
-    "ImplicitSizes",
-    "ImplicitWgmma",
-    "LayerError",
-    "Names",
-    "Pairs",
-    "Problem",
-    "Quads",
-    "Register2d",
-    "RegisterImages",
-    "RegisterTiled",
-    "ScaledHalf",
-    "TensorKernel",
-    "TensorLayer",
-    "WarpgroupSizes",
-    "Wmma",
-    "ceil_div",
-    "channels_shuffle",
-    "channels_tree",
-    "check",
-    "compile",
-    "conv2d_atol",
-    "conv2d_named",
-    "convolve",
-    "half2",
-    "implicit_mma",
-    "implicit_wgmma",
-    "inputs",
-    "kernels",
-    "mma_halves",
-    "mma_pairs",
-    "mma_quads",
-    "mma_wgmma",
-    "power_of_two",
-    "random_inputs",
-    "register_2d",
-    "register_images",
-    "require_warpgroups",
-    "shape_for",
-    "shape_of",
-    "simulate",
-    "some_images",
-    "suspects",
-    "warpgroup_bytes",
-    "warpgroup_fragments",
-    "wmma",
-]
+from .wmma import wmma

@@ -43,33 +43,15 @@ class Wmma(Conv2d):
         return step * ceil_div(shape.terms, step)
 
     def options(self, shape: ConvShape) -> list[str]:
-        names = (
-            "CHANNELS",
-            "OUTPUT_MAPS",
-            "HEIGHT",
-            "WIDTH",
-            "FILTER_WIDTH",
-            "ROWS",
-            "WARPS",
-            "BUFFERS",
-            "SKEW_BYTES",
-            "TF32",
-        )
-        values = (
-            shape.C,
-            shape.M,
-            shape.H,
-            shape.W,
-            shape.K,
-            self.fragment_rows(shape),
-            self.warps,
-            self.buffers,
-            self.skew,
-        )
-        return [
-            f"-D{name}={value}"
-            for name, value in zip(names, (*values, int(self.tf32)), strict=True)
-        ]
+        values = {
+            **shape.constants,
+            "ROWS": self.fragment_rows(shape),
+            "WARPS": self.warps,
+            "BUFFERS": self.buffers,
+            "SKEW_BYTES": self.skew,
+            "TF32": int(self.tf32),
+        }
+        return [f"-D{name}={value}" for name, value in values.items()]
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         return 32 * self.warps, 1, 1

@@ -100,21 +100,20 @@ class Function:
         """Warn of a launch that gives nothing back: all its arrays are cuda.In, and it has changed
         one of them.
         """
-        pointers = [one for one in self._kernel.parameters if one.is_pointer]
+        pointers = [(one.name, one.is_const) for one in self._kernel.parameters if one.is_pointer]
         has_more = any(one.space == "device" for one in self._module._loaded.globals.values())
         gives_back = has_more or any(hasattr(handler, "post_call") for handler in handlers)
         if gives_back or len(handlers) != len(pointers):
             return
-        for parameter, handler in zip(pointers, handlers, strict=True):
-            if not parameter.is_const and is_changed(handler):
-                name = parameter.name
+        for (name, is_const), handler in zip(pointers, handlers, strict=True):
+            if not is_const and is_changed(handler):
                 message = (
                     f"{self._kernel.name} writes to {name}, which cuda.In copies to the device and "
                     "not back: the array of the host stays as it was"
                 )
                 cause = f"Give cuda.Out for {name}, or cuda.InOut if the kernel reads it, too."
                 finding = finding_of_launch(
-                    "unwritten", message, cause, self._kernel, 0, "warning", array=name
+                    "unwritten", message, cause, self._kernel, severity="warning", array=name
                 )
                 _findings.warn(finding)
 

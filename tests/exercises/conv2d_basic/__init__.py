@@ -54,7 +54,7 @@ WRONG = (
         "weights of channel 0",
         ("* weights[(c * K + p) * K + q]", "* weights[p * K + q]"),
     ),
-    wrong("rows of out_w cells", "not out_w", ("h + p) * W + w + q", "h + p) * out_w + w + q")),
+    wrong("rows of out_w cells", "out_w apart", ("h + p) * W + w + q", "h + p) * out_w + w + q")),
     wrong("a filter of 7", "end at k", ("p < K", "p < 7"), ("q < K", "q < 7"), status="finding"),
     wrong("no channel of the cell", "cells of channel 0", ("(c * H + h + p)", "(h + p)")),
     wrong(

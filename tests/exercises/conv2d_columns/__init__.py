@@ -102,7 +102,7 @@ WRONG = (
     ),
     wrong(
         "rows of out_w cells",
-        "not out_w",
+        "lie out_w apart",
         ("x[(h + p) * W + w + i]", "x[(h + p) * out_w + w + i]"),
     ),
     wrong(

@@ -21,7 +21,7 @@ WRONG = (
     ),
     wrong(
         "an index without the channel",
-        "a map has C * K * K",
+        "yours at m * K * K",
         (INDEX, "* filter[(m * K + p) * K + q];"),
     ),
     wrong("no product", "All sums are 0", (INDEX, "* 0.0f * filter[0];")),

@@ -47,8 +47,8 @@ WRONG = (
         (TAP, "weights[(c * K + K - 1 - p) * K + K - 1 - q]"),
     ),
     wrong("one channel", "c * H rows", (CELL, "image[(h + p) * W + w + q]")),
-    wrong("one channel's weights", "c * K * K", (TAP, "weights[p * K + q]")),
-    wrong("columns first", "changed places", (TAP, "weights[(c * K + q) * K + p]")),
+    wrong("one channel's weights", "weights of channel 0", (TAP, "weights[p * K + q]")),
+    wrong("columns first", "are exchanged", (TAP, "weights[(c * K + q) * K + p]")),
     wrong(
         "beyond the filters",
         "and a weight is",

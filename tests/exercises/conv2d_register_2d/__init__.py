@@ -52,7 +52,7 @@ WRONG = (
         "weights of its first one",
         (WEIGHT, "weight = filter[c][p][q][map];"),
     ),
-    wrong("six weights of a row", "columns from 6 on", ("q = 0; q < K", "q = 0; q < K - 1")),
+    wrong("six weights of a row", "the last column", ("q = 0; q < K", "q = 0; q < K - 1")),
     wrong(
         "the filter turned",
         "half a turn",
@@ -71,8 +71,8 @@ WRONG = (
         status="budget",
     ),
     wrong("p and q exchanged", "exchanged", (WEIGHT, "weight = filter[c][q][p][map + m];")),
-    wrong("no q", "meet its first cell", ("[w + q]", "[w]")),
-    wrong("no p", "meet the same cells", (FILL, FILL.replace("h + p", "h"))),
+    wrong("no q", "depends on q", ("[w + q]", "[w]")),
+    wrong("no p", "depends on p", (FILL, FILL.replace("h + p", "h"))),
     wrong("patches one row apart", "patches overlap", ("tile[row + h", "tile[threadIdx.y + h")),
     wrong("nine cells of a row", "2 x 10 cells", ("i < 10", "i < 9"), status="finding"),
     wrong(
@@ -89,5 +89,5 @@ WRONG = (
     ),
     wrong("cells from right to left", "from right to left", ("[w + q]", "[w + K - 1 - q]")),
     wrong("the first patch of a row", "first column of patches", ("[column + i]", "[i]")),
-    wrong("sums replaced", "takes the place of those before it", ("+= cell", "= cell")),
+    wrong("sums replaced", "do not replace it", ("+= cell", "= cell")),
 )

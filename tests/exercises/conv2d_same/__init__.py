@@ -27,7 +27,7 @@ WRONG = (
         ("h - K / 2 + p", "h - (K - 1) / 2 + min(K - 1, 1) + p"),
         ("w - K / 2 + q", "w - (K - 1) / 2 + min(K - 1, 1) + q"),
     ),
-    wrong("one filter for all maps", "filter of map 0", ("(m * C + c) * K", "c * K")),
+    wrong("one filter for all maps", "weights of map 0", ("(m * C + c) * K", "c * K")),
     wrong("the edge is repeated", "repeated", file="wrong_edge.cu"),
     wrong("a ring", "like a ring", file="wrong_ring.cu"),
     wrong(

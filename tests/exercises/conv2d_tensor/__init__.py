@@ -39,9 +39,9 @@ WRONG = (
     wrong(
         "no padding", "from term TERMS on", (CELL, "cells[i] = corner[offset];"), status="finding"
     ),
-    wrong("p and q exchanged", "p counts rows", (OFFSET, "(c * HEIGHT + q) * WIDTH + p;")),
+    wrong("p and q exchanged", "are exchanged", (OFFSET, "(c * HEIGHT + q) * WIDTH + p;")),
     wrong("rows of outputs", "has WIDTH cells", (OFFSET, "(c * HEIGHT + p) * OUT_W + q;")),
-    wrong("one channel", "first one: channel c", (OFFSET, "p * WIDTH + q;")),
+    wrong("one channel", "cells of channel 0", (OFFSET, "p * WIDTH + q;")),
     wrong("the first weights", "first 16 weights", ("weights + 16 * step", "weights")),
     wrong(
         "rows of F without their gap",

@@ -75,7 +75,7 @@ WRONG = (
     ),
     wrong(
         "weights of channel 0",
-        "Each channel has weights",
+        "weights of channel 0",
         ("filter + (m * C + c)", "filter + (m * C)"),
     ),
     wrong(

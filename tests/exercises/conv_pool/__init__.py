@@ -28,7 +28,7 @@ WRONG = (
     ),
     wrong(
         "the sum begins anew in each channel",
-        "only the last channel counts",
+        "only the last channel is in the sum",
         (
             "for (int c = 0; c < C; ++c)\n",
             "for (int c = 0; c < C; ++c, sum = c < C ? 0.0f : sum)\n",
@@ -126,7 +126,7 @@ WRONG = (
         "windows of 4 x 4 are right",
         ("row * pool + r, w = column * pool + s", "row * 4 + r, w = column * 4 + s"),
     ),
-    wrong("the first channel alone", "only the first channel", ("c < C;", "c < 1;")),
+    wrong("the first channel alone", "channel 0 alone", ("c < C;", "c < 1;")),
     wrong("map 0's weights", "weights of map 0", ("((m * C + c) * K + p)", "(c * K + p)")),
     wrong("image 0's cells", "cells of image 0", ("((size_t)b * C + c)", "(size_t)c")),
 )

@@ -52,12 +52,12 @@ WRONG = (
     wrong("the stub", "nothing is written", file="stub.cu", status="not_begun"),
     wrong(
         "rows and columns changed",
-        "changed places",
+        "are exchanged",
         (STORE, STORE.replace("p * K + q", "q * K + p")),
     ),
     wrong(
         "the image taken as wide as the outputs",
-        "as narrow as",
+        "out_w apart",
         (CELL, "channel[(h + p) * out_w + w + q]"),
     ),
     wrong(
@@ -66,7 +66,7 @@ WRONG = (
         ("pixel / out_w, w = pixel % out_w", "pixel / W, w = pixel % W"),
     ),
     wrong("no row of outputs", "pixel is in row", (CELL, "channel[pixel + p * W + q]")),
-    wrong("one channel for all", "first channel", (CELL, CELL.replace("channel", "x"))),
+    wrong("one channel for all", "channel 0 of image 0", (CELL, CELL.replace("channel", "x"))),
     wrong("each output a row", "a column of the", (STORE, "rows[pixel * K * K + p * K + q]")),
     wrong(
         "every cell loaded twice",
@@ -89,7 +89,7 @@ WRONG = (
     ),
     wrong(
         "the first image for all",
-        "cells of the first image",
+        "cells of image 0",
         ("x + ((size_t)b * C + c) * H * W", "x + (size_t)c * H * W"),
     ),
     wrong(

@@ -49,7 +49,7 @@ WRONG = (
         ("-DMAPS=4", "-DMAPS=0"),
         status="refused",
     ),
-    wrong("transposed", "belongs to row p", ("* taps[m][i]", "* taps[m][i % K * K + i / K]")),
+    wrong("transposed", "are exchanged", ("* taps[m][i]", "* taps[m][i % K * K + i / K]")),
     wrong("weights of the first maps", "the first one", ("filter[((first + m)", "filter[(m")),
     wrong("the last channel left out", "last channel", ("c < C", "c < (C > 1 ? C - 1 : C)")),
     wrong(

@@ -14,6 +14,11 @@ RIGHT = (
 WRONG = (
     wrong("the stub", "All sums are 0", file="stub.cu", status="not_begun"),
     wrong("three steps", "49th term", file="wrong_short.cu"),
+    wrong(
+        "the last step alone",
+        "only the last step",
+        ("wmma::mma_sync", "wmma::fill_fragment(sum, 0.0f); wmma::mma_sync"),
+    ),
     wrong("the pitch stays", "bank conflicts", ("PITCH = 72", "PITCH = 64"), status="budget"),
     wrong(
         "the terms behind are not set",

@@ -52,7 +52,7 @@ WRONG = (
     wrong("not begun with 0", "NaN", ("        *sum = 0.0f;\n", "")),
     wrong(
         "the weights of channel 0",
-        "Each channel has weights",
+        "weights of channel 0",
         ("filter + (m * C + c)", "filter + (m * C)"),
     ),
 )

@@ -41,24 +41,6 @@ def first_map_and_channel(case: kit.Case) -> np.ndarray:
     return layers.convolved(case, np.broadcast_to(case["filter"][:1, :1], case["filter"].shape))
 
 
-def without_channels(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if all channels of map m have the K * K weights from m * K * K on."""
-    shape, filter = case["shape"], case["filter"]
-    if shape.C == 1:
-        return None
-    read = filter.reshape(-1, 1, shape.K, shape.K)[: shape.M]
-    return layers.convolved(case, np.broadcast_to(read, filter.shape))
-
-
-def maps_for_channels(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if the symbol is read as (C, M, K, K)."""
-    shape, filter = case["shape"], case["filter"]
-    if 1 in (shape.C, shape.M):
-        return None
-    read = filter.reshape(shape.C, shape.M, shape.K, shape.K).swapaxes(0, 1)
-    return layers.convolved(case, read)
-
-
 EXERCISE = kit.Exercise(
     name="conv2d_constant",
     lab=LAB,
@@ -89,26 +71,8 @@ EXERCISE = kit.Exercise(
     mistakes=(
         kit.all_zero("All sums are 0: multiply each cell with a weight."),
         kit.Mistake(
-            "Every map has the weights of map 0: m belongs to the index.",
-            gives=layers.taken(maps=lambda case, m: 0 * m),
-        ),
-        kit.Mistake(
             "Every map and channel has the same K * K weights: m and c belong to the index, too.",
             gives=first_map_and_channel,
-        ),
-        kit.Mistake(
-            "The index goes from map to map in steps of K * K weights, but a map has C * K * K: the"
-            " channel c belongs to the index, too.",
-            gives=without_channels,
-        ),
-        layers.TURNED,
-        layers.EXCHANGED,
-        layers.ASSIGNED,
-        layers.LAST_CHANNEL,
-        kit.Mistake(
-            "Map and channel are exchanged: a map has C channels, so its weights begin at "
-            "m * C * K * K.",
-            gives=maps_for_channels,
         ),
         *indices.WRONG_INDICES,
     ),

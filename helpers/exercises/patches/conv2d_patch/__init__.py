@@ -95,7 +95,6 @@ EXERCISE = kit.Exercise(
         kit.all_zero(
             "All sums are 0: load rows of cells, and add up their products with the weights."
         ),
-        layers.TURNED,
         *(
             kit.Mistake(
                 f"Rows {rows} to 7 of the window are left out: it has eight rows of cells, 0 to 7.",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from helpers.exercises import kit, layers
+from helpers.exercises import indices, kit, layers
 from helpers.exercises.patches import LAB, REGISTERS
 from helpers.limits import ConvShape
 
@@ -55,20 +55,6 @@ def of_a_filter_row(space: str):
         return one.total("lanes", space, "load") / (threads * shape.C * shape.K)
 
     return counted
-
-
-def summed(axis: int) -> Callable[[kit.Case], np.ndarray]:
-    """Return a function of a case: what comes out if all weights of a column (axis 2), or of a row
-    (axis 3), meet its first cell.
-    """
-
-    def made(case: kit.Case) -> np.ndarray:
-        filter = np.zeros_like(case["filter"])
-        first = (slice(None),) * axis + (0,)
-        filter[first] = case["filter"].sum(axis=axis)
-        return layers.conv2d(case["x"], filter)
-
-    return made
 
 
 EXERCISE = kit.Exercise(
@@ -121,22 +107,7 @@ EXERCISE = kit.Exercise(
             "All patches have the weights of the first MAPS maps: the map is map + m.",
             gives=layers.taken(maps=lambda case, m: m % case["maps"]),
         ),
-        kit.Mistake(
-            "Every channel has the weights of channel 0: c belongs to the index of a weight.",
-            gives=layers.first_channel("filter"),
-        ),
-        layers.TURNED,
-        layers.EXCHANGED,
-        kit.Mistake(
-            "All weights of a row meet its first cell: output w meets weight q with the cell in "
-            "column w + q.",
-            gives=summed(axis=3),
-        ),
-        kit.Mistake(
-            "All rows of the filter meet the same cells: for its row p they lie in row `row + h + "
-            "p` of the tile.",
-            gives=summed(axis=2),
-        ),
+        *indices.WRONG_INDICES,
         kit.Mistake(
             "All patches of a block have the cells of its first row of patches: the row of a cell "
             "in the tile is row + h + p.",
@@ -154,7 +125,6 @@ EXERCISE = kit.Exercise(
             "with the cell in column w + q.",
             gives=lambda case: layers.convolved(case, case["filter"][..., ::-1]),
         ),
-        layers.ASSIGNED,
         kit.Mistake(
             "Patches overlap: a patch has two rows, so it begins in row 2 * threadIdx.y of the "
             "tile, which is `row`.",
@@ -169,7 +139,7 @@ EXERCISE = kit.Exercise(
                 f"The filter's columns from {first} on are left out: q goes from 0 to 6.",
                 gives=layers.first_columns(first),
             )
-            for first in range(1, 7)
+            for first in range(1, 6)
         ),
     ),
     findings=(

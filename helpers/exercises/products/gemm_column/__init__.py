@@ -10,23 +10,6 @@ from helpers.exercises.products import Place, exercise, from_places, product
 TILE, PATCH = 64, 8
 
 
-def first_rows(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if each thread's 8 rows all get the product of its first one."""
-    want = product(case)
-    if want.shape[0] < 2:
-        return None
-    return want[np.arange(want.shape[0]) // PATCH * PATCH]
-
-
-def top_rows(case: kit.Case) -> np.ndarray | None:
-    """Return what comes out if every thread reads the first 8 rows of the tile of A."""
-    want = product(case)
-    if want.shape[0] <= PATCH:
-        return None
-    rows = np.arange(want.shape[0])
-    return want[rows // TILE * TILE + rows % PATCH]
-
-
 def its_row(row: np.ndarray, column: np.ndarray) -> np.ndarray:
     """Return the row of an output."""
     return row
@@ -60,14 +43,14 @@ EXERCISE = exercise(
     1 + 1 / PATCH,
     points=5,
     mistakes=(
-        kit.Mistake(
+        placed(
             "All 8 rows of a thread have the sum of the first one: row patch + r of tile_a belongs "
             "to sum[r].",
-            gives=first_rows,
+            rows=lambda row, column: row // PATCH * PATCH,
         ),
-        kit.Mistake(
+        placed(
             "Every thread has the first 8 rows of the tile of A: yours begin with row `patch`.",
-            gives=top_rows,
+            rows=lambda row, column: row % PATCH,
         ),
         placed(
             "The rows are right, and stand in other places: the 8 rows of a thread are neighbours, "

@@ -191,7 +191,6 @@ EXERCISE = kit.Exercise(
                 lambda case, weight: weight.c < case["shape"].C // case["threads"] * case["threads"]
             ),
         ),
-        layers.TURNED,
         *indices.WRONG_INDICES,
     ),
     findings=(

@@ -110,7 +110,6 @@ EXERCISE = kit.Exercise(
         kit.all_zero("Both sums are 0: load the tile, wait at a barrier, and add up the products."),
         kit.Mistake("Only the upper output of each pair is right.", gives=rows_only(0)),
         kit.Mistake("Only the lower output of each pair is right.", gives=rows_only(1)),
-        layers.TURNED,
         tiles.FIRST_TILE,
         kit.Mistake(
             "A window begins in row threadIdx.y of the tile: a thread has two rows of outputs, so "

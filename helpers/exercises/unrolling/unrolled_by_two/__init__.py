@@ -100,7 +100,6 @@ EXERCISE = kit.Exercise(
             "Tap 0 of each row is left out: q begins at 0.",
             gives=layers.weighted(lambda case, weight: weight.q > 0),
         ),
-        layers.TURNED,
         kit.Mistake(
             "Even widths are right, odd ones are not: look at the last tap of a row, which has "
             "no partner.",
