@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import signal
+import sys
 from dataclasses import replace
+from types import FrameType
 
 import pytest
 
 from helpers import exercises, kernel_cells
 from helpers.exercises import outcome, patience
 from helpers.exercises.exercise import Exercise
-from helpers.exercises.python_exercise import PythonExercise, StoppedError
+from helpers.exercises.python_exercise import PythonExercise, StoppedError, _stopped_after
 
 
 @pytest.mark.parametrize(
@@ -76,3 +80,25 @@ def test_a_right_python_answer_passes_on_a_slow_machine(a_machine):
     a_machine(1e6)
     assert hurried.judge(exercise.solution).passed
     assert hurried.run(exercise.solution, 3) is not None
+
+
+def test_an_alarm_amid_loggings_locks_is_put_off():
+    """Around a fork, Python ignores an error in logging's own functions."""
+    frames: list[FrameType] = []
+
+    class Here(logging.Handler):
+        def emit(self, record):
+            frames.append(sys._getframe(1))
+
+    logger = logging.Logger("of this test")
+    logger.addHandler(Here())
+    logger.warning("its caller is a function of logging")
+    with _stopped_after(60):
+        alarm = signal.getsignal(signal.SIGALRM)
+        assert callable(alarm)
+        assert alarm(signal.SIGALRM, frames[0]) is None
+        first, every = signal.getitimer(signal.ITIMER_REAL)
+        assert first > 0 and every > 0, "another alarm comes"
+        with pytest.raises(StoppedError):
+            alarm(signal.SIGALRM, sys._getframe())
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0), "it is raised once"
