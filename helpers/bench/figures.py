@@ -189,16 +189,17 @@ def _named(times: Any) -> Mapping[str, Times]:
     """Return times by the names of their pictures. Raises TypeError for what are no times, and
     ValueError for none.
     """
-    every = times if isinstance(times, Mapping) else [times] if isinstance(times, Times) else times
-    each = every.values() if isinstance(every, Mapping) else every
+    if isinstance(times, Times):
+        return {times.problem.title: times}
+    each = times.values() if isinstance(times, Mapping) else times
     if not isinstance(each, Iterable) or not all(isinstance(one, Times) for one in each):
         raise TypeError(
             f"got {times!r}, and a figure draws what compare() or sweep() returned, or several of "
             "these by name: bench.bars({'layer 1': times, 'layer 2': others})"
         )
-    if not every:
+    if not times:
         raise ValueError("there are no times to draw: give what compare() or sweep() returned")
-    return every if isinstance(every, Mapping) else {one.problem.title: one for one in every}
+    return times if isinstance(times, Mapping) else {one.problem.title: one for one in times}
 
 
 def _pictures(

@@ -105,7 +105,8 @@ class Layer(Problem):
         if "TILE_WIDTH" in left or "MAPS" in left:
             width, maps = left.pop("TILE_WIDTH", spec.tile[0]), left.pop("MAPS", None)
             require_alike(spec.name, "TILE_WIDTH", width, spec.tile[0])
-            require_alike(spec.name, "MAPS", spec.tile[2] if maps is None else maps, spec.tile[2])
+            if maps is not None:
+                require_alike(spec.name, "MAPS", maps, spec.tile[2])
             spec = spec.with_tile(width, maps)
         if "block" in left and "tile" not in left:
             left["tile"] = (*left["block"][:2], spec.tile[2])

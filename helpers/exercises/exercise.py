@@ -190,7 +190,14 @@ class Exercise(BaseExercise):
             verdict = self._of_counted(cell, cases, fitted, wants, outcomes)
         return _with_printed(verdict, outcomes)
 
-    def _of_counted(self, cell, cases, fitted, wants, outcomes: list[Outcome]) -> Verdict:
+    def _of_counted(
+        self,
+        cell: KernelCell,
+        cases: Sequence[Case],
+        fitted: Sequence[Case],
+        wants: Sequence[Mapping[str, np.ndarray]],
+        outcomes: list[Outcome],
+    ) -> Verdict:
         """Run the budgeted cases once more, with counters, and put these outcomes in their places.
         """
         budgeted = [k for k, case in enumerate(cases) if case.budgeted]
@@ -198,9 +205,10 @@ class Exercise(BaseExercise):
         counted = outcomes_of.run(
             cell, again, turns=self.turns, limit_s=self.limit_s, checks=False
         )
-        for k, outcomes[k] in zip(budgeted, counted, strict=False):
-            if outcomes[k].stopped:
-                return self._of_stop(cases[k], outcomes[k])
+        for k, one in zip(budgeted, counted, strict=False):
+            if one.stopped:
+                return self._of_stop(cases[k], one)
+            outcomes[k] = one
         # The points are for what was counted, so that this must have come out right, too.
         wrong = self._of_outcomes(cases, outcomes, wants)
         return self._of_budgets(cases, outcomes) if wrong is None else wrong
@@ -345,8 +353,8 @@ class Exercise(BaseExercise):
         wants: Sequence[Mapping[str, np.ndarray]],
         wrong: Sequence[int],
     ) -> str:
-        """Return whether arrays are misplaced; whether only large cases are wrong; then the first
-        mistake that explains every case, the right ones too; then what the values themselves say.
+        """Return what to say: of misplaced arrays; where only large cases are wrong; of the first
+        mistake that explains every case, the right ones too; else what the values themselves say.
         """
         for k in wrong:
             if hint := misplaced(cases[k], outcomes[k].misplaced):

@@ -93,14 +93,15 @@ def misplaced(case: Case, parameters: Mapping[str, str]) -> str:
             f"The launch passes the arrays {order} in this order, so your kernel's parameter "
             f"{' and '.join(exchanged)}. Keep the parameters of the stub, in their order."
         )
-    for array, parameter in parameters.items():
-        own = f", the launch's {array}" if parameter != array else ""
-        return (
-            f"The kernel writes to {parameter}{own}, which is an input and must stay as it is. "
-            f"What it computes belongs in {' and '.join(case.outputs)}. (The launch passes the "
-            f"arrays {order} in this order.)"
-        )
-    return ""
+    if not parameters:
+        return ""
+    array, parameter = next(iter(parameters.items()))
+    own = f", the launch's {array}" if parameter != array else ""
+    return (
+        f"The kernel writes to {parameter}{own}, which is an input and must stay as it is. "
+        f"What it computes belongs in {' and '.join(case.outputs)}. (The launch passes the "
+        f"arrays {order} in this order.)"
+    )
 
 
 def unwritten(case: Case, name: str, got: np.ndarray, want: np.ndarray) -> np.ndarray:

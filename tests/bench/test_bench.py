@@ -62,6 +62,7 @@ def test_a_size_is_a_constant_of_the_source_or_a_field_of_the_record(small):
         (lambda small: small.kernel(TILED, tile=32), "tile of conv2d_tiled is several whole"),
         (lambda small: small.kernel(TILED, block=(32, 8.5)), "block of conv2d_tiled is several"),
         (lambda small: small.kernel(TILED, TILE_WIDTH=2.5), "TILE_WIDTH of conv2d_tiled is a"),
+        (lambda small: small.kernel("conv2d_tiled_maps", MAPS="all"), "MAPS of conv2d_tiled_maps"),
         (lambda small: small.kernel("conv2d_wmma", skew=1.5), "skew of conv2d_wmma is a whole"),
         (lambda small: small.sweep(TILED, TILE_WIDTH=8), "TILE_WIDTH of a sweep is several values"),
         (lambda small: bench.conv1d(n=99).kernel("conv1d_basic", threads="all"), "threads of"),
