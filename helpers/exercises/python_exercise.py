@@ -92,6 +92,9 @@ class PythonExercise(BaseExercise):
                 verdict = self._verdict(Found(alone.status, words, alone.hint or ALONE))
         elif text is not None and self.is_stub(text):
             verdict = verdict.not_begun()
+        elif text is not None and verdict.status == "time" and _needs_ipython(text):
+            said = verdict.message.partition(f" {self.name}: ")[2]
+            verdict = self._verdict(Found("time", said, ALONE))  # a ! starts a process each time
         verdict = self._said(verdict)
         if self.more is not None:
             print(self.more(answer))
@@ -134,7 +137,7 @@ class PythonExercise(BaseExercise):
                 with _stopped_after(limit_s):
                     return self.made(answer(), seed)
             except StoppedError as stopped:
-                return StoppedError(str(stopped) or f"{limit_s:.3g} s")
+                return stopped
 
         def is_late(made: Any) -> bool:
             return isinstance(made, StoppedError)
@@ -291,6 +294,16 @@ def _statements(text: str) -> list[ast.stmt]:
         return []
 
 
+def _needs_ipython(text: str) -> bool:
+    """Return whether the text of a cell is no plain Python: it has a % or !, as it was typed or in
+    the form that IPython gives to it.
+    """
+    nodes = [node for statement in _statements(text) for node in ast.walk(statement)]
+    return not nodes or any(
+        isinstance(node, ast.Name) and node.id in _OF_IPYTHON for node in nodes
+    )
+
+
 def _refused(error: Exception) -> Found:
     """Return what judging an answer gives that ends with an error."""
     return Found("refused", f"{type(error).__name__}: {error}{_place(error)}")
@@ -323,7 +336,7 @@ def _stopped_after(seconds: float) -> Iterator[None]:
         if frame is not None and frame.f_globals.get("__name__") == logging.__name__:
             return
         signal.setitimer(signal.ITIMER_REAL, 0)
-        raise StoppedError
+        raise StoppedError(f"{seconds:.3g} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, _NEXT_ALARM_S)

@@ -11,6 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from helpers import device, exercises, kernel_cells, labs
 from helpers.course import submissions
+from helpers.exercises import patience
 from helpers.exercises import verdict as verdicts
 from helpers.exercises.exercise import Exercise
 
@@ -293,6 +294,20 @@ def test_python_that_no_grader_can_run_does_not_pass_unseen(line, shell):
         found = python_check(shell, one.name, text)
         assert found.status != "pass" and "plain Python" in " ".join(str(found).split())
     assert python_check(shell, one.name, f"import math, scipy\n{one.solution}").passed
+
+
+def test_a_command_of_the_shell_that_takes_too_long_is_told_what_a_grader_runs(shell, monkeypatch):
+    """Each call of the answer starts a process, which is no loop without an end."""
+    one = exercises.find("resident_warps")
+    monkeypatch.setitem(vars(one), "limit_s", 0.1)
+    monkeypatch.setattr(patience, "slowness", lambda: 1.0)
+    body = one.solution.partition("\n")[2]
+    found = python_check(shell, one.name, ELSEWHERE.format("!sleep 1", body))
+    words = " ".join(str(found).split())
+    assert found.status == "time" and "plain Python" in words
+    assert "it was still running after 0.1 s, for " in words
+    found = python_check(shell, one.name, ELSEWHERE.format("while True: pass", body))
+    assert found.status == "time" and "Does each loop end?" in str(found)
 
 
 def test_python_that_stands_in_no_cell_does_not_pass_unseen(shell, tmp_path, monkeypatch):
