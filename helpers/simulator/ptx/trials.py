@@ -18,7 +18,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from .opcodes import describe
-from .roots import results
 from .syntax import (
     TYPE_BYTES,
     Address,
@@ -96,10 +95,11 @@ class Code:
 
     def __init__(self, flow: Dataflow, parameters: bytes):
         self.flow, self.parameters = flow, parameters
-        self.steps = [self._step(one) for one in flow.body.statements]
+        pairs = zip(flow.body.statements, flow.body.written, strict=True)
+        self.steps = [self._step(one, list(written)) for one, written in pairs]
 
-    def _step(self, one: Statement) -> _Step:
-        written, parts = list(results(one)), one.opcode.split(".")
+    def _step(self, one: Statement, written: list[int]) -> _Step:
+        parts = one.opcode.split(".")
         address = next((each for each in one.operands if isinstance(each, Address)), None)
         read = [
             each
@@ -156,7 +156,7 @@ class Thread:
         if isinstance(operand, int):
             if operand not in self._values:
                 self._values[operand] = self._bits(operand, self.draws(("register", operand)))
-                definitions = self.code.flow.roots.definitions.get(operand, ())
+                definitions = self.code.flow.body.definitions.get(operand, ())
                 if len(definitions) == 1 and self._depth < _DEEPEST:
                     before = self.code.steps[definitions[0]]
                     if before.statement.guard < 0:

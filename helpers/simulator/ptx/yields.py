@@ -17,7 +17,6 @@ from collections.abc import Iterator
 
 from .body import Body
 from .control import Flow, Jump, flow, post_dominators, predecessors
-from .roots import read, results
 from .syntax import Address, Group, Label, Statement, Variable
 
 _CONDITIONAL = ("bra", "brx")
@@ -42,7 +41,7 @@ def yielding_loops(body: Body) -> set[int]:
         exits = [row for row in rows if not loop.issuperset(_ways(graph, row))]
         if (
             not shared.isdisjoint(rows)
-            and any(not depending.isdisjoint(_registers(statements[row])) for row in exits)
+            and any(not depending.isdisjoint(body.read[row]) for row in exits)
             and not any(statements[row].opcode.startswith("nanosleep") for row in rows)
         ):
             first = _rows(graph, _first(graph, head, loop), len(statements))
@@ -84,11 +83,6 @@ def _ways(graph: Flow, row: int) -> list[int]:
     block = graph.block(row)
     ends = block + 1 == len(graph.starts) or graph.starts[block + 1] == row + 1
     return graph.successors[block] if ends else []
-
-
-def _registers(statement: Statement) -> set[int]:
-    """Return the registers that a statement reads, its guard too."""
-    return {register for _, register in read(statement)}
 
 
 def _is_shared(statement: Statement) -> bool:
@@ -148,14 +142,14 @@ def _depending(body: Body, graph: Flow) -> set[int]:
         before = len(marked), len(inside)
         for k, statement in enumerate(body.statements):
             block = graph.block(k)
-            depends = not marked.isdisjoint(_registers(statement))
+            depends = not marked.isdisjoint(body.read[k])
             root = statement.opcode.partition(".")[0]
             if depends and root in _CONDITIONAL:
                 inside |= _between(graph, block, meeting[block])
             elif _is_alike(statement):
                 continue
             elif depends or block in inside or _is_shared(statement) or k in returned:
-                marked.update(results(statement))
+                marked.update(body.written[k])
         changed = before != (len(marked), len(inside))
     return marked
 
