@@ -30,6 +30,7 @@ from .includes import without_comments
 from .ptx import parse
 from .ptx.apart import told_apart
 from .ptx.axes import Axis, Checked
+from .ptx.control import reached
 from .ptx.declarations import Member, Variable
 from .ptx.encode import (
     BUILTINS,
@@ -342,13 +343,4 @@ def recursive_functions(program: Program) -> list[range]:
     is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)
     calls = [(int(pc), int(program.instructions["target"][pc])) for pc in np.flatnonzero(is_call)]
     callees = [{to for pc, to in calls if pc in body and to >= 0} for body in bodies]
-
-    def reached(function: int) -> set[int]:
-        found, waiting = set(), set(callees[function])
-        while waiting:
-            one = waiting.pop()
-            found.add(one)
-            waiting |= callees[one] - found
-        return found
-
-    return [body for function, body in enumerate(bodies) if function in reached(function)]
+    return [body for k, body in enumerate(bodies) if k in reached(k, callees)]

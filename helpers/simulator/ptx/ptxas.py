@@ -29,7 +29,7 @@ import numpy as np
 from . import atomics, sass
 from .addresses import Addresses, Root, dominators
 from .columns import Columns
-from .control import Flow, predecessors
+from .control import Flow, predecessors, reached
 from .opcodes import (
     ACQUIRE,
     GENERIC,
@@ -276,9 +276,9 @@ class _Rules:
         """
         ways = predecessors(self.flow.successors)
         # A way that comes to the earlier access again begins anew there.
-        again = frozenset((before.block,))
-        between = _reached(before.block, self.flow.successors, again)
-        between &= _reached(load.block, ways, again)
+        again = {before.block}
+        between = reached(before.block, self.flow.successors, again)
+        between &= reached(load.block, ways, again)
         in_loop = load.block in between
         changing = [one.row for one in self.all if one.key.store and _meet(load.key, one.key)]
         for row in (*self.order, *changing):
@@ -386,18 +386,6 @@ class _Rules:
             ):
                 one.pieces = ()
             before.append(one)
-
-
-def _reached(block: int, ways: list[list[int]], without: frozenset[int]) -> set[int]:
-    """Return the blocks that a block leads to, past some others."""
-    found: set[int] = set()
-    waiting = [block]
-    while waiting:
-        for other in ways[waiting.pop()]:
-            if other not in found and other not in without:
-                found.add(other)
-                waiting.append(other)
-    return found
 
 
 def _meet(load: Key, store: Key) -> bool:
