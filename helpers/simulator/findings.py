@@ -286,7 +286,10 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     kept = _grouped(kept, _key_of_share, _with_other_lines)
     kept = _grouped(kept, lambda f: f.file if _is_of_other_way(f) else None, _one_mask)
     kept = _grouped(kept, _key_of_variable, _with_counts)
-    return tuple(_joined_races(_grouped(kept, _key_of_contention, _one_contention)))
+    kept = _joined_races(_grouped(kept, _key_of_contention, _one_contention))
+    contended = {f.array for f in kept if f.cause.startswith((CONTENDED, UPDATED))}
+    # What no barrier can mend comes before other races of the array.
+    return tuple(sorted(kept, key=lambda f: _need(f) is not None and f.array in contended))
 
 
 def _grouped(
