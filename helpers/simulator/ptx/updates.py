@@ -38,12 +38,12 @@ _POINTER = 8  # bytes
 
 @dataclass(frozen=True)
 class Update:
-    """An update of one element: a load, and a store to the same address that depends on it.
+    """An update of one element: loads, and a store to the same address that depends on them.
 
     function: the atomic function that does it, "atomicCAS" where none does.
     """
 
-    load: int
+    loads: tuple[int, ...]
     store: int
     function: str
 
@@ -82,7 +82,7 @@ class Dataflow:
             stores = [k for k in self._all("st") if self.place(k) == place]
         for store in stores:
             found = self._update_by(store) if self._is(store, "st") else None
-            known = {found.load, found.store} if found is not None else set()
+            known = {*found.loads, found.store} if found is not None else set()
             if {first, second} <= known or (contended and {first, second} & known):
                 return found
         return None
@@ -247,51 +247,56 @@ class Dataflow:
             return None
         values = [one for one in self.body.read[store] if one != self._base(store)]
         slice_ = self._slice(values)
-        load = self._only_load(slice_, place, root)
-        if load is not None:
-            return Update(load, store, self._function(statement, values, load))
+        if loads := self._only_loads(slice_, place, root):
+            return Update(loads, store, self._function(statement, values, loads))
         for branch in self._branches_around(store):
             slice_ = self._slice([self.body.statements[branch].guard])
-            load = self._only_load(slice_, place, root)
-            if load is not None:
+            if loads := self._only_loads(slice_, place, root):
                 skips_if_true = not self.body.statements[branch].negated
-                function = self._compared(statement, slice_, load, skips_if_true)
-                return Update(load, store, function)
+                function = self._compared(statement, slice_, loads, skips_if_true)
+                return Update(loads, store, function)
         return None
 
-    def _only_load(self, slice_: frozenset[int], place: object, root: object) -> int | None:
-        """Return the load of a place, None if other elements of its array are loaded, too: then
+    def _only_loads(
+        self, slice_: frozenset[int], place: object, root: object
+    ) -> tuple[int, ...]:
+        """Return the loads of a place, () if other elements of its array are loaded, too: then
         the threads read each other's elements, and need a barrier.
         """
         loads = self._loads(slice_)
         same = [k for k in loads if self.place(k) == place]
         others = [k for k in loads if self.place(k) != place and self.root_of(k) == root]
-        return same[0] if same and not others else None
+        return tuple(same) if not others else ()
 
-    def _function(self, store: Statement, values: list[int], load: int) -> str:
-        """Return the atomic function for the last operation before a store."""
+    def _function(self, store: Statement, values: list[int], loads: tuple[int, ...]) -> str:
+        """Return the atomic function for the last operations before a store, which combine what is
+        loaded with other values.
+        """
         defined = [k for one in values for k in self.body.definitions.get(one, ())]
+        function = ""
         for k in defined:
             statement = self.body.statements[k]
             root = describe(statement.opcode).root
             stores = self._passed.get(argument_of(statement), [])
-            if root in ("cvt", "mov") or stores:  # of a byte, or of an argument
-                defined += [
-                    d
-                    for source in stores or [k]
-                    for one in self.body.read[source]
-                    for d in self.body.definitions.get(one, ())
-                    if d not in defined
-                ]
-            elif root == "selp":
+            if root == "selp" and not function:
                 compares = self._slice(registers(statement.operands[3]))
-                return self._compared(store, compares, load, False)
-            elif root in _FUNCTIONS:
-                return _for_type(_FUNCTIONS[root], store)
-        return COMPARE_AND_SWAP
+                return self._compared(store, compares, loads, False)
+            own = _FUNCTIONS.get(root, "")
+            function = function or own
+            is_copy = root in ("cvt", "mov") or bool(stores)  # of a byte, or of an argument
+            is_one = is_copy or {function, own} in ({own}, {"atomicAdd", "atomicSub"})
+            read = [one for source in stores or [k] for one in self.body.read[source]]
+            added = registers(statement.operands[3]) if root in ("fma", "mad") else read
+            combined = added if is_one else ()
+            others = [one for one in read if one not in combined]
+            if self._slice(others).intersection(loads):
+                return COMPARE_AND_SWAP
+            found = (d for one in combined for d in self.body.definitions.get(one, ()))
+            defined += [d for d in dict.fromkeys(found) if d not in defined]
+        return _for_type(function, store) if function else COMPARE_AND_SWAP
 
     def _compared(
-        self, store: Statement, slice_: Iterable[int], load: int, negated: bool
+        self, store: Statement, slice_: Iterable[int], loads: tuple[int, ...], negated: bool
     ) -> str:
         """Return the function for a store of a value that compares with the loaded one."""
         for k in slice_:
@@ -307,8 +312,8 @@ class Dataflow:
             is_bound = not any(isinstance(one, Literal) for one in statement.operands[1:])
             if not is_bound or not (larger or smaller):
                 continue  # a number that is fixed is a state, such as "not seen", and no bound
-            loads_left = load in self._loads(self._slice(registers(statement.operands[1])))
-            is_max = larger ^ loads_left ^ negated
+            left = self._loads(self._slice(registers(statement.operands[1])))
+            is_max = larger ^ bool(left.intersection(loads)) ^ negated
             return _for_type("atomicMax" if is_max else "atomicMin", store)
         return COMPARE_AND_SWAP
 
