@@ -15,7 +15,14 @@ from helpers.limits import ConvShape
 from helpers.problems import conv2d, datasets
 from helpers.problems.conv2d import LayerError, mma_wgmma, power_of_two
 from helpers.problems.lenet import checks, network, network_plan, pipeline, pooled, trained_weights
-from tests.support import layer_problem, needs_nvcc, nvcc, require_halves, require_lean
+from tests.support import (
+    layer_problem,
+    needs_nvcc,
+    nvcc,
+    on_gpu,
+    require_halves,
+    require_lean,
+)
 
 LAYER = conv2d.shape_of("layer 2", 1)
 FORMS = [mma_wgmma(), mma_wgmma(1), mma_wgmma(1, True)]
@@ -155,45 +162,23 @@ def test_layer_on_the_gpu(spec, images):
 @pytest.mark.gpu
 @pytest.mark.parametrize("images", [1, 3, 7])
 def test_halves_in_and_out_on_the_gpu(images):
-    import pycuda.driver as cuda
-
-    device.select()
-    spec = replace(mma_wgmma(1, True), blocks=2)
-    x, filter = layer_problem(replace(LAYER, B=images))
-    shape, halves = conv2d.shape_for(x, filter), x.astype(np.float16)
-    run = conv2d.compile(spec, shape)
-    there, weights, y = (
-        cuda.to_device(halves),
-        cuda.to_device(filter),
-        cuda.to_device(np.full(shape.y_shape, np.nan, np.float16)),
-    )
-    run.launch(int(y), int(there), int(weights))
-    got = cuda.from_device(y, shape.y_shape, np.float16)
-    require_halves(spec, got, x, filter)
+    spec, shape = replace(mma_wgmma(1, True), blocks=2), replace(LAYER, B=images)
+    x, filter = layer_problem(shape)
+    y = on_gpu(spec.plan(shape), "y", {"x": x.astype(np.float16), "filter": filter})
+    require_halves(spec, y, x, filter)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("spec", POOLED, ids=label)
 @pytest.mark.parametrize("images", [1, 3, 7])
 def test_pool_on_the_gpu(spec, images):
-    import pycuda.driver as cuda
-
-    device.select()
-    x, filter = layer_problem(replace(LAYER, B=images))
-    shape = conv2d.shape_for(x, filter)
-    run = conv2d.compile(replace(spec, blocks=2), shape)
-    y_shape = pooled.pooled_shape(shape, 4)
-    there, weights, y = (
-        cuda.to_device(x),
-        cuda.to_device(filter),
-        cuda.to_device(np.full(y_shape, np.nan, np.float32)),
-    )
-    run.launch(int(y), int(there), int(weights))
-    got = cuda.from_device(y, y_shape, np.float32)
+    shape = replace(LAYER, B=images)
+    x, filter = layer_problem(shape)
+    y = on_gpu(replace(spec, blocks=2).plan(shape), "y", {"x": x, "filter": filter})
     halves = conv2d.SCALED_HALF
     rounded = (halves.rounded(x), halves.rounded(filter)) if spec.parts == 1 else (x, filter)
     want = network.max_pool(network.relu(reference.conv2d(*rounded)), 4)
-    checking.check(got, want, rtol=0.0, atol=conv2d.conv2d_atol(x, filter), name=spec.name)
+    checking.check(y, want, rtol=0.0, atol=conv2d.conv2d_atol(x, filter), name=spec.name)
 
 
 @pytest.mark.gpu

@@ -13,7 +13,7 @@ from helpers import checking, device, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import LayerError, WarpgroupSizes, implicit_wgmma
-from tests.support import mutants, needs_nvcc, require_lean, require_rejected
+from tests.support import mutants, needs_nvcc, on_gpu, require_lean, require_rejected
 
 pytestmark = pytest.mark.long
 
@@ -120,12 +120,6 @@ def test_nvcc_spills_nothing_and_serializes_nothing(name, tmp_path):
 @pytest.mark.gpu
 @pytest.mark.parametrize(("shape", "sizes"), TILED, ids=str)
 def test_layers_on_the_gpu(shape, sizes):
-    import pycuda.driver as cuda
-
-    device.select()
     x, filter = problem(shape)
-    run = conv2d.compile(replace(SPEC, sizes=sizes, blocks=2), shape)
-    empty = np.full(shape.y_shape, np.nan, np.float16)
-    there, weights, y = (cuda.to_device(array) for array in (x, filter, empty))
-    run.launch(int(y), int(there), int(weights))
-    check(cuda.from_device(y, shape.y_shape, np.float16), shape)
+    plan = replace(SPEC, sizes=sizes, blocks=2).plan(shape)
+    check(on_gpu(plan, "y", {"x": x, "filter": filter}), shape)
