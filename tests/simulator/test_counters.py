@@ -6,18 +6,16 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from instances import ONE_WARP, Kernels
 
-from helpers import device, kernels, programs, reference, simulator
+from helpers import device, kernels, programs, simulator
 from helpers.bench import results
-from helpers.launch import bound, simulate
-from helpers.problems import conv2d, fft
-from helpers.problems.lenet import network
+from helpers.launch import simulate
+from helpers.problems import conv2d
 from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.tools import (
     counter_cases,
@@ -109,70 +107,15 @@ def test_every_launch_can_run_on_a_gpu():
         ), launch.label
 
 
-@cache
-def run(label: str) -> tuple[list, dict[str, int]]:
-    """The arguments of a launch, after it ran in the simulator, and its counters. The kernels of
-    kernels/ are only counted: their own tests say whether the simulator blames them.
+def counted(launch: counter_cases.Case) -> dict[str, int]:
+    """The simulator's counters of a launch. The kernels of kernels/ are only counted: their own
+    tests say whether the simulator blames them.
     """
-    (launch,) = (launch for launch in LAUNCHES if launch.label == label)
-    arrays = launch.arrays()
-    (counted,) = simulate(launch.plan, arrays, simulator.profile, checks=label in CHECKED)
-    assert counted.completed, f"{label}: the simulator stopped it\n{counted}"
-    assert not counted.findings, f"{label}: the simulator blames it\n{counted}"
-    return bound(launch.plan[0], arrays)[0], counted.counters()
-
-
-def launched(label: str) -> list:
-    """The arguments of a launch, after it ran in the simulator."""
-    return run(label)[0]
-
-
-def weights(shape) -> np.ndarray:
-    return (
-        np.linspace(-1, 1, np.prod(shape.filter_shape))
-        .astype(np.float32)
-        .reshape(shape.filter_shape)
-    )
-
-
-# Arguments, grid and options give the right outputs: what is counted is the convolution, not
-# something like it.
-
-
-@pytest.mark.parametrize("name", ["conv2d_basic", "conv2d_tiled", "conv2d_register_tiled"])
-def test_a_layer_is_launched_as_the_layer_launches_it(name):
-    y, x = launched(f"{name}, ragged")[:2]
-    assert conv2d.check(y, x, weights(counter_cases.LAYERS["ragged"]), name)
-
-
-@pytest.mark.parametrize(
-    "label",
-    [
-        *(f"{spec.name}, ragged" for spec in conv2d.REDUCED),
-        "conv2d_wmma, ragged, TF32",
-        "conv2d_fft_tiles, ragged, tiles of 32",
-    ],
-)
-def test_other_layers_are_launched_so_too(label):
-    y, x = launched(label)[:2]
-    want = reference.conv2d(x.astype(np.float32), weights(counter_cases.LAYERS["ragged"]))
-    np.testing.assert_allclose(y, want, atol=0.01 * np.abs(want).max())
-
-
-def test_transforms_and_the_networks_kernels_are_launched_so_too():
-    X, x, _ = launched("fft_radix2, 1024 in rows of 32, 512 threads")
-    np.testing.assert_allclose(X, fft.reference(x, 32), atol=1e-5 * np.abs(X).max())
-    P, N = launched("conv1d_fft_overlap_add, n = 1000, filter of 31")[:2]
-    np.testing.assert_allclose(P, np.convolve(N, np.linspace(1, -1, 31), "same"), atol=1e-3)
-    y, x = launched("lenet_conv_pool, ragged, windows of 2")[:2]
-    want = network.max_pool(
-        network.relu(reference.conv2d(x, weights(counter_cases.LAYERS["ragged"]))), 2
-    )
-    np.testing.assert_allclose(y, want, atol=1e-4 * want.max())
-    classes, logits = launched("lenet_dense, 37 images")[:2]
-    np.testing.assert_array_equal(classes, logits.argmax(axis=1))
-    half, x = launched("to_half, n = 1001")[:2]
-    np.testing.assert_array_equal(half, x)
+    checks = launch.label in CHECKED
+    (seen,) = simulate(launch.plan, launch.arrays(), simulator.profile, checks=checks)
+    assert seen.completed, f"{launch.label}: the simulator stopped it\n{seen}"
+    assert not seen.findings, f"{launch.label}: the simulator blames it\n{seen}"
+    return seen.counters()
 
 
 # Launches that `make gpu` compares and this test leaves out, because others show the same. The rest
@@ -216,7 +159,7 @@ def test_launches_left_to_the_gpu_leave_each_value_of_their_options():
 @pytest.mark.parametrize("launch", COUNTED, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
     row = recorded[launch.label]
-    compared = counter_comparison.compare(launch, row, run(launch.label)[1])
+    compared = counter_comparison.compare(launch, row, counted(launch))
     assert not counter_comparison.unexplained(compared)
     for found in compared:
         if found.why == counter_differences.VARYING:  # it is there in some runs alone
