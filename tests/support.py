@@ -132,9 +132,7 @@ def simulated(
     return made[output], *found
 
 
-def in_simulator(
-    plan: launch.Plan, output: str, arrays: Mapping[str, np.ndarray]
-) -> np.ndarray:
+def in_simulator(plan: launch.Plan, output: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     """The output of a plan by the simulator; fails on any finding."""
     made, *found = simulated(plan, output, arrays)
     said = [str(finding) for findings in found for finding in findings]

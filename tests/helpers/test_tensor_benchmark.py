@@ -108,13 +108,6 @@ def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
     assert known_layers.shares(ours).splitlines()[-1].split() == ["tiny", "-", "0.75", "0.62"]
 
 
-def test_the_layers_of_networks_are_taken():
-    for shape in conv2d.KNOWN_LAYERS.values():
-        for spec in (*conv2d.IMPLICIT, conv2d.implicit_mma(1, True)):
-            spec.require(shape)
-    assert {shape.stride for shape in conv2d.KNOWN_LAYERS.values()} == {1, 2}
-
-
 def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):
     forms = {"tensor cores": network_plan.TENSOR_CORES}
     rows = list(NetworkBenchmark(forms, batches=(1,), budget_s=0.0).measure())

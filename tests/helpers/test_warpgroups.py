@@ -10,10 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, launch, programs, reference, simulator
-from helpers.limits import ConvShape
+from helpers import checking, kernels, launch, programs, reference, simulator
 from helpers.problems import conv2d, datasets
-from helpers.problems.conv2d import LayerError, mma_wgmma, power_of_two
+from helpers.problems.conv2d import mma_wgmma, power_of_two
 from helpers.problems.lenet import checks, network, network_plan, pipeline, pooled, trained_weights
 from tests.support import (
     layer_problem,
@@ -81,34 +80,6 @@ def test_each_weight_is_there_for_each_shift_once():
     packed = mma_wgmma(1).arrange(filter)
     cells = packed[:-16].view(np.float16).astype(np.float64) / power_of_two(filter)
     assert sorted(cells[cells != 0]) == sorted(4 * filter.ravel().tolist())
-
-
-REFUSED = [
-    ({"H": 38}, r"made for layer 2.*take (conv2d_mma_pairs|lenet_mma_2)"),
-    ({"M": 8}, "made for layer 2"),
-    ({"K": 5}, "made for layer 2"),
-    ({"stride": 2}, "made for layer 2"),
-]
-
-
-@pytest.mark.parametrize("spec", EVERY, ids=label)
-@pytest.mark.parametrize(("sizes", "message"), REFUSED)
-def test_other_layers_are_refused_and_the_portable_kernel_named(spec, sizes, message):
-    with pytest.raises(LayerError, match=message):
-        spec.require(replace(LAYER, **sizes))
-
-
-@pytest.mark.parametrize("spec", EVERY, ids=label)
-def test_other_gpus_are_refused(spec):
-    gpu = replace(device.select(), kind="gpu", compute_capability=(9, 0), name="NVIDIA H200")
-    spec.require(LAYER, gpu)
-    older, newer = (replace(gpu, compute_capability=of) for of in ((8, 9), (10, 0)))
-    for other in (older, newer, replace(gpu, kind="simulator")):
-        with pytest.raises(
-            LayerError,
-            match=r"needs a GPU of compute capability 9\.0.*take (conv2d_mma_pairs|lenet_mma_2)",
-        ):
-            spec.require(LAYER, other)
 
 
 @pytest.mark.parametrize("spec", [FORMS[0], POOLED[0]], ids=label)
@@ -189,7 +160,3 @@ def test_the_network_classifies_alike():
         pipeline.Network(weights, 1_000, network_plan.FASTEST) as net,
     ):
         assert checker.check(checker.ready(net), "lenet_wgmma_2").count == 1_000
-
-
-def test_the_shape_is_layer_2():
-    assert ConvShape(1, C=4, M=16, H=40, W=40, K=7) == LAYER

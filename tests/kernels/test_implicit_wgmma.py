@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import checking, device, launch, reference, simulator
+from helpers import checking, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.problems.conv2d import LayerError, WarpgroupSizes, implicit_wgmma
+from helpers.problems.conv2d import WarpgroupSizes, implicit_wgmma
 from tests.support import mutants, needs_nvcc, on_gpu, require_lean, require_rejected
 
 pytestmark = pytest.mark.long
@@ -86,29 +86,6 @@ def test_layers_of_networks_fit(name):
     spec.require(LAYERS[name])
     other = replace(LAYERS[name], M=LAYERS[name].M + 8)  # not measured
     SPEC.fitted(other).require(other)
-
-
-REFUSED = [
-    ({"C": 8}, "takes 16 channels and more.*conv2d_implicit_mma_async takes any shape"),
-    ({"W": 57}, "an even number of cells"),
-    ({"K": 11}, "two stages of 16 channels must fit"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), REFUSED)
-def test_other_shapes_are_refused_and_the_portable_kernel_named(change, message):
-    shape = replace(ConvShape(1, 64, 128, 58, 58, 3), **change)
-    with pytest.raises(LayerError, match=message):
-        SPEC.require(shape)
-
-
-def test_other_gpus_are_refused():
-    shape = LAYERS["VGG-16, 224 x 224"]
-    gpu = replace(device.select(), kind="gpu", compute_capability=(9, 0), name="NVIDIA H200")
-    SPEC.require(shape, gpu)
-    for other in (replace(gpu, compute_capability=(8, 9)), replace(gpu, kind="simulator")):
-        with pytest.raises(LayerError, match=r"compute capability 9\.0.*conv2d_implicit_mma_async"):
-            SPEC.require(shape, other)
 
 
 @needs_nvcc
