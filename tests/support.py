@@ -195,6 +195,17 @@ def require_halves(
     checking.check(y.astype(np.float32), want, rtol=2.0**-11, atol=atol, name=spec.name)
 
 
+def changed_kernel(monkeypatch: pytest.MonkeyPatch, name: str, right: str, wrong: str) -> None:
+    """Let a kernel of kernels/ be a wrong one, with another text in place of the right one."""
+    original = kernels.source
+    assert right in original(name)
+
+    def source(of: str) -> str:
+        return original(of).replace(right, wrong) if of == name else original(of)
+
+    monkeypatch.setattr(kernels, "source", source)
+
+
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on the PATH")
 
 
