@@ -58,10 +58,10 @@ def test_products_of_the_fragments_with_windows_are_the_convolution(spec):
         .sum(axis=1)
     )
     rounded = conv2d.SCALED_HALF.rounded(filter) if spec.parts == 1 else filter
-    want = reference.conv2d(x, rounded)
+    want, matrices = reference.conv2d(x, rounded), list(map(matrix, steps))
     for row, column in ((0, 0), (6, 32), (32, 14), (32, 32)):
         sums = np.zeros(64)
-        for step, a in enumerate(map(matrix, steps)):
+        for step, a in enumerate(matrices):
             channel, first = step // 4, row + step % 4 * 2
             cells = np.zeros((2, 8))
             there = x[0, channel, first : first + 2, column : column + 8]

@@ -23,10 +23,10 @@ SPEC = implicit_wgmma()
 TILED = (
     (ConvShape(1, 16, 72, 9, 12, 3), WarpgroupSizes((3, 6), 2, 2)),
     (ConvShape(2, 48, 64, 6, 10, 3), WarpgroupSizes((2, 8), 1, 3, 2)),
-    (ConvShape(1, 24, 72, 8, 10, 3), WarpgroupSizes((2, 4), 2, 2)),
-    (ConvShape(1, 40, 20, 11, 14, 3, 2), WarpgroupSizes((2, 4), 1, 2)),
+    (ConvShape(1, 24, 72, 6, 6, 3), WarpgroupSizes((2, 4), 2, 2)),
+    (ConvShape(1, 40, 20, 11, 10, 3, 2), WarpgroupSizes((2, 4), 1, 2)),
     (ConvShape(3, 16, 8, 5, 6, 1), WarpgroupSizes((2, 4), 1, 2)),
-    (ConvShape(1, 16, 8, 13, 20, 5, 2), WarpgroupSizes((2, 4), 1, 2)),
+    (ConvShape(1, 16, 8, 9, 12, 5, 2), WarpgroupSizes((2, 4), 1, 2)),
 )
 LAYERS = {name: shape for name, shape in conv2d.KNOWN_LAYERS.items() if shape.C >= 16}
 

@@ -107,10 +107,13 @@ def test_every_requirement_has_a_lower_bound():
 OPTIONAL = {"cupy", "torch", "triton"}
 
 
+parsed = cache(ast.parse)
+
+
 def imported(source: str) -> set[str]:
     """Top-level names of the modules that a source imports, anywhere in it."""
     names = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -178,7 +181,7 @@ def test_importing_helpers_imports_no_cuda():
     assert imported_at_once(ast.parse(source).body) == {"b", "d"}
     heavy = {"cupy", "kernel_tuner", "pycuda", "torch", "triton"}
     found = {
-        path.stem: imported_at_once(ast.parse(path.read_text()).body) & heavy
+        path.stem: imported_at_once(parsed(path.read_text()).body) & heavy
         for path in (ROOT / "helpers").rglob("*.py")
     }
     assert {name: names for name, names in found.items() if names} == {
