@@ -122,8 +122,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     if (local := max(map(int, sizes), default=0)) > MAX_LOCAL:
         raise CompileFailed(
             f"{compiled.file}: {quantity(local, 'byte')} of local memory for the arrays of each "
-            "thread, "
-            f"{MAX_LOCAL:,} at most"
+            f"thread, {MAX_LOCAL:,} at most"
         )
     counted = counted and not compiled.is_careful
     accesses = assembly.accesses(compiled, mangled) if counted else None

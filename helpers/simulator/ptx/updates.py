@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from .body import Body
 from .opcodes import describe
@@ -126,13 +127,26 @@ class Dataflow:
         behind = range(atomic, len(self.body.statements) if atomic < load else atomic)
         return is_decided or any(load in self.loads_of_address(k) for k in behind)
 
+    @cached_property
+    def _operations(self) -> list[str]:
+        """The name that the opcode of each statement begins with."""
+        return [one.opcode.partition(".")[0] for one in self.body.statements]
+
+    @cached_property
+    def _statements(self) -> dict[str, list[int]]:
+        """The statements by the name that their opcodes begin with."""
+        found: dict[str, list[int]] = {}
+        for k, name in enumerate(self._operations):
+            found.setdefault(name, []).append(k)
+        return found
+
     def _is(self, statement: int, *roots: str) -> bool:
         """Return whether the opcode of a statement begins with one of these names."""
-        return self.body.statements[statement].opcode.partition(".")[0] in roots
+        return self._operations[statement] in roots
 
     def _all(self, *roots: str) -> list[int]:
         """Return the statements whose opcodes begin with one of these names."""
-        return [k for k in range(len(self.body.statements)) if self._is(k, *roots)]
+        return sorted(k for root in roots for k in self._statements.get(root, ()))
 
     def _base(self, statement: int) -> object:
         """Return the base of the address of an access, None for other statements."""

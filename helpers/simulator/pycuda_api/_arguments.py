@@ -160,10 +160,8 @@ def _from_array_like(k: int, value: Any, parameters: Sequence) -> Argument:
             order = "is in Fortran order" if value.flags.f_contiguous else "is a view with gaps"
             _findings.remark(
                 f"parameter #{k} (0-based), {_place(k, parameters)}: the GPUArray {order} (shape "
-                f"{value.shape}, "
-                f"strides {value.strides} bytes). The kernel gets its address alone, "
-                "and sees the "
-                "memory as it lies"
+                f"{value.shape}, strides {value.strides} bytes). The kernel gets its address "
+                "alone, and sees the memory as it lies"
             )
         address = address_of(value.gpudata, LAUNCH, _place(k, parameters))
         return _pointer(f"a GPUArray of {value.dtype}", address, value.dtype)

@@ -186,8 +186,7 @@ def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
     missing = nbytes - memory.written(address, nbytes)
     message = (
         f"{call} reads {quantity(nbytes, 'byte')} of device memory, of which {missing:,} were "
-        "never written; "
-        f"the first is byte {first:,}"
+        f"never written; the first is byte {first:,}"
     )
     cause = (
         "On a GPU they hold whatever was there before. Does the grid cover the whole output? Does "

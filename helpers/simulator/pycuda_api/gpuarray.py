@@ -440,8 +440,7 @@ def dot(
     if b.size < a.size:
         raise LaunchError(
             f"dot reads out of bounds: the second array has {quantity(b.size, 'element')}, the "
-            "first "
-            f"{a.size:,}"
+            f"first {a.size:,}"
         )
     return reduce_arrays(
         "dot", lambda x, y: _dot(x, y[: len(x)], dtype), (a, b), dtype, stream, allocator
