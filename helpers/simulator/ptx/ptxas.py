@@ -425,9 +425,7 @@ def _runs(elements: set[int], count: int, store: bool) -> Iterator[tuple[int, in
 
 
 def _follow(
-    accesses: list[Access],
-    lines: Mapping[int, tuple[sass.Access, ...]],
-    rules: _Rules,
+    accesses: list[Access], lines: Mapping[int, tuple[sass.Access, ...]], rules: _Rules
 ) -> None:
     """Take over the facts that are certain in the machine code.
 

@@ -159,9 +159,7 @@ class Thread:
         self._values: dict[Hashable, int] = {}
         self._depth = 0
 
-    def run(
-        self, start: int, loaded: int | None = None, meeting: Meeting | None = None
-    ) -> bool:
+    def run(self, start: int, loaded: int | None = None, meeting: Meeting | None = None) -> bool:
         """Run from a statement to the end; loaded: what the statement, a load, reads; meeting: with
         another thread, which has run to its end behind, or before, a load of this one. Return
         whether the end came soon enough.
