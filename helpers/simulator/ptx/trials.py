@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .opcodes import describe
-from .roots import read, results
 from .syntax import (
     TYPE_BYTES,
     Address,
@@ -121,10 +120,11 @@ class Code:
 
     def __init__(self, flow: Dataflow, parameters: bytes):
         self.flow, self.parameters = flow, parameters
-        self.steps = [self._step(one) for one in flow.body.statements]
+        pairs = zip(flow.body.statements, flow.body.written, strict=True)
+        self.steps = [self._step(one, list(written)) for one, written in pairs]
 
-    def _step(self, one: Statement) -> _Step:
-        written, parts = list(results(one)), one.opcode.split(".")
+    def _step(self, one: Statement, written: list[int]) -> _Step:
+        parts = one.opcode.split(".")
         address = next((each for each in one.operands if isinstance(each, Address)), None)
         read = [
             each
@@ -223,14 +223,14 @@ class Thread:
         behind a branch may depend on the way there.
         """
         assert self.depends is not None
-        definitions = self.code.flow.roots.definitions
+        definitions = self.code.flow.body.definitions
         has_ways = isinstance(source, int) and len(definitions.get(source, ())) > 1
         return source in self.depends or (has_ways and self._has_parted)
 
-    def _follow(self, step: _Step) -> None:
+    def _follow(self, k: int, step: _Step) -> None:
         """Note whether the results of a statement depend on what was loaded."""
         assert self.depends is not None
-        sources: set[Hashable] = {register for _, register in read(step.statement)}
+        sources: set[Hashable] = {*self.code.flow.body.read[k]}
         results: list[Hashable] = [*step.results]
         if step.argument is not None:
             (results.append if step.root == "st" else sources.add)(("argument", step.argument))
@@ -269,7 +269,7 @@ class Thread:
         if isinstance(operand, int):
             if operand not in self._values:
                 self._values[operand] = self._bits(operand, self.draws(("register", operand)))
-                definitions = self.code.flow.roots.definitions.get(operand, ())
+                definitions = self.code.flow.body.definitions.get(operand, ())
                 if len(definitions) == 1 and self._depth < _DEEPEST:
                     before = self.code.steps[definitions[0]]
                     if before.statement.guard < 0:
@@ -313,7 +313,7 @@ class Thread:
 
     def _execute(self, k: int, step: _Step) -> None:
         if self.depends is not None:
-            self._follow(step)
+            self._follow(k, step)
         if step.root in OF_OTHERS or not (step.results or step.root in _SILENT):
             self.done.append((k, *map(self.value, step.read)))
         if step.root == "st":
