@@ -362,11 +362,7 @@ def _behind_parting(findings: list[Finding]) -> list[Finding]:
     The race's finding says what follows.
     """
     races = [f for f in findings if f.kind == "race" and _parts(f)]
-    missed = [
-        f
-        for f in findings
-        if f.kind == "barrier" or _is_of_other_way(f)
-    ]
+    missed = [f for f in findings if f.kind == "barrier" or _is_of_other_way(f)]
     if not races or not any(f.kind == "barrier" for f in missed):
         return findings
     race = races[0]
