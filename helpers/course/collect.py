@@ -213,7 +213,10 @@ class Collection:
         if not count:
             there = ", ".join(others[:3]) + (" ..." if len(others) > 3 else "")
             is_there = f"there is {there}" if there else "the folder is empty"
-            self.told.append(f"{student}: no notebook that can be used was handed in; {is_there}")
+            self.told.append(
+                f"{student}: no notebook that can be used was handed in; {is_there}. Expected is a "
+                "notebook, LAB.ipynb, or a zip with it"
+            )
 
     def _opened(self, place: _Place) -> Iterator[tuple[Path, float | None]]:
         """Yield a student's folder, and those of the zips in it: with the time of the outermost

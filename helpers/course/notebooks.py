@@ -37,7 +37,10 @@ def read(path: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise SubmissionError(f"{path.name} cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise SubmissionError(f"{path.name} is no notebook: its text is not Unicode") from None
+        raise SubmissionError(
+            f"{path.name} is no notebook: its text is not Unicode. Save it in JupyterLab, and hand "
+            "it in again"
+        ) from None
     except (ValueError, RecursionError):
         raise SubmissionError(
             f"{path.name} is no notebook: it is not JSON, or only the beginning of it. Save it in "
