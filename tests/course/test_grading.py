@@ -548,7 +548,7 @@ def test_release_has_no_line_of_a_solution(tmp_path):
     for path in (tmp_path / "release").rglob("*.ipynb"):
         text = path.read_text()
         assert "SOLUTION" not in text and '"solution"' not in text
-        cells = notebooks.read(path)
+        cells = json.loads(text)["cells"]
         assert all(not cell.get("outputs") for cell in cells)
     solution = exercises.find(NAME).solution
     line = next(line for line in solution.splitlines() if "min(max" in line).strip()
