@@ -6,15 +6,17 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
 import helpers.labs.jsonschema_import  # noqa: F401
 from helpers import device
 from tests.labs.browser import browser
+from tests.support import in_simulator, on_gpu
 
 __all__ = ["browser"]  # one for all tests in a browser
 
@@ -30,6 +32,17 @@ def gpu() -> device.Device:
     if selected.kind != "gpu":
         pytest.skip(f"no GPU: {selected.why}")
     return selected
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(in_simulator, id="simulator"),
+        pytest.param(on_gpu, marks=pytest.mark.gpu, id="gpu"),
+    ]
+)
+def run(request) -> Callable[..., np.ndarray]:
+    """Both runners of a plan, one after the other: `run(plan, output, arrays)`."""
+    return request.param
 
 
 @pytest.fixture(autouse=True)

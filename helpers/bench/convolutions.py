@@ -16,6 +16,7 @@ from helpers.bench.on_device import NoLibraryError, OnDevice, Ready
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, chosen, sized
 from helpers.bench.task import Library
+from helpers.checking import device_counter
 from helpers.launch import Array, Plan
 from helpers.problems import baselines, fft_conv1d
 from helpers.problems import conv1d as kernels_1d
@@ -157,28 +158,31 @@ class Convolution(Problem):
         return ConvolutionOnDevice(self)
 
 
-class ConvolutionOnDevice(OnDevice):
-    """A 1D convolution on the GPU: all outputs against the plainest kernel's, windows by oracle."""
+class CellsOnDevice(OnDevice):
+    """N, P and the filter on the GPU: outputs against the plainest kernel's, windows by the oracle.
 
-    problem: Convolution
+    skipped: the outputs at either end that the kernels of the problem leave out.
+    """
 
-    def __init__(self, problem: Convolution):
+    problem: Any
+
+    def __init__(self, problem: Any, skipped: int = 0):
         super().__init__(problem)
         import pycuda.driver as cuda
 
+        data = kernels_1d.PeriodicData(problem.n)
         self._memory = [cuda.mem_alloc(4 * problem.n) for _ in range(3)]
         self._filter = cuda.to_device(problem.filter)
         source, self._output, want = map(int, self._memory)
         self._arrays = {"P": self._output, "N": source, "filter": self._filter}
-        data = kernels_1d.PeriodicData(problem.n)
         data.upload(cuda, source)
         self._cells = data.period
-        self._checker = kernels_1d.Checker(cuda, data, want)
-        self._checker.poison(want)
-        plainest = problem.plan(problem.kernel(kernels_1d.PLAINEST))
-        with Program(plainest) as program:
+        device_counter.DeviceCounter().poison(want, problem.n)
+        plainest = kernels_1d.conv1d_named(kernels_1d.PLAINEST)
+        with Program(plainest.plan(problem.n, problem.filter.size)) as program:
             program.launch({**self._arrays, "P": want})
-        self._checker.windows(want, problem.filter, kernels_1d.PLAINEST)
+        self._checker = kernels_1d.Checker(cuda, data, want, skipped)
+        self._checker.windows(self._checker.want, problem.filter, kernels_1d.PLAINEST)
 
     @property
     def arrays(self) -> Mapping[str, Any]:
@@ -186,6 +190,20 @@ class ConvolutionOnDevice(OnDevice):
 
     def poison(self) -> None:
         self._checker.poison(self._output)
+
+    def verdict(self, kernel: Kernel) -> checking.Verdict:
+        return self._checker.everywhere(self._output, self.problem.filter, kernel.title)
+
+    def free(self) -> None:
+        super().free()
+        for array in (*self._memory, self._filter):
+            array.free()
+
+
+class ConvolutionOnDevice(CellsOnDevice):
+    """A 1D convolution on the GPU, by our kernels and by cuFFT."""
+
+    problem: Convolution
 
     def ready(self, kernel: Any) -> Ready:
         """Return what every problem does. What prepares the filter has run, and is not launched."""
@@ -217,8 +235,3 @@ class ConvolutionOnDevice(OnDevice):
     def verdict(self, kernel: Kernel) -> checking.Verdict:
         slack = self.problem.slack(kernel.spec, self._cells)
         return self._checker.everywhere(self._output, self.problem.filter, kernel.title, slack)
-
-    def free(self) -> None:
-        super().free()
-        for array in (*self._memory, self._filter):
-            array.free()

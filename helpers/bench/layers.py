@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import checking, device, limits
+from helpers import checking, device, limits, reference
 from helpers.bench import cudnn
 from helpers.bench.on_device import NoLibraryError, OnDevice, Ready
 from helpers.bench.problem import Problem
@@ -213,13 +213,63 @@ def _scalar(value: Any) -> Any:
     return " x ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
+class HalvesOnDevice(OnDevice):
+    """A layer on the GPU whose x and y are halves; the oracle checks some images.
+
+    filter: the address of the weights, in float32.
+    """
+
+    problem: Layer
+
+    def __init__(self, problem: Layer, filter: int):
+        super().__init__(problem)
+        import pycuda.driver as cuda
+
+        self._cuda = cuda
+        self._x = cuda.to_device(problem.inputs()[0].astype(np.float16))
+        self._y = cuda.mem_alloc(2 * problem.outputs)
+        self._arrays = {"y": int(self._y), "x": int(self._x), "filter": filter}
+
+    @property
+    def arrays(self) -> Mapping[str, Any]:
+        return self._arrays
+
+    def poison(self) -> None:
+        self._cuda.memset_d16(self._y, 0x7E00, self.problem.outputs)  # NaN
+
+    def verdict(self, kernel: Kernel) -> checking.Verdict:
+        (x, filter), shape = self.problem.inputs(), self.problem.shape
+        images, precision = conv2d.some_images(shape.B), kernel.spec.precision
+        got = np.empty((len(images), *shape.y_shape[1:]), np.float16)
+        for place, image in zip(got, images, strict=True):
+            self._cuda.memcpy_dtoh(place, int(self._y) + image * place.nbytes)
+        some = np.ascontiguousarray(x[list(images)])
+        want = reference.conv2d(some, filter, shape.stride)
+        largest = np.full((1, 1, 1, 1), np.abs(x).max())
+        rounded = 2.0**-11 * float(np.abs(want).max())  # y is rounded, too
+        atol = precision.atol(largest, filter) + rounded
+        got = got.astype(np.float32)
+        return checking.check(got, want, rtol=0.0, atol=atol, name=kernel.title)
+
+    def free(self) -> None:
+        super().free()
+        for array in (self._x, self._y):
+            array.free()
+
+
 class LayerOnDevice(OnDevice):
-    """A layer on the GPU; `layer` has its addresses, and checks every output."""
+    """A layer on the GPU; `layer` has its addresses, and checks every output.
+
+    A kernel with halves in and out runs on arrays of its own.
+    """
+
+    problem: Layer
 
     def __init__(self, problem: Layer):
         super().__init__(problem)
         x, filter = problem.inputs()
         self.layer = conv2d.Problem(problem.shape, x, filter)
+        self._halves: HalvesOnDevice | None = None
 
     @property
     def arrays(self) -> Mapping[str, Any]:
@@ -230,6 +280,9 @@ class LayerOnDevice(OnDevice):
 
     def ready(self, kernel: Any) -> Ready:
         one = self.problem.kernel(kernel)
+        if getattr(one.spec, "half_io", False):
+            self._halves = self._halves or HalvesOnDevice(self.problem, self.layer.filter)
+            return self._halves.ready(one)
         if not isinstance(one.spec, Library):
             return super().ready(one)
         arrays = self.layer.x, self.layer.filter, self.layer.want
@@ -252,6 +305,8 @@ class LayerOnDevice(OnDevice):
 
     def free(self) -> None:
         super().free()
+        if self._halves is not None:
+            self._halves.free()
         self.layer.free()
 
 

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, limits
-from helpers.bench.on_device import OnDevice
+from helpers.bench.convolutions import CellsOnDevice
 from helpers.bench.problem import Problem
 from helpers.bench.sources import Kernel, chosen, sized
-from helpers.checking import device_counter, diagnosis
 from helpers.launch import Array, Plan
 from helpers.problems import conv1d as kernels_1d
 from helpers.problems import copies as kernels_of_copies
@@ -305,74 +304,11 @@ class Copies(Problem):
     def work(self) -> limits.Work:
         return limits.conv1d(self.n, self.filter_width)
 
-    def on_device(self) -> CopiesOnDevice:
-        return CopiesOnDevice(self)
+    def on_device(self) -> CellsOnDevice:
+        return CellsOnDevice(self, skipped=self.filter_width // 2)
 
 
 def _multiprocessors() -> int:
     import pycuda.driver as cuda
 
     return int(cuda.Context.get_device().multiprocessor_count)
-
-
-class CopiesOnDevice(OnDevice):
-    """`Copies` on the GPU: all outputs against those of the plainest kernel, both ends by oracle.
-
-    Output i of a kernel without ghost cells is output i + radius of one that has them.
-    """
-
-    problem: Copies
-
-    def __init__(self, problem: Copies):
-        super().__init__(problem)
-        import pycuda.driver as cuda
-
-        self._cuda = cuda
-        self._data = kernels_1d.PeriodicData(problem.n)
-        self._memory = [cuda.mem_alloc(4 * problem.n) for _ in range(3)]
-        source, self._output, self._want = map(int, self._memory)
-        self._data.upload(cuda, source)
-        self._filter = cuda.to_device(problem.filter)
-        self._arrays = {"P": self._output, "N": source, "filter": self._filter}
-        plainest = kernels_1d.conv1d_named(kernels_1d.PLAINEST)
-        launch = kernels_1d.conv1d_launch(
-            plainest, problem.n, source, self._want, problem.filter
-        )
-        launch(None)
-
-    @property
-    def arrays(self) -> Mapping[str, Any]:
-        return self._arrays
-
-    def poison(self) -> None:
-        device_counter.DeviceCounter().poison(self._output, self.problem.n)
-
-    def verdict(self, kernel: Kernel) -> checking.Verdict:
-        filter, outputs = self.problem.filter, self.problem.outputs
-        radius = filter.size // 2
-        atol = kernels_1d.conv1d_atol(self._data.period, filter)
-        want = self._want + 4 * radius
-        wrong = device_counter.DeviceCounter().wrong(self._output, want, 2 * atol, outputs)
-        if wrong:
-            text = (
-                f"{wrong:,} of {quantity(outputs, 'output')} differ from {kernels_1d.PLAINEST} or "
-                "are NaN"
-            )
-            kind = diagnosis.Diagnosis("outside the windows", text)
-            raise checking.CheckError(
-                f"FAIL {kernel.title}: {text}", name=kernel.title, wrong=wrong, diagnosis=kind
-            )
-        count = min(kernels_1d.WINDOW, outputs)
-        firsts = (0, outputs - count)
-        got = np.empty((2, count), np.float32)
-        for row, first in zip(got, firsts, strict=True):
-            self._cuda.memcpy_dtoh(row, self._output + 4 * first)
-        expected = [
-            self._data.outputs(first + radius, first + radius + count, filter) for first in firsts
-        ]
-        return checking.check(got, np.array(expected), rtol=0.0, atol=atol, name=kernel.title)
-
-    def free(self) -> None:
-        super().free()
-        for array in (*self._memory, self._filter):
-            array.free()

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from helpers import checking, device, kernels, tables
-from helpers.bench import contenders, cudnn, gemms, results, timing
+from helpers.bench import cudnn, gemms, layers, results, timing
 from helpers.launch import Array, Launch
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, gemm
@@ -405,20 +405,19 @@ def _by_product(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterat
 
 def _by_layer(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterator[Row]:
     assert job.shape is not None
-    x, filter = _inputs(job)
     rows: list[Row] = []
-    with conv2d.Problem(job.shape, x, filter) as problem:
+    with layers.layer(shape=job.shape, images=job.shape.B).on_device() as there:
+        problem = there.layer
         spec = (
             conv2d.mma_wgmma(1, True) if job.ours == "conv2d_wgmma" else conv2d.implicit_wgmma()
         )
         try:
-            ours = contenders.ours(contenders.HALF_IO, spec, problem, x)
+            ours = there.ready(spec)
         except conv2d.LayerError as error:
             rows.append({"series": CUDA, "left_out": str(error)[:200], "timing": None})
         else:
-            row = _timed(CUDA, job.ours, ours.launch, ours.verdict, budget_s)
+            row = _timed(CUDA, job.ours, ours.run, ours.verdict, budget_s)
             rows.append(row | {"kernel": job.ours})
-            ours.free()
         arrays = problem.x, problem.filter
         if not reasons[TORCH]:
             best: dict[str, tuple[float, Row]] = {}
@@ -446,13 +445,6 @@ def _by_layer(job: Job, budget_s: float, reasons: Mapping[str, str]) -> Iterator
                     runs[layer.name] = layer.launch, layer.check(problem.want, problem.atol)
                 rows.append(_fastest(TRITON, runs, budget_s))
     yield from rows
-
-
-def _inputs(job: Job) -> tuple[np.ndarray, np.ndarray]:
-    assert job.shape is not None
-    if job.shape in conv2d.KNOWN_LAYERS.values():
-        return conv2d.random_inputs(job.shape)
-    return conv2d.inputs("layer 2", job.shape.B)
 
 
 def triton_layer(shape: ConvShape, x: int, filter: int, sizes: TritonSizes) -> Any:

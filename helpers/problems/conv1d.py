@@ -1,15 +1,13 @@
 """1D convolution on a device: the launches of its kernels, the data, and the check of outputs.
 
     spec = conv1d.conv1d_named("conv1d_vector")
-    launch = conv1d.conv1d_launch(spec, n, N, P, filter)    # N, P: device addresses
-    launch(stream)
+    plan = spec.plan(n, width)                # on "P", "N" and "filter"
 
 `CONV1D` has a row for each kernel. A row is a frozen record: `dataclasses.replace` makes others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +16,6 @@ import numpy as np
 from helpers import checking, kernels, reference
 from helpers.checking import device_counter, diagnosis
 from helpers.launch import Array, Launch, Plan
-from helpers.programs import Program, launcher
 
 # The kernel that is checked against the oracle. All outputs of other kernels are compared with its.
 PLAINEST = "conv1d_constant"
@@ -148,20 +145,6 @@ def conv1d_atol(cells: np.ndarray, filter: np.ndarray) -> float:
     return float((width + 1) * unit * np.abs(cells).max() * np.abs(filter, dtype=np.float64).sum())
 
 
-def conv1d_launch(
-    spec: Conv1d, n: int, source: int, output: int, filter: np.ndarray
-) -> Callable[..., None]:
-    """Compile ``spec`` for ``filter`` (float32, odd) and return ``launch(stream)``.
-
-    source, output: addresses of n float32 on the selected device.
-    """
-    program = Program(spec.plan(n, filter.size))
-    weights: Any = filter
-    if spec.filter_in == "global":
-        weights = program.modules.cuda.to_device(filter)
-    return launcher(program, {"P": output, "N": source, "filter": weights})
-
-
 # --------------------------------------------------------------------------------------------------
 # Data and checks
 
@@ -206,22 +189,24 @@ def windows(n: int) -> list[tuple[int, int]]:
 
 
 class Checker:
-    """Checks n outputs on the device: each one against `want` on the device, windows by the oracle.
+    """Checks outputs on the device: each one against `want` on the device, windows by the oracle.
 
-    want: the device address of the right outputs.
+    want: the device address of the n right outputs. skipped: the outputs at either end that the
+    kernels leave out, because they need cells outside.
     """
 
-    def __init__(self, cuda: Any, data: PeriodicData, want: int):
-        self._cuda, self._data, self.want = cuda, data, want
+    def __init__(self, cuda: Any, data: PeriodicData, want: int, skipped: int = 0):
+        self._cuda, self._data, self._skipped = cuda, data, skipped
+        self.want, self.outputs = want + 4 * skipped, data.n - 2 * skipped
         self._counter = device_counter.DeviceCounter()
 
     def poison(self, output: int) -> None:
         """Fill the output with NaN, so that a check sees the cells that a kernel does not write."""
-        self._counter.poison(output, self._data.n)
+        self._counter.poison(output, self.outputs)
 
     def wrong(self, got: int, want: int, tolerance: float) -> int:
-        """Count the n outputs at `got` that are not within `tolerance` of those at `want`."""
-        return self._counter.wrong(got, want, tolerance, self._data.n)
+        """Count the outputs at `got` that are not within `tolerance` of those at `want`."""
+        return self._counter.wrong(got, want, tolerance, self.outputs)
 
     def windows(
         self, output: int, filter: np.ndarray, name: str, slack: float = 1.0
@@ -230,8 +215,10 @@ class Checker:
 
         Raises checking.CheckError.
         """
-        places = windows(self._data.n)
-        want = np.concatenate([self._data.outputs(*place, filter) for place in places])
+        places, skipped = windows(self.outputs), self._skipped
+        want = np.concatenate(
+            [self._data.outputs(first + skipped, last + skipped, filter) for first, last in places]
+        )
         got = np.empty(want.size, np.float32)
         filled = 0
         for first, last in places:
@@ -250,7 +237,7 @@ class Checker:
         # differ by the sum of both.
         wrong = self.wrong(output, self.want, (1 + slack) * conv1d_atol(self._data.period, filter))
         if wrong:
-            text = f"{wrong:,} of {self._data.n:,} outputs differ from {PLAINEST} or are NaN"
+            text = f"{wrong:,} of {self.outputs:,} outputs differ from {PLAINEST} or are NaN"
             kind = diagnosis.Diagnosis("outside the windows", text)
             raise checking.CheckError(
                 f"FAIL {name}: {text}", name=name, wrong=wrong, diagnosis=kind

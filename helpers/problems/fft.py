@@ -7,14 +7,12 @@ their kernels read beside a table of twiddle factors.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from helpers import checking, kernels
-from helpers.launch import Argument, Array, Launch, Plan
+from helpers import kernels
+from helpers.launch import Argument, Launch
 from helpers.limits import MAX_THREADS
-from helpers.programs import Program
 
 TRANSFORM = "fft_radix2"
 UNIT = 2.0**-24  # the unit roundoff of float32
@@ -130,23 +128,3 @@ def transform(
         8 * size,
         arguments=(spectrum, signals, twiddles(row)),
     )
-
-
-def _transform_of(signals: np.ndarray, row: int | None) -> Plan:
-    checking.require_array(signals, dtype=np.complex64, ndim=2, name="signals")
-    spectrum, cells = (Array(name, signals.shape, np.complex64) for name in ("X", "x"))
-    return (transform(spectrum, cells, signals.shape, row),)
-
-
-def spectrum(signals: np.ndarray, row: int | None = None) -> Any:
-    """Run fft_radix2 on the selected device; return the device allocation of its transforms.
-
-    signals: complex64, shape (signals, size); row: as for `reference`. The transforms have the same
-    type and shape, in bit-reversed order.
-    """
-    program = Program(_transform_of(signals, row))
-    cuda = program.modules.cuda
-    transforms, cells = cuda.mem_alloc(signals.nbytes), cuda.to_device(signals)
-    program.launch({"X": transforms, "x": cells})
-    cuda.Context.synchronize()  # `cells` and the table of twiddles must not be freed before.
-    return transforms

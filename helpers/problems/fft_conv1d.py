@@ -1,8 +1,7 @@
 """1D convolution by Fourier transforms and overlap-add: its launches, their cost and error bound.
 
-# A launch on device addresses, to be timed.
-launch = fft_conv1d.conv1d_launch(fft_conv1d.OverlapAdd.fitting(255), n, N, P, filter)
-# The same with arrays, in the simulator.
+plan = fft_conv1d.OverlapAdd.fitting(255).plan(n, 255)
+# With arrays, in the simulator.
 P, profiles = fft_conv1d.simulate_conv1d(fft_conv1d.OverlapAdd(10), N, filter)
 """
 
@@ -15,18 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from helpers import kernels, launch, limits, programs, simulator
+from helpers import kernels, launch, limits, simulator
 from helpers.launch import Array, Launch, Plan, Prepared, Scratch
 from helpers.limits import MAX_THREADS
 from helpers.problems.fft import (
-    TRANSFORM,
     FftError,
     three_transforms,
     transform,
     transform_flops,
     twiddles,
 )
-from helpers.programs import Program
 
 OVERLAP_ADD = "conv1d_fft_overlap_add"
 LOG_SIZES = range(8, 14)  # of the 1D transforms: 256 to 8,192 points
@@ -200,20 +197,6 @@ def conv1d_atol(spec: OverlapAdd, cells: np.ndarray, filter: np.ndarray) -> floa
     """
     largest = np.abs(np.fft.fft(filter.astype(np.float64), spec.size)).max()
     return float(three_transforms(spec.size) * largest * math.sqrt(2) * np.abs(cells).max())
-
-
-def conv1d_launch(
-    spec: OverlapAdd, n: int, source: int, output: int, filter: np.ndarray
-) -> Callable[..., None]:
-    """Compile for ``filter`` (float32, odd) and return ``launch(stream)``.
-
-    source, output: addresses of n float32 on the selected device. The filter's spectrum is computed
-    here, once. Each launch first sets the output to zero, which is part of its time.
-    """
-    program = Program(spec.plan(n, filter.size))
-    arrays = {"P": output, "N": source, "filter": filter}
-    program.launch(arrays, only=(TRANSFORM,))
-    return programs.launcher(program, arrays, (spec.name,))
 
 
 def simulate_conv1d(

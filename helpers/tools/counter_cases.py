@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +15,19 @@ import numpy as np
 
 from helpers import kernels, simulator
 from helpers.experiments import waiting
-from helpers.launch import Array, Launch, Plan, bound, simulate
+from helpers.launch import Array, Launch, Plan, Scratch, bound, simulate
 from helpers.limits import ConvShape
 from helpers.problems import (
     conv1d,
     conv2d,
     copies,
-    datasets,
     fft,
     fft_conv1d,
     fft_conv2d,
     gemm,
-    resizing,
     tensor_product,
 )
+from helpers.problems.conv2d.half import conversion
 from helpers.problems.in_flight import InFlight
 from helpers.problems.lenet import network_plan, pooled
 
@@ -38,15 +36,14 @@ from helpers.problems.lenet import network_plan, pooled
 class Case:
     """One launch to count: the same source, options, arguments and grid on GPU and simulator.
 
-    label: a unique name, "kernel, its special sizes". arguments: a function that returns NumPy
-    arrays (outputs zeroed) and NumPy scalars, the same at each call. constants: the values of
-    `__constant__` symbols. shared: bytes of dynamic shared memory. folder: where the sources
-    lie that kernels/ does not have.
+    label: a unique name, "kernel, its special sizes". values: NumPy arrays (outputs zeroed) and
+    NumPy scalars, before a launch. constants: the values of `__constant__` symbols. shared: bytes
+    of dynamic shared memory. folder: where the sources lie that kernels/ does not have.
     """
 
     kernel: str
     what: str
-    arguments: Callable[[], Sequence[Any]]
+    values: Sequence[Any]
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     options: tuple[str, ...] = ()
@@ -55,15 +52,10 @@ class Case:
     folder: Path = Path()
 
     @classmethod
-    def of(cls, what: str, one: Launch, arrays: Callable[[], Mapping[str, np.ndarray]]) -> Case:
+    def of(cls, what: str, one: Launch, arrays: Mapping[str, np.ndarray]) -> Case:
         """Return the case of a launch of a plan; arrays: the values of its arrays by name."""
-
-        def arguments() -> Sequence[Any]:
-            return bound(one, arrays())[0]
-
-        constants = bound(one, arrays())[1] if one.constants else {}
-        how = one.grid, one.block, one.options, constants, one.shared
-        return cls(one.name, what, arguments, *how)
+        values, constants = bound(one, arrays)
+        return cls(one.name, what, values, one.grid, one.block, one.options, constants, one.shared)
 
     @property
     def label(self) -> str:
@@ -76,8 +68,12 @@ class Case:
             return kernels.path(self.kernel)
         return self.folder / f"{self.kernel}.cu"
 
+    def arguments(self) -> list[Any]:
+        """Return the arguments of a launch, which may write to them."""
+        return [copy.copy(value) for value in self.values]
+
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of the plan by name, with the same values at each call."""
+        """Return the arrays of the plan by name, for a launch."""
         values = enumerate(self.arguments())
         return {_name(k): value for k, value in values if isinstance(value, np.ndarray)}
 
@@ -86,7 +82,7 @@ class Case:
         """The launch, for the runners of `launch` and `programs`."""
         arguments = tuple(
             Array(_name(k), value.shape, value.dtype) if isinstance(value, np.ndarray) else value
-            for k, value in enumerate(self.arguments())
+            for k, value in enumerate(self.values)
         )
         source, how = self.path.read_text(encoding="utf-8"), (self.grid, self.block, self.shared)
         return (Launch(source, self.kernel, self.options, *how, self.constants, arguments),)
@@ -127,15 +123,10 @@ def _in_a_row(
     *options: str,
     **constants: np.ndarray,
 ) -> Case:
-    """Return a case of blocks and threads along x. arguments: the values, each copied for each
-    launch; options: macros with their values, without "-D".
+    """Return a case of blocks and threads along x. options: macros with their values, without "-D".
     """
-
-    def values() -> Sequence[Any]:
-        return [copy.copy(value) for value in arguments]
-
     macros = tuple(f"-D{option}" for option in options)
-    return Case(kernel, what, values, (blocks, 1, 1), (threads, 1, 1), macros, constants)
+    return Case(kernel, what, arguments, (blocks, 1, 1), (threads, 1, 1), macros, constants)
 
 
 # Types of 1 to 16 bytes, with their sizes.
@@ -157,11 +148,8 @@ def _conv1d() -> Iterable[Case]:
     nine = conv1d.conv1d_named("conv1d_outputs")
     eight = replace(nine, tile=8 * nine.threads, outputs=8)  # Its lanes access the same banks.
     for spec, n, width, more in (*cases, (eight, 92_160, 31, ", 8 outputs")):
-
-        def arrays(n: int = n, width: int = width) -> dict[str, np.ndarray]:
-            taps = np.linspace(-1, 1, width).astype(np.float32)
-            return {"P": np.zeros(n, np.float32), "N": _cells(n), "filter": taps}
-
+        taps = np.linspace(-1, 1, width).astype(np.float32)
+        arrays = {"P": np.zeros(n, np.float32), "N": _cells(n), "filter": taps}
         (one,) = spec.plan(n, width)
         yield Case.of(f"n = {n}, filter of {width}{more}", one, arrays)
 
@@ -179,12 +167,12 @@ def _waiting() -> Iterable[Case]:
         following = waiting.chain(cells, rng, stride)
         arrays = {"last": np.zeros(1, np.int32), "next": following}
         (one,) = waiting.chain_plan(name, cells, 0, 100)
-        yield Case.of("100 steps", one, partial(dict, arrays))
+        yield Case.of("100 steps", one, arrays)
     for loads in (1, 2, 4, 8):
         n = 10_007
         (one,) = InFlight(loads=loads, warps=2).plan(n, 6)
         values = {"out": np.zeros(n, np.float32), "in": _cells(n)}
-        yield Case.of(f"n = {n}, {loads} loads", one, partial(dict, values))
+        yield Case.of(f"n = {n}, {loads} loads", one, values)
 
 
 def _copies() -> Iterable[Case]:
@@ -218,10 +206,7 @@ def _copies() -> Iterable[Case]:
 def _planes() -> Iterable[Case]:
     for height, width in ((100, 67), (64, 96)):
         shape = f"{height} x {width}"
-
-        def plane(height: int = height, width: int = width) -> list[Any]:
-            return [_cells(height * width), _cells(height * width), *_ints(height, width)]
-
+        plane = [_cells(height * width), _cells(height * width), *_ints(height, width)]
         tiles = (-(-width // 32), -(-height // 32), 1)
         yield Case(
             "transpose_naive", shape, plane, (-(-width // 32), -(-height // 8), 1), (32, 8, 1)
@@ -239,8 +224,8 @@ def _planes() -> Iterable[Case]:
         taps = np.linspace(-1, 1, 25).reshape(5, 5).astype(np.float32)
         blocks = (-(-width // 16), -(-height // 16), 1)
         yield Case("conv2d_plane", shape, plane, blocks, (16, 16, 1), (), {"filter": taps})
-        yield _in_a_row("sum_rows", shape, -(-height // 64), 64, plane())
-        yield _in_a_row("sum_columns", shape, -(-width // 64), 64, plane())
+        yield _in_a_row("sum_rows", shape, -(-height // 64), 64, plane)
+        yield _in_a_row("sum_columns", shape, -(-width // 64), 64, plane)
     for k in (3, 5):
         cells = 3 * (21 - k) * (18 - k)
         image = [np.zeros(k * k * cells, np.float32), _cells(3 * 20 * 17), *_ints(3, 20, 17)]
@@ -250,15 +235,8 @@ def _planes() -> Iterable[Case]:
 def _products() -> Iterable[Case]:
     for rows, inner, columns in ((33, 45, 70), (64, 64, 64)):
         shape = f"{rows} x {inner} x {columns}"
-
-        def matrices(rows: int = rows, inner: int = inner, columns: int = columns) -> list[Any]:
-            return [
-                _cells(rows * columns),
-                _cells(rows * inner),
-                _cells(inner * columns),
-                *_ints(rows, inner, columns),
-            ]
-
+        cells = map(_cells, (rows * columns, rows * inner, inner * columns))
+        matrices = [*cells, *_ints(rows, inner, columns)]
         yield Case(
             "matmul_naive", shape, matrices, (-(-columns // 16), -(-rows // 16), 1), (16, 16, 1)
         )
@@ -465,7 +443,7 @@ LAYERS = {
     "layer 1": conv2d.shape_of("layer 1", 1),
     "layer 2": conv2d.shape_of("layer 2", 1),
     "ragged": _RAGGED,
-    "ragged, stride 2": dataclasses.replace(_RAGGED, stride=2),
+    "ragged, stride 2": replace(_RAGGED, stride=2),
 }
 
 
@@ -478,7 +456,7 @@ def _conv2d() -> Iterable[Case]:
             except conv2d.LayerError:
                 continue
             for one in spec.plan(shape):
-                yield Case.of(what, one, partial(_layer_arrays, shape))
+                yield Case.of(what, one, _layer_arrays(shape))
 
 
 def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
@@ -494,20 +472,16 @@ def _layer_arrays(shape: ConvShape) -> dict[str, np.ndarray]:
 def _reduced() -> Iterable[Case]:
     """Yield the rows of `conv2d.REDUCED` on rounded inputs, and to_half, which rounds them."""
     for n in (1001, 4096):
-        cells = [np.zeros(n, np.float16), _cells(n), np.int64(n)]
-        yield _in_a_row("to_half", f"n = {n}", -(-n // 512), 256, cells)
+        one = conversion(Scratch("half", (n,), np.float16), Array("x", (n,)))
+        arrays = {"half": np.zeros(n, np.float16), "x": _cells(n)}
+        yield Case.of(f"n = {n}", one, arrays)
     for spec in (*conv2d.REDUCED, conv2d.wmma(tf32=True)):
         for what, shape in LAYERS.items():
             if shape.stride != 1:
                 continue
-
-            def arrays(shape: ConvShape = shape) -> dict[str, np.ndarray]:
-                arrays = _layer_arrays(shape)
-                return arrays | {
-                    "x as half": arrays["x"].astype(np.float16),
-                    "filter as half": arrays["filter"].astype(np.float16),
-                }
-
+            arrays = _layer_arrays(shape)
+            for name in ("x", "filter"):
+                arrays[f"{name} as half"] = arrays[name].astype(np.float16)
             tf32 = ", TF32" if getattr(spec, "tf32", False) else ""
             yield Case.of(f"{what}{tf32}", spec.plan(shape)[-1], arrays)
 
@@ -518,27 +492,24 @@ def _tensor() -> Iterable[Case]:
     By default they have as many blocks as a device holds at once. One block is enough for one
     image.
     """
-    for spec in (dataclasses.replace(one, blocks=1) for one in conv2d.FASTEST):
+    for spec in (replace(one, blocks=1) for one in conv2d.FASTEST):
         for what, shape in LAYERS.items():
             try:
                 spec.require(shape)
             except conv2d.LayerError:
                 continue
-            yield Case.of(what, spec.plan(shape)[-1], partial(_layer_arrays, shape))
+            yield Case.of(what, spec.plan(shape)[-1], _layer_arrays(shape))
     yield from _implicit()
     shape = conv2d.shape_of("layer E2", 3)
     small = conv2d.register_images().plan(shape)[-1]
-    yield Case.of("layer E2", small, partial(_layer_arrays, shape))
+    yield Case.of("layer E2", small, _layer_arrays(shape))
     for fused in pooled.POOLED:
         # The simulator refuses lenet_wgmma_2.
         if isinstance(fused, pooled.MmaPool) and fused.name != "lenet_wgmma_2":
             shape = LAYERS[fused.layer]
-            (one,) = dataclasses.replace(fused, blocks=1).plan(shape)
-
-            def arrays(shape: ConvShape = shape, pool: int = fused.pool) -> dict[str, np.ndarray]:
-                windows = pooled.pooled_shape(shape, pool)
-                return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
-
+            (one,) = replace(fused, blocks=1).plan(shape)
+            windows = pooled.pooled_shape(shape, fused.pool)
+            arrays = _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
             yield Case.of(fused.layer, one, arrays)
 
 
@@ -565,36 +536,30 @@ def _implicit() -> Iterable[Case]:
     )
     for spec in conv2d.IMPLICIT:
         for what, shape, sizes in cases:
-            sized = dataclasses.replace(spec, sizes=sizes, blocks=1)
-            yield Case.of(what, sized.plan(shape)[-1], partial(_layer_arrays, shape))
+            sized = replace(spec, sizes=sizes, blocks=1)
+            yield Case.of(what, sized.plan(shape)[-1], _layer_arrays(shape))
     for what in ("layer 1", "ragged"):
         (one,) = conv2d.register_2d().plan(LAYERS[what])
-        yield Case.of(what, one, partial(_layer_arrays, LAYERS[what]))
+        yield Case.of(what, one, _layer_arrays(LAYERS[what]))
 
 
 def _background_copies() -> Iterable[Case]:
     taps = np.linspace(-1, 1, 15).astype(np.float32)
     for name in copies.NAMES:
         for n, tile in ((4096, 512), (10_004, 1024)):
-
-            def arrays(n: int = n) -> dict[str, np.ndarray]:
-                P = np.zeros(n - taps.size + 1, np.float32)
-                return {"P": P, "N": _cells(n), "filter": taps}
-
+            P = np.zeros(n - taps.size + 1, np.float32)
             (one,) = copies.Copies(name, tile, threads=128).plan(n, taps.size, blocks=3)
+            arrays = {"P": P, "N": _cells(n), "filter": taps}
             yield Case.of(f"n = {n}, tiles of {tile}", one, arrays)
 
 
 def _one_warp() -> Iterable[Case]:
-    def halves() -> dict[str, np.ndarray]:
-        A, B = (np.arange(cells).astype(np.float16) / np.float16(64) for cells in (256, 128))
-        return {"D": np.zeros((16, 8), np.float32), "A": A.reshape(16, 16), "B": B.reshape(16, 8)}
-
-    def matrices() -> dict[str, np.ndarray]:
-        A, B = (_cells(cells) / np.float32(64) for cells in (16 * 160, 3 * 160 * 8))
-        D = np.zeros((3, 16, 8), np.float32)
-        return {"D": D, "A": A.reshape(16, 160), "B": B.reshape(3, 160, 8)}
-
+    A, B = (np.arange(cells).astype(np.float16) / np.float16(64) for cells in (256, 128))
+    D = np.zeros((16, 8), np.float32)
+    halves: dict[str, np.ndarray] = {"D": D, "A": A.reshape(16, 16), "B": B.reshape(16, 8)}
+    a, b = (_cells(cells) / np.float32(64) for cells in (16 * 160, 3 * 160 * 8))
+    d = np.zeros((3, 16, 8), np.float32)
+    matrices: dict[str, np.ndarray] = {"D": d, "A": a.reshape(16, 160), "B": b.reshape(3, 160, 8)}
     for product in (tensor_product.ONE_WARP, tensor_product.LDMATRIX):
         yield Case.of("16 x 16 x 8", product.plan()[0], halves)
     for products, short in ((1, 0), (3, 0), (3, 4)):
@@ -604,82 +569,49 @@ def _one_warp() -> Iterable[Case]:
 
 def _matrix_products() -> Iterable[Case]:
     for rows, cols, inner in ((130, 200, 45), (264, 136, 72)):
-
-        def arrays(rows: int = rows, cols: int = cols, inner: int = inner) -> dict[str, np.ndarray]:
-            A, X = _cells(rows * inner), _cells(inner * cols)
-            Y = np.zeros((rows, cols), np.float32)
-            return {"Y": Y, "A": A.reshape(rows, inner), "X": X.reshape(inner, cols)}
-
+        A, X = _cells(rows * inner).reshape(rows, inner), _cells(inner * cols).reshape(inner, cols)
+        Y = np.zeros((rows, cols), np.float32)
         for spec in gemm.GEMM:
             (one,) = spec.plan(rows, cols, inner)
-            yield Case.of(f"{rows} x {inner} by {inner} x {cols}", one, arrays)
+            yield Case.of(f"{rows} x {inner} by {inner} x {cols}", one, {"Y": Y, "A": A, "X": X})
 
 
 def _fourier() -> Iterable[Case]:
     for size, row, threads in ((256, 256, 128), (256, 256, 96), (1024, 32, 512)):
-
-        def signals(size: int = size, row: int = row) -> list[Any]:
-            cells = _cells(5 * size).reshape(5, size).astype(np.complex64)
-            return [np.zeros_like(cells), cells, fft.twiddles(row)]
-
-        yield Case(
-            fft.TRANSFORM,
-            f"{size} in rows of {row}, {threads} threads",
-            signals,
-            (5, 1, 1),
-            (threads, 1, 1),
-            (f"-DFFT_SIZE={size}", f"-DROW={row}"),
-            shared=8 * size,
-        )
-    for spec, n, width in (
-        (fft_conv1d.OverlapAdd(8), 1000, 31),
-        (fft_conv1d.OverlapAdd(10), 10_007, 255),
-    ):
-
-        def cells(
-            spec: fft_conv1d.OverlapAdd = spec, n: int = n, width: int = width
-        ) -> dict[str, np.ndarray]:
-            padded = spec.prepared(np.linspace(-1, 1, width).astype(np.float32))
-            spectrum = fft.reference(padded).astype(np.complex64)
-            return {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": spectrum}
-
-        yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], cells)
-    shape = dataclasses.replace(_RAGGED, B=3)  # A block computes two images.
+        cells = _cells(5 * size).reshape(5, size).astype(np.complex64)
+        X, x = (Array(name, cells.shape, np.complex64) for name in ("X", "x"))
+        one = replace(fft.transform(X, x, cells.shape, row), block=(threads, 1, 1))
+        what = f"{size} in rows of {row}, {threads} threads"
+        yield Case.of(what, one, {"X": np.zeros_like(cells), "x": cells})
+    for log_size, n, width in ((8, 1000, 31), (10, 10_007, 255)):
+        spec, taps = fft_conv1d.OverlapAdd(log_size), np.linspace(-1, 1, width)
+        spectrum = fft.reference(spec.prepared(taps.astype(np.float32))).astype(np.complex64)
+        arrays = {"P": np.zeros(n, np.float32), "N": _cells(n), "spectrum": spectrum}
+        yield Case.of(f"n = {n}, filter of {width}", spec.plan(n, width)[-1], arrays)
+    shape = replace(_RAGGED, B=3)  # A block computes two images.
     for tiles in (fft_conv2d.Tiles(4), fft_conv2d.Tiles(5)):
-
-        def images(tiles: fft_conv2d.Tiles = tiles) -> dict[str, np.ndarray]:
-            arrays = _layer_arrays(shape)
-            spectra = fft.reference(tiles.prepared(arrays["filter"]), tiles.side)
-            return arrays | {"spectra": spectra.astype(np.complex64)}
-
-        yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], images)
+        arrays = _layer_arrays(shape)
+        spectra = fft.reference(tiles.prepared(arrays["filter"]), tiles.side)
+        arrays |= {"spectra": spectra.astype(np.complex64)}
+        yield Case.of(f"ragged, tiles of {tiles.side}", tiles.plan(shape)[-1], arrays)
 
 
 def _lenet() -> Iterable[Case]:
     """Yield the network's other kernels."""
-    side = resizing.NETWORK_SIDE
-    yield Case(
-        "lenet_resize",
-        "2 images",
-        lambda: [np.zeros((2, 1, side, side), np.float32), _bytes(2 * datasets.SIDE**2)],
-        (2, 1, 1),
-        (side // 2, network_plan.RESIZE_ROWS, 1),
-    )
+    (resize,) = network_plan.stages(network_plan.PLAIN, 2, pixels=True)[0].plan
+    pixels = _bytes(2 * network_plan.SIDE**2).reshape(2, network_plan.SIDE, network_plan.SIDE)
+    images = np.zeros(conv2d.shape_of(pooled.LAYERS[0], 2).x_shape, np.float32)
+    yield Case.of("2 images", resize, {"x": images, "pixels": pixels})
     inputs, units, outputs = network_plan.CELLS, network_plan.HIDDEN, network_plan.CLASSES
     each = network_plan.DENSE_WARPS * network_plan.DENSE_EACH  # images of a block
 
-    def dense(images: int = each + 5) -> list[Any]:
-        arrays = map(_cells, (images * inputs, inputs * units, units, units * outputs, outputs))
-        return [
-            np.zeros(images, np.uint8),
-            np.zeros((images, outputs), np.float32),
-            *arrays,
-            np.int32(images),
-        ]
-
+    count = each + 5
+    weights = map(_cells, (count * inputs, inputs * units, units, units * outputs, outputs))
+    classes, logits = np.zeros(count, np.uint8), np.zeros((count, outputs), np.float32)
+    dense = [classes, logits, *weights, np.int32(count)]
     yield Case(
         "lenet_dense",
-        f"{each + 5} images",
+        f"{count} images",
         dense,
         (2, 1, 1),
         (32 * network_plan.DENSE_WARPS, 1, 1),
@@ -687,47 +619,29 @@ def _lenet() -> Iterable[Case]:
     )
     yield Case(
         "lenet_dense_split",
-        f"{each + 5} images",
+        f"{count} images",
         dense,
-        (-(-(each + 5) // 2), 1, 1),
+        (-(-count // 2), 1, 1),
         (32 * network_plan.SPLIT_WARPS, 1, 1),
         (f"-DWARPS={network_plan.SPLIT_WARPS}", "-DIMAGES=2"),
     )
     fused = pooled.pooled_named("lenet_conv_pool", 2)
     assert isinstance(fused, pooled.ConvPool)
-    small = dataclasses.replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
+    small = replace(fused, patch=(2, 2, 2), patches=(8, 10, 1), staged=3, unroll=1)
     for what, pool, spec in (
         ("layer 1", pooled.POOLS[0], fused),
         ("layer 2", pooled.POOLS[1], fused),
         ("ragged", 2, small),
     ):
-        spec, shape = dataclasses.replace(spec, pool=pool), LAYERS[what]
+        spec, shape = replace(spec, pool=pool), LAYERS[what]
         spec.require(shape)
-        windows = spec.pooled_shape(shape)
-
-        def arguments(shape: ConvShape = shape, windows: tuple[int, ...] = windows) -> list[Any]:
-            return [
-                np.zeros(windows, np.float32),
-                _cells(shape.outputs) - 99,
-                np.int32(shape.B * shape.M),
-            ]
-
-        yield Case(
-            "lenet_pool",
-            f"{what}, windows of {pool}",
-            arguments,
-            _grid(int(np.prod(windows)), network_plan.BLOCK),
-            (network_plan.BLOCK, 1, 1),
-            (f"-DHEIGHT={shape.out_h}", f"-DWIDTH={shape.out_w}", f"-DPOOL={pool}"),
-        )
-
-        def arrays(
-            shape: ConvShape = shape, windows: tuple[int, ...] = windows
-        ) -> dict[str, np.ndarray]:
-            return _layer_arrays(shape) | {"y": np.zeros(windows, np.float32)}
-
+        y, windows = Array("y", shape.y_shape), np.zeros(spec.pooled_shape(shape), np.float32)
+        sums = _cells(shape.outputs).reshape(shape.y_shape) - np.float32(99)
+        what = f"{what}, windows of {pool}"
+        pooling = network_plan.pooling(y, "pooled", pool)
+        yield Case.of(what, pooling, {"pooled": windows, "y": sums})
         (one,) = spec.plan(shape)
-        yield Case.of(f"{what}, windows of {pool}", one, arrays)
+        yield Case.of(what, one, _layer_arrays(shape) | {"y": windows})
 
 
 _PARTS = (

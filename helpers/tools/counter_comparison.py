@@ -54,27 +54,6 @@ def compare(
     ]
 
 
-def annotated(
-    launch: Case, row: Mapping[str, Any], counted: Mapping[str, int] | None = None
-) -> dict[str, Any]:
-    """Return the row with "simulator COUNTER" and "why COUNTER" for the counters that differ."""
-    plain = {key: value for key, value in row.items() if not key.startswith(("simulator ", "why "))}
-    for one in compare(launch, plain, counted):
-        if not one.equal:
-            plain |= {f"simulator {one.counter}": one.simulator, f"why {one.counter}": one.why}
-    return plain
-
-
-def recorded(launch: Case, row: Mapping[str, Any]) -> list[Compared]:
-    """Return the comparison of a row of the record."""
-    return [
-        Compared(
-            launch, name, row[name], row.get(f"simulator {name}", row[name]), row.get(f"why {name}")
-        )
-        for name in COMPARED
-    ]
-
-
 def table(compared: Sequence[Compared]) -> str:
     """Return a text table with a line for each launch and a column for each counter that differs.
 

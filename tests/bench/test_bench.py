@@ -396,6 +396,8 @@ def test_the_layer_on_a_device_checks_every_output():
     with bench.layer(images=3, shape=SMALL).on_device() as there:
         ready = there.ready(TILED)
         assert ready.verdict.count == 3 * SMALL.M * 18 * 27 and 0 < ready.error < 1e-5
+        error = there.ready(conv2d.implicit_mma(1, half_io=True)).error
+        assert 1e-5 < error < 2e-3, "halves in and out, on arrays of their own"
     with bench.conv1d(5_000, 5).on_device() as there:
         assert there.ready("conv1d_tiled_input").verdict
 

@@ -5,15 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, programs, simulator
+from helpers import checking, simulator
 from helpers.problems import copies
 from helpers.problems.conv1d import conv1d_atol
 from helpers.problems.copies import Copies, CopiesError
-from helpers.programs import Program
-from tests.support import mutants, require_named, simulated
+from tests.support import in_simulator, mutants, on_gpu, require_named, simulated
 
 MUTANTS = mutants("copy_")
-GUARD = 64  # cells of NaN on either side of an output on a GPU, which must stay NaN
 # (outputs of a tile, threads, filter width, n, blocks): one tile; fewer tiles than blocks; a halo
 # wider than a tile; a last tile of one output; outputs that end with a tile.
 CASES = (
@@ -38,43 +36,9 @@ def require_right(P: np.ndarray, N: np.ndarray, filter: np.ndarray, name: str) -
     checking.check(P, want, rtol=0.0, atol=atol, name=name, suspects=suspects)
 
 
-def simulate(spec: Copies, N: np.ndarray, filter: np.ndarray, blocks: int, **how):
-    plan = spec.plan(N.size, filter.size, blocks)
-    return simulated(plan, "P", {"N": N, "filter": filter}, **how)
-
-
-def in_simulator(spec: Copies, N: np.ndarray, filter: np.ndarray, blocks: int) -> np.ndarray:
-    """P; fails on any finding."""
-    P, findings = simulate(spec, N, filter, blocks)
-    assert not findings, "\n".join(map(str, findings))
-    return P
-
-
-def on_gpu(spec: Copies, N: np.ndarray, filter: np.ndarray, blocks: int) -> np.ndarray:
-    """P by PyCUDA; fails if cells beside it are written."""
-    from helpers import device
-
-    selected = device.select()
-    if selected.kind != "gpu":
-        pytest.skip(f"no GPU: {selected.why}")
-    import pycuda.driver as cuda
-
-    guarded = np.full(N.size - filter.size + 1 + 2 * GUARD, np.nan, np.float32)
-    cells, outputs = cuda.to_device(N), cuda.to_device(guarded)
-    arrays = {"P": int(outputs) + 4 * GUARD, "N": int(cells), "filter": filter}
-    programs.launcher(Program(spec.plan(N.size, filter.size, blocks)), arrays)(None)
-    cuda.memcpy_dtoh(guarded, outputs)
-    assert np.isnan(guarded[:GUARD]).all() and np.isnan(guarded[-GUARD:]).all(), "wrote beside P"
-    return guarded[GUARD:-GUARD]
-
-
-ON_GPU = pytest.param(on_gpu, marks=pytest.mark.gpu, id="gpu")
-
-
-@pytest.fixture(params=[pytest.param(in_simulator, id="simulator"), ON_GPU])
-def run(request):
-    """Both runners, one after the other."""
-    return request.param
+def copied(run, spec: Copies, N: np.ndarray, filter: np.ndarray, blocks: int, **how):
+    """P of a launch by a runner."""
+    return run(spec.plan(N.size, filter.size, blocks), "P", {"N": N, "filter": filter}, **how)
 
 
 @pytest.mark.parametrize("name", copies.NAMES)
@@ -82,14 +46,15 @@ def run(request):
 def test_table(run, name, case):
     tile, threads, width, n, blocks = case
     N, filter = problem(n, width)
-    P = run(Copies(name, tile, threads), N, filter, blocks)
+    P = copied(run, Copies(name, tile, threads), N, filter, blocks)
     require_right(P, N, filter, name)
 
 
 @pytest.mark.parametrize("name", copies.NAMES)
 def test_an_example_by_hand(run, name):
     """1 * 1 + 2 * 10 + 3 * 100 and so on: six outputs of eight cells."""
-    P = run(Copies(name, 4, 32), np.arange(1, 9, dtype=np.float32), np.float32([1, 10, 100]), 1)
+    N, filter = np.arange(1, 9, dtype=np.float32), np.float32([1, 10, 100])
+    P = copied(run, Copies(name, 4, 32), N, filter, 1)
     assert P.tolist() == [321, 432, 543, 654, 765, 876]
 
 
@@ -105,7 +70,7 @@ def test_an_example_by_hand(run, name):
 def test_shapes_beyond_the_table(name, quads, warps, radius, more, blocks):
     width = 2 * radius + 1
     N, filter = problem(4 * (-(-width // 4) + more), width)
-    P = in_simulator(Copies(name, 4 * quads, 32 * warps), N, filter, blocks)
+    P = copied(in_simulator, Copies(name, 4 * quads, 32 * warps), N, filter, blocks)
     require_right(P, N, filter, name)
 
 
@@ -114,7 +79,8 @@ def test_sanitize_copies():
     """For compute-sanitizer: all three kernels, the last tile partial."""
     N, filter = problem(2000, 15)
     for name in copies.NAMES:
-        require_right(on_gpu(Copies(name, 256, 64), N, filter, 3), N, filter, name)
+        P = copied(on_gpu, Copies(name, 256, 64), N, filter, 3)
+        require_right(P, N, filter, name)
 
 
 def test_who_moves_the_cells():
@@ -123,7 +89,7 @@ def test_who_moves_the_cells():
     seen = {}
     for name in copies.NAMES:
         spec = Copies(name, 512, 128)
-        _, profile = simulate(spec, N, filter, 2, entry=simulator.profile)
+        _, profile = copied(simulated, spec, N, filter, 2, entry=simulator.profile)
         seen[name] = profile.global_load_requests, profile.shared_store_requests
     vectors = 4096 / 4 + 7 * 4  # each of 8 tiles has a halo of 14 cells, in four vectors
     assert seen["copy_plain"][0] >= vectors / 32
@@ -136,7 +102,8 @@ def test_who_moves_the_cells():
 def test_mutants_are_rejected(mutant):
     N, filter = problem(1000, 15)
     instead = {mutant.original: (mutant.name, mutant.source)}
-    _, findings = simulate(Copies(mutant.original, 128, 64), N, filter, 2, instead=instead)
+    spec = Copies(mutant.original, 128, 64)
+    _, findings = copied(simulated, spec, N, filter, 2, instead=instead)
     require_named(mutant, findings)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import bench, checking, kernels, reference
+from helpers import bench, checking, reference
 from helpers.bench import results, timing
 from helpers.bench.memory import DRIVER
 from helpers.problems import conv1d
@@ -20,6 +20,7 @@ from helpers.problems.conv1d import (
 from helpers.tools.benchmarks import __main__ as benchmarks
 from helpers.tools.benchmarks import conv1d_benchmark
 from tests import clock
+from tests.support import changed_kernel
 
 
 def upload(cuda, values):
@@ -167,16 +168,7 @@ def test_conv1d_checks_and_times_every_kernel(cuda, monkeypatch):
 
 
 def test_conv1d_times_no_wrong_kernel(cuda, monkeypatch):
-    def shifted(name):
-        source = original(name)
-        return (
-            source.replace("i - RADIUS + j", "i - RADIUS + j + 1")
-            if name == "conv1d_basic"
-            else source
-        )
-
-    original = kernels.source
-    monkeypatch.setattr(kernels, "source", shifted)
+    changed_kernel(monkeypatch, "conv1d_basic", "i - RADIUS + j", "i - RADIUS + j + 1")
     names = clock.install(monkeypatch)
     with pytest.raises(bench.NotReadyError, match="conv1d_basic is wrong"):
         list(conv1d_benchmark.measure(**SMALL))

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
-import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,10 +16,10 @@ from helpers.cards.exchange import ring_sum
 from helpers.experiments import card_mistakes, several_gpus
 from helpers.limits import ConvShape
 from helpers.reference import conv2d
+from tests.processes import python
 
 SHAPE = ConvShape(1, C=1, M=2, H=12, W=16, K=3)
 KERNEL, IMAGES = "conv2d_register_tiled", 13
-ROOT = Path(__file__).parents[2]
 
 
 @contextlib.contextmanager
@@ -518,16 +514,7 @@ os._exit(0)
 def test_a_gpu_that_fails_loses_nothing(several, failing):
     if several != 2:
         pytest.skip(f"the shares are for 2 GPUs, here are {several}")
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(
-        [sys.executable, "-c", FAILS.format(failing=failing)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-c", FAILS.format(failing=failing))
     print(done.stdout, done.stderr)
     assert "nothing is lost" in done.stdout
 
@@ -555,15 +542,6 @@ with cards.Cards() as group:
 def test_a_fault_of_a_gpu_is_said(several):
     if several != 2:
         pytest.skip(f"the shares are for 2 GPUs, here are {several}")
-    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(
-        [sys.executable, "-c", FAULTS],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-c", FAULTS)
     print(done.stdout, done.stderr)
     assert "faulted" in done.stdout and "in a new process" in done.stdout

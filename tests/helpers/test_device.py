@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
-import subprocess
 import sys
 import types
 from typing import ClassVar
@@ -15,6 +13,7 @@ import pytest
 
 from helpers import device
 from helpers.device import Device, NoDeviceError, Probe
+from tests.processes import python
 
 GPU = Device(
     kind="gpu",
@@ -292,15 +291,9 @@ def test_figures_that_cannot_be_known_are_none():
 # ---- in a process of its own ----
 
 
-def run(code: str, **environment: str) -> subprocess.CompletedProcess:
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=60
-    )
-
-
 def test_selecting_the_simulator_gives_its_pycuda_and_a_context():
-    done = run(
+    done = python(
+        "-c",
         "from helpers import device; gpu = device.select()\n"
         "import pycuda.driver as cuda\n"
         "print(gpu.kind, gpu.multiprocessors, gpu.fp32_peak, cuda.Context.get_device().name())\n"
@@ -315,18 +308,9 @@ def test_selecting_the_simulator_gives_its_pycuda_and_a_context():
     ]
 
 
-def test_importing_the_helpers_imports_no_cuda():
-    done = run(
-        "import sys, helpers.device, helpers.simulator; print(sorted(m for m "
-        "in sys.modules if 'pycuda' in m))"
-    )
-    assert "pycuda.driver" not in done.stdout and "'pycuda'" not in done.stdout, (
-        done.stdout + done.stderr
-    )
-
-
 def test_the_simulator_beside_an_imported_pycuda_is_refused():
-    done = run(
+    done = python(
+        "-c",
         "import sys, types; sys.modules['pycuda'] = types.ModuleType('pycuda')\nfrom helpers "
         "import device; device.select()",
         LAB_DEVICE="simulator",

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import device, kernels, simulator
+from helpers import kernels, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, precision
-from helpers.problems.conv2d import FASTEST, LayerError, mma_halves, mma_quads
+from helpers.problems.conv2d import FASTEST, mma_halves, mma_quads
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
 from tests.support import (
@@ -128,51 +128,6 @@ def test_a_fragment_by_hand():
     assert found[0, 1, 0, 0].tolist() == [0, want[0, 0, 0, 0]]
 
 
-REFUSED = [
-    (
-        PAIRS,
-        {"K": 4},
-        r"takes K = 3, 5 or 7 and even numbers of rows and "
-        r"columns.*conv2d_register_tiled takes any shape",
-    ),
-    (QUADS, {"K": 9, "C": 1}, "takes K = 3, 5 or 7"),
-    (PAIRS, {"H": 21}, "even numbers of rows and columns"),
-    (QUADS, {"W": 21, "C": 1}, "even numbers of rows and columns"),
-    (
-        QUADS,
-        {"C": 2},
-        "takes one channel, got 2: use conv2d_mma_pairs; conv2d_register_tiled takes any shape",
-    ),
-    (
-        PAIRS,
-        {"H": 200, "W": 200},
-        r"bytes of shared memory.*has 232,448\. conv2d_register_tiled takes any shape",
-    ),
-    (PAIRS, {"stride": 2}, "supports only stride 1, got 2"),
-    (
-        HALVES,
-        {"C": 5},
-        "weights of at most 4 channels in registers, got 5 channels; "
-        "conv2d_register_tiled takes any shape",
-    ),
-    (
-        mma_halves(half_io=True),
-        {"M": 1, "H": 16},
-        "vectors of 8, and 140 outputs are no multiple of 8",
-    ),
-    (mma_quads(2, half_io=True), {"C": 1}, "parts = 1 if x is half"),
-    (mma_quads(3), {"C": 1}, "takes parts = 1 or 2"),
-    (replace(PAIRS, warps=33), {}, "has 1,056 threads"),
-]
-
-
-@pytest.mark.parametrize(("spec", "sizes", "message"), REFUSED)
-def test_what_they_do_not_take_is_refused_and_the_portable_kernel_named(spec, sizes, message):
-    shape = replace(ConvShape(2, 2, 16, 20, 20, 7), **sizes)
-    with pytest.raises(LayerError, match=message):
-        spec.require(shape)
-
-
 def test_the_network_s_layers_are_taken():
     for spec, name in ((QUADS, "layer 1"), (PAIRS, "layer 2"), (QUADS, "layer E1")):
         spec.require(conv2d.shape_of(name, 100_000))
@@ -256,11 +211,6 @@ def test_older_compute_capabilities_are_taken(spec, tmp_path):
 def test_older_gpus_are_refused(spec, tmp_path):
     done = nvcc(spec.name, tmp_path, "-arch=sm_75")
     assert done.returncode and "supports compute capability 8.0 and later" in done.stderr
-    older = replace(device.select(), compute_capability=(7, 5))
-    with pytest.raises(
-        LayerError, match=r"capability 8\.0, and .* of 7\.5; conv2d_register_tiled"
-    ):
-        spec.require(conv2d.shape_of("layer 1" if spec is QUADS else "layer 2", 1), older)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import bench, checking, device, kernels, launch, reference, simulator
+from helpers import bench, checking, device, kernels, reference
 from helpers.bench import cufft, layers, results
 from helpers.bench.on_device import NoLibraryError, NotReadyError
 from helpers.experiments import transforms
@@ -19,7 +19,7 @@ from helpers.problems.fft_conv2d import TILES, FftLayer, Tiles
 from helpers.simulator import assembly
 from helpers.simulator.compiler import compile_source
 from tests import clock
-from tests.support import Mutant, mutants, require_rejected
+from tests.support import Mutant, in_simulator, mutants, on_gpu, require_rejected, simulated
 
 MUTANTS = mutants("fft_")
 # (points, points of a row): the smallest, one pass, the largest, and rows of a tile; the others are
@@ -149,95 +149,23 @@ def tiles(x: np.ndarray, filter: np.ndarray, side: int, dropped: int) -> np.ndar
 
 
 # --------------------------------------------------------------------------------------------------
-# Runners: the same three calls in the simulator and on a GPU
+# The launches, by one of the runners
 
 
-def simulate_transform(x: np.ndarray, row: int | None = None, instead=None):
-    """The transforms by fft_radix2 in the simulator, in bit-reversed order, and the findings."""
+def transformed(run, x: np.ndarray, row: int | None = None, **how):
+    """The transforms by fft_radix2, in bit-reversed order."""
     arrays = (Array(name, x.shape, np.complex64) for name in ("X", "x"))
-    plan = launch.replaced((fft.transform(*arrays, x.shape, row),), instead)
-    made = np.full_like(x, np.nan)
-    (findings,) = launch.simulate(plan, {"X": made, "x": x}, simulator.check)
-    return made, findings
+    return run((fft.transform(*arrays, x.shape, row),), "X", {"x": x}, **how)
 
 
-class InSimulator:
-    """Runs a launch in the simulator, and fails on any finding."""
-
-    def transform(self, x: np.ndarray, row: int | None = None) -> np.ndarray:
-        made, findings = simulate_transform(x, row)
-        assert not findings, "\n".join(map(str, findings))
-        return made
-
-    def conv1d(self, spec: OverlapAdd, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        P, launches = fft_conv1d.simulate_conv1d(spec, N, filter, entry=simulator.check)
-        assert launches == ((), ()), launches
-        return P
-
-    def conv2d(self, spec: Tiles, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        layer = FftLayer(TILES, tiles=spec)
-        y, launches = conv2d.simulate(layer, x, filter, entry=simulator.check)
-        assert launches == ((), ()), launches
-        return y
+def segments_by(run, spec: OverlapAdd, N: np.ndarray, filter: np.ndarray, **how):
+    return run(spec.plan(N.size, filter.size), "P", {"N": N, "filter": filter}, **how)
 
 
-class OnGpu:
-    """Runs a launch through PyCUDA, and fails if cells beside the output are written."""
-
-    GUARD = 64
-
-    def __init__(self):
-
-        selected = device.select()
-        if selected.kind != "gpu":
-            pytest.skip(f"no GPU: {selected.why}")
-        import pycuda.driver as cuda
-
-        self.cuda = cuda
-
-    def transform(self, x: np.ndarray, row: int | None = None) -> np.ndarray:
-        made = np.empty_like(x)
-        self.cuda.memcpy_dtoh(made, fft.spectrum(x, row))
-        return made
-
-    def guarded(self, shape: tuple, run) -> np.ndarray:
-        """What ``run(address)`` puts into an output of NaN with more NaN on either side, which must
-        stay.
-        """
-        size = int(np.prod(shape))
-        cells = np.full(size + 2 * self.GUARD, np.nan, np.float32)
-        there = self.cuda.to_device(cells)
-        run(int(there) + 4 * self.GUARD)(None)
-        self.cuda.memcpy_dtoh(cells, there)
-        assert np.isnan(cells[: self.GUARD]).all() and np.isnan(cells[-self.GUARD :]).all(), (
-            "wrote beside the output"
-        )
-        return cells[self.GUARD : -self.GUARD].reshape(shape)
-
-    def conv1d(self, spec: OverlapAdd, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        there = self.cuda.to_device(N)
-        return self.guarded(
-            N.shape, lambda P: fft_conv1d.conv1d_launch(spec, N.size, int(there), P, filter)
-        )
-
-    def conv2d(self, spec: Tiles, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        B, C, H, W = x.shape
-        shape, there = (
-            ConvShape(B, C, filter.shape[0], H, W, filter.shape[2]),
-            self.cuda.to_device(x),
-        )
-        return self.guarded(
-            shape.y_shape, lambda y: fft_conv2d.conv2d_launch(spec, shape, y, int(there), filter)
-        )
-
-
-ON_GPU = pytest.param(OnGpu, marks=pytest.mark.gpu, id="gpu")
-
-
-@pytest.fixture(scope="module", params=[pytest.param(InSimulator, id="simulator"), ON_GPU])
-def run(request):
-    """Both runners, one after the other."""
-    return request.param()
+def tiles_by(run, spec: Tiles, x: np.ndarray, filter: np.ndarray, **how):
+    shape = conv2d.shape_for(x, filter)
+    spec.require(shape)
+    return run(spec.plan(shape), "y", {"x": x, "filter": filter}, **how)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -247,7 +175,7 @@ def run(request):
 @pytest.mark.parametrize(("size", "row"), TRANSFORMS)
 def test_transforms(run, size, row):
     x = signals(size)
-    require_transform(run.transform(x, row), x, row)
+    require_transform(transformed(run, x, row), x, row)
 
 
 @pytest.mark.parametrize("case", SEGMENTS, ids=str)
@@ -255,42 +183,42 @@ def test_overlap_add(run, case):
     log_size, stages, width, n = case
     spec = OverlapAdd(log_size, stages)
     N, filter = cells_and_filter(n, width)
-    require_segments(run.conv1d(spec, N, filter), spec, N, filter)
+    require_segments(segments_by(run, spec, N, filter), spec, N, filter)
 
 
 @pytest.mark.parametrize("case", LAYERS, ids=str)
 def test_tiles(run, case):
     spec = Tiles(*case[:2])
     x, filter = image_and_filter(*case[2:])
-    require_layer(run.conv2d(spec, x, filter), spec, x, filter)
+    require_layer(tiles_by(run, spec, x, filter), spec, x, filter)
 
 
 @pytest.mark.gpu
 def test_sanitize_fourier_kernels():
     """For compute-sanitizer: all three kernels, the last segment and the last tiles partial."""
-    on_gpu, spec, tiled = OnGpu(), OverlapAdd(8), Tiles(*LAYERS[4][:2])
-    require_transform(on_gpu.transform(signals(64)), signals(64), None)
+    spec, tiled = OverlapAdd(8), Tiles(*LAYERS[4][:2])
+    require_transform(transformed(on_gpu, signals(64)), signals(64), None)
     N, filter = cells_and_filter(1_001, 31)
-    require_segments(on_gpu.conv1d(spec, N, filter), spec, N, filter)
+    require_segments(segments_by(on_gpu, spec, N, filter), spec, N, filter)
     x, filter = image_and_filter(*LAYERS[4][2:])
-    require_layer(on_gpu.conv2d(tiled, x, filter), tiled, x, filter)
+    require_layer(tiles_by(on_gpu, tiled, x, filter), tiled, x, filter)
 
 
 def test_an_example_by_hand(run):
     """P[0] = 10 * 1 + 100 * 2 and so on; four cells 1, 2, 3, 4 go to 10, -2, -2 + 2i, -2 - 2i in
     bit-reversed order.
     """
-    P = run.conv1d(
-        OverlapAdd(3, 1), np.array([1, 2, 3, 4, 5], np.float32), np.array([1, 10, 100], np.float32)
-    )
+    N, filter = np.float32([1, 2, 3, 4, 5]), np.float32([1, 10, 100])
+    P = segments_by(run, OverlapAdd(3, 1), N, filter)
     checking.check(P, np.array([210.0, 321, 432, 543, 54]), rtol=1e-5)
-    X = run.transform(np.array([[1, 2, 3, 4]], np.complex64))
+    X = transformed(run, np.array([[1, 2, 3, 4]], np.complex64))
     checking.check(parts(X), np.array([[10.0, 0, -2, 0, -2, 2, -2, -2]]), rtol=0.0, atol=1e-5)
 
 
 def test_the_order_of_the_additions_does_not_matter(run):
     N, filter = cells_and_filter(2_000, 127)
-    assert len({run.conv1d(OverlapAdd(8), N, filter).tobytes() for _ in range(3)}) == 1
+    found = {segments_by(run, OverlapAdd(8), N, filter).tobytes() for _ in range(3)}
+    assert len(found) == 1
 
 
 @settings(max_examples=5)
@@ -303,7 +231,7 @@ def test_the_order_of_the_additions_does_not_matter(run):
 def test_segments_beyond_the_table(log_size, stages, radius, n):
     spec = OverlapAdd(log_size, min(stages, log_size))
     N, filter = cells_and_filter(n, 2 * min(radius, spec.size // 4) + 1)
-    require_segments(InSimulator().conv1d(spec, N, filter), spec, N, filter)
+    require_segments(segments_by(in_simulator, spec, N, filter), spec, N, filter)
 
 
 @settings(max_examples=6)
@@ -315,7 +243,7 @@ def test_segments_beyond_the_table(log_size, stages, radius, n):
 def test_layers_beyond_the_table(sizes):
     *channels, H, W, K = sizes
     x, filter = image_and_filter(*channels, H + K, W + K, K)
-    require_layer(InSimulator().conv2d(Tiles(3), x, filter), Tiles(3), x, filter)
+    require_layer(tiles_by(in_simulator, Tiles(3), x, filter), Tiles(3), x, filter)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -329,25 +257,25 @@ def test_mutants_are_rejected(mutant):
 
 def run_mutant(mutant: Mutant):
     """Run it in the place of its original: (findings, function that checks the result)."""
-    more = {"entry": simulator.check, "instead": {mutant.original: (mutant.name, mutant.source)}}
+    instead = {mutant.original: (mutant.name, mutant.source)}
     if mutant.original == fft.TRANSFORM:
         x = signals(64)
-        made, findings = simulate_transform(x, instead=more["instead"])
+        made, findings = transformed(simulated, x, instead=instead)
         return findings, lambda: require_transform(made, x)
     # Eight blocks of 112 cells, but two: the last tail is wanted, and cells are missing.
     if mutant.original == fft_conv1d.OVERLAP_ADD:
         spec, (N, filter) = OverlapAdd(6, 2), cells_and_filter(8 * 112 - 2, 9)
-        made, (_, findings) = fft_conv1d.simulate_conv1d(spec, N, filter, **more)
+        made, _, findings = segments_by(simulated, spec, N, filter, instead=instead)
         return findings, lambda: require_segments(made, spec, N, filter)
     spec, (x, filter) = Tiles(4, 2), image_and_filter(3, 2, 2, 33, 30, 3)
-    made, (_, findings) = conv2d.simulate(FftLayer(TILES, tiles=spec), x, filter, **more)
+    made, _, findings = tiles_by(simulated, spec, x, filter, instead=instead)
     return findings, lambda: require_layer(made, spec, x, filter)
 
 
 def test_a_missing_scale_is_named():
     spec, (N, filter) = OverlapAdd(3, 1), cells_and_filter(300, 3)
     scaled = filter * np.float32(spec.size)
-    unscaled = fft_conv1d.simulate_conv1d(spec, N, scaled, entry=simulator.check)[0]
+    unscaled = segments_by(in_simulator, spec, N, scaled)
     with pytest.raises(checking.CheckError, match="the inverse is not scaled"):
         require_segments(unscaled, spec, N, filter)
 
@@ -397,7 +325,7 @@ def test_positive_cells_keep_the_tolerance():
     """Pixels: the frequency 0 is far above the others."""
     spec, N = OverlapAdd(12), np.random.default_rng(5).uniform(0, 255, 9000).astype(np.float32)
     filter = np.full(255, 1 / 255, np.float32)
-    require_segments(InSimulator().conv1d(spec, N, filter), spec, N, filter)
+    require_segments(segments_by(in_simulator, spec, N, filter), spec, N, filter)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -440,8 +368,8 @@ def test_passes_and_barriers_are_those_of_the_count():
         (lambda: Tiles(6).require(ConvShape(1, 12, 1, 64, 64, 3)), "bytes of shared memory"),
         (lambda: Tiles(5).require(ConvShape(1, 1, 1, 64, 64, 3, 2)), "only stride 1, got 2"),
         (lambda: Tiles(5).require(ConvShape(131_072, 1, 1, 8, 8, 3)), "images"),
-        (lambda: simulate_transform(signals(12)), "not 12"),
-        (lambda: simulate_transform(signals(64), 16), "in rows of 16"),
+        (lambda: transformed(in_simulator, signals(12)), "not 12"),
+        (lambda: transformed(in_simulator, signals(64), 16), "in rows of 16"),
     ],
 )
 def test_what_cannot_be_is_refused(make, message):
@@ -496,16 +424,16 @@ def test_the_record_has_the_library_where_it_is_installed(monkeypatch):
     clock.install(monkeypatch)
     for name, value in {"SIZES": (5000,), "WIDTHS": (127,), "STAGES": (2,)}.items():
         monkeypatch.setattr(transforms, name, value)
-    monkeypatch.setattr(transforms, "BATCH", 2)
+    monkeypatch.setattr(transforms, "BATCH", 1)
     monkeypatch.setattr(transforms, "LAYER_WIDTHS", (3,))
-    series = {}
-    for launcher in (of_numpy, lambda *_: None):
-        monkeypatch.setattr(cufft, "launcher", launcher)
-        series[launcher] = [row["series"] for row in transforms.measure()]
-    one_d = [fft_conv1d.OVERLAP_ADD, transforms.CUFFT, fft_conv1d.OVERLAP_ADD]
-    two_d = [transforms.DIRECT_2D, TILES, "ratio"] * 2
-    with_it, without = series.values()
-    assert with_it == one_d + two_d and without == [one_d[0], *one_d[2:], *two_d]
+    monkeypatch.setattr(cufft, "launcher", of_numpy)
+    assert [row["series"] for row in transforms.measure()] == [
+        *(fft_conv1d.OVERLAP_ADD, transforms.CUFFT, fft_conv1d.OVERLAP_ADD),
+        *[transforms.DIRECT_2D, TILES, "ratio"] * 2,
+    ]
+    monkeypatch.setattr(cufft, "launcher", lambda *_: None)
+    monkeypatch.setattr(transforms, "_layer", lambda problem: ())
+    assert [row["series"] for row in transforms.measure()] == [fft_conv1d.OVERLAP_ADD] * 2
 
 
 def test_a_layer_by_wrong_spectra_is_not_timed(monkeypatch):

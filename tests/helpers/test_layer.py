@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from dataclasses import replace
 from functools import partial
 
@@ -49,17 +48,6 @@ def test_unknown_names_are_refused():
         LayerError, match="no convolution layer kernel 'conv2d_none'; choose from conv2d_basic, "
     ):
         conv2d_named("conv2d_none")
-
-
-def test_names_are_unique_and_kernels_exist():
-    assert len({spec.name for spec in CONV2D}) == len(CONV2D)
-    assert all(name in kernels.names() for spec in CONV2D for name in spec.sources)
-
-
-@pytest.mark.parametrize("spec", CONV2D, ids=lambda spec: spec.name)
-def test_every_layer_can_be_launched(spec):
-    for name in LAYERS:
-        spec.require(conv2d.shape_of(name, 10_000))
 
 
 def test_options_are_those_that_a_source_has():
@@ -731,33 +719,6 @@ def test_the_cost_puts_the_measured_configurations_in_their_order():
         fitted = dataclasses.replace(REGISTER_TILED, **conv2d.FITTED[name])
         costs = [dataclasses.replace(fitted, **change).cost(shape) for change in (faster, slower)]
         assert costs[0] < costs[1], name
-
-
-@pytest.mark.parametrize(
-    ("change", "shape", "message"),
-    [
-        ({}, ConvShape(1, 64, 64, 30, 30, 3), "65,536 bytes"),
-        ({}, ConvShape(1, 1, 1, 40, 40, 17), "up to K = 15"),
-        ({"staged": 3}, conv2d.shape_of("layer 2", 1), "3 of 4 channels"),
-        (
-            {"staged": 2, "patches": (9, 17, 2)},
-            conv2d.shape_of("layer 2", 1),
-            "2 of 4 channels for 2 images",
-        ),
-        ({"patches": (20, 1, 1)}, conv2d.shape_of("layer 1", 1), "cannot load a row of 88 cells"),
-        ({"patches": (20, 20, 3)}, conv2d.shape_of("layer 1", 1), "1,216 threads"),
-        (
-            {"patches": (9, 17, 2)},
-            conv2d.shape_of("layer 2", 1),
-            "56,320 bytes of static shared memory",
-        ),
-        ({"patch": (4, 2, 11)}, ConvShape(1, 12, 24, 11, 11, 7), "65,536 bytes"),
-    ],
-)
-def test_a_launch_that_cannot_be_is_refused(change, shape, message):
-    known = next((conv2d.FITTED[name] for name, one in conv2d.LAYERS.items() if one == shape), {})
-    with pytest.raises(LayerError, match=re.escape(message)):
-        dataclasses.replace(REGISTER_TILED, **{**known, **change}).require(shape)
 
 
 def test_weights_are_arranged_with_the_maps_innermost_and_padded_to_whole_patches():

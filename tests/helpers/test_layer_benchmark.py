@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers import bench, checking, device, kernels, launch
+from helpers import bench, checking, device, launch
 from helpers.bench import cudnn, reports, results
 from helpers.bench.layers import LIBRARY
 from helpers.problems import conv2d, datasets
@@ -15,12 +15,14 @@ from helpers.tools.benchmarks import __main__ as benchmarks
 from helpers.tools.benchmarks import layer_benchmark
 from helpers.tools.benchmarks.layer_benchmark import ACCURACY, COPY, AccuracyError
 from tests import clock
+from tests.support import changed_kernel
 
 COMMITTED = results.MEASURED / f"{layer_benchmark.NAME}.json"
 SMALL = "layer E2"
 # In the place of all: the filter in global and in constant memory, another kernel first, sums from
 # zero.
 SEVERAL = ("conv2d_basic", "conv2d_tiled_maps", "im2col_gemm", "conv2d_channels_atomics")
+FLIPPED = "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]"
 
 
 @pytest.fixture
@@ -35,17 +37,6 @@ def cuda(monkeypatch):
 
 def only(monkeypatch, *names):
     monkeypatch.setattr(conv2d, "CONV2D", tuple(conv2d.conv2d_named(name) for name in names))
-
-
-def mutated(monkeypatch, name, right, wrong):
-    """Let the kernel ``name`` be another one."""
-    original = kernels.source
-    assert right in original(name)
-    monkeypatch.setattr(
-        kernels,
-        "source",
-        lambda of: original(of).replace(right, wrong) if of == name else original(of),
-    )
 
 
 def times(*batches):
@@ -79,7 +70,7 @@ def test_every_kernel_is_checked_and_timed(cuda, without_accuracies, monkeypatch
 
 def test_a_wrong_kernel_is_not_timed(cuda, without_accuracies, monkeypatch):
     only(monkeypatch, "conv2d_basic", "conv2d_restrict")
-    mutated(monkeypatch, "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]")
+    changed_kernel(monkeypatch, *FLIPPED)
     with pytest.raises(bench.NotReadyError, match="FAIL conv2d_restrict"):
         times(2)
 
@@ -157,7 +148,7 @@ def test_with_every_kernel_the_network_is_the_network(cuda, agreed, monkeypatch)
 
 def test_a_wrong_kernel_gets_another_count_than_is_known(agreed, monkeypatch):
     only(monkeypatch, "conv2d_basic", "conv2d_restrict")
-    mutated(monkeypatch, "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]")
+    changed_kernel(monkeypatch, *FLIPPED)
     with pytest.raises(
         AccuracyError,
         match=r"with conv2d_restrict in both .* [01] of the first [12] images right; .* it is [12]",
@@ -176,7 +167,7 @@ def test_outputs_that_a_kernel_leaves_are_no_class(cuda, agreed, monkeypatch):
         return array
 
     monkeypatch.setattr(cuda, "mem_alloc", with_zeros)
-    mutated(monkeypatch, "conv2d_restrict", "h < out_h && w", "h < out_h - 1 && w")
+    changed_kernel(monkeypatch, "conv2d_restrict", "h < out_h && w", "h < out_h - 1 && w")
     with pytest.raises(ValueError, match="conv2d_restrict: 2 of 2 images have NaN"):
         list(layer_benchmark.accuracies((2,)))
 
@@ -260,7 +251,7 @@ def test_every_kernel_gets_the_known_counts_and_a_wrong_one_does_not(monkeypatch
     }
     assert all(row["right"] == known[row["network"]][row["images"]] for row in rows)
     only(monkeypatch, "conv2d_restrict")
-    mutated(monkeypatch, "conv2d_restrict", "(c * K + p) * K + q]", "(c * K + p) * K + K - 1 - q]")
+    changed_kernel(monkeypatch, *FLIPPED)
     with pytest.raises(AccuracyError, match="with conv2d_restrict in both convolutions"):
         list(layer_benchmark.accuracies((100, 1_000)))
 

@@ -258,22 +258,6 @@ def test_where_all_sums_are_negative_the_pool_is_zero():
     assert (y == 0).all() and not np.signbit(y).any()
 
 
-@pytest.mark.parametrize(
-    ("spec", "told"),
-    [
-        (conv_pool(2, (3, 2, 2), (4, 4), 2), "patches have 3 columns and windows 2"),
-        (
-            conv_pool(4, (2, 2, 2), (16, 3), 2),
-            "a tile of 6 rows would cut a window; take a multiple of 4",
-        ),
-        (conv_pool(2, (2, 2, 2), (4, 4), 1), "stages all channels"),
-    ],
-)
-def test_what_conv_pool_refuses(spec, told):
-    with pytest.raises(LayerError, match=told):
-        spec.require(ConvShape(1, C=2, M=2, H=30, W=30, K=3))
-
-
 # --------------------------------------------------------------------------------------------------
 # On tensor cores
 
@@ -379,9 +363,7 @@ def test_a_fused_kernel_passes_nan_on(kernel):
         checking.check(y, want_pooled(np.nan_to_num(x), filter, spec.pool), rtol=0, atol=1e30)
 
 
-def test_mma_pool_takes_its_layer_only():
-    with pytest.raises(LayerError, match="takes only layer 1"):
-        mma("layer 1").require(conv2d.shape_of("layer 2", 1))
+def test_a_kernel_without_a_pool_is_no_fused_one():
     with pytest.raises(LayerError, match="no kernel 'lenet_pool'"):
         pooled.pooled_named("lenet_pool", 2)
 

@@ -250,22 +250,6 @@ def test_a_conversion_is_exactly_numpy_s():
 # Their records in conv2d.REDUCED
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [*conv2d.REDUCED, conv2d.wmma(tf32=True)],
-    ids=lambda spec: f"{spec.name}, {spec.precision.name}",
-)
-def test_every_layer_can_be_launched(spec):
-    for name in conv2d.LAYERS:
-        spec.require(conv2d.shape_of(name, 10_000))
-
-
-def test_names_are_unique():
-    names = [spec.name for spec in (*conv2d.CONV2D, *conv2d.REDUCED)]
-    assert len(set(names)) == len(names)
-    assert all(spec.precision is FLOAT for spec in conv2d.CONV2D)
-
-
 def test_pairs_of_maps_are_innermost_and_padded_to_whole_tiles():
     filter = np.arange(5 * 2 * 3 * 3, dtype=np.float32).reshape(5, 2, 3, 3)
     arranged = conv2d.half2(maps=4).arrange(filter)
@@ -301,23 +285,6 @@ def test_wmma_by_hand():
     assert conv2d.wmma(rows=8).grid(shape) == (1, 2, 7)
     assert half.shared(shape) == 16 * (208 + 8) * 2 + 8 * 2 * 32 * 24 * 2 + 4 * 40 * 40 * 2
     assert tf32.shared(shape) == 16 * (200 + 4) * 4 + 8 * 2 * 32 * 12 * 4 + 4 * 40 * 40 * 4
-
-
-@pytest.mark.parametrize(
-    ("how", "sizes", "message"),
-    [
-        ({"rows": 4}, (1, 1, 4, 8, 8, 3), "rows = 8 or 16, and only 16 with TF32; got rows = 4"),
-        ({"rows": 8, "tf32": True}, (1, 1, 4, 8, 8, 3),
-            "rows = 8 or 16, and only 16 with TF32; got rows = 8"),
-        ({"buffers": 3}, (1, 1, 4, 8, 8, 3), "got buffers = 3, skew = 16"),
-        ({"skew": 8}, (1, 1, 4, 8, 8, 3), "got buffers = 2, skew = 8"),
-        ({}, (1, 1, 4, 400, 400, 3),
-            r"in 344,960 bytes of shared memory; .* has 232,448\. conv2d_basic takes any size"),
-    ],
-)
-def test_a_launch_of_wmma_that_cannot_be_is_refused(how, sizes, message):
-    with pytest.raises(conv2d.LayerError, match=message):
-        conv2d.wmma(**how).require(ConvShape(*sizes))
 
 
 def test_a_skew_of_16_bytes_removes_bank_conflicts():

@@ -8,7 +8,7 @@ import pytest
 from helpers import simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
-from helpers.problems.conv2d import LayerError, register_images
+from helpers.problems.conv2d import register_images
 from tests.support import layer_problem, mutants, require_rejected
 
 SPEC = register_images()
@@ -58,19 +58,6 @@ def test_few_images_get_more_blocks():
     assert [one.images for one in fitted] == [1, 4, 8]
     grids = [one.grid(shape) for one, shape in zip(fitted, shapes, strict=True)]
     assert all(math.prod(grid) >= 200 for grid in grids), grids
-
-
-def test_what_it_does_not_take_is_refused_and_the_portable_kernel_named():
-    with pytest.raises(
-        LayerError, match=r"holds whole images and weights.*conv2d_register_tiled takes any shape"
-    ):
-        SPEC.require(ConvShape(1, 64, 64, 60, 60, 7))
-    with pytest.raises(LayerError, match="whole fours of maps"):
-        replace(SPEC, patch=(2, 3)).require(ConvShape(1, 1, 4, 9, 9, 3))
-    with pytest.raises(LayerError, match="no wider than the output"):
-        replace(SPEC, patch=(8, 4)).require(ConvShape(1, 1, 4, 9, 9, 3))
-    with pytest.raises(LayerError, match="supports only stride 1"):
-        SPEC.require(ConvShape(1, 1, 4, 9, 9, 3, stride=2))
 
 
 MUTANTS = mutants("conv2d_register_images")

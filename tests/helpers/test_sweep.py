@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
-import subprocess
 import sys
 
 import numpy as np
@@ -18,6 +17,7 @@ from helpers.bench import results
 from helpers.experiments import sweep, sweep_replay
 from helpers.problems import conv2d
 from helpers.tools import tune
+from tests.support import changed_kernel
 
 LAYER = "layer E1"  # the smallest
 # Unroll 1 and 7.
@@ -38,18 +38,6 @@ def simulated(monkeypatch):
     import pycuda.driver as cuda
 
     monkeypatch.setattr(cuda.Event, "time_since", lambda self, event: 1.5)
-
-
-def test_importing_it_imports_neither_kernel_tuner_nor_cuda():
-    heavy = ("kernel_tuner", "pycuda", "torch")
-    code = (
-        "import sys, helpers.tools.tune; print([m for m in sys.modules if "
-        f"m.split('.')[0] in {heavy}])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=results.ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", sweep.SIZES)
@@ -87,15 +75,8 @@ def test_an_unknown_layer_is_refused():
 
 
 def test_kernel_tuner_times_what_is_right_and_rejects_what_is_wrong(simulated, monkeypatch):
-    right = kernels.source
-
-    def wrong_if_unrolled(name):
-        return right(name).replace(
-            "weight = filter[", "weight = (UNROLL == 7 ? 1.01f : 1.0f) * filter["
-        )
-
-    assert wrong_if_unrolled(sweep.KERNEL) != right(sweep.KERNEL)
-    monkeypatch.setattr(kernels, "source", wrong_if_unrolled)
+    wrong = "weight = (UNROLL == 7 ? 1.01f : 1.0f) * filter["
+    changed_kernel(monkeypatch, sweep.KERNEL, "weight = filter[", wrong)
     assert len(FEW) == 2
     tuned = tune.tune(LAYER, 1, FEW)
     assert [sweep.key(row) for row in tuned] == list(FEW)

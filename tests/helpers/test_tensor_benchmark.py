@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from helpers import checking, device, kernels
+from helpers import bench, device
 from helpers.bench import contenders, results
 from helpers.bench.contenders import COPY, HALF_IO, HALVES, MODES, SPLIT, UNITS
 from helpers.limits import ConvShape
@@ -14,6 +14,7 @@ from helpers.tools.benchmarks import known_layers, network_benchmark, tensor_ben
 from helpers.tools.benchmarks.network_benchmark import NetworkBenchmark
 from helpers.tools.benchmarks.tensor_benchmark import RATIO, TensorBenchmark
 from tests import clock
+from tests.support import changed_kernel
 
 
 @pytest.fixture
@@ -80,15 +81,10 @@ def test_what_refuses_a_layer_is_said(cuda, monkeypatch):
 
 
 def test_a_wrong_kernel_is_not_timed(cuda, monkeypatch):
-    original = kernels.source
     right, wrong = "first.x, first.y, second.x, second.y", "first.x, first.y, second.y, second.x"
-    changed = original("conv2d_mma_quads").replace(right, wrong)
-    assert changed != original("conv2d_mma_quads")
-    monkeypatch.setattr(
-        kernels, "source", lambda of: changed if of == "conv2d_mma_quads" else original(of)
-    )
+    changed_kernel(monkeypatch, "conv2d_mma_quads", right, wrong)
     only(monkeypatch, "layer 1", (SPLIT, 0))
-    with pytest.raises(checking.CheckError, match="FAIL conv2d_mma_quads"):
+    with pytest.raises(bench.NotReadyError, match="FAIL conv2d_mma_quads"):
         list(TensorBenchmark(("layer 1",), (1,), budget_s=0.0).measure())
 
 
@@ -106,13 +102,6 @@ def test_layers_of_networks_are_measured_with_their_strides(cuda, monkeypatch):
         ratio | {"way": HALF_IO, "of": "cuDNN (PyTorch, FP16), channels_last", "ratio": 0.625},
     ]
     assert known_layers.shares(ours).splitlines()[-1].split() == ["tiny", "-", "0.75", "0.62"]
-
-
-def test_the_layers_of_networks_are_taken():
-    for shape in conv2d.KNOWN_LAYERS.values():
-        for spec in (*conv2d.IMPLICIT, conv2d.implicit_mma(1, True)):
-            spec.require(shape)
-    assert {shape.stride for shape in conv2d.KNOWN_LAYERS.values()} == {1, 2}
 
 
 def test_the_network_is_timed_from_device_to_device_and_to_the_host(cuda):

@@ -10,7 +10,7 @@ from helpers import checking, simulator
 from helpers.plotting import fragments
 from helpers.problems import tensor_product
 from helpers.problems.tensor_product import LDMATRIX, ONE_WARP, OneProduct, ProductError, Split
-from tests.support import Mutant, mutants, require_rejected
+from tests.support import Mutant, mutants, on_gpu, require_rejected
 
 MUTANTS = mutants("mma_", "split_")
 STEPS = 10  # of the products that mutants run: not a multiple of the default's short sums
@@ -69,36 +69,15 @@ def require_split(D: np.ndarray, A: np.ndarray, B: np.ndarray, spec: Split) -> N
     checking.check(D, want, rtol=0.0, atol=spec.atol(A, B), name=spec.name, suspects=suspects)
 
 
-def in_simulator(spec: OneProduct | Split, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """D; fails on any finding."""
-    D, findings = tensor_product.simulate(spec, A, B)
-    assert not findings, "\n".join(map(str, findings))
-    return D
-
-
-def on_gpu(spec: OneProduct | Split, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """D by PyCUDA."""
-    from helpers import device
-
-    selected = device.select()
-    if selected.kind != "gpu":
-        pytest.skip(f"no GPU: {selected.why}")
-    return tensor_product.product_on_device(spec, A, B)
-
-
-ON_GPU = pytest.param(on_gpu, marks=pytest.mark.gpu, id="gpu")
-
-
-@pytest.fixture(params=[pytest.param(in_simulator, id="simulator"), ON_GPU])
-def run(request):
-    """Both runners, one after the other."""
-    return request.param
+def product(run, spec: OneProduct | Split, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """D by a runner."""
+    return run(spec.plan_for(A, B), "D", {"A": A, "B": B})
 
 
 @pytest.mark.parametrize("spec", [ONE_WARP, LDMATRIX], ids=lambda spec: spec.name)
 def test_one_product(run, spec):
     A, B = halves()
-    require_product(run(spec, A, B), A, B, spec.name)
+    require_product(product(run, spec, A, B), A, B, spec.name)
 
 
 @pytest.mark.parametrize("spec", [ONE_WARP, LDMATRIX], ids=lambda spec: spec.name)
@@ -109,14 +88,14 @@ def test_every_cell_of_both_matrices_counts(run, spec):
         A[row, inner] = B[inner, column] = 1
         want = np.zeros((16, 8), np.float32)
         want[row, column] = 1
-        np.testing.assert_array_equal(run(spec, A, B), want)
+        np.testing.assert_array_equal(product(run, spec, A, B), want)
 
 
 @pytest.mark.parametrize("spec", [Split(1, 0), Split(3, 0), Split(3, 1), Split(3, 4)], ids=str)
 @pytest.mark.parametrize("steps", [1, 3, 4, 41])
 def test_split_products(run, spec, steps):
     A, B = floats(steps)
-    require_split(run(spec, A, B), A, B, spec)
+    require_split(product(run, spec, A, B), A, B, spec)
 
 
 def test_whole_numbers_are_exact(run):
@@ -125,7 +104,7 @@ def test_whole_numbers_are_exact(run):
     A = rng.integers(-9, 10, (16, 320)).astype(np.float32)
     B = rng.integers(-9, 10, (2, 320, 8)).astype(np.float32)
     for spec in (Split(1, 0), Split(3, 0), Split(3, 4)):
-        np.testing.assert_array_equal(run(spec, A, B), tensor_product.reference(A, B))
+        np.testing.assert_array_equal(product(run, spec, A, B), tensor_product.reference(A, B))
 
 
 def test_short_sums_err_less(run):
@@ -134,7 +113,7 @@ def test_short_sums_err_less(run):
     A = rng.uniform(0, 1, (16, 4096)).astype(np.float32)
     B = rng.uniform(0, 1, (2, 4096, 8)).astype(np.float32)
     want = tensor_product.reference(A, B)
-    long, short = (float(np.abs(run(Split(3, k), A, B) / want - 1).mean()) for k in (0, 1))
+    long, short = (float(np.abs(product(run, Split(3, k), A, B) / want - 1).mean()) for k in (0, 1))
     assert long > 10 * short
 
 
@@ -169,8 +148,8 @@ def test_picture_of_a_fragment():
 def test_sanitize_tensor_products():
     """For compute-sanitizer: all three kernels."""
     for spec in (ONE_WARP, LDMATRIX):
-        require_product(on_gpu(spec, *halves()), *halves(), spec.name)
-    require_split(on_gpu(Split(), *floats(STEPS)), *floats(STEPS), Split())
+        require_product(product(on_gpu, spec, *halves()), *halves(), spec.name)
+    require_split(product(on_gpu, Split(), *floats(STEPS)), *floats(STEPS), Split())
 
 
 def run_mutant(mutant: Mutant):

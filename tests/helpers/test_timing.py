@@ -4,7 +4,6 @@ asserts a time.
 
 import gc
 import math
-import subprocess
 import sys
 import time
 from types import ModuleType, SimpleNamespace
@@ -13,10 +12,11 @@ import numpy as np
 import pytest
 
 from helpers import device
-from helpers.bench import gpu_clock, results, sampling, statistics, timing
+from helpers.bench import gpu_clock, sampling, statistics, timing
 from helpers.bench.timing import Comparison, NoClockError, NotCheckedError, Timing
 from helpers.checking import check, gpu_faults
 from helpers.checking.gpu_faults import DeviceLostError
+from tests.processes import python
 
 VERDICT = check([1.0], [1.0], rtol=0.0)
 TRIES = 100
@@ -484,12 +484,6 @@ def test_other_errors_and_the_simulators_pass_unchanged(monkeypatch):
         raise RuntimeError("an illegal memory access was encountered")
 
 
-def test_importing_timing_imports_no_cuda():
-    modules = "helpers.bench.timing, helpers.bench.results"
-    code = f"import sys, {modules}; sys.exit('pycuda' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 # --------------------------------------------------------------------------------------------------
 # GPU, with one
 
@@ -601,6 +595,5 @@ try:
 except gpu_faults.DeviceLostError as error:
     print("lost:", error)
 """
-    command = [sys.executable, "-c", code]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=results.ROOT)
+    run = python("-c", code)
     assert "lost: the GPU stopped in bad" in run.stdout, run.stderr

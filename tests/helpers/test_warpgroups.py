@@ -10,12 +10,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers import checking, device, kernels, launch, programs, reference, simulator
-from helpers.limits import ConvShape
+from helpers import checking, kernels, launch, programs, reference, simulator
 from helpers.problems import conv2d, datasets
-from helpers.problems.conv2d import LayerError, mma_wgmma, power_of_two
+from helpers.problems.conv2d import mma_wgmma, power_of_two
 from helpers.problems.lenet import checks, network, network_plan, pipeline, pooled, trained_weights
-from tests.support import layer_problem, needs_nvcc, nvcc, require_halves, require_lean
+from tests.support import (
+    layer_problem,
+    needs_nvcc,
+    nvcc,
+    on_gpu,
+    require_halves,
+    require_lean,
+)
 
 LAYER = conv2d.shape_of("layer 2", 1)
 FORMS = [mma_wgmma(), mma_wgmma(1), mma_wgmma(1, True)]
@@ -52,10 +58,10 @@ def test_products_of_the_fragments_with_windows_are_the_convolution(spec):
         .sum(axis=1)
     )
     rounded = conv2d.SCALED_HALF.rounded(filter) if spec.parts == 1 else filter
-    want = reference.conv2d(x, rounded)
+    want, matrices = reference.conv2d(x, rounded), list(map(matrix, steps))
     for row, column in ((0, 0), (6, 32), (32, 14), (32, 32)):
         sums = np.zeros(64)
-        for step, a in enumerate(map(matrix, steps)):
+        for step, a in enumerate(matrices):
             channel, first = step // 4, row + step % 4 * 2
             cells = np.zeros((2, 8))
             there = x[0, channel, first : first + 2, column : column + 8]
@@ -74,34 +80,6 @@ def test_each_weight_is_there_for_each_shift_once():
     packed = mma_wgmma(1).arrange(filter)
     cells = packed[:-16].view(np.float16).astype(np.float64) / power_of_two(filter)
     assert sorted(cells[cells != 0]) == sorted(4 * filter.ravel().tolist())
-
-
-REFUSED = [
-    ({"H": 38}, r"made for layer 2.*take (conv2d_mma_pairs|lenet_mma_2)"),
-    ({"M": 8}, "made for layer 2"),
-    ({"K": 5}, "made for layer 2"),
-    ({"stride": 2}, "made for layer 2"),
-]
-
-
-@pytest.mark.parametrize("spec", EVERY, ids=label)
-@pytest.mark.parametrize(("sizes", "message"), REFUSED)
-def test_other_layers_are_refused_and_the_portable_kernel_named(spec, sizes, message):
-    with pytest.raises(LayerError, match=message):
-        spec.require(replace(LAYER, **sizes))
-
-
-@pytest.mark.parametrize("spec", EVERY, ids=label)
-def test_other_gpus_are_refused(spec):
-    gpu = replace(device.select(), kind="gpu", compute_capability=(9, 0), name="NVIDIA H200")
-    spec.require(LAYER, gpu)
-    older, newer = (replace(gpu, compute_capability=of) for of in ((8, 9), (10, 0)))
-    for other in (older, newer, replace(gpu, kind="simulator")):
-        with pytest.raises(
-            LayerError,
-            match=r"needs a GPU of compute capability 9\.0.*take (conv2d_mma_pairs|lenet_mma_2)",
-        ):
-            spec.require(LAYER, other)
 
 
 @pytest.mark.parametrize("spec", [FORMS[0], POOLED[0]], ids=label)
@@ -155,45 +133,23 @@ def test_layer_on_the_gpu(spec, images):
 @pytest.mark.gpu
 @pytest.mark.parametrize("images", [1, 3, 7])
 def test_halves_in_and_out_on_the_gpu(images):
-    import pycuda.driver as cuda
-
-    device.select()
-    spec = replace(mma_wgmma(1, True), blocks=2)
-    x, filter = layer_problem(replace(LAYER, B=images))
-    shape, halves = conv2d.shape_for(x, filter), x.astype(np.float16)
-    run = conv2d.compile(spec, shape)
-    there, weights, y = (
-        cuda.to_device(halves),
-        cuda.to_device(filter),
-        cuda.to_device(np.full(shape.y_shape, np.nan, np.float16)),
-    )
-    run.launch(int(y), int(there), int(weights))
-    got = cuda.from_device(y, shape.y_shape, np.float16)
-    require_halves(spec, got, x, filter)
+    spec, shape = replace(mma_wgmma(1, True), blocks=2), replace(LAYER, B=images)
+    x, filter = layer_problem(shape)
+    y = on_gpu(spec.plan(shape), "y", {"x": x.astype(np.float16), "filter": filter})
+    require_halves(spec, y, x, filter)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("spec", POOLED, ids=label)
 @pytest.mark.parametrize("images", [1, 3, 7])
 def test_pool_on_the_gpu(spec, images):
-    import pycuda.driver as cuda
-
-    device.select()
-    x, filter = layer_problem(replace(LAYER, B=images))
-    shape = conv2d.shape_for(x, filter)
-    run = conv2d.compile(replace(spec, blocks=2), shape)
-    y_shape = pooled.pooled_shape(shape, 4)
-    there, weights, y = (
-        cuda.to_device(x),
-        cuda.to_device(filter),
-        cuda.to_device(np.full(y_shape, np.nan, np.float32)),
-    )
-    run.launch(int(y), int(there), int(weights))
-    got = cuda.from_device(y, y_shape, np.float32)
+    shape = replace(LAYER, B=images)
+    x, filter = layer_problem(shape)
+    y = on_gpu(replace(spec, blocks=2).plan(shape), "y", {"x": x, "filter": filter})
     halves = conv2d.SCALED_HALF
     rounded = (halves.rounded(x), halves.rounded(filter)) if spec.parts == 1 else (x, filter)
     want = network.max_pool(network.relu(reference.conv2d(*rounded)), 4)
-    checking.check(got, want, rtol=0.0, atol=conv2d.conv2d_atol(x, filter), name=spec.name)
+    checking.check(y, want, rtol=0.0, atol=conv2d.conv2d_atol(x, filter), name=spec.name)
 
 
 @pytest.mark.gpu
@@ -204,7 +160,3 @@ def test_the_network_classifies_alike():
         pipeline.Network(weights, 1_000, network_plan.FASTEST) as net,
     ):
         assert checker.check(checker.ready(net), "lenet_wgmma_2").count == 1_000
-
-
-def test_the_shape_is_layer_2():
-    assert ConvShape(1, C=4, M=16, H=40, W=40, K=7) == LAYER

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from helpers import checking, device, simulator
+from helpers import checking, simulator
 from helpers.problems import gemm
 from helpers.problems.gemm import GEMM, WGMMA, GemmError
-from helpers.programs import Program
-from tests.support import mutants, require_rejected, simulated
+from tests.support import in_simulator, mutants, on_gpu, require_rejected, simulated
 
 # Its loops unrolled, gemm_pipelined is long in the sizes of the labs: they run with one size only.
 SMALL = gemm.pipelined(patch=8, depth=8, stages=3)
@@ -25,9 +24,9 @@ def label(spec) -> str:
     return "-".join((spec.name, *(f"{name}{value}" for name, value in spec.constants)))
 
 
-def product(spec, A, X, **how):
-    """Y, and the findings or what another entry returns."""
-    return simulated(spec.plan(len(A), X.shape[1], len(X)), "Y", {"A": A, "X": X}, **how)
+def product(run, spec, A, X, **how):
+    """What a runner returns of a product."""
+    return run(spec.plan(len(A), X.shape[1], len(X)), "Y", {"A": A, "X": X}, **how)
 
 
 def require_right(Y, A, X, name):
@@ -40,9 +39,7 @@ def require_right(Y, A, X, name):
 @pytest.mark.parametrize("spec", EVERY, ids=label)
 def test_products_are_right_and_without_a_finding(spec, sizes):
     A, X = gemm.matrices(*sizes)
-    Y, findings = product(spec, A, X)
-    assert findings == ()
-    require_right(Y, A, X, spec.name)
+    require_right(product(in_simulator, spec, A, X), A, X, spec.name)
 
 
 @pytest.mark.parametrize("spec", (*EVERY, GEMM[-1]), ids=label)
@@ -50,7 +47,7 @@ def test_an_example_by_hand(spec):
     """1 * 1 + 10 * 3 + 100 * 5 and so on: no two cells may change places."""
     A = np.array([[1, 10, 100], [2, 20, 200]], np.float32)
     X = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
-    Y, _ = product(spec, A, X)
+    Y = product(in_simulator, spec, A, X)
     assert Y.tolist() == [[531, 642], [1062, 1284]]
 
 
@@ -68,7 +65,7 @@ def test_each_rung_reads_less():
     by_name = {spec.name: spec for spec in GEMM}
 
     def shared(name: str) -> tuple[int, int]:
-        _, seen = product(by_name[name], A, X, entry=simulator.profile)
+        _, seen = product(simulated, by_name[name], A, X, entry=simulator.profile)
         return seen.total("bytes_used", "shared", "load"), seen.shared_load_requests
 
     tiled, column, patch, vector = map(
@@ -94,7 +91,7 @@ def test_sizes_that_are_refused(spec, sizes, message):
 def test_the_simulator_refuses_products_of_warpgroups():
     A, X = gemm.matrices(8, 8, 8, np.float16)
     with pytest.raises(simulator.CompileFailed, match="cannot run the instruction wgmma"):
-        product(WGMMA, A, X)
+        product(in_simulator, WGMMA, A, X)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -102,23 +99,8 @@ def test_mutants_are_rejected(mutant):
     A, X = gemm.matrices(131, 67, 75)
     instead = {mutant.original: (mutant.name, mutant.source)}
     spec = next(spec for spec in EVERY if spec.name == mutant.original)
-    Y, findings = product(spec, A, X, instead=instead)
+    Y, findings = product(simulated, spec, A, X, instead=instead)
     require_rejected(mutant, findings, lambda: require_right(Y, A, X, mutant.name))
-
-
-def on_gpu(spec, A, X):
-    """The product on the GPU, between cells of NaN."""
-    if device.select().kind != "gpu":
-        pytest.skip("no GPU is selected")
-    import pycuda.driver as cuda
-
-    rows, cols, inner = A.shape[0], X.shape[1], A.shape[1]
-    Y = np.full((rows, cols), np.nan, spec.dtype)
-    there = {name: cuda.to_device(array) for name, array in (("Y", Y), ("A", A), ("X", X))}
-    with Program(spec.plan(rows, cols, inner)) as program:
-        program.launch({name: int(address) for name, address in there.items()})
-        cuda.memcpy_dtoh(Y, there["Y"])
-    return Y
 
 
 @pytest.mark.gpu
@@ -127,4 +109,4 @@ def test_sanitize_products(spec):
     """On a GPU, also under compute-sanitizer: every kernel, ragged sizes."""
     for sizes in ((131, 72, 40), (300, 520, 136)):
         A, X = gemm.matrices(*sizes, spec.dtype)
-        require_right(on_gpu(spec, A, X), A, X, spec.name)
+        require_right(product(on_gpu, spec, A, X), A, X, spec.name)

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, device, kernels, launch, reference, simulator
+from helpers import checking, kernels, launch, reference, simulator
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import (
     FASTEST,
     IMPLICIT,
     ImplicitSizes,
-    LayerError,
     implicit_mma,
     mma_halves,
     mma_quads,
@@ -195,48 +194,6 @@ def test_the_columns_of_a_row_fill_an_octet_of_few_channels():
     assert (rows[1] / np.float16(scale)).tolist() == [*three[0, :, 0, 2], 0, 0, 0, 0, 0]
 
 
-REFUSED = [
-    (replace(SPLIT, parts=1), {}, "takes parts = 2, got 1"),
-    (replace(ASYNC, parts=2), {}, "takes parts = 1, got 2"),
-    (replace(SPLIT, half_io=True), {}, "reads and writes float32; use conv2d_implicit_mma_async"),
-    (
-        replace(FIRST, sizes=ImplicitSizes((1, 5, 5), 1, (1, 1), (1, 1))),
-        {},
-        "a tile has 25 outputs, and the warps take 16",
-    ),
-    (
-        replace(FIRST, sizes=ImplicitSizes((1, 2, 2), 2, (1, 1), (1, 1))),
-        {"C": 3},
-        "3 channels are one octet, got octets = 2",
-    ),
-    (
-        replace(ASYNC, sizes=ImplicitSizes((1, 2, 2), 1, (1, 1), (1, 1), (1, 1))),
-        {},
-        "the weights have 3 chunks: take as many buffers, or 2",
-    ),
-    (
-        replace(ASYNC, sizes=ImplicitSizes((4, 11, 11), 3, (8, 1), (4, 1), (2, 1))),
-        {"W": 200, "H": 200, "K": 190},
-        "bytes of shared memory, and one of a Hopper GPU has 232,448",
-    ),
-    (replace(ASYNC, sizes=ImplicitSizes((1, 2, 2), 3, (8, 5), (1, 1))), {}, "has 1,280 threads"),
-]
-
-
-@pytest.mark.parametrize(("spec", "sizes", "message"), REFUSED)
-def test_what_they_do_not_take_is_refused(spec, sizes, message):
-    shape = replace(ConvShape(4, 24, 16, 15, 15, 3), **sizes)
-    with pytest.raises(LayerError, match=message):
-        spec.require(shape)
-
-
-@pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
-def test_every_layer_of_the_labs_is_taken(spec):
-    for name in conv2d.LAYERS:
-        for batch in (1, 100, 10_000):
-            spec.require(conv2d.shape_of(name, batch))
-
-
 @pytest.mark.parametrize("spec", IMPLICIT, ids=NAMES)
 def test_launches_are_the_defaults_of_the_sources(spec):
     """Each source compiles alone, and means what its constants say."""
@@ -295,9 +252,6 @@ def test_compute_capability_8_is_enough(spec, tmp_path):
         done = nvcc(spec.name, tmp_path, f"-arch={architecture}", *options)
         assert bool(done.returncode) == bool(expected), done.stderr
     assert "supports compute capability 8.0 and later" in done.stderr
-    older = replace(device.select(), compute_capability=(7, 5))
-    with pytest.raises(LayerError, match=r"compute capability 8\.0, and .* of 7\.5"):
-        spec.require(conv2d.shape_of("layer E2", 1), older)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -13,16 +13,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import checking, kernels, launch, reference, simulator
+from helpers import checking, kernels, reference, simulator
 from helpers.experiments import waiting
+from helpers.launch import Array, Launch, three
 from helpers.limits import ConvShape
 from helpers.problems import conv2d, copies, fft, fft_conv1d, fft_conv2d, gemm, tensor_product
-from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_launch, conv1d_named
+from helpers.problems.conv1d import CONV1D, Conv1d, conv1d_atol, conv1d_named
 from helpers.problems.conv2d import CONV2D, REDUCED, Conv2d, conv2d_named
 from helpers.problems.lenet import pooled
 from helpers.simulator.compiler import compile_source
 from helpers.tools import counter_cases
-from tests.support import layer_problem, needs_nvcc, nvcc
+from tests.support import (
+    in_simulator,
+    layer_by,
+    layer_problem,
+    needs_nvcc,
+    nvcc,
+    on_gpu,
+    run_layer,
+    simulated,
+)
 
 pytestmark = pytest.mark.long
 
@@ -49,7 +59,6 @@ TABLE = (
     *WIDEST.items(),
 )
 TABLE = tuple((spec, width) for spec, width in TABLE if spec.fits(width))
-GUARD = 64  # cells of NaN on either side of an output on a GPU, which must stay NaN
 
 
 def sizes(spec: Conv1d, width: int) -> list[int]:
@@ -163,102 +172,24 @@ def require_right(got: np.ndarray, cells: np.ndarray, filter: np.ndarray, name: 
 
 
 # --------------------------------------------------------------------------------------------------
-# Runners: the same two calls in the simulator and on a GPU
+# The launches, by one of the runners
 
 
-class InSimulator:
-    """Runs a launch in the simulator, and fails on any finding."""
-
-    def conv1d(self, spec: Conv1d, cells: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        P = np.full_like(cells, np.nan)
-        plan = spec.plan(cells.size, filter.size)
-        (findings,) = launch.simulate(plan, {"P": P, "N": cells, "filter": filter}, simulator.check)
-        assert not findings, "\n".join(map(str, findings))
-        return P
-
-    def conv2d(
-        self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1
-    ) -> np.ndarray:
-        y, launches = conv2d.simulate(spec, x, filter, stride, entry=simulator.check)
-        findings = [finding for found in launches for finding in found]
-        assert not findings, "\n".join(map(str, findings))
-        return y
-
-    def axpy(self, y: np.ndarray, x: np.ndarray, a: np.float32, threads: int) -> np.ndarray:
-        y = y.copy()
-        findings = simulator.check(
-            kernels.source("axpy_basic"),
-            "axpy_basic",
-            *(y, x, np.int32(x.size), a),
-            grid=kernels.grid_for(x.size, threads),
-            block=(threads, 1, 1),
-        )
-        assert not findings, "\n".join(map(str, findings))
-        return y
+def line_by(run, spec: Conv1d, N: np.ndarray, filter: np.ndarray) -> np.ndarray:
+    return run(spec.plan(N.size, filter.size), "P", {"N": N, "filter": filter})
 
 
-class OnGpu:
-    """Runs a launch through PyCUDA, and fails if cells beside the output are written."""
-
-    def __init__(self):
-        from helpers import device
-
-        selected = device.select()
-        if selected.kind != "gpu":
-            pytest.skip(f"no GPU: {selected.why}")
-        import pycuda.driver as cuda
-        from pycuda.compiler import SourceModule
-
-        self.cuda, self.source_module = cuda, SourceModule
-
-    def conv1d(self, spec: Conv1d, cells: np.ndarray, filter: np.ndarray) -> np.ndarray:
-        N = self.cuda.to_device(cells)
-        guarded = np.full(cells.size + 2 * GUARD, np.nan, np.float32)
-        outputs = self.cuda.to_device(guarded)
-        conv1d_launch(spec, cells.size, int(N), int(outputs) + 4 * GUARD, filter)(None)
-        self.cuda.memcpy_dtoh(guarded, outputs)
-        assert np.isnan(guarded[:GUARD]).all(), f"{spec.name} wrote before P[0]"
-        assert np.isnan(guarded[-GUARD:]).all(), f"{spec.name} wrote after P[{cells.size - 1}]"
-        return guarded[GUARD:-GUARD]
-
-    def conv2d(
-        self, spec: Conv2d, x: np.ndarray, filter: np.ndarray, stride: int = 1
-    ) -> np.ndarray:
-        shape = conv2d.shape_for(x, filter, stride)
-        run = conv2d.compile(spec, shape)
-        guarded = np.full(shape.outputs + 2 * GUARD, np.nan, np.float32)
-        cells, weights, outputs = (self.cuda.to_device(array) for array in (x, filter, guarded))
-        run.launch(int(outputs) + 4 * GUARD, int(cells), int(weights))
-        self.cuda.memcpy_dtoh(guarded, outputs)
-        run.free()
-        assert np.isnan(guarded[:GUARD]).all(), f"{spec.name} wrote before y[0]"
-        assert np.isnan(guarded[-GUARD:]).all(), f"{spec.name} wrote after y[{shape.outputs - 1}]"
-        return guarded[GUARD:-GUARD].reshape(shape.y_shape)
-
-    def axpy(self, y: np.ndarray, x: np.ndarray, a: np.float32, threads: int) -> np.ndarray:
-        module = self.source_module(kernels.source("axpy_basic"), no_extern_c=True)
-        there, result = self.cuda.to_device(y), np.empty_like(y)
-        launch = {"block": (threads, 1, 1), "grid": kernels.grid_for(x.size, threads)}
-        module.get_function("axpy_basic")(
-            there, self.cuda.to_device(x), np.int32(x.size), a, **launch
-        )
-        self.cuda.memcpy_dtoh(result, there)
-        return result
-
-
-ON_GPU = pytest.param(OnGpu, marks=pytest.mark.gpu, id="gpu")
-
-
-@pytest.fixture(scope="module", params=[pytest.param(InSimulator, id="simulator"), ON_GPU])
-def run(request):
-    """Both runners, one after the other."""
-    return request.param()
-
-
-@pytest.fixture(scope="module")
-def on_gpu():
-    """The GPU's runner alone."""
-    return OnGpu()
+def axpy_by(run, y: np.ndarray, x: np.ndarray, a: np.float32, threads: int) -> np.ndarray:
+    arrays = Array("y", y.shape), Array("x", x.shape)
+    one = Launch(
+        kernels.source("axpy_basic"),
+        "axpy_basic",
+        (),
+        three(kernels.grid_for(x.size, threads)),
+        (threads, 1, 1),
+        arguments=(*arrays, np.int32(x.size), a),
+    )
+    return run((one,), "y", {"y": y.copy(), "x": x})
 
 
 # --------------------------------------------------------------------------------------------------
@@ -284,15 +215,14 @@ def test_table(run, case):
     spec, width = case
     for n in sizes(spec, width):
         N, filter = problem(n, width)
-        require_right(
-            run.conv1d(spec, N, filter), N, filter, f"{spec.name}, n = {n}, filter of {width}"
-        )
+        P, name = line_by(run, spec, N, filter), f"{spec.name}, n = {n}, filter of {width}"
+        require_right(P, N, filter, name)
 
 
 @pytest.mark.parametrize("spec", CONV1D, ids=lambda spec: spec.name)
 def test_an_example_by_hand(run, spec):
     """P[0] = 10 * 1 + 100 * 2 and so on: asymmetric, and exact in float32."""
-    P = run.conv1d(spec, np.array([1, 2, 3, 4, 5], np.float32), np.array([1, 10, 100], np.float32))
+    P = line_by(run, spec, np.float32([1, 2, 3, 4, 5]), np.float32([1, 10, 100]))
     assert P.tolist() == [210, 321, 432, 543, 54]
 
 
@@ -300,13 +230,8 @@ def test_an_example_by_hand(run, spec):
 def test_layer_table(run, spec):
     for shape in fitting(spec, layer_shapes(spec)):
         x, filter = layer_problem(shape)
-        conv2d.check(
-            run.conv2d(spec, x, filter),
-            x,
-            filter,
-            f"{spec.name}, {shape}",
-            precision=spec.precision,
-        )
+        y, name = layer_by(run, spec, x, filter), f"{spec.name}, {shape}"
+        conv2d.check(y, x, filter, name, precision=spec.precision)
 
 
 @pytest.mark.parametrize(
@@ -331,7 +256,7 @@ def test_a_layer_by_hand(run, spec):
         [[[[1, 10], [100, 1000]], [[2, 0], [0, 0]]], [[[0, 0], [0, 0]], [[0, 1], [0, 0]]]],
         np.float32,
     )
-    y = run.conv2d(spec, x, filter)
+    y = layer_by(run, spec, x, filter)
     assert y[0, 0].tolist() == [[6523, 7632, 8743], [10965, 12076, 13193]]
     assert y[0, 1].tolist() == [[0, 0, 0], [0, 3, 0]]
 
@@ -343,7 +268,7 @@ def test_a_layer_in_half_by_hand(run, chain):
     """
     x = np.array([[[[1, 2, 3], [4, 5, 6]]]], np.float32)
     filter = np.array([[[[1, 2], [4, 8]]], [[[0, 0], [0, 1]]], [[[-1, 0], [0, 0]]]], np.float32)
-    y = run.conv2d(conv2d.half2(maps=2, chain=chain), x, filter)
+    y = layer_by(run, conv2d.half2(maps=2, chain=chain), x, filter)
     assert y.tolist() == [[[[61, 76]], [[5, 6]], [[-1, -2]]]]
 
 
@@ -352,7 +277,7 @@ def test_the_strided_baseline(run, stride):
     for sizes in ((2, 3, 2, 23, 38, 4), (1, 1, 1, 7, 7, 7), (1, 2, 2, 11, 17, 1)):
         shape = ConvShape(*sizes, stride)
         x, filter = layer_problem(shape)
-        y = run.conv2d(conv2d_named("conv2d_basic"), x, filter, stride)
+        y = layer_by(run, conv2d_named("conv2d_basic"), x, filter, stride)
         conv2d.check(y, x, filter, f"conv2d_basic, {shape}", stride)
 
 
@@ -375,7 +300,7 @@ def test_axpy(run, threads):
         # A product and a sum are rounded once each (not at all when fused): 2^-24 of |a x|, and of
         # a sum below 2.7.
         checking.check(
-            run.axpy(y, x, a, threads),
+            axpy_by(run, y, x, a, threads),
             want,
             rtol=0.0,
             atol=2.0**-24 * (1.7 + 2.7),
@@ -406,9 +331,8 @@ def test_shapes_beyond_the_table(spec, radius, n):
     if not spec.fits(width):
         spec = replace(spec, threads=160, tile=160)
     N, filter = problem(n, width)
-    require_right(
-        InSimulator().conv1d(spec, N, filter), N, filter, f"{spec}, n = {n}, filter of {width}"
-    )
+    P = line_by(in_simulator, spec, N, filter)
+    require_right(P, N, filter, f"{spec}, n = {n}, filter of {width}")
 
 
 @st.composite
@@ -438,13 +362,8 @@ def layers(draw) -> tuple[Conv2d, ConvShape]:
 def test_layers_beyond_the_table(case):
     spec, shape = case
     x, filter = layer_problem(shape)
-    conv2d.check(
-        InSimulator().conv2d(spec, x, filter),
-        x,
-        filter,
-        f"{spec}, {shape}",
-        precision=spec.precision,
-    )
+    y = run_layer(spec, x, filter)
+    conv2d.check(y, x, filter, f"{spec}, {shape}", precision=spec.precision)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -453,36 +372,27 @@ def test_layers_beyond_the_table(case):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("spec", CONV1D, ids=lambda spec: spec.name)
-def test_sanitize_conv1d(on_gpu, spec):
+def test_sanitize_conv1d(spec):
     for width in (3, 31):
         for n in (1, 1000, 5003):
             N, filter = problem(n, width)
-            require_right(
-                on_gpu.conv1d(spec, N, filter),
-                N,
-                filter,
-                f"{spec.name}, n = {n}, filter of {width}",
-            )
+            P, name = line_by(on_gpu, spec, N, filter), f"{spec.name}, n = {n}, filter of {width}"
+            require_right(P, N, filter, name)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("spec", (*CONV2D, *REDUCED), ids=lambda spec: spec.name)
-def test_sanitize_conv2d(on_gpu, spec):
+def test_sanitize_conv2d(spec):
     for shape in fitting(spec, [ConvShape(3, 3, 5, 43, 38, 7), ConvShape(1, 1, 1, 1, 1, 1)]):
         x, filter = layer_problem(shape)
-        conv2d.check(
-            on_gpu.conv2d(spec, x, filter),
-            x,
-            filter,
-            f"{spec.name}, {shape}",
-            precision=spec.precision,
-        )
+        y, name = layer_by(on_gpu, spec, x, filter), f"{spec.name}, {shape}"
+        conv2d.check(y, x, filter, name, precision=spec.precision)
 
 
 @pytest.mark.gpu
-def test_sanitize_axpy(on_gpu):
+def test_sanitize_axpy():
     x = np.arange(1000, dtype=np.float32)
-    assert (on_gpu.axpy(x, x, np.float32(2), 256) == 3 * x).all()
+    assert (axpy_by(on_gpu, x, x, np.float32(2), 256) == 3 * x).all()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -514,23 +424,9 @@ def test_tolerance_rejects_half_precision(width):
 
 
 def profile(name: str, n: int, width: int) -> simulator.Profile:
-    spec = conv1d_named(name)
     N, filter = problem(n, width)
-    constant = spec.filter_in == "constant"
-    arguments = (
-        (np.empty_like(N), N, np.int32(n))
-        if constant
-        else (np.empty_like(N), N, filter, np.int32(n))
-    )
-    return simulator.profile(
-        kernels.source(name),
-        name,
-        *arguments,
-        grid=spec.grid(n, width),
-        block=spec.block,
-        options=spec.options(width),
-        constants={"filter": filter} if constant else {},
-    )
+    plan = conv1d_named(name).plan(n, width)
+    return simulated(plan, "P", {"N": N, "filter": filter}, simulator.profile)[1]
 
 
 N_COUNTED = 4 * 768  # four tiles of conv1d_vector, a multiple of 256
@@ -611,15 +507,9 @@ def test_benchmarked_launches_are_the_defaults_of_the_sources():
             )
     N, filter = problem(5003, 3)
     for spec in CONV1D:
-        bare = replace(spec, tile=None, outputs=None)
-        launch = {"grid": spec.grid(N.size, 3), "block": spec.block, "options": bare.options(3)}
-        P = np.full_like(N, np.nan)
-        constant = spec.filter_in == "constant"
-        arguments = (P, N, np.int32(N.size)) if constant else (P, N, filter, np.int32(N.size))
-        constants = {"filter": filter} if constant else {}
-        assert not simulator.check(
-            kernels.source(spec.name), spec.name, *arguments, constants=constants, **launch
-        )
+        (one,) = spec.plan(N.size, 3)
+        bare = replace(one, options=tuple(replace(spec, tile=None, outputs=None).options(3)))
+        P = in_simulator((bare,), "P", {"N": N, "filter": filter})
         require_right(P, N, filter, spec.name)
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from helpers import labs
 from helpers.labs import copies
+from tests.processes import python
 
 ROOT = Path(__file__).parents[2]
 
@@ -184,10 +183,7 @@ def test_no_copy_of_a_real_lab_has_a_line_of_a_solution():
 
 def test_git_ignores_the_copies_and_the_command_is_there():
     assert "my_labs/" in (ROOT / ".gitignore").read_text().splitlines()
-    done = subprocess.run(
-        [sys.executable, "-m", "helpers.course", "--help"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert "update" in done.stdout
+    assert "update" in python("-m", "helpers.course", "--help").stdout
 
 
 def test_links_to_the_glossary_lead_to_the_copy_of_the_list():

@@ -5,6 +5,7 @@ to the form.
 from __future__ import annotations
 
 import ast
+import graphlib
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -28,6 +29,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from helpers import exercises, labs
 from helpers.bench import reports
 from tests.labs.nbval_count import has_text
+from tests.processes import python, run
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS, NOTEBOOKS = labs.notebooks(), labs.every()
@@ -106,10 +108,13 @@ def test_every_requirement_has_a_lower_bound():
 OPTIONAL = {"cupy", "torch", "triton"}
 
 
+parsed = cache(ast.parse)
+
+
 def imported(source: str) -> set[str]:
     """Top-level names of the modules that a source imports, anywhere in it."""
     names = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -157,17 +162,89 @@ def test_helpers_import_what_is_declared():
     assert undeclared(sources, declared) == []
 
 
+def files_of(module: str, names: list[str], files: set[str]) -> set[str]:
+    """The files, of these, from which `from module import names` takes something."""
+    found = set()
+    for name in (f"{module}.{name}" for name in names):
+        path, package = name.replace(".", "/"), module.replace(".", "/")
+        every = f"{path}.py", f"{path}/__init__.py", f"{package}.py", f"{package}/__init__.py"
+        found |= set([file for file in every if file in files][:1])
+    return found
+
+
+def modules_of(file: str, source: str, files: set[str]) -> set[str]:
+    """The files, of these, that a module imports anywhere in it, for its types as well."""
+    package, found = file.split("/")[:-1], set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                above, _, name = alias.name.rpartition(".")
+                found |= files_of(above, [name], files)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            found |= files_of(module, [alias.name for alias in node.names], files)
+    return found
+
+
+def circle(sources: dict[str, str]) -> list[str]:
+    """Modules of which each imports the one before it, and the first one the last; none if there
+    are no such modules.
+    """
+    graph = {
+        file: modules_of(file, source, set(sources)) - {file} for file, source in sources.items()
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_a_circle_of_imports_is_found():
+    sources = {
+        "helpers/a.py": "from helpers import b",
+        "helpers/b.py": "def f():\n    from .rooms.c import d",
+        "helpers/rooms/c.py": "if TYPE_CHECKING:\n    import helpers.a",
+    }
+    assert len(set(circle(sources))) == 3
+    assert circle({**sources, "helpers/rooms/c.py": "import helpers.rooms"}) == []
+
+
+def test_no_imports_of_helpers_go_in_a_circle():
+    """The package's own file is the way in for IPython, which loads an extension by it."""
+    sources = {
+        path.relative_to(ROOT).as_posix(): path.read_text()
+        for path in (ROOT / "helpers").rglob("*.py")
+    }
+    del sources["helpers/__init__.py"]
+    assert circle(sources) == []
+
+
+def imported_at_once(nodes: list[ast.stmt]) -> set[str]:
+    """Top-level names of the modules that a source imports when it is imported itself."""
+    names = set()
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= imported(ast.unparse(node))
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            names |= imported_at_once(node.orelse)
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inner = ast.iter_child_nodes(node)
+            names |= imported_at_once([one for one in inner if isinstance(one, ast.stmt)])
+    return names
+
+
 def test_importing_helpers_imports_no_cuda():
-    code = "import sys, pkgutil, importlib, helpers\n"
-    code += (
-        "for m in pkgutil.iter_modules(helpers.__path__): "
-        "importlib.import_module('helpers.' + m.name)\n"
-    )
-    code += "print([m for m in sys.modules if m.split('.')[0] in ('pycuda', 'cupy', 'torch')])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
+    source = "if TYPE_CHECKING:\n    import a\nelse:\n    import b\ndef f():\n    import c"
+    source += "\ntry:\n    import d.e\nexcept ImportError:\n    from f import g"
+    assert imported_at_once(ast.parse(source).body) == {"b", "d"}
+    heavy = {"cupy", "kernel_tuner", "pycuda", "torch", "triton"}
+    found = {
+        path.stem: imported_at_once(parsed(path.read_text()).body) & heavy
+        for path in (ROOT / "helpers").rglob("*.py")
+    }
+    assert {name: names for name, names in found.items() if names} == {"triton_kernels": {"triton"}}
 
 
 def test_helpers_without_the_repository_say_to_clone_it(tmp_path):
@@ -175,15 +252,7 @@ def test_helpers_without_the_repository_say_to_clone_it(tmp_path):
     shutil.copytree(
         ROOT / "helpers", tmp_path / "helpers", ignore=shutil.ignore_patterns("__pycache__")
     )
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import helpers"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", "import helpers", folder=tmp_path, PYTHONPATH="")
     assert done.returncode == 1 and "ImportError" in done.stderr
     assert "Clone the repository, and type in its folder: python -m pip install -e ." in done.stderr
 
@@ -477,16 +546,7 @@ def test_hooks_run_what_make_test_runs():
 
 
 def make(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    # `make test` runs this.
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
-    return subprocess.run(
-        ["make", "--no-print-directory", *arguments],
-        cwd=ROOT,
-        env={**clean, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run("make", "--no-print-directory", *arguments, **environment)
 
 
 def tool(folder: Path, name: str, script: str) -> Path:
@@ -570,13 +630,7 @@ from helpers.simulator import library
 
 def import_with(packages: list[str]) -> subprocess.CompletedProcess:
     """Import the simulator's library where no other packages than these are found."""
-    return subprocess.run(
-        [sys.executable, "-c", ONLY, *packages],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python("-c", ONLY, *packages)
 
 
 def test_the_simulator_is_compiled_while_pip_still_installs():
@@ -622,14 +676,10 @@ def test_the_environment_is_made_in_any_folder(tmp_path, name):
     folder.mkdir()
     for file in ("Makefile", "pyproject.toml"):
         shutil.copy(ROOT / file, folder)
-    python, log = tool(folder, "python3.12", FAKE_PYTHON), tmp_path / "log"
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    fake, log = tool(folder, "python3.12", FAKE_PYTHON), tmp_path / "log"
     path = {"PATH": f"{folder}:/usr/bin:/bin", "LOG": str(log)}
-    for target in (("env", "GPU=no", "PYTHON3=python3.12"), ("labs", f"PY={python}")):
-        done = subprocess.run(
-            ["make", *target], cwd=folder, env=clean | path, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
+    for target in (("env", "GPU=no", "PYTHON3=python3.12"), ("labs", f"PY={fake}")):
+        done = run("make", *target, folder=folder, **path)
         assert done.returncode == 0, done.stdout + done.stderr
     calls = log.read_text().splitlines()
     assert "-m pip install --no-compile --progress-bar off --editable .[test]" in calls
@@ -647,12 +697,9 @@ def test_uv_installs_where_it_is_and_pip_where_it_fails(tmp_path, status):
     tool(tmp_path, "python3.12", FAKE_PYTHON)
     tool(tmp_path, "uv", UV)
     log = tmp_path / "log"
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
-    clean |= {"PATH": f"{tmp_path}:/usr/bin:/bin", "LOG": str(log), "UV_STATUS": str(status)}
-    command = ["make", "env", "GPU=no", "PYTHON3=python3.12"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=clean, capture_output=True, text=True, check=True
-    )
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin", "LOG": str(log), "UV_STATUS": str(status)}
+    done = run("make", "env", "GPU=no", "PYTHON3=python3.12", folder=tmp_path, **path)
+    assert done.returncode == 0, done.stderr
     calls = log.read_text()
     assert ("uv failed for the reason above; pip installs instead." in done.stdout) == (status != 0)
     assert "uv pip install --quiet --python .venv/bin/python --editable .[test]" in calls
@@ -930,23 +977,9 @@ def nbval(folder: Path, options: tuple[str, ...] = (), **labs) -> subprocess.Com
     """Run labs, each of them a list of cells, as `make test` does."""
     for name, cells in labs.items():
         nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "tests.labs.nbval_count",
-    ]
-    return subprocess.run(
-        [*command, *options, "--nbval-lax", "--nbval-current-env", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    plugins = "-p", "no:cacheprovider", "-p", "tests.labs.nbval_count"
+    nbval = "--nbval-lax", "--nbval-current-env"
+    return python("-m", "pytest", "-q", *plugins, *options, *nbval, folder)
 
 
 COMPARED = [

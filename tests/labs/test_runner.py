@@ -19,6 +19,7 @@ import pytest
 from helpers import labs
 from helpers.tools import lab_execution, outcomes, run_labs, summary
 from helpers.tools.progress import Progress
+from tests import processes
 
 RUNNER = (sys.executable, "-m", "helpers.tools.run_labs")
 
@@ -36,19 +37,6 @@ def run(*labs: Path, results: Path) -> list[outcomes.Outcome]:
     results.mkdir(exist_ok=True)
     progress = Progress(labs)
     return [lab_execution.run_lab(lab, results, progress) for lab in labs]
-
-
-def command(*arguments, cwd: Path, **environment: str) -> subprocess.CompletedProcess:
-    path = os.pathsep.join(filter(None, [str(labs.ROOT), os.environ.get("PYTHONPATH")]))
-    return subprocess.run(
-        [*RUNNER, *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 SHOW_FIGURE = (
@@ -305,7 +293,7 @@ def test_command_from_another_directory(tmp_path):
     good = notebook(tmp_path / "b.ipynb", "import helpers\nprint('PASS it')", SHOW_FIGURE)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    done = command(bad, good, cwd=elsewhere, LAB_RESULTS=str(tmp_path / "res"))
+    done = processes.run(*RUNNER, bad, good, folder=elsewhere, LAB_RESULTS=str(tmp_path / "res"))
     assert done.returncode == 1, done.stderr
     rows = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
     assert "FAILED" in rows["a"]

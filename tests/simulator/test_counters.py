@@ -2,23 +2,20 @@
 out by hand.
 """
 
-import dataclasses
 import json
 import os
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from instances import ONE_WARP, Kernels
 
-from helpers import device, kernels, programs, reference, simulator
+from helpers import device, kernels, programs, simulator
 from helpers.bench import results
-from helpers.launch import bound, simulate
-from helpers.problems import conv2d, fft
-from helpers.problems.lenet import network
+from helpers.launch import simulate
+from helpers.problems import conv2d
 from helpers.simulator.profile import WATCHED_REQUESTS
 from helpers.tools import (
     counter_cases,
@@ -74,7 +71,7 @@ def test_the_record_has_every_launch_and_no_other(recorded):
     assert len(set(labels)) == len(labels)
     missing = [label for label in labels if label not in recorded]
     assert not missing, (
-        "measure them on a GPU, `python -m helpers.tools.counters --only REGEX --merge ...`: "
+        "measure all on a GPU, `python -m helpers.tools.counters tests/simulator/counters`: "
         f"{'; '.join(missing)}"
     )
     assert not set(recorded) - set(labels)
@@ -110,70 +107,15 @@ def test_every_launch_can_run_on_a_gpu():
         ), launch.label
 
 
-@cache
-def run(label: str) -> tuple[list, dict[str, int]]:
-    """The arguments of a launch, after it ran in the simulator, and its counters. The kernels of
-    kernels/ are only counted: their own tests say whether the simulator blames them.
+def counted(launch: counter_cases.Case) -> dict[str, int]:
+    """The simulator's counters of a launch. The kernels of kernels/ are only counted: their own
+    tests say whether the simulator blames them.
     """
-    (launch,) = (launch for launch in LAUNCHES if launch.label == label)
-    arrays = launch.arrays()
-    (counted,) = simulate(launch.plan, arrays, simulator.profile, checks=label in CHECKED)
-    assert counted.completed, f"{label}: the simulator stopped it\n{counted}"
-    assert not counted.findings, f"{label}: the simulator blames it\n{counted}"
-    return bound(launch.plan[0], arrays)[0], counted.counters()
-
-
-def launched(label: str) -> list:
-    """The arguments of a launch, after it ran in the simulator."""
-    return run(label)[0]
-
-
-def weights(shape) -> np.ndarray:
-    return (
-        np.linspace(-1, 1, np.prod(shape.filter_shape))
-        .astype(np.float32)
-        .reshape(shape.filter_shape)
-    )
-
-
-# Arguments, grid and options give the right outputs: what is counted is the convolution, not
-# something like it.
-
-
-@pytest.mark.parametrize("name", ["conv2d_basic", "conv2d_tiled", "conv2d_register_tiled"])
-def test_a_layer_is_launched_as_the_layer_launches_it(name):
-    y, x = launched(f"{name}, ragged")[:2]
-    assert conv2d.check(y, x, weights(counter_cases.LAYERS["ragged"]), name)
-
-
-@pytest.mark.parametrize(
-    "label",
-    [
-        *(f"{spec.name}, ragged" for spec in conv2d.REDUCED),
-        "conv2d_wmma, ragged, TF32",
-        "conv2d_fft_tiles, ragged, tiles of 32",
-    ],
-)
-def test_other_layers_are_launched_so_too(label):
-    y, x = launched(label)[:2]
-    want = reference.conv2d(x.astype(np.float32), weights(counter_cases.LAYERS["ragged"]))
-    np.testing.assert_allclose(y, want, atol=0.01 * np.abs(want).max())
-
-
-def test_transforms_and_the_networks_kernels_are_launched_so_too():
-    X, x, _ = launched("fft_radix2, 1024 in rows of 32, 512 threads")
-    np.testing.assert_allclose(X, fft.reference(x, 32), atol=1e-5 * np.abs(X).max())
-    P, N = launched("conv1d_fft_overlap_add, n = 1000, filter of 31")[:2]
-    np.testing.assert_allclose(P, np.convolve(N, np.linspace(1, -1, 31), "same"), atol=1e-3)
-    y, x = launched("lenet_conv_pool, ragged, windows of 2")[:2]
-    want = network.max_pool(
-        network.relu(reference.conv2d(x, weights(counter_cases.LAYERS["ragged"]))), 2
-    )
-    np.testing.assert_allclose(y, want, atol=1e-4 * want.max())
-    classes, logits = launched("lenet_dense, 37 images")[:2]
-    np.testing.assert_array_equal(classes, logits.argmax(axis=1))
-    half, x = launched("to_half, n = 1001")[:2]
-    np.testing.assert_array_equal(half, x)
+    checks = launch.label in CHECKED
+    (seen,) = simulate(launch.plan, launch.arrays(), simulator.profile, checks=checks)
+    assert seen.completed, f"{launch.label}: the simulator stopped it\n{seen}"
+    assert not seen.findings, f"{launch.label}: the simulator blames it\n{seen}"
+    return seen.counters()
 
 
 # Launches that `make gpu` compares and this test leaves out, because others show the same. The rest
@@ -216,43 +158,23 @@ def test_launches_left_to_the_gpu_leave_each_value_of_their_options():
 
 @pytest.mark.parametrize("launch", COUNTED, ids=lambda launch: launch.label)
 def test_the_simulator_counts_what_the_gpu_counted(launch, recorded):
-    how = (
-        f"`python -m helpers.tools.counters --only '^{launch.kernel},' --merge "
-        "data/measured/counters.json`"
-    )
-    assert launch.label in recorded, (
-        f"the record does not have {launch.label!r}: measure it on a GPU, {how}"
-    )
     row = recorded[launch.label]
-    compared = counter_comparison.compare(launch, row, run(launch.label)[1])
+    compared = counter_comparison.compare(launch, row, counted(launch))
     assert not counter_comparison.unexplained(compared)
     for found in compared:
         if found.why == counter_differences.VARYING:  # it is there in some runs alone
             continue
         if not found.equal:  # a known difference stays what it was when it was understood
-            assert (found.simulator, found.why) == (
-                row[f"simulator {found.counter}"],
-                row[f"why {found.counter}"],
-            )
+            assert found.simulator == row[f"simulator {found.counter}"]
 
 
 def test_each_known_difference_is_one(recorded):
     for name, reasons in counter_differences.KNOWN.items():
         rows = [row for row in recorded.values() if name in (row["launch"], row["series"])]
         assert rows, f"{name} is no launch"
-        for counter, why in reasons.items():
-            assert any(
-                row.get(f"why {counter}") == why and row[f"simulator {counter}"] != row[counter]
-                for row in rows
-            ), counter
-
-
-def test_what_the_record_says_of_differences_is_complete(recorded):
-    for launch in (launch for launch in LAUNCHES if launch.label in recorded):
-        row = recorded[launch.label]
-        assert {key[len("why ") :] for key in row if key.startswith("why ") and row[key]} == {
-            found.counter for found in counter_comparison.recorded(launch, row) if not found.equal
-        }
+        for counter in reasons:
+            simulator = f"simulator {counter}"
+            assert any(row.get(simulator, row[counter]) != row[counter] for row in rows), counter
 
 
 def test_only_a_small_surplus_of_passes_is_taken_for_other_work():
@@ -316,7 +238,7 @@ def test_without_ncu_the_message_says_what_to_install(monkeypatch):
         counter_readings.read_with_ncu("", KERNELS)
 
 
-# ---- some launches only, and records of more than one run ----
+# ---- some launches only ----
 
 # Answers like ncu for the launches that ONLY matches: every counter of every launch is 7, in the
 # order of the launches. The arguments of the program that it is asked to run lie beside it.
@@ -355,7 +277,6 @@ def gpu(monkeypatch, tmp_path):
     monkeypatch.setenv("LAB_RESULTS", str(tmp_path))
     monkeypatch.setattr(counter_readings, "_build_all", lambda launches: {})
     monkeypatch.setattr(counters.device, "select", lambda: GPU)
-    monkeypatch.setattr(counters, "cuda_version", lambda: "13.0.0")
     monkeypatch.setattr(results, "_software", lambda device: {"cuda_runtime": "13.0.0"})
     return tmp_path
 
@@ -375,81 +296,11 @@ def test_some_launches_only(gpu, capsys):
         "gather, a permutation",
     ]
     row = measured["axpy_basic, n = 1000"]
-    assert (
-        row["global_load_sectors"],
-        row["simulator global_load_sectors"],
-        row["why global_load_sectors"],
-    ) == (7, 250, None)
+    assert (row["global_load_sectors"], row["simulator global_load_sectors"]) == (7, 250)
     assert (
         "! axpy_basic, n = 1000: global_load_sectors 250 in the simulator, 7 by ncu (-243)"
         in capsys.readouterr().out
     )
-
-
-def test_a_short_run_is_merged_into_a_record(gpu):
-    before = results.MEASURED / "counters.json"
-    old = rows_of(before)
-    counters.main([str(KERNELS), "--only", ONLY, "--merge", str(before)])
-    new = rows_of(gpu / "counters.json")
-    run = {launch.label for launch in counter_cases.matching(ONLY, KERNELS)}
-    kept = [launch.label for launch in LAUNCHES if launch.label in old and launch.label not in run]
-    assert set(new) == run | set(kept) and len(kept) > 100
-    # In the order of the launches.
-    assert [*new] == [launch.label for launch in LAUNCHES if launch.label in new]
-    assert all(
-        new[label]["global_load_sectors"] == 7 and "created" not in new[label] for label in run
-    )
-    created = results.load(before).created
-    assert all(new[label] == {"created": created, **old[label]} for label in kept)
-
-
-def test_what_cannot_stand_beside_new_numbers_is_refused(gpu, monkeypatch, capsys):
-    before = results.load(results.MEASURED / "counters.json")
-
-    def refused(changed: results.Record, message: str) -> None:
-        (gpu / "before.json").write_text(changed.to_json())
-        assert (
-            counters.main([str(KERNELS), "--only", ONLY, "--merge", str(gpu / "before.json")]) == 2
-        )
-        assert message in capsys.readouterr().err and not (gpu / "counters.json").exists()
-
-    refused(
-        dataclasses.replace(before, device=dataclasses.replace(GPU, name="other")),
-        "is of other with CUDA 13.0.0",
-    )
-    refused(
-        dataclasses.replace(before, software={**before.software, "cuda_runtime": "12.1.0"}),
-        "with CUDA 12.1.0",
-    )
-    refused(
-        dataclasses.replace(before, sources={**before.sources, "conv1d_basic": "0"}),
-        "since the record to merge was made: conv1d_basic",
-    )
-    first = next(m for m in before.measurements if m.series == "scatter")
-    other = dataclasses.replace(first, parameters={**first.parameters, "grid": "(9, 9, 9)"})
-    moved = tuple(other if m is first else m for m in before.measurements)
-    refused(
-        dataclasses.replace(before, measurements=moved),
-        "made: scatter, a permutation. Have --only match these",
-    )
-
-
-def test_what_has_changed_may_be_run_again(gpu):
-    before = results.load(results.MEASURED / "counters.json")
-    changed = dataclasses.replace(before, sources={**before.sources, "axpy_basic": "0"})
-    counters.require_mergeable(changed, counter_cases.matching(ONLY, KERNELS), GPU)
-    with pytest.raises(results.RecordError, match="axpy_basic, n = 1000; axpy_basic, n = 4096"):
-        counters.require_mergeable(changed, counter_cases.matching("gather", KERNELS), GPU)
-
-
-def test_there_is_nothing_to_merge_without_a_gpu(capsys):
-    assert (
-        counters.main(
-            [str(KERNELS), "--only", ONLY, "--merge", str(results.MEASURED / "counters.json")]
-        )
-        == 2
-    )
-    assert "there is no GPU here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -464,39 +315,6 @@ def test_a_pattern_that_finds_nothing_is_refused(pattern, message, capsys):
 def test_a_folder_without_the_kernels_is_refused(tmp_path, capsys):
     assert counters.main([str(tmp_path), "--only", ONLY]) == 2
     assert f"{tmp_path} lacks gather.cu: give the folder" in capsys.readouterr().err
-
-
-def test_the_simulator_and_the_reasons_are_written_anew_into_a_record(tmp_path, monkeypatch):
-    before = results.load(results.MEASURED / "counters.json")
-    some = [m for m in before.measurements if m.series in ("axpy_basic", "gather")]
-    wrong = {
-        "global_load_sectors": some[0].parameters["global_load_sectors"] + 1,
-        "why global_store_sectors": "stale",
-    }
-    some[0] = dataclasses.replace(some[0], parameters={**some[0].parameters, **wrong})
-    gone = dataclasses.replace(some[1], parameters={**some[1].parameters, "launch": "gone"})
-    path = tmp_path / "record.json"
-    path.write_text(dataclasses.replace(before, measurements=(*some, gone)).to_json())
-    assert counters.main([str(KERNELS), "--explain", str(path), "--only", ONLY]) == 1
-    row = rows_of(path)["axpy_basic, n = 1000"]
-    assert (
-        row["global_load_sectors"],
-        row["simulator global_load_sectors"],
-        row["why global_load_sectors"],
-    ) == (251, 250, None)
-    assert "why global_store_sectors" not in row and "gone" not in rows_of(path)
-    monkeypatch.setitem(
-        counter_differences.KNOWN, "axpy_basic", {"global_load_sectors": "now understood"}
-    )
-    assert counters.main([str(KERNELS), "--explain", str(path), "--only", ONLY]) == 0
-    assert rows_of(path)["axpy_basic, n = 1000"]["why global_load_sectors"] == "now understood"
-    after = results.load(path)
-    assert (after.created, after.device, after.software, after.sources) == (
-        before.created,
-        GPU,
-        before.software,
-        before.sources,
-    )
 
 
 # ---- the counters that ncu does not have, or not like this ----

@@ -20,9 +20,9 @@ from .im2col import Im2colGemm
 from .implicit import IMPLICIT, ImplicitMma, ImplicitSizes, implicit_mma
 from .implicit_wgmma import ImplicitWgmma, WarpgroupSizes, implicit_wgmma
 from .mma import (
-    ARCHITECTURE,
     FASTEST,
     SCALED_HALF,
+    WARPGROUP_FLAGS,
     WARPGROUPS,
     TensorKernel,
     TensorLayer,

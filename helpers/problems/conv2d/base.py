@@ -19,7 +19,7 @@ from helpers.problems.precision import Precision
 from helpers.programs import Program
 
 from . import refusals
-from .shapes import LayerError, ceil_div
+from .shapes import LAYERS, LayerError, ceil_div
 
 Names = tuple[Array, Array, Array]  # y, x and the filter of a plan
 
@@ -79,6 +79,10 @@ class Conv2d:
 
     # Whether the kernel wants the weights in another order, that of `arrange`.
     arranged: ClassVar[bool] = False
+    # Whether `constant_values` has every constant of the source, not only those that it declares.
+    all_constant: ClassVar[bool] = False
+    # nvcc's options besides -D, such as the folder of an #include.
+    flags: ClassVar[tuple[str, ...]] = ()
 
     @property
     def source(self) -> str:
@@ -101,6 +105,8 @@ class Conv2d:
 
     def constant_names(self) -> tuple[str, ...]:
         """Return the names of the constants that -D can set, in the order of the source."""
+        if self.all_constant:
+            return tuple(self.constant_values(LAYERS["layer 1"]))
         return tuple(re.findall(r"^#ifndef (\w+)", self.source, re.MULTILINE))
 
     def fitted(self, shape: ConvShape) -> Conv2d:
@@ -108,7 +114,12 @@ class Conv2d:
         return self
 
     def options(self, shape: ConvShape) -> list[str]:
-        """Return nvcc's options for a shape: -D for each constant that record or shape sets.
+        """Return nvcc's options for a shape. Raises LayerError as `constant_values` does."""
+        values = self.constant_values(shape)
+        return [*self.flags, *(f"-D{name}={value}" for name, value in values.items())]
+
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        """Return the value of each constant that record or shape sets, for -D.
 
         A source declares such a constant by ``#ifndef NAME``. Raises LayerError where the record
         sets a constant that the source does not declare.
@@ -125,7 +136,7 @@ class Conv2d:
             "STRIDE": shape.stride,
             **dict(self.constants),
         }
-        return [f"-D{name}={value}" for name, value in known.items() if name in declared]
+        return {name: value for name, value in known.items() if name in declared}
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         """Return the threads of a block along x, y and z."""
@@ -206,7 +217,8 @@ class Conv2d:
 
     def plan(self, shape: ConvShape) -> Plan:
         """Return the layer's launches, in order, on arrays of the names "y", "x" and "filter"."""
-        return (self._launch(shape, *self.names(shape)),)
+        spec = self.fitted(shape)
+        return (spec._launch(shape, *spec.names(shape)),)
 
     def _launch(self, shape: ConvShape, y: Any, x: Any, filter: Any) -> Launch:
         """Return the launch of the layer's own kernel, on arrays of a plan."""

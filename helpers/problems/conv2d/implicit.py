@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
+import abc
 import functools
 import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from helpers import device, kernels, limits
-from helpers.launch import Plan
+from helpers import device, limits
 from helpers.limits import ConvShape
 from helpers.problems.precision import FLOAT
 
 from . import refusals
 from .base import Conv2d
 from .mma import SCALED_HALF, TensorKernel
+from .refusals import PLAINEST
 from .shapes import LAYERS, LayerError, ceil_div
 
 FIRST, ASYNC, SPLIT = (f"conv2d_implicit_mma{end}" for end in ("", "_async", "_split"))
@@ -133,32 +133,79 @@ def pitch_for(least: int, step: int, run: int) -> int:
 
 
 @dataclass(frozen=True)
-class ImplicitMma(TensorKernel):
-    """conv2d_implicit_mma, _async and _split: all sizes are constants, so that any shape will do.
+class Implicit(TensorKernel):
+    """An implicit product: all sizes are constants, so that any shape will do.
 
     sizes: of a block; `fitted` sets them if they are None.
     """
 
-    sizes: ImplicitSizes | None = None
+    sizes: Any = None
+
+    # What a block holds at least, and the kernel to take where that does not fit.
+    least: ClassVar[str] = "a chunk of its cells and weights"
+    portable: ClassVar[str] = PLAINEST
 
     @property
-    def known(self) -> ImplicitSizes:
+    def known(self) -> Any:
         """The sizes. Raises LayerError if they are None."""
         if self.sizes is None:
             raise LayerError(f"{self.name}: the sizes depend on the shape; use fitted(shape)")
         return self.sizes
 
-    def fitted(self, shape: ConvShape) -> ImplicitMma:
-        """Choose the sizes if they are None: the measured best (`FITTED`), else the lowest cost.
+    @abc.abstractmethod
+    def measured(self, shape: ConvShape) -> Any:
+        """Return the fastest of the sizes that were measured; None for a shape without any."""
+
+    @abc.abstractmethod
+    def choices(self, shape: ConvShape) -> Iterator[Any]:
+        """Yield sizes for a shape; not all of them need fit."""
+
+    @abc.abstractmethod
+    def misfit(self, shape: ConvShape, sizes: Any) -> str:
+        """Return why the sizes do not fit the shape; "" if they do."""
+
+    @abc.abstractmethod
+    def cost(self, shape: ConvShape, sizes: Any) -> float:
+        """Estimate the cycles of a launch on an H200; infinite if the sizes do not fit."""
+
+    def fitted(self, shape: ConvShape) -> Self:
+        """Choose the sizes if they are None: the measured best, else the lowest cost.
 
         Raises LayerError if no choice can be launched.
         """
         return self if self.sizes else _fit(self, shape)
 
-    def constant_names(self) -> tuple[str, ...]:
-        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 2"])[1:])
+    def require(self, shape: ConvShape, device: device.Device | None = None) -> None:
+        refusals.require_indices(self, shape)
+        spec = self.fitted(shape)
+        if reason := self.misfit(shape, spec.known):
+            raise LayerError(f"{self.name} on {shape}: {reason}")
+        Conv2d.require(spec, shape, device)
 
-    def options(self, shape: ConvShape) -> list[str]:
+
+@functools.cache
+def _fit(spec: Any, shape: ConvShape) -> Any:
+    if measured := spec.measured(shape):
+        return replace(spec, sizes=measured)
+    costs = {sizes: spec.cost(shape, sizes) for sizes in spec.choices(shape)}
+    best = min(costs, key=costs.__getitem__, default=None)
+    if best is None or costs[best] == math.inf:
+        raise LayerError(
+            f"{spec.name} has no block for {shape}: {spec.least} must fit "
+            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; {spec.portable} takes any shape"
+        )
+    return replace(spec, sizes=best)
+
+
+@dataclass(frozen=True)
+class ImplicitMma(Implicit):
+    """conv2d_implicit_mma, _async and _split."""
+
+    sizes: ImplicitSizes | None = None
+
+    all_constant: ClassVar[bool] = True
+
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
         sizes = self.fitted(shape).known
         values = {
             **shape.constants,
@@ -173,7 +220,7 @@ class ImplicitMma(TensorKernel):
         }
         if self.name != FIRST:
             values |= dict(zip(("CELL_BUFFERS", "WEIGHT_BUFFERS"), sizes.buffers, strict=True))
-        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
+        return values
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         return self.fitted(shape).known.threads, 1, 1
@@ -236,88 +283,105 @@ class ImplicitMma(TensorKernel):
         refusals.require_capability(
             self.name, device, (8, 0), "conv2d_register_tiled computes the same"
         )
-        refusals.require_indices(self, shape)
-        spec = self.fitted(shape)
-        sizes = spec.known
-        if reason := _misfit(spec, shape, sizes):
-            raise LayerError(f"{self.name} on {shape}: {reason}")
-        Conv2d.require(spec, shape, device)
+        super().require(shape, device)
 
-    def plan(self, shape: ConvShape) -> Plan:
-        return super(ImplicitMma, self.fitted(shape)).plan(shape)
+    def measured(self, shape: ConvShape) -> ImplicitSizes | None:
+        """Return the sizes of FITTED for a shape; None for another layer or kernel."""
+        if self.name == FIRST:
+            return None
+        alike = (name for name, layer in LAYERS.items() if replace(layer, B=shape.B) == shape)
+        by_batch = FITTED.get((next(alike, ""), self.parts, self.half_io), {})
+        return by_batch.get(max((least for least in by_batch if least <= shape.B), default=0))
+
+    def misfit(self, shape: ConvShape, sizes: ImplicitSizes) -> str:
+        if math.prod(sizes.tile) > sizes.rows:
+            return f"a tile has {math.prod(sizes.tile)} outputs, and the warps take {sizes.rows}"
+        if octet_channels(shape.C) < 8 and sizes.octets != 1:
+            return f"{shape.C} channels are one octet, got octets = {sizes.octets}"
+        chunks = Staging.of(shape, sizes).chunks
+        if self.name != FIRST and sizes.buffers[1] not in (2, chunks):
+            return f"the weights have {chunks} chunks: take as many buffers, or 2"
+        needed = self.shared_of(shape, sizes)
+        if needed > limits.MOST_SHARED_BYTES:
+            return (
+                f"a block needs {needed:,} bytes of shared memory, and one of a Hopper GPU has "
+                f"{limits.MOST_SHARED_BYTES:,}: take smaller tiles or chunks"
+            )
+        return ""
+
+    def choices(self, shape: ConvShape) -> Iterator[ImplicitSizes]:
+        most_octets = 1 if octet_channels(shape.C) < 8 else ceil_div(shape.C, 8)
+        at_a_time = {n for n in (1, 2, 4, 8) if n <= most_octets} | {min(most_octets, 3)}
+        for down, tiles in itertools.product((1, 2, 4, 8), range(1, 8)):
+            if down * tiles > 32:
+                continue
+            for tile in dict.fromkeys(_geometries(shape, 16 * down * tiles)):
+                for across, maps in itertools.product((1, 2, 4), range(1, 9)):
+                    if down * across > 8 or tiles * maps > 28:
+                        continue
+                    if 8 * across * maps >= 2 * max(8, shape.M) and (across, maps) != (1, 1):
+                        continue
+                    for octets in at_a_time:
+                        chunks = 1 if most_octets == 1 else ceil_div(shape.C, 8 * octets)
+                        for buffers in {1, 2, chunks} & {2, chunks}:
+                            for resident in (1, 2, 3):
+                                yield ImplicitSizes(
+                                    tile,
+                                    octets,
+                                    (down, across),
+                                    (tiles, maps),
+                                    (1, buffers),
+                                    resident,
+                                )
+
+    def registers(self, shape: ConvShape, sizes: ImplicitSizes) -> int:
+        """Estimate the registers of a thread: sums, fragments, cells on their way, and the rest."""
+        down, across = sizes.fragments
+        staging = Staging.of(shape, sizes)
+        rounds = ceil_div(staging.places, sizes.threads)
+        waiting = 8 * sizes.octets * (1 if self.name == FIRST else rounds)
+        sums = 4 * down * across * self.parts
+        return sums + self.parts * (4 * down + 2 * across) + down + waiting + 40
+
+    def cost(self, shape: ConvShape, sizes: ImplicitSizes) -> float:
+        """Estimate the cycles of a launch on an H200; infinite if the sizes do not fit.
+
+        A multiprocessor's tensor cores take an instruction in 1.55 cycles, its shared memory 128
+        bytes in one. The larger of both counts, and the instructions that stage cells; and for each
+        chunk a latency that resident blocks share.
+        """
+        if self.misfit(shape, sizes):
+            return math.inf
+        staging = Staging.of(shape, sizes)
+        down, across = sizes.fragments
+        registers = self.registers(shape, sizes)
+        if registers > 250:
+            return math.inf
+        by_shared = limits.MULTIPROCESSOR_SHARED_BYTES // (
+            self.shared_of(shape, sizes) + limits.RESERVED_SHARED_BYTES
+        )
+        by_registers = limits.MULTIPROCESSOR_REGISTERS // ((registers + 7) // 8 * 8 * sizes.threads)
+        resident = min(by_shared, by_registers, 4)
+        if resident < sizes.resident:
+            return math.inf
+        warps = math.prod(sizes.warps) * staging.steps
+        products = 1.55 * warps * down * across * (3 if self.parts == 2 else 1)
+        shared = warps * self.parts * (4 * down + 2 * across)
+        rounds = ceil_div(staging.places, sizes.threads)
+        staged = rounds * sizes.threads * (0.3 + sizes.octets * (0.5 + 0.125 * self.parts))
+        of_chunk = max(products, shared) + 0.3 * min(products, shared) + staged
+        blocks = _tiles(sizes, shape) * ceil_div(shape.M, sizes.maps)
+        rounds = ceil_div(blocks, MULTIPROCESSORS * sizes.resident)
+        # A multiprocessor with few blocks waits for each chunk's latency.
+        last = min(sizes.resident, ceil_div(blocks, MULTIPROCESSORS))
+        few_warps = 1 + 2 / (last * math.prod(sizes.warps))
+        each = last * of_chunk * few_warps + 400
+        return rounds * staging.chunks * each
 
 
 def _tiles(sizes: ImplicitSizes, shape: ConvShape) -> int:
     images, rows, columns = sizes.tile
     return ceil_div(shape.B, images) * ceil_div(shape.out_h, rows) * ceil_div(shape.out_w, columns)
-
-
-def _misfit(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> str:
-    """Return why the sizes do not fit the shape; "" if they do."""
-    if math.prod(sizes.tile) > sizes.rows:
-        return f"a tile has {math.prod(sizes.tile)} outputs, and the warps take {sizes.rows}"
-    if octet_channels(shape.C) < 8 and sizes.octets != 1:
-        return f"{shape.C} channels are one octet, got octets = {sizes.octets}"
-    chunks = Staging.of(shape, sizes).chunks
-    if spec.name != FIRST and sizes.buffers[1] not in (2, chunks):
-        return f"the weights have {chunks} chunks: take as many buffers, or 2"
-    needed = spec.shared_of(shape, sizes)
-    if needed > limits.MOST_SHARED_BYTES:
-        return (
-            f"a block needs {needed:,} bytes of shared memory, and one of a Hopper GPU has "
-            f"{limits.MOST_SHARED_BYTES:,}: take smaller tiles or chunks"
-        )
-    return ""
-
-
-# --------------------------------------------------------------------------------------------------
-# The choice of the sizes
-
-
-def _registers(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> int:
-    """Estimate the registers of a thread: sums, fragments, cells on their way, and the rest."""
-    down, across = sizes.fragments
-    staging = Staging.of(shape, sizes)
-    rounds = ceil_div(staging.places, sizes.threads)
-    waiting = 8 * sizes.octets * (1 if spec.name == FIRST else rounds)
-    sums = 4 * down * across * spec.parts
-    return sums + spec.parts * (4 * down + 2 * across) + down + waiting + 40
-
-
-def cost(spec: ImplicitMma, shape: ConvShape, sizes: ImplicitSizes) -> float:
-    """Estimate the cycles of a launch on an H200; infinite if the sizes do not fit.
-
-    A multiprocessor's tensor cores take an instruction in 1.55 cycles, its shared memory 128 bytes
-    in one. The larger of both counts, and the instructions that stage cells; and for each chunk a
-    latency that resident blocks share.
-    """
-    if _misfit(spec, shape, sizes):
-        return math.inf
-    staging = Staging.of(shape, sizes)
-    down, across = sizes.fragments
-    registers = _registers(spec, shape, sizes)
-    if registers > 250:
-        return math.inf
-    by_shared = limits.MULTIPROCESSOR_SHARED_BYTES // (
-        spec.shared_of(shape, sizes) + limits.RESERVED_SHARED_BYTES
-    )
-    by_registers = limits.MULTIPROCESSOR_REGISTERS // ((registers + 7) // 8 * 8 * sizes.threads)
-    resident = min(by_shared, by_registers, 4)
-    if resident < sizes.resident:
-        return math.inf
-    warps = math.prod(sizes.warps) * staging.steps
-    products = 1.55 * warps * down * across * (3 if spec.parts == 2 else 1)
-    shared = warps * spec.parts * (4 * down + 2 * across)
-    rounds = ceil_div(staging.places, sizes.threads)
-    staged = rounds * sizes.threads * (0.3 + sizes.octets * (0.5 + 0.125 * spec.parts))
-    of_chunk = max(products, shared) + 0.3 * min(products, shared) + staged
-    blocks = _tiles(sizes, shape) * ceil_div(shape.M, sizes.maps)
-    rounds = ceil_div(blocks, MULTIPROCESSORS * sizes.resident)
-    # A multiprocessor with few blocks waits for each chunk's latency.
-    last = min(sizes.resident, ceil_div(blocks, MULTIPROCESSORS))
-    few_warps = 1 + 2 / (last * math.prod(sizes.warps))
-    each = last * of_chunk * few_warps + 400
-    return rounds * staging.chunks * each
 
 
 def _geometries(shape: ConvShape, rows: int) -> Iterator[tuple[int, int, int]]:
@@ -332,53 +396,6 @@ def _geometries(shape: ConvShape, rows: int) -> Iterator[tuple[int, int, int]]:
     for columns in (16, 32, 64):
         if columns < shape.out_w and columns <= rows:
             yield 1, min(shape.out_h, rows // columns), columns
-
-
-def _choices(spec: ImplicitMma, shape: ConvShape) -> Iterator[ImplicitSizes]:
-    most_octets = 1 if octet_channels(shape.C) < 8 else ceil_div(shape.C, 8)
-    for down, tiles in itertools.product((1, 2, 4, 8), range(1, 8)):
-        if down * tiles > 32:
-            continue
-        for tile in dict.fromkeys(_geometries(shape, 16 * down * tiles)):
-            for across, maps in itertools.product((1, 2, 4), range(1, 9)):
-                if down * across > 8 or tiles * maps > 28:
-                    continue
-                if 8 * across * maps >= 2 * max(8, shape.M) and (across, maps) != (1, 1):
-                    continue
-                for octets in {1, 2, 4, 8} & set(range(1, most_octets + 1)) | {min(most_octets, 3)}:
-                    chunks = 1 if most_octets == 1 else ceil_div(shape.C, 8 * octets)
-                    for buffers in {1, 2, chunks} & {2, chunks}:
-                        for resident in (1, 2, 3):
-                            yield ImplicitSizes(
-                                tile,
-                                octets,
-                                (down, across),
-                                (tiles, maps),
-                                (1, buffers),
-                                resident,
-                            )
-
-
-def _measured(spec: ImplicitMma, shape: ConvShape) -> ImplicitSizes | None:
-    """Return the sizes of FITTED for a shape; None for another layer or kernel."""
-    if spec.name == FIRST:
-        return None
-    alike = (name for name, layer in LAYERS.items() if replace(layer, B=shape.B) == shape)
-    by_batch = FITTED.get((next(alike, ""), spec.parts, spec.half_io), {})
-    return by_batch.get(max((least for least in by_batch if least <= shape.B), default=0))
-
-
-@functools.cache
-def _fit(spec: ImplicitMma, shape: ConvShape) -> ImplicitMma:
-    if measured := _measured(spec, shape):
-        return dataclasses.replace(spec, sizes=measured)
-    best = min(_choices(spec, shape), key=lambda sizes: cost(spec, shape, sizes), default=None)
-    if best is None or cost(spec, shape, best) == math.inf:
-        raise LayerError(
-            f"{spec.name} has no block for {shape}: a chunk of its cells and weights must fit "
-            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; conv2d_basic takes any size"
-        )
-    return dataclasses.replace(spec, sizes=best)
 
 
 def implicit_mma(parts: int = 1, half_io: bool = False, name: str | None = None) -> ImplicitMma:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from helpers import device, kernels, limits
-from helpers.launch import Plan
+from helpers import device, limits
 from helpers.limits import ConvShape
 
 from . import refusals
-from .base import Conv2d
-from .mma import ARCHITECTURE, SCALED_HALF, TensorKernel
+from .implicit import Implicit
+from .mma import SCALED_HALF, WARPGROUP_FLAGS
 from .shapes import LayerError, ceil_div
 
 NAME = "conv2d_implicit_wgmma"
@@ -66,27 +64,20 @@ def layout(shape: ConvShape, sizes: WarpgroupSizes) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True)
-class ImplicitWgmma(TensorKernel):
-    """conv2d_implicit_wgmma: x and y are float16. `fitted` sets the sizes if they are None."""
+class ImplicitWgmma(Implicit):
+    """conv2d_implicit_wgmma: x and y are float16."""
 
     sizes: WarpgroupSizes | None = None
     half_io: bool = True
 
-    @property
-    def known(self) -> WarpgroupSizes:
-        """The sizes. Raises LayerError if they are None."""
-        if self.sizes is None:
-            raise LayerError(f"{self.name}: the sizes depend on the shape; use fitted(shape)")
-        return self.sizes
+    flags: ClassVar[tuple[str, ...]] = WARPGROUP_FLAGS
+    least: ClassVar[str] = "two stages of 16 channels"
+    portable: ClassVar[str] = PORTABLE
 
-    def fitted(self, shape: ConvShape) -> ImplicitWgmma:
-        """Choose the sizes of the lowest cost if they are None. Raises LayerError without any."""
-        return self if self.sizes else _fit(self, shape)
-
-    def options(self, shape: ConvShape) -> list[str]:
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
         sizes = self.fitted(shape).known
         columns, _, _ = layout(shape, sizes)
-        values = {
+        return {
             **shape.constants,
             "FILTER_STRIDE": shape.stride,
             "TILE_H": sizes.tile[0],
@@ -96,11 +87,6 @@ class ImplicitWgmma(TensorKernel):
             "STAGES": sizes.stages,
             "PRODUCERS": sizes.producers,
         }
-        include = [f"-I{kernels.FOLDER}", f"-arch={ARCHITECTURE}"]
-        return [*include, *(f"-D{name}={value}" for name, value in values.items())]
-
-    def constant_names(self) -> tuple[str, ...]:
-        return super(TensorKernel, self).constant_names()
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         return 128 * (2 + self.fitted(shape).known.producers), 1, 1
@@ -142,67 +128,47 @@ class ImplicitWgmma(TensorKernel):
                 f"cells, got {shape}; {PORTABLE} takes any shape"
             )
         refusals.require_capability(self.name, device, (9, 0), f"take {PORTABLE}", only=True)
-        refusals.require_indices(self, shape)
-        spec = self.fitted(shape)
-        if reason := _misfit(spec, shape, spec.known):
-            raise LayerError(f"{self.name} on {shape}: {reason}")
-        Conv2d.require(spec, shape, device)
+        super().require(shape, device)
 
-    def plan(self, shape: ConvShape) -> Plan:
-        return super(ImplicitWgmma, self.fitted(shape)).plan(shape)
+    def measured(self, shape: ConvShape) -> WarpgroupSizes | None:
+        return FITTED.get(dataclasses.replace(shape, B=1))
 
+    def choices(self, shape: ConvShape) -> Iterator[WarpgroupSizes]:
+        widths = {shape.out_w} | {
+            2 * ceil_div(ceil_div(shape.out_w, 2), parts) for parts in range(2, 9)
+        }
+        for width in sorted(widths):
+            for height in range(1, min(shape.out_h, 16) + 1):
+                for maps in (1, 2):
+                    for stages in range(2, 9):
+                        yield WarpgroupSizes((height, width), maps, stages)
 
-def _misfit(spec: ImplicitWgmma, shape: ConvShape, sizes: WarpgroupSizes) -> str:
-    columns, cells, weights = layout(shape, sizes)
-    most = MOST_COLUMNS[sizes.producers]
-    if columns > most:
-        return f"a tile of {sizes.tile} outputs has {columns} columns; at most {most} fit"
-    needed = sizes.stages * 16 * (cells + weights + 1)
-    if needed > limits.MOST_SHARED_BYTES:
-        return (
-            f"a block needs {needed:,} bytes of shared memory, and one of a Hopper GPU has "
-            f"{limits.MOST_SHARED_BYTES:,}: take smaller tiles or fewer stages"
-        )
-    return ""
+    def misfit(self, shape: ConvShape, sizes: WarpgroupSizes) -> str:
+        columns, cells, weights = layout(shape, sizes)
+        most = MOST_COLUMNS[sizes.producers]
+        if columns > most:
+            return f"a tile of {sizes.tile} outputs has {columns} columns; at most {most} fit"
+        needed = sizes.stages * 16 * (cells + weights + 1)
+        if needed > limits.MOST_SHARED_BYTES:
+            return (
+                f"a block needs {needed:,} bytes of shared memory, and one of a Hopper GPU has "
+                f"{limits.MOST_SHARED_BYTES:,}: take smaller tiles or fewer stages"
+            )
+        return ""
 
+    def cost(self, shape: ConvShape, sizes: WarpgroupSizes) -> float:
+        """Estimate the cycles of a launch on an H200; infinite if the sizes do not fit.
 
-def _choices(shape: ConvShape) -> Iterator[WarpgroupSizes]:
-    widths = {shape.out_w} | {
-        2 * ceil_div(ceil_div(shape.out_w, 2), parts) for parts in range(2, 9)
-    }
-    for width in sorted(widths):
-        for height in range(1, min(shape.out_h, 16) + 1):
-            for maps in (1, 2):
-                for stages in range(2, 9):
-                    yield WarpgroupSizes((height, width), maps, stages)
-
-
-def cost(spec: ImplicitWgmma, shape: ConvShape, sizes: WarpgroupSizes) -> float:
-    """Estimate the cycles of a launch on an H200; infinite if the sizes do not fit.
-
-    Tensor cores take 64 x 16 by 16 x 8 in 4 cycles, a multiprocessor 24 bytes of L2 in one.
-    """
-    if _misfit(spec, shape, sizes):
-        return math.inf
-    columns, cells, weights = layout(shape, sizes)
-    chunks = ceil_div(shape.C, 16)
-    products = 2 * shape.K**2 * max(columns, 64) / 2
-    copies = 16 * (cells + weights) / 24
-    rounds = ceil_div(dataclasses.replace(spec, sizes=sizes).tiles(shape), 132)
-    return rounds * (chunks * max(products, copies) + 1000) * (1 + 0.1 / sizes.stages)
-
-
-@functools.cache
-def _fit(spec: ImplicitWgmma, shape: ConvShape) -> ImplicitWgmma:
-    if measured := FITTED.get(dataclasses.replace(shape, B=1)):
-        return dataclasses.replace(spec, sizes=measured)
-    best = min(_choices(shape), key=lambda sizes: cost(spec, shape, sizes), default=None)
-    if best is None or cost(spec, shape, best) == math.inf:
-        raise LayerError(
-            f"{spec.name} has no block for {shape}: two stages of 16 channels must fit "
-            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; {PORTABLE} takes any shape"
-        )
-    return dataclasses.replace(spec, sizes=best)
+        Tensor cores take 64 x 16 by 16 x 8 in 4 cycles, a multiprocessor 24 bytes of L2 in one.
+        """
+        if self.misfit(shape, sizes):
+            return math.inf
+        columns, cells, weights = layout(shape, sizes)
+        chunks = ceil_div(shape.C, 16)
+        products = 2 * shape.K**2 * max(columns, 64) / 2
+        copies = 16 * (cells + weights) / 24
+        rounds = ceil_div(dataclasses.replace(self, sizes=sizes).tiles(shape), 132)
+        return rounds * (chunks * max(products, copies) + 1000) * (1 + 0.1 / sizes.stages)
 
 
 def implicit_wgmma() -> ImplicitWgmma:

@@ -45,7 +45,8 @@ def power_of_two(weights: np.ndarray) -> float:
     return 2.0 ** (13 - math.floor(math.log2(largest))) if largest else 1.0
 
 
-ARCHITECTURE = "sm_90a"  # of wgmma.cuh: no other GPU has its instructions
+# Of wgmma.cuh: no other GPU has its instructions.
+WARPGROUP_FLAGS = (f"-I{kernels.FOLDER}", "-arch=sm_90a")
 # The advice of a refusal, for kernels that support some shapes only.
 ANY_SHAPE = "conv2d_register_tiled takes any shape"
 
@@ -67,6 +68,7 @@ class TensorKernel(Conv2d, abc.ABC):
     half_io: bool = False
 
     arranged: ClassVar[bool] = True
+    flags: ClassVar[tuple[str, ...]] = (f"-I{kernels.FOLDER}",)
 
     @abc.abstractmethod
     def fragments(self, parts: np.ndarray) -> np.ndarray:
@@ -127,22 +129,20 @@ class TensorKernel(Conv2d, abc.ABC):
 class TensorLayer(TensorKernel):
     """A layer by a `TensorKernel` for any even shape that fits shared memory."""
 
+    all_constant: ClassVar[bool] = True
+
     @abc.abstractmethod
     def piece(self, shape: ConvShape) -> int:
         """Return how many outputs one copy from shared memory writes."""
 
-    def constant_names(self) -> tuple[str, ...]:
-        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"])[1:])
-
-    def options(self, shape: ConvShape) -> list[str]:
-        values = {
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        return {
             **shape.constants,
             "PARTS": self.parts,
             "HALF_IO": int(self.half_io),
             "WARPS": self.warps,
             "RESIDENT": self.resident,
         }
-        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
 
     def staged(self, pairs: int, cells: int) -> int:
         """Return the bytes of shared memory for two images: the current one and the next.
@@ -170,8 +170,8 @@ class TensorLayer(TensorKernel):
 class Quads(TensorLayer):
     """conv2d_mma_quads: a column of B serves four outputs, a block 4 maps of one channel."""
 
-    def options(self, shape: ConvShape) -> list[str]:
-        return [*super().options(shape), f"-DBANDS={self.bands(shape)}"]
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        return {**super().constant_values(shape), "BANDS": self.bands(shape)}
 
     def bands(self, shape: ConvShape) -> int:
         """Return the number of bands of an image's outputs.
@@ -262,16 +262,10 @@ class Warpgroups(TensorLayer):
     conv2d_mma_pairs and conv2d_mma_halves run elsewhere.
     """
 
-    def constant_names(self) -> tuple[str, ...]:
-        return "PARTS", "HALF_IO"
+    flags: ClassVar[tuple[str, ...]] = WARPGROUP_FLAGS
 
-    def options(self, shape: ConvShape) -> list[str]:
-        return [
-            f"-I{kernels.FOLDER}",
-            f"-arch={ARCHITECTURE}",
-            f"-DPARTS={self.parts}",
-            f"-DHALF_IO={int(self.half_io)}",
-        ]
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        return {"PARTS": self.parts, "HALF_IO": int(self.half_io)}
 
     def shared(self, shape: ConvShape) -> int:
         return warpgroup_bytes(self.parts, self.half_io)

@@ -26,15 +26,15 @@ class Register2d(Conv2d):
 
     arranged: ClassVar[bool] = True
 
-    def options(self, shape: ConvShape) -> list[str]:
-        layer = {
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        return {
+            **super().constant_values(shape),
             "CHANNELS": shape.C,
             "OUTPUT_MAPS": shape.M,
             "HEIGHT": shape.H,
             "WIDTH": shape.W,
             "STORE": next(n for n in (4, 2, 1) if shape.out_w % n == 0),
         }
-        return [*super().options(shape), *(f"-D{name}={value}" for name, value in layer.items())]
 
     def arguments(self, y: Any, x: Any, filter: Any, shape: ConvShape) -> tuple:
         return y, x

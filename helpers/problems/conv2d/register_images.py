@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from helpers import device
-from helpers.launch import Plan
 from helpers.limits import MOST_SHARED_BYTES, ConvShape
 
 from . import refusals
@@ -36,12 +35,7 @@ class RegisterImages(Conv2d):
     images: int | None = None
 
     arranged: ClassVar[bool] = True
-
-    def constant_names(self) -> tuple[str, ...]:
-        return tuple(
-            option[2:].partition("=")[0]
-            for option in self.options(ConvShape(1, C=1, M=4, H=8, W=8, K=7))
-        )
+    all_constant: ClassVar[bool] = True
 
     def fitted(self, shape: ConvShape) -> RegisterImages:
         """Fill in the sizes that are None.
@@ -71,16 +65,15 @@ class RegisterImages(Conv2d):
         is_fitted = self.patch and self.groups and self.images
         return (self if is_fitted else self.fitted(shape))._sizes
 
-    def options(self, shape: ConvShape) -> list[str]:
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
         columns, maps, groups, images = self._sizes_for(shape)
-        values = {
+        return {
             **shape.constants,
             "PATCH_WIDTH": columns,
             "MAPS": maps,
             "GROUPS": groups,
             "IMAGES": images,
         }
-        return [f"-D{name}={value}" for name, value in values.items()]
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         columns, _, groups, images = self._sizes_for(shape)
@@ -125,9 +118,6 @@ class RegisterImages(Conv2d):
             )
         refusals.require_capability(self.name, device, (8, 0), ANY_SHAPE)
         super(RegisterImages, spec).require(shape, device)
-
-    def plan(self, shape: ConvShape) -> Plan:
-        return super(RegisterImages, self.fitted(shape)).plan(shape)
 
 
 def register_images() -> RegisterImages:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from helpers import device, kernels, limits
-from helpers.launch import Plan
 from helpers.limits import ConvShape
 
 from . import refusals
@@ -71,9 +70,8 @@ class RegisterTiled(Conv2d):
     weights_shared: bool = False
 
     arranged: ClassVar[bool] = True
-
-    def constant_names(self) -> tuple[str, ...]:
-        return tuple(self.constant_values(LAYERS["layer 1"]))
+    all_constant: ClassVar[bool] = True
+    flags: ClassVar[tuple[str, ...]] = (f"-I{kernels.FOLDER}",)
 
     def __post_init__(self) -> None:
         if self.is_fitted:
@@ -98,12 +96,7 @@ class RegisterTiled(Conv2d):
         """
         return self if self.is_fitted else _fit(self, dataclasses.replace(shape, B=1))
 
-    def options(self, shape: ConvShape) -> list[str]:
-        values = self.constant_values(shape)
-        return [f"-I{kernels.FOLDER}", *(f"-D{name}={value}" for name, value in values.items())]
-
     def constant_values(self, shape: ConvShape) -> dict[str, int]:
-        """Return the value of each constant that -D sets for a shape."""
         spec = self.fitted(shape)
         sizes = spec.sizes
         values: dict[str, int] = {
@@ -185,9 +178,6 @@ class RegisterTiled(Conv2d):
                 f"{spec.staged_cells(shape)[1]} cells at once: take more patches along rows, or "
                 "fewer along columns"
             )
-
-    def plan(self, shape: ConvShape) -> Plan:
-        return super(RegisterTiled, self.fitted(shape)).plan(shape)
 
     def cost(self, shape: ConvShape) -> float:
         """Estimate the instructions per useful multiply-add. All sizes must be set.

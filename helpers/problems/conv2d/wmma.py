@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from helpers import device
 from helpers.limits import MOST_SHARED_BYTES, ConvShape
@@ -12,7 +12,7 @@ from helpers.problems import precision
 
 from .base import Conv2d
 from .refusals import PLAINEST
-from .shapes import LAYERS, LayerError, ceil_div
+from .shapes import LayerError, ceil_div
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,7 @@ class Wmma(Conv2d):
     skew: int = 16
     tf32: bool = False
 
-    def constant_names(self) -> tuple[str, ...]:
-        return tuple(option[2:].partition("=")[0] for option in self.options(LAYERS["layer 1"]))
+    all_constant: ClassVar[bool] = True
 
     def fragment_rows(self, shape: ConvShape) -> int:
         """Return ROWS: the output maps of a fragment."""
@@ -42,8 +41,8 @@ class Wmma(Conv2d):
         step = 8 if self.tf32 else 16
         return step * ceil_div(shape.terms, step)
 
-    def options(self, shape: ConvShape) -> list[str]:
-        values = {
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        return {
             **shape.constants,
             "ROWS": self.fragment_rows(shape),
             "WARPS": self.warps,
@@ -51,7 +50,6 @@ class Wmma(Conv2d):
             "SKEW_BYTES": self.skew,
             "TF32": int(self.tf32),
         }
-        return [f"-D{name}={value}" for name, value in values.items()]
 
     def threads(self, shape: ConvShape) -> tuple[int, int, int]:
         return 32 * self.warps, 1, 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from helpers import device, kernels
+from helpers import device
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorKernel, ceil_div
@@ -84,13 +84,9 @@ class MmaPool(TensorKernel):
     layer: str = ""
     pool: int = 2
 
-    def options(self, shape: ConvShape) -> list[str]:
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
         known = {"PARTS": self.parts, "WARPS": self.warps, "RESIDENT": self.resident}
-        declared = self.constant_names()
-        return [
-            f"-I{kernels.FOLDER}",
-            *(f"-D{name}={known[name]}" for name in known if name in declared),
-        ]
+        return {name: known[name] for name in known if name in self.constant_names()}
 
     def names(self, shape: ConvShape) -> conv2d.Names:
         y, x, filter = super().names(shape)
@@ -122,11 +118,11 @@ class MmaPool(TensorKernel):
 class WarpgroupPool(MmaPool):
     """lenet_wgmma_2: layer 2 by the products of warpgroups, on compute capability 9.0 only."""
 
-    def options(self, shape: ConvShape) -> list[str]:
-        return [f"-I{kernels.FOLDER}", f"-arch={conv2d.ARCHITECTURE}", f"-DPARTS={self.parts}"]
+    all_constant: ClassVar[bool] = True
+    flags: ClassVar[tuple[str, ...]] = conv2d.WARPGROUP_FLAGS
 
-    def constant_names(self) -> tuple[str, ...]:
-        return ("PARTS",)
+    def constant_values(self, shape: ConvShape) -> dict[str, int]:
+        return {"PARTS": self.parts}
 
     def shared(self, shape: ConvShape) -> int:
         return conv2d.warpgroup_bytes(self.parts, pooled=True)

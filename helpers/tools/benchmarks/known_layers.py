@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from helpers import tables
+from helpers import bench, tables
 from helpers.bench.contenders import HALF_IO, HALVES, MODES, SPLIT
+from helpers.bench.layers import Layer
 from helpers.problems import conv2d
-from helpers.problems.conv2d import Conv2d, Problem
+from helpers.problems.conv2d import Conv2d
 from helpers.tools.benchmarks import tensor_benchmark
 
 NAME = "benchmark_known_layers"
@@ -27,12 +26,10 @@ NAME = "benchmark_known_layers"
 class KnownLayers(tensor_benchmark.TensorBenchmark):
     """The measurements of ``known``, of all `conv2d.KNOWN_LAYERS`."""
 
-    def problems(self) -> Iterator[tuple[str, Problem, np.ndarray]]:
+    def problems(self) -> Iterator[tuple[str, Layer]]:
         for name, shape in conv2d.KNOWN_LAYERS.items():
             print(f"{name}: {shape}", flush=True)
-            x, filter = conv2d.random_inputs(shape)
-            with Problem(shape, x, filter) as problem:
-                yield name, problem, x
+            yield name, bench.layer(shape=shape, images=shape.B)
 
     def ways(self, layer: str) -> dict[str, tuple[Conv2d, ...]]:
         return {

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from helpers import bench, device, programs, tables
-from helpers.bench import contenders, lenet_times, timing
+from helpers.bench import contenders, lenet_times
 from helpers.bench.layers import LIBRARY, Layer
 from helpers.bench.on_device import NoLibraryError
 from helpers.launch import Plan
@@ -74,10 +74,9 @@ def measure(
 
 def _times(layer: Layer, budget_s: float) -> Iterator[dict[str, Any]]:
     """Yield the rows of a copy of as many bytes, of all kernels and of cuDNN, on one layer."""
-    copy = contenders.copy(layer.shape, halves=False)
-    timed = timing.time_gpu(copy.launch, verdict=copy.verdict, name=COPY, budget_s=budget_s)
-    yield {**copy.row, **layer.where, "timing": timed}
-    copy.free()
+    with contenders.copy(layer.shape, halves=False).on_device() as there:
+        copy, row = contenders.copied(there, halves=False)
+        yield {**row, **layer.where, "timing": copy.time(budget_s)}
     with layer.on_device() as there:
         specs = (sized(spec, layer.shape, _free_memory()) for spec in conv2d.CONV2D)
         for one in map(layer.kernel, (*specs, LIBRARY)):

@@ -16,11 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from helpers import tables
-from helpers.bench import contenders, cudnn, timing
-from helpers.bench.contenders import HALF_IO, MODES, Contender
+from helpers import bench, tables
+from helpers.bench import contenders, cudnn
+from helpers.bench.contenders import HALF_IO, MODES
+from helpers.bench.layers import Layer, LayerOnDevice
+from helpers.bench.on_device import Ready
+from helpers.bench.sources import Kernel
+from helpers.bench.task import Library
+from helpers.launch import LaunchError
 from helpers.problems import conv2d
-from helpers.problems.conv2d import Conv2d, LayerError, Problem
+from helpers.problems.conv2d import Conv2d, LayerError
 from helpers.problems.lenet import network
 
 NAME = contenders.RECORD
@@ -48,130 +53,94 @@ class TensorBenchmark:
         self._yardstick = cudnn.why_not()  # why cuDNN is left out, or ""
 
     def measure(self) -> Iterator[Row]:
-        """Check and time everything.
-
-        Raises checking.CheckError where a kernel is wrong: nothing wrong is timed.
-        """
+        """Check and time everything. Raises NotReadyError for a wrong kernel."""
         if self._yardstick:
             print(f"{cudnn.NAME} is left out: {self._yardstick}")
-        for name, problem, x in self.problems():
-            yield from self._problem(name, problem, x)
+        for name, layer in self.problems():
+            yield from self._problem(name, layer)
 
-    def problems(self) -> Iterator[tuple[str, Problem, np.ndarray]]:
-        """Yield the name of each layer, its problem on the device for each batch, and its cells."""
+    def problems(self) -> Iterator[tuple[str, Layer]]:
+        """Yield the name of each layer, and its problem for each batch."""
         for name in self._layers:
-            x, filter = conv2d.inputs(name, max(self._batches))
             for batch in self._batches:
                 print(f"{name}, {batch:,} images", flush=True)
-                with Problem(conv2d.shape_of(name, batch), x[:batch], filter) as problem:
-                    yield name, problem, x[:batch]
+                yield name, bench.layer(name, images=batch)
 
     def ways(self, layer: str) -> dict[str, tuple[Conv2d, ...]]:
         """Return the kernels of each way for a layer."""
         return contenders.ways(layer)
 
-    def _problem(self, name: str, problem: Problem, x: np.ndarray) -> Iterator[Row]:
-        told = {"layer": name, "batch": problem.shape.B}
-        copies = {halves: contenders.copy(problem.shape, halves) for halves in (False, True)}
-        vendors: dict[str, Contender] = {}
-        try:
-            for contender in copies.values():
-                yield told | self.timed(contender)
+    def _problem(self, name: str, layer: Layer) -> Iterator[Row]:
+        told = {"layer": name, "batch": layer.shape.B}
+        vendors: dict[str, Ready] = {}
+        with (
+            layer.on_device() as there,
+            contenders.copy(layer.shape, halves=False).on_device() as floats,
+            contenders.copy(layer.shape, halves=True).on_device() as halves,
+        ):
+            copies = [contenders.copied(floats, False), contenders.copied(halves, True)]
+            for ready, row in copies:
+                yield told | row | {"timing": ready.time(self._budget_s)}
             for mode in cudnn.MODES if not self._yardstick else ():
                 fastest = np.inf
-                for one, row in self._cudnn(problem, mode):
+                for ready, row in self._cudnn(there, mode):
                     yield told | row
                     if row["timing"].median < fastest:
-                        fastest, vendors[mode] = row["timing"].median, one
+                        fastest, vendors[mode] = row["timing"].median, ready
             for way, specs in self.ways(name).items():
-                yield from (
-                    told | row for row in self._way(way, specs, problem, x, copies, vendors)
-                )
-        finally:
-            for contender in (*copies.values(), *vendors.values()):
-                contender.free()
+                copy, _ = copies[way == HALF_IO]
+                modes = {MODES[way]: 0, "FP16": 0}
+                yardsticks = [copy, *(vendors[mode] for mode in modes if mode in vendors)]
+                yield from (told | row for row in self._way(way, specs, there, yardsticks))
 
     def _way(
-        self,
-        way: str,
-        specs: Sequence[Conv2d],
-        problem: Problem,
-        x: np.ndarray,
-        copies: Mapping[bool, Contender],
-        vendors: Mapping[str, Contender],
+        self, way: str, specs: Sequence[Conv2d], there: LayerOnDevice, yardsticks: Sequence[Ready]
     ) -> Iterator[Row]:
         """Yield rows of our kernels in one way, and of the ratios of the fastest to its yardsticks.
         """
-        found: list[tuple[Contender, Row]] = []
+        found: list[tuple[float, Ready]] = []
         for spec in specs:
             try:
-                ours = contenders.ours(way, spec, problem, x)
-            except LayerError as error:
+                ours, row = contenders.ours(way, spec, there)
+            except (LayerError, LaunchError) as error:
                 print(f"{spec.name} is left out: {error}")
-                left_out = str(error).partition(". ")[0]
-                yield {
-                    "series": spec.name,
-                    "way": way,
-                    "kernel": spec.sources[-1],
-                    "left_out": left_out,
-                    "timing": None,
-                }
+                reason = str(error).partition(". ")[0]
+                named = {"series": spec.name, "way": way, "kernel": spec.sources[-1]}
+                yield {**named, "left_out": reason, "timing": None}
                 continue
-            found.append((ours, self.timed(ours)))
-            yield found[-1][1]
+            timed = ours.time(self._budget_s)
+            found.append((timed.median, ours))
+            yield row | {"timing": timed}
         if not found:
             return
-        best, _ = min(found, key=lambda pair: pair[1]["timing"].median)
-        yardsticks = [
-            copies[way == HALF_IO],
-            *(vendors[mode] for mode in {MODES[way]: 0, "FP16": 0} if mode in vendors),
-        ]
+        _, best = min(found, key=lambda pair: pair[0])
         for other in yardsticks:
-            pair = timing.compare(
-                other.launch,
-                best.launch,
-                verdicts=(other.verdict, best.verdict),
-                names=(other.name, best.name),
-                budget_s=4 * self._budget_s,
-            )
-            ratio = {**pair.to_row(), "different": pair.different}
-            both = {"median_ours_ms": pair.b.median, "median_other_ms": pair.a.median}
+            pair = other.beside(best, 4 * self._budget_s)
             yield {
                 "series": RATIO,
                 "way": way,
-                "of": other.name,
-                "to": best.name,
-                **ratio,
-                **both,
+                "of": other.kernel.title,
+                "to": best.kernel.title,
+                **pair.to_row(),
+                "different": pair.different,
+                "median_ours_ms": pair.b.median,
+                "median_other_ms": pair.a.median,
                 "timing": None,
             }
-        for ours, _ in found:
-            ours.free()
 
-    def timed(self, contender: Contender) -> Row:
-        """Return the row of a contender, with its time."""
-        timed = timing.time_gpu(
-            contender.launch,
-            verdict=contender.verdict,
-            name=contender.name,
-            budget_s=self._budget_s,
-        )
-        return {**contender.row, "timing": timed}
-
-    def _cudnn(self, problem: Problem, mode: str) -> Iterator[tuple[Contender, Row]]:
+    def _cudnn(self, there: LayerOnDevice, mode: str) -> Iterator[tuple[Ready, Row]]:
         """Yield cuDNN in one mode, called in every way, timed; the rows name its kernels."""
-        arrays = problem.x, problem.filter, problem.want, problem.atol
-        compile_fastest = (problem.shape.B, mode) == COMPILED
+        layer = there.layer
         for one, verdict, timed in cudnn.contenders(
-            problem.shape,
-            *arrays,
+            layer.shape,
+            *(layer.x, layer.filter, layer.want, layer.atol),
             mode=mode,
             budget_s=self._budget_s,
-            compile_fastest=compile_fastest,
+            compile_fastest=(layer.shape.B, mode) == COMPILED,
         ):
-            row = one.row | {"kernels": "; ".join(one.kernels())}
-            contender = Contender(one.name, one.launch, verdict, lambda: None, row)
-            yield contender, row | {"timing": timed}
+            library = Kernel(one.name, Library(one.name))
+            row = one.row | {"kernels": "; ".join(one.kernels()), "timing": timed}
+            yield Ready(library, one.launch, verdict, 0, verdict.max_error), row
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:

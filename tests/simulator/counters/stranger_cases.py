@@ -44,7 +44,7 @@ class Stranger(counters.Case):
         """The arrays among ``arguments`` after a launch that differ from those before it: position
         -> array.
         """
-        pairs = enumerate(zip(self.arguments(), arguments, strict=True))
+        pairs = enumerate(zip(self.values, arguments, strict=True))
         changed = {
             k: new
             for k, (old, new) in pairs
@@ -147,12 +147,9 @@ def launch(
     options: Sequence[str] = (), constants: Mapping[str, np.ndarray] | None = None, shared: int = 0,
     varies: str = "", unordered: tuple[int, ...] = (),
 ) -> Stranger:  # fmt: skip
-    def fresh() -> list[Any]:
-        return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-
     return Stranger(
-        kernel, what, fresh, _three(grid), _three(block), tuple(options), constants or {}, shared,
-        varies=varies, unordered=unordered,
+        kernel, what, arguments, _three(grid), _three(block), tuple(options), constants or {},
+        shared, varies=varies, unordered=unordered,
     )  # fmt: skip
 
 
