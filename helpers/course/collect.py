@@ -184,7 +184,7 @@ class Collection:
         student, others, count = place.name, [], 0
         for folder, time in self._opened(place):
             seen, pictures = set(), {}
-            for path in sorted(folder.rglob("*")):
+            for path in self._below(folder, student):
                 inside = path.relative_to(folder)
                 if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
                     if path.match(".ipynb_checkpoints/*.ipynb"):  # JupyterLab's copies, not read
@@ -192,6 +192,8 @@ class Collection:
                     continue
                 if path.is_symlink():
                     self.told.append(f"{student}: {inside} is a link, and is left out")
+                elif path.is_dir() and len(inside.parts) > MOST_DEEP:
+                    self.told.append(f"{student}: {inside} lies in too many folders; left out")
                 elif path.suffix.lower() != ".ipynb":
                     if path.is_file() and path.name != _TIMESTAMP:
                         others.append(str(inside))
@@ -204,7 +206,7 @@ class Collection:
                     count += 1
                     at = self._time(student, path, time) if place.is_timed else None
                     if path.parent not in pictures:
-                        pictures[path.parent] = _figures(path.parent, folder)
+                        pictures[path.parent] = self._figures(path.parent, folder)
                     yield Handed(student, lab, path, at, pictures[path.parent])
             for path in sorted(folder.iterdir()):
                 lab = lab_of(path.name, self.known) if path.is_dir() else ""
@@ -218,6 +220,28 @@ class Collection:
                 "notebook, LAB.ipynb, or a zip with it"
             )
 
+    def _below(self, folder: Path, student: str = "", deep: int = 1) -> Iterator[Path]:
+        """Yield what lies below a folder, in order: MOST_DEEP folders deep, for a thousand folders
+        are too deep for this program. student: who is told of a folder that cannot be read.
+        """
+        try:
+            inside = sorted(folder.iterdir())
+        except OSError as error:
+            inside = []
+            if student:
+                self.told.append(f"{student}: {folder.name} cannot be read ({error.strerror})")
+        for path in inside:
+            yield path
+            if deep <= MOST_DEEP and path.is_dir() and not path.is_symlink():
+                yield from self._below(path, student, deep + 1)
+
+    def _figures(self, folder: Path, root: Path) -> tuple[str, ...]:
+        """Return the pictures in a notebook's folder and below; those right in the student's own.
+        """
+        found = self._below(folder) if folder != root else folder.iterdir()
+        pictures = sorted(path for path in found if path.suffix.lower() == ".png")
+        return tuple(str(p) for p in pictures[:50] if p.is_file() and not p.is_symlink())
+
     def _opened(self, place: _Place) -> Iterator[tuple[Path, float | None]]:
         """Yield a student's folder, and those of the zips in it: with the time of the outermost
         zip, since a file in it has the time when it was saved.
@@ -226,7 +250,7 @@ class Collection:
         waiting: list[tuple[Path, float | None, int]] = [(place.folder, None, 0)]
         for folder, time, depth in waiting:
             yield folder, time
-            for path in _zips(folder.rglob("*")):
+            for path in _zips(self._below(folder)):
                 whose = f"{place.name}: {path.relative_to(folder)}"
                 if depth == MOST_NESTED:
                     self.told.append(f"{whose} lies in {depth} other zips, and is left out")
@@ -286,6 +310,8 @@ class Collection:
     def _unpack_one(
         self, file: zipfile.ZipFile, entry: zipfile.ZipInfo, to: Path, budget: _Budget
     ) -> None:
+        if len(to.relative_to(self.scratch).parts) > 3 * MOST_DEEP:
+            raise ValueError("it lies in too many folders")
         data = b""
         most = min(MOST_FILE, budget.bytes)
         if entry.file_size <= most:
@@ -349,13 +375,6 @@ def lab_of(name: str, known: Sequence[str]) -> str:
         if lab.casefold() in stem or re.match(rf"(lab[ _-]?)?{number}(?!\d)", stem):
             return lab
     return ""
-
-
-def _figures(folder: Path, root: Path) -> tuple[str, ...]:
-    """Return the pictures in a notebook's folder and below; those right in the student's own."""
-    found = folder.rglob("*") if folder != root else folder.glob("*")
-    pictures = sorted(path for path in found if path.suffix.lower() == ".png")
-    return tuple(str(p) for p in pictures[:50] if p.is_file() and not p.is_symlink())
 
 
 def time_of_nbgrader(words: str) -> datetime | None:

@@ -291,7 +291,7 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
     """
     ladders: dict[str, list[dict[str, Any]]] = {}
     texts: list[tuple[str, str, str]] = []
-    for name in dict.fromkeys(answer.exercise for answer in answers):
+    for name in dict.fromkeys(answer.exercise for answer in answers if answer.text):
         if name not in python_answers.PLAYERS:
             texts.append((name, "the course's solution", exercises.find(name).solution))
     tasks = {(n, w): Task(grades.key(t, n, plan.seed, plan.how), n, t) for n, w, t in texts}

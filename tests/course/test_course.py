@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -333,6 +334,20 @@ def test_zips_in_zips_are_read_to_a_depth(tmp_path):
     assert {one.at for one in found} == {datetime(2026, 10, 5, 17, tzinfo=UTC)}
 
 
+def test_a_thousand_folders_stop_nothing_else(tmp_path):
+    files = {"a/" * 900 + "101.ipynb": "{}", "b/101.ipynb": "{}"}
+    zipped(tmp_path / "submitted/ann/x.zip", **files)
+    with contextlib.chdir(tmp_path / "submitted/ann"):
+        for _ in range(1_500):
+            os.mkdir("d")
+            os.chdir("d")
+    found, told = collected(tmp_path / "submitted", tmp_path / "scratch")
+    subprocess.run(["rm", "-r", tmp_path / "submitted"], check=True)  # pytest's end would not
+    assert [one.student for one in found] == ["ann"]
+    assert "ann: d/d/d/d/d/d/d lies in too many folders; left out" in told
+    assert any("101.ipynb is left out: it lies in too many folders" in one for one in told)
+
+
 def test_a_damaged_file_of_a_zip_stops_nothing_else(tmp_path):
     text = "".join(f"{k * k}," for k in range(5_000))
     archive = zipped(tmp_path / "class.zip", **{"ann/101.ipynb": text, "zoe/101.ipynb": "{}",
@@ -615,7 +630,7 @@ def test_the_stub_makes_nobody_alike():
 def test_a_package_holds_no_solution_and_its_checks_run(tmp_path):
     to = tmp_path / "student"
     assert course(["release", "101", "103", "--package", str(to)]) == 0
-    names = [path.name for path in (to / "helpers/exercises").rglob("*")]
+    names = [path.name for path in (to / "helpers/exercises").glob("*/**/*")]
     assert not [name for name in names if name.startswith(("solution.", "right_", "wrong_"))]
     assert not (to / "tests").exists() and len(list((to / "labs").glob("*.ipynb"))) == 2
     one = exercises.find("conv1d_edge")
