@@ -19,6 +19,8 @@ from pathlib import Path
 from helpers.course import CourseError, box, texts
 from helpers.quantities import quantity
 
+MOST_TOLD = 20  # sentences for one student on what cannot be used
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit status."""
@@ -232,6 +234,7 @@ def _run_grade(given) -> int:
                 )
                 for one in found
             ]
+        told = _shown(told)
         if given.only:
             only = {names.find(student) or texts.name(student) for student in given.only}
             answers = [answer for answer in answers if answer.student in only]
@@ -255,6 +258,17 @@ def _run_grade(given) -> int:
         + f"; results in {given.to}"
     )
     return 0
+
+
+def _shown(told: list[str]) -> list[str]:
+    """Return sentences that names of files stand in as lines to be seen, a few for each student."""
+    by_student: dict[str, list[str]] = {}
+    for one in map(texts.line, told):
+        by_student.setdefault(one.partition(":")[0], []).append(one)
+    for student, mine in by_student.items():
+        if len(mine) > MOST_TOLD:
+            mine[MOST_TOLD:] = [f"{student}: and {len(mine) - MOST_TOLD:,} more of that kind"]
+    return [one for mine in by_student.values() for one in mine]
 
 
 def _graded(given, answers, told: list[str]) -> dict[str, int]:
