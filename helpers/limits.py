@@ -12,8 +12,6 @@ import operator
 from dataclasses import dataclass
 from typing import Protocol
 
-from helpers.quantities import quantity
-
 # CUDA's limits on every GPU that the labs support (CUDA C++ Programming Guide, "Technical
 # Specifications per Compute Capability"), unless a comment says otherwise.
 MAX_THREADS = 1024  # of a block
@@ -112,10 +110,9 @@ class ConvShape:
             object.__setattr__(self, name, value)
         if min(self.H, self.W) < self.K:
             raise ValueError(
-                f"the filter is larger than the image: {self.K} x {quantity(self.K, 'weight')} on "
-                f"{self.H} x "
-                f"{quantity(self.W, 'cell')} leave no output. Give a narrower filter, or "
-                "pad the image with zeros first."
+                f"the filter is larger than the image: {self.K} x {self.K} weights on "
+                f"{self.H} x {self.W} cells leave no output. Give a narrower filter, or pad the "
+                "image with zeros first."
             )
 
     @property
@@ -166,11 +163,10 @@ class ConvShape:
 
     def __str__(self) -> str:
         stride = f", stride {self.stride}" if self.stride > 1 else ""
-        images = "1 image" if self.B == 1 else f"{quantity(self.B, 'image')}"
-        return (
-            f"{images}, {self.C} -> {quantity(self.M, 'channel')}, {self.H} x {self.W}, "
-            f"K = {self.K}{stride}"
-        )
+        # By hand, because this module stands below all others: the simulator reads its numbers.
+        images = "1 image" if self.B == 1 else f"{self.B:,} images"
+        channels = "1 channel" if self.M == 1 else f"{self.M:,} channels"
+        return f"{images}, {self.C} -> {channels}, {self.H} x {self.W}, K = {self.K}{stride}"
 
 
 _SIZES = {

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from .quantities import quantity
-
 FIRST = (0,)  # a column of names, then numbers
 
 
@@ -67,8 +65,8 @@ def _aligned(
     for line in lines:
         if len(line) != columns:
             raise ValueError(
-                f"the row {list(line)} has {quantity(len(line), 'cell')}; the table has {columns} "
-                "columns"
+                f"the table has {columns} columns, so give a cell for each: the row {list(line)} "
+                f"does not have {columns} cells, but {len(line)}"
             )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [

@@ -30,7 +30,7 @@ from helpers.launch import Plan
 from helpers.quantities import quantity
 
 if TYPE_CHECKING:
-    from helpers.exercises.exercise import Exercise
+    from helpers.exercises.graded import GradedExercise
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class OnBench(Task):
     """The largest budgeted case of an exercise."""
 
     name: str
-    exercise: Exercise = field(compare=False, repr=False)
+    exercise: GradedExercise = field(compare=False, repr=False)
 
     @property
     def ours(self) -> tuple[Kernel, ...]:

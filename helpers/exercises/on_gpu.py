@@ -14,12 +14,12 @@ from helpers.exercises.verdict import ExerciseError, Verdict
 from helpers.programs import DeviceRun, Modules
 
 if TYPE_CHECKING:
-    from helpers.exercises.exercise import Exercise
+    from helpers.exercises.graded import GradedExercise
 
 BUDGET_S = 0.5  # of the two timings together
 
 
-def compiled(exercise: Exercise, cell: kernel_cells.KernelCell, seed: int) -> Modules:
+def compiled(exercise: GradedExercise, cell: kernel_cells.KernelCell, seed: int) -> Modules:
     """Return the kernel of a cell, compiled for the device with the options of all cases."""
     modules = Modules()
     for case in exercise.fitted(cell, seed):
@@ -28,7 +28,7 @@ def compiled(exercise: Exercise, cell: kernel_cells.KernelCell, seed: int) -> Mo
     return modules
 
 
-def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdict:
+def timed(exercise: GradedExercise, kernel: Any, verdict: Verdict, seed: int) -> Verdict:
     """Return the verdict with the times of a kernel and of the lab's solution, on one large case.
 
     Raises ExerciseError where a case that is right in the simulator is wrong on the GPU.
@@ -49,7 +49,7 @@ def timed(exercise: Exercise, kernel: Any, verdict: Verdict, seed: int) -> Verdi
 
 
 def beside_solution(
-    exercise: Exercise, cell: kernel_cells.KernelCell, seed: int, modules: Modules
+    exercise: GradedExercise, cell: kernel_cells.KernelCell, seed: int, modules: Modules
 ) -> tuple[Case, timing.Comparison] | None:
     """Return a kernel timed beside the lab's solution, on one large case.
 
@@ -74,7 +74,7 @@ def beside_solution(
 
 
 def first_wrong(
-    exercise: Exercise, cell: kernel_cells.KernelCell, seed: int, modules: Modules
+    exercise: GradedExercise, cell: kernel_cells.KernelCell, seed: int, modules: Modules
 ) -> Case | None:
     """Return the first case of a seed that is wrong on the device."""
     for case in exercise.fitted(cell, seed):
@@ -86,7 +86,7 @@ def first_wrong(
 
 
 def _checked(
-    exercise: Exercise, case: Case, run: DeviceRun, want: np.ndarray
+    exercise: GradedExercise, case: Case, run: DeviceRun, want: np.ndarray
 ) -> checking.Verdict:
     run.launch()
     (got,) = run.read(case.outputs[0]).values()

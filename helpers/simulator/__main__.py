@@ -237,76 +237,34 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m helpers.simulator",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    about: dict[str, Any] = {
+        "description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter
+    }
+    parser = argparse.ArgumentParser(prog="python -m helpers.simulator", **about)
     commands = parser.add_subparsers(dest="command", required=True, metavar="check | profile")
-    for name, help_text in (
+    several: dict[str, Any] = {"action": "append", "default": []}
+    for name, words in (
         ("check", "find the faults of one launch"),
         ("profile", "find the faults and count the memory traffic"),
     ):
-        command = commands.add_parser(
-            name,
-            help=help_text,
-            description=__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        command.add_argument("file", metavar="FILE.cu", help="the CUDA source")
-        command.add_argument(
-            "--kernel", metavar="NAME", help="the kernel; needed if the file has several"
-        )
-        command.add_argument("--grid", type=parse_extent, required=True, help="blocks: 4, 32x32")
-        command.add_argument(
-            "--block", type=parse_extent, required=True, help="threads of a block: 256, 16x16"
-        )
-        command.add_argument(
-            "--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory"
-        )
-        command.add_argument(
-            "-D",
-            dest="macros",
-            action="append",
-            default=[],
-            metavar="NAME[=VALUE]",
-            help="define a macro, as for nvcc",
-        )
-        command.add_argument(
-            "-I",
-            dest="folders",
-            action="append",
-            default=[],
-            metavar="FOLDER",
-            help="a folder of headers, beside the source's own",
-        )
-        command.add_argument(
-            "--arg",
-            dest="args",
-            action="append",
-            default=[],
-            metavar="SPEC",
-            help="the kernel's next argument",
-        )
-        command.add_argument(
-            "--constant", dest="constants", action="append", default=[], metavar="NAME=SPEC"
-        )
-        command.add_argument(
-            "--time-limit",
-            type=float,
-            default=TIME_LIMIT_S,
-            metavar="S",
-            help="stop the launch after S seconds (%(default)g unless given)",
-        )
-        command.add_argument("--seed", type=int, default=0, help="seed of the uniform values")
-        command.add_argument(
-            "--json", action="store_true", help="print one JSON object in place of text"
-        )
+        add = commands.add_parser(name, help=words, allow_abbrev=False, **about).add_argument
+        add("file", metavar="FILE.cu", help="the CUDA source")
+        add("--kernel", metavar="NAME", help="the kernel; needed if the file has several")
+        add("--grid", type=parse_extent, required=True, help="blocks: 4, 32x32")
+        add("--block", type=parse_extent, required=True, help="threads of a block: 256, 16x16")
+        add("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory")
+        macro = "define a macro, as for nvcc"
+        add("-D", dest="macros", metavar="NAME[=VALUE]", help=macro, **several)
+        folder = "a folder of headers, beside the source's own"
+        add("-I", dest="folders", metavar="FOLDER", help=folder, **several)
+        add("--arg", dest="args", metavar="SPEC", help="the kernel's next argument", **several)
+        add("--constant", dest="constants", metavar="NAME=SPEC", **several)
+        limit = "stop the launch after S seconds (%(default)g unless given)"
+        add("--time-limit", type=float, default=TIME_LIMIT_S, metavar="S", help=limit)
+        add("--seed", type=int, default=0, help="seed of the uniform values")
+        add("--json", action="store_true", help="print one JSON object in place of text")
         if name == "profile":
-            command.add_argument(
-                "--sample", type=int, default=1, metavar="N", help="run every N-th block only"
-            )
+            add("--sample", type=int, default=1, metavar="N", help="run every N-th block only")
     return parser
 
 
@@ -404,26 +362,10 @@ def _show_findings(findings: Sequence[Finding], name: str, options: argparse.Nam
 def _show_profile(result: Profile, options: argparse.Namespace) -> int:
     result = dataclasses.replace(result, findings=_named(result.findings, options))
     if options.json:
-        _print_json(_plain(result, options.file))
+        _print_json({"file": options.file, **result.to_dict()})
     else:
         print(result)
     return FOUND if result.findings else CLEAN
-
-
-def _plain(result: Profile, file: str) -> dict[str, Any]:
-    """Return a profile as data for JSON, without the requests of the watched warp."""
-    return {
-        "kernel": result.kernel,
-        "file": file,
-        "grid": list(result.grid),
-        "block": list(result.block),
-        "completed": result.completed,
-        "blocks": result.blocks,
-        "blocks_run": result.blocks_run,
-        "counters": result.counters(),
-        "lines": [dataclasses.asdict(row) for row in result.lines],
-        "findings": [finding.to_dict() for finding in result.findings],
-    }
 
 
 def _print_json(data: dict[str, Any]) -> None:

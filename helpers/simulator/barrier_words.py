@@ -89,8 +89,7 @@ class BarrierWords(FindingFacts):
     def inactive_lane(self) -> Words:
         message = (
             f"{self.who(self.raw.here)} reads the value of lane {self.raw.offset}, which takes no "
-            "part in this shuffle: "
-            "its lane is not in the mask, has returned, or does not exist"
+            "part in this shuffle: its lane is not in the mask, has returned, or does not exist"
         )
         cause = (
             "What comes from there is undefined. Is the last warp partial, or a lane left out of "

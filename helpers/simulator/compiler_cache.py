@@ -7,6 +7,7 @@ somebody else's. If it cannot write to the folder, each process compiles for its
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -35,34 +36,45 @@ def key_of(parts: Iterable[str]) -> str:
 def load(kind: str, key: str) -> dict[str, Any] | None:
     """Return the record that is stored under `kind` and `key`, None if there is no whole one."""
     try:
-        text = _path(kind, key).read_text(encoding="utf-8")
-        digest, _, body = text.partition("\n")
-        if digest != _digest(body):
-            return None
-        record = json.loads(body)
+        record = json.loads(read(_path(kind, key)))
     except (OSError, ValueError, CacheError):
         return None
     return record if isinstance(record, dict) else None
 
 
 def store(kind: str, key: str, record: Mapping[str, Any]) -> None:
-    """Store a whole record or nothing: writes it to a temporary file and then renames the file."""
+    """Store a whole record or nothing."""
+    with contextlib.suppress(CacheError):
+        write(_path(kind, key), json.dumps(record).encode())
+
+
+def read(path: Path) -> bytes:
+    """Return what `write` has written. Raises OSError, and ValueError for a file that is not whole.
+    """
+    digest, _, body = path.read_bytes().partition(b"\n")
+    if digest != _digest(body):
+        raise ValueError(f"{path} is not as it was written")
+    return body
+
+
+def write(path: Path, body: bytes) -> None:
+    """Write a whole file with its digest, or nothing: into a temporary file, which gets the name
+    then. A folder of its own for each file would take as long as encoding a small kernel.
+    """
     try:
-        path = _path(kind, key)
-        body = json.dumps(record)
-        handle, name = tempfile.mkstemp(prefix=f"{kind}-", suffix=".part", dir=path.parent)
-    except (OSError, CacheError):
+        handle, part = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".part", dir=path.parent)
+    except OSError:
         return
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(f"{_digest(body)}\n{body}")
-        os.replace(name, path)
+        with os.fdopen(handle, "wb") as file:
+            file.write(_digest(body) + b"\n" + body)
+        os.replace(part, path)
     except OSError:
-        Path(name).unlink(missing_ok=True)
+        Path(part).unlink(missing_ok=True)
 
 
-def _digest(body: str) -> str:
-    return hashlib.sha256(body.encode()).hexdigest()
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
 
 
 def _path(kind: str, key: str) -> Path:

@@ -203,8 +203,7 @@ class _Describer(BarrierWords, EndingWords):
         origin = f" (allocated at {Path(file).name}:{line})" if file else ""
         message = (
             f"{self.does()} {quantity(self.raw.size, 'byte')} of {where} of "
-            f"{quantity(nbytes, 'byte')} that has been "
-            f"freed{origin}"
+            f"{quantity(nbytes, 'byte')} that has been freed{origin}"
         )
         cause = (
             "Free an array after the last kernel that uses it; keep a reference to it in Python "
@@ -221,8 +220,7 @@ class _Describer(BarrierWords, EndingWords):
         size = self.raw.size
         message = (
             f"{self.does()} {quantity(size, 'byte')} at address {self.raw.offset:#x}, outside "
-            "every array: "
-            f"{pointer}"
+            f"every array: {pointer}"
         )
         cause = (
             "Was the array never allocated, or was 0 given in its place? Pass mem_alloc's result, "
@@ -266,8 +264,7 @@ class _Describer(BarrierWords, EndingWords):
     def heap_leak(self) -> Words:
         message = (
             f"{self.who(self.raw.here)} does not free the {quantity(self.raw.size, 'byte')} that "
-            "malloc or "
-            "new gave it here, and nothing points to them when the kernel ends"
+            "malloc or new gave it here, and nothing points to them when the kernel ends"
         )
         cause = (
             "What malloc and new give stays taken after the kernel, until the device's heap (8 MB) "
@@ -293,9 +290,8 @@ class _Describer(BarrierWords, EndingWords):
             return None, None, f"{self.does()} what another array has replaced", ""
         index, there = (self.offset // (one.element_bytes or 1) for one in (read, written))
         message = (
-            f"{self.does()} {read.name}[{index}], in whose place "
-            f"{self.other_thread(other, True)} has written {written.name}[{there}] at line "
-            f"{self.other_line}"
+            f"{self.does()} {read.name}[{index}], in whose place {self.other_thread(other, True)} "
+            f"has written {written.name}[{there}] at line {self.other_line}"
         )
         return index, read.name, message, self.cause_of_one_address(read.name, written.name)
 
@@ -345,8 +341,7 @@ class _Describer(BarrierWords, EndingWords):
             return self.local_overrun()
         message = (
             f"{self.does()} {quantity(self.raw.size, 'byte')} through a pointer to a local "
-            "variable of lane "
-            f"{self.offset} of its warp"
+            f"variable of lane {self.offset} of its warp"
         )
         cause = (
             "A local variable belongs to one thread: hand values over in shared memory, or by a "
@@ -379,8 +374,7 @@ class _Describer(BarrierWords, EndingWords):
             what, it = f"{name}, a local variable of line {line}", name
         message = (
             f"{self.does()} {quantity(self.raw.size, 'byte')} of {what}, through a pointer, after "
-            "the block "
-            f"that declares {it} has ended"
+            f"the block that declares {it} has ended"
         )
         cause = (
             f"{ENDED_BLOCK}, and its memory may hold other values then: "
@@ -422,9 +416,8 @@ class _Describer(BarrierWords, EndingWords):
     def uninitialised(self) -> Words:
         if self.array is None and self.raw.region:
             message = (
-                f"{self.does()} {quantity(self.raw.size, 'byte')} of the memory that malloc or "
-                "new gave, which "
-                "nothing has written"
+                f"{self.does()} {quantity(self.raw.size, 'byte')} of the memory that malloc or new "
+                "gave, which nothing has written"
             )
             cause = (
                 "malloc and new give leftovers, not zeros: set each element before its first use."

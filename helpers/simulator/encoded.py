@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import json
 import math
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
@@ -26,13 +23,14 @@ from numpy.lib import format as numpy_format
 
 from helpers.quantities import quantity
 
-from . import assembly, library, toolchain, toolkit
+from . import assembly, compiler_cache, library, toolchain, toolkit
 from .architecture import MAX_LOCAL
 from .compiler import Compiled, parsed
 from .includes import without_comments
 from .ptx import parse
 from .ptx.apart import told_apart
 from .ptx.axes import Axis, Checked
+from .ptx.control import reached
 from .ptx.declarations import Member, Variable
 from .ptx.encode import (
     BUILTINS,
@@ -125,8 +123,7 @@ def encoded(compiled: Compiled, mangled: str, counted: bool = False) -> Program:
     if (local := max(map(int, sizes), default=0)) > MAX_LOCAL:
         raise CompileFailed(
             f"{compiled.file}: {quantity(local, 'byte')} of local memory for the arrays of each "
-            "thread, "
-            f"{MAX_LOCAL:,} at most"
+            f"thread, {MAX_LOCAL:,} at most"
         )
     counted = counted and not compiled.is_careful
     accesses = assembly.accesses(compiled, mangled) if counted else None
@@ -231,7 +228,6 @@ def _encoder() -> str:
 
 
 def _write(path: Path, program: Program) -> None:
-    """Store a whole program or nothing, as compiler_cache does."""
     values = {field.name: getattr(program, field.name) for field in dataclasses.fields(program)}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     notes = {name: value for name, value in values.items() if name not in arrays}
@@ -240,28 +236,15 @@ def _write(path: Path, program: Program) -> None:
         for name, array in arrays.items()
     }
     head = json.dumps({"arrays": forms, "notes": notes}, default=dataclasses.astuple)
-    body = b"".join([head.encode(), b"\n", *(array.tobytes() for array in arrays.values())])
-    # A folder of its own for each file would take as long as encoding a small kernel.
-    try:
-        handle, part = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=".part", dir=path.parent)
-    except OSError:
-        return
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-        os.replace(part, path)
-    except OSError:
-        Path(part).unlink(missing_ok=True)
+    parts = [head.encode(), b"\n", *(array.tobytes() for array in arrays.values())]
+    compiler_cache.write(path, b"".join(parts))
 
 
 def _read(path: Path) -> Program:
     """Read a program. Raises OSError, ValueError, KeyError or TypeError if the file is damaged, or
     not one of this version.
     """
-    digest, _, body = path.read_bytes().partition(b"\n")
-    if digest.decode() != hashlib.sha256(body).hexdigest():
-        raise ValueError(f"{path} is not as it was written")
-    head, _, content = body.partition(b"\n")
+    head, _, content = compiler_cache.read(path).partition(b"\n")
     known = json.loads(head)
     values: dict[str, Any] = {}
     start, notes = 0, known["notes"]
@@ -359,13 +342,4 @@ def recursive_functions(program: Program) -> list[range]:
     is_call = program.instructions["operation"] == library.operation_ids().get("call", -1)
     calls = [(int(pc), int(program.instructions["target"][pc])) for pc in np.flatnonzero(is_call)]
     callees = [{to for pc, to in calls if pc in body and to >= 0} for body in bodies]
-
-    def reached(function: int) -> set[int]:
-        found, waiting = set(), set(callees[function])
-        while waiting:
-            one = waiting.pop()
-            found.add(one)
-            waiting |= callees[one] - found
-        return found
-
-    return [body for function, body in enumerate(bodies) if function in reached(function)]
+    return [body for k, body in enumerate(bodies) if k in reached(k, callees)]

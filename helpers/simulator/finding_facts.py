@@ -43,7 +43,7 @@ _UPDATED = re.compile(
 # Variables that are declared without a value: `float low, high;`
 _UNSET = re.compile(
     r"\s*(?!return\b|delete\b|goto\b|typedef\b|using\b)(?:const |unsigned )*"
-    r"[A-Za-z_][\w:]*[\s*]+([A-Za-z_][\w\s,*]*);\s*(?://.*)?"
+    r"[A-Za-z_][\w:]*(?:<[^;]*>)?[\s*]+([A-Za-z_][\w\s,*]*);\s*(?://.*)?"
 )
 _VERBS = {0: "reads", 1: "writes", 2: "updates"}
 _ADDRESSES = 2**64
@@ -278,15 +278,19 @@ class FindingFacts:
         """Return the variable of the source line that its function declares without a value, if
         there is exactly one.
         """
-        begin = self.kernel.line or 1
-        declared = {
-            name
-            for line in self.source[begin - 1 : self.line]
-            if (found := _UNSET.fullmatch(line)) is not None
-            for name in re.findall(r"\w+", found[1])
-        }
-        unset = declared.intersection(re.findall(r"\b[A-Za-z_]\w*\b", self.text_of_line()))
-        return unset.pop() if len(unset) == 1 else None
+        words = re.compile(r"\b[A-Za-z_]\w*\b").findall
+        declared: set[str] = set()
+        unnamed: set[str] = set()  # since their declaration: nothing can have set them
+        for line in self.source[(self.kernel.line or 1) - 1 : self.line - 1]:
+            unnamed.difference_update(words(line))
+            if (found := _UNSET.fullmatch(line)) is not None:
+                declared.update(words(found[1]))
+                unnamed.update(words(found[1]))
+        here = set(words(self.text_of_line()))
+        for unset in (declared & here, unnamed & here):
+            if len(unset) == 1:
+                return unset.pop()
+        return None
 
     # ---- pointers ----
 
@@ -409,8 +413,9 @@ class FindingFacts:
             return None
         if (element := self._updated_element()) is None:
             return self.element()[1], f"{found.function}(...)"
-        address = element.strip(" *()") if "*" in element else f"&{element}"
-        return element.strip(" *()"), f"{found.function}({address}, ...)"
+        is_pointer = element.lstrip("( ").startswith("*")
+        text = element.strip(" *()") if is_pointer else element
+        return text, f"{found.function}({'' if is_pointer else '&'}{text}, ...)"
 
     def contended(self) -> str | None:
         """Return the element that two threads race for because both have found it, None if a

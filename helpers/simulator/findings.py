@@ -280,13 +280,16 @@ def one_a_cause(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     exchanges around it.
     """
     kept = _grouped(_behind_waits(list(findings)), _key_of_overlap, _first_overlap)
-    kept = _grouped(_joined_copies(kept), _key_of_memory, lambda several: several[0])
+    kept = _grouped(_joined_copies(kept), key_of_memory, lambda several: several[0])
     kept = _behind_barriers(_behind_parting(kept))
     kept = _grouped(kept, lambda f: (f.file, f.line) if _is_unset_share(f) else None, _with_others)
     kept = _grouped(kept, _key_of_share, _with_other_lines)
     kept = _grouped(kept, lambda f: f.file if _is_of_other_way(f) else None, _one_mask)
     kept = _grouped(kept, _key_of_variable, _with_counts)
-    return tuple(_joined_races(_grouped(kept, _key_of_contention, _one_contention)))
+    kept = _joined_races(_grouped(kept, _key_of_contention, _one_contention))
+    contended = {f.array for f in kept if f.cause.startswith((CONTENDED, UPDATED))}
+    # What no barrier can mend comes before other races of the array.
+    return tuple(sorted(kept, key=lambda f: _need(f) is not None and f.array in contended))
 
 
 def _grouped(
@@ -307,11 +310,12 @@ def _with_counts(several: list[Finding]) -> Finding:
 
 
 def _key_of_share(finding: Finding) -> Hashable:
-    """Several lines may read one array of which a part is not set. What a line reads of several
-    arrays is one finding before.
+    """Several lines may read one array that is not set, or of which a part is not. What a line
+    reads of several arrays is one finding before.
     """
-    is_alone = _is_unset_share(finding) and finding.array and _SAME not in finding.cause
-    return (finding.file, finding.array) if is_alone else None
+    is_unset = finding.kind == "uninitialised" and finding.cause != LOCAL_LEFTOVERS
+    is_alone = is_unset and finding.array and _SAME not in finding.cause
+    return (finding.file, finding.array, finding.cause) if is_alone else None
 
 
 def _with_other_lines(several: list[Finding]) -> Finding:
@@ -369,8 +373,10 @@ def _behind_waits(findings: list[Finding]) -> list[Finding]:
     return [f for f in findings if f in waits or not f.cause.startswith(ANY_ORDER)]
 
 
-def _key_of_memory(finding: Finding) -> Hashable:
-    """Races between two arguments of a launch that are the same memory have one cause."""
+def key_of_memory(finding: Finding) -> Hashable:
+    """Return what the races between two arguments of a launch that are the same memory have in
+    common, None for others.
+    """
     return (finding.file, finding.cause) if ONE_MEMORY in finding.cause else None
 
 
@@ -580,6 +586,8 @@ def _need(finding: Finding) -> str | None:
     """Return what a race lacks, None if it is a cause of its own."""
     if "asynchronous copy" in finding.message:
         return "a wait"
+    if finding.cause.startswith(ANY_ORDER):
+        return "a launch"
     return "a barrier" if "is missing between the" in finding.cause else None
 
 

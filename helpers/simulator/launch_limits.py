@@ -75,8 +75,7 @@ def require_launchable(kernel: Kernel, grid: Extents, block: Extents, shared: in
         raise _refusal(
             kernel,
             f"block={block} for {kernel.name} has {quantity(threads, 'thread')}, "
-            f"{MAX_THREADS_PER_BLOCK:,} "
-            "at most",
+            f"{MAX_THREADS_PER_BLOCK:,} at most",
         )
     exact = kernel.program.exact_block
     if exact and (*exact, 1, 1)[:3] != block:
@@ -89,15 +88,13 @@ def require_launchable(kernel: Kernel, grid: Extents, block: Extents, shared: in
         raise _refusal(
             kernel,
             f"block={block} for {kernel.name} has {quantity(threads, 'thread')}, "
-            f"{kernel.max_threads:,} at "
-            "most by its __launch_bounds__",
+            f"{kernel.max_threads:,} at most by its __launch_bounds__",
         )
     if shared + kernel.static_shared > MAX_SHARED:
         raise _refusal(
             kernel,
             f"{kernel.name} needs {quantity(shared, 'byte')} of dynamic and "
-            f"{kernel.static_shared:,} of "
-            f"static shared memory, {MAX_SHARED:,} at most",
+            f"{kernel.static_shared:,} of static shared memory, {MAX_SHARED:,} at most",
         )
     _refuse_too_many_registers(kernel, block, threads)
 

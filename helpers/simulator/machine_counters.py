@@ -75,7 +75,7 @@ def profile_of(
 
 def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
     rows: dict[tuple[int, str, str, str], list[int]] = {}
-    by_rule = set()
+    as_written = set()
     for site in sites:
         if site.access in (_BARRIER, _BRANCH):
             continue
@@ -93,11 +93,11 @@ def _lines(sites: Iterable[Site], reader: _Reader) -> tuple[LineTraffic, ...]:
         )
         rows[key] = [a + b for a, b in zip(rows.get(key, [0] * len(counts)), counts, strict=True)]
         if not reader.by_machine_code[site.pc]:
-            by_rule.add(key)
+            as_written.add(key)
     return tuple(
         LineTraffic(
             line=line, source=reader.text(line), access=access, space=space, array=array,
-            model="rule" if (line, access, space, array) in by_rule else "sass",
+            model="ptx" if (line, access, space, array) in as_written else "sass",
             **dict(zip(COUNTERS, row, strict=True)),
         )
         for (line, access, space, array), row in sorted(rows.items())

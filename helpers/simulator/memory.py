@@ -52,15 +52,13 @@ def allocate(nbytes: int, device: int = 0) -> int:
             whose = f"device {device}'s" if device or _limits else "the simulator's"
             raise OutOfMemory(
                 f"cannot allocate {quantity(nbytes, 'byte')} of device memory: {free_bytes:,} of "
-                f"{whose} "
-                f"{quantity(total(device), 'byte')} are free; free an array first"
+                f"{whose} {quantity(total(device), 'byte')} are free; free an array first"
             )
         address = machine().halo_allocate(nbytes)
         if not address:
             raise OutOfMemory(
                 f"cannot allocate {quantity(nbytes, 'byte')} of device memory: this computer has "
-                "not enough "
-                "free memory; use smaller arrays, or close other programs"
+                "not enough free memory; use smaller arrays, or close other programs"
             )
         _live[address] = (nbytes, *_caller())
         if device:
@@ -135,9 +133,8 @@ def adopt(address: int, nbytes: int) -> None:
     with door:
         if not machine().halo_adopt(address, nbytes):
             raise MemoryFault(
-                f"cannot map {quantity(nbytes, 'byte')} at {address:#x} into the device: a part "
-                "of them is "
-                "device memory already"
+                f"cannot map {quantity(nbytes, 'byte')} at {address:#x} into the device: a part of "
+                "them is device memory already"
             )
         place(address, EVERYWHERE)
 
@@ -287,8 +284,7 @@ def _hold(address: int, nbytes: int, verb: str) -> None:
     if place is None:
         raise MemoryFault(
             f"cannot {verb} {quantity(nbytes, 'byte')} at {address:#x}: no live allocation is "
-            "there; was it "
-            "freed, or is this a host address?"
+            "there; was it freed, or is this a host address?"
         )
     start, size = place
     if address + nbytes > start + size:

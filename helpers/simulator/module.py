@@ -371,8 +371,7 @@ class Module:
             if not address:
                 raise OutOfMemory(
                     f"cannot allocate the variable {symbol} of {quantity(variable.size, 'byte')}: "
-                    "this "
-                    "computer has not enough free memory; use a smaller array"
+                    "this computer has not enough free memory; use a smaller array"
                 )
             addresses[symbol] = address
             self._owned.append(address)

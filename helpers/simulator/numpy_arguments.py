@@ -38,8 +38,7 @@ def set_constants(module: Module, constants: Mapping[str, np.ndarray]) -> None:
         if value.nbytes != there.nbytes:
             raise ValueError(
                 f"constant {symbol!r} has {quantity(there.nbytes, 'byte')}, but its value has "
-                f"{value.nbytes} "
-                f"({value.dtype}, shape {value.shape}): give an array of "
+                f"{value.nbytes} ({value.dtype}, shape {value.shape}): give an array of "
                 f"{quantity(there.nbytes, 'byte')}"
             )
         # uint8 of the symbol's own size are its bytes: there are more of them than elements.
@@ -61,8 +60,7 @@ class Arguments:
         if len(args) != len(kernel.parameters):
             raise TypeError(
                 f"{kernel.name}({expected}) takes {quantity(len(kernel.parameters), 'argument')}, "
-                "but the "
-                f"launch gives {len(args)}"
+                f"but the launch gives {len(args)}"
             )
         pointers = [p.name for p in kernel.parameters if p.is_pointer]
         if isinstance(outputs, str):

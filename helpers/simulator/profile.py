@@ -60,7 +60,7 @@ class Profile:
     of `blocks`, and every counter is a sum over these only; checked: the simulator looked for
     faults.
     ptxas joins neighbouring words of shared memory and drops loads. The counters follow its machine
-    code, or rules where there is none.
+    code, and count an access as PTX has it where that is not sure.
     """
 
     kernel: str

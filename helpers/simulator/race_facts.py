@@ -245,7 +245,7 @@ def without_consequences(
             updates[here, other] = update
         elif not _is_in_one_block(one) and one.other.access == _STORE:
             unfenced |= fence_needed(kernel, other) is not None
-    loads = {update.load for update in updates.values()}
+    loads = {load for update in updates.values() for load in update.loads}
     for one in races:  # of an element that others change by an atomic
         sides = {side.access: int(side.pc) for side in (one.here, one.other)}
         if set(sides) == {_LOAD, _ATOMIC}:

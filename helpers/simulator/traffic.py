@@ -57,8 +57,8 @@ class LineTraffic(Counters):
     """The traffic between one source line and one array.
 
     access: "load", "store" or "atomic"; space: "global", "shared", "constant" or "local"; model:
-    "sass" if the kernel's machine code says how every access counts, "rule" if rules predict what
-    ptxas makes of it.
+    "sass" if the kernel's machine code says how every access counts, else "ptx": an access of which
+    it is not sure counts as PTX has it.
     """
 
     line: int
@@ -66,7 +66,7 @@ class LineTraffic(Counters):
     access: str
     space: str
     array: str
-    model: str = field(default="rule", compare=False)
+    model: str = field(default="ptx", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ to the form.
 from __future__ import annotations
 
 import ast
+import graphlib
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -161,6 +162,65 @@ def test_helpers_import_what_is_declared():
     assert undeclared(sources, declared) == []
 
 
+def files_of(module: str, names: list[str], files: set[str]) -> set[str]:
+    """The files, of these, from which `from module import names` takes something."""
+    found = set()
+    for name in (f"{module}.{name}" for name in names):
+        path, package = name.replace(".", "/"), module.replace(".", "/")
+        every = f"{path}.py", f"{path}/__init__.py", f"{package}.py", f"{package}/__init__.py"
+        found |= set([file for file in every if file in files][:1])
+    return found
+
+
+def modules_of(file: str, source: str, files: set[str]) -> set[str]:
+    """The files, of these, that a module imports anywhere in it, for its types as well."""
+    package, found = file.split("/")[:-1], set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                above, _, name = alias.name.rpartition(".")
+                found |= files_of(above, [name], files)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            found |= files_of(module, [alias.name for alias in node.names], files)
+    return found
+
+
+def circle(sources: dict[str, str]) -> list[str]:
+    """Modules of which each imports the one before it, and the first one the last; none if there
+    are no such modules.
+    """
+    graph = {
+        file: modules_of(file, source, set(sources)) - {file} for file, source in sources.items()
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_a_circle_of_imports_is_found():
+    sources = {
+        "helpers/a.py": "from helpers import b",
+        "helpers/b.py": "def f():\n    from .rooms.c import d",
+        "helpers/rooms/c.py": "if TYPE_CHECKING:\n    import helpers.a",
+    }
+    assert len(set(circle(sources))) == 3
+    assert circle({**sources, "helpers/rooms/c.py": "import helpers.rooms"}) == []
+
+
+def test_no_imports_of_helpers_go_in_a_circle():
+    """The package's own file is the way in for IPython, which loads an extension by it."""
+    sources = {
+        path.relative_to(ROOT).as_posix(): path.read_text()
+        for path in (ROOT / "helpers").rglob("*.py")
+    }
+    del sources["helpers/__init__.py"]
+    assert circle(sources) == []
+
+
 def imported_at_once(nodes: list[ast.stmt]) -> set[str]:
     """Top-level names of the modules that a source imports when it is imported itself."""
     names = set()
@@ -184,9 +244,7 @@ def test_importing_helpers_imports_no_cuda():
         path.stem: imported_at_once(parsed(path.read_text()).body) & heavy
         for path in (ROOT / "helpers").rglob("*.py")
     }
-    assert {name: names for name, names in found.items() if names} == {
-        "triton_kernels": {"triton"}
-    }
+    assert {name: names for name, names in found.items() if names} == {"triton_kernels": {"triton"}}
 
 
 def test_helpers_without_the_repository_say_to_clone_it(tmp_path):

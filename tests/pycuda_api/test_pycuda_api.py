@@ -283,6 +283,16 @@ WRONG_ARGUMENTS = {
         ValueError,
         r"strided view",
     ),
+    "two exchanged arguments": (
+        lambda o, i: (o, i, np.float32(1), np.int32(N)),
+        cuda.LogicError,
+        r"`int n`, got numpy.float32: exchange it and argument #3, which fits here",
+    ),
+    "a pointer and a number exchanged": (
+        lambda o, i: (o, np.int32(N), i, np.float32(1)),
+        cuda.LogicError,
+        r"`const float \*in`, got numpy.int32: exchange it and argument #2, which fits here",
+    ),
     "an empty array": (
         lambda o, i: (o, gpuarray.empty(0, np.float32), np.int32(N), np.float32(1)),
         TypeError,

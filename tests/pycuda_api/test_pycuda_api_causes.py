@@ -46,6 +46,19 @@ __global__ void keep(const float *x, float *kept, int *count, int n)
 __global__ void scale(unsigned short factor, float *x) { x[threadIdx.x] *= factor; }
 struct Step { float dt; int n; };
 __global__ void decay(float *x, Step s) { if (threadIdx.x < s.n) x[threadIdx.x] -= s.dt; }
+__global__ void dots(const int *a, const int *b, int *y)
+{
+    y[threadIdx.x] = __dp4a(a[threadIdx.x], b[threadIdx.x], 0);
+}
+__global__ void sums(const int *a, int *y) { y[threadIdx.x] = a[threadIdx.x] + 1; }
+__global__ void shifted(const float *x, float *y, int up)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (up)
+        y[i + 1] = x[i];
+    else
+        y[i] = x[i + 1];
+}
 static __global__ void hidden(float *x) { x[threadIdx.x] = 1; }
 __device__ float *inner() { float v[2]; v[0] = 1; v[1] = 2; return v; }
 __global__ void outlived(float *x) { float *v = inner(); x[threadIdx.x] = v[0] + v[1]; }
@@ -201,6 +214,20 @@ def test_an_output_of_another_dtype_is_made_anew(way, advice):
     with pytest.raises(cuda.LogicError) as error:
         run("twice", cuda.In(np.ones(64, np.float32)), way(np.zeros(64)), np.int32(64))
     assert advice in str(error.value) and (way is cuda.In) == (".astype" in str(error.value))
+
+
+def test_bytes_for_whole_numbers_that_a_kernel_unpacks_are_right():
+    x, y = np.arange(256, dtype=np.int8), np.zeros(64, np.int32)
+    assert run("dots", cuda.In(x), cuda.In(x), cuda.Out(y)) == ""
+    np.testing.assert_array_equal(y, (x.astype(int) ** 2).reshape(64, 4).sum(1))
+    with pytest.raises(cuda.LogicError, match=r"astype\(np.int32\), or pass .view\(np.int32\)"):
+        run("sums", cuda.In(x), cuda.Out(y))
+
+
+def test_one_memory_for_two_arguments_is_told_once_whichever_lines_race():
+    x = cuda.to_device(np.ones(65, np.float32))
+    said = [run("shifted", x, x, np.int32(up)) for up in (1, 0, 1)]
+    assert [one.count("are the same memory in this launch") for one in said] == [1, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -367,26 +367,23 @@ def test_putting_together():
         gpuarray.stack([gpuarray.to_gpu(a), gpuarray.to_gpu(b)])
 
 
-def test_picking():
-    values, places = np.array([5, 6, 7, 8], np.float32), np.array([3, 0, 3], np.uint32)
-    x, at = gpuarray.to_gpu(values), gpuarray.to_gpu(places)
-    with pytest.warns(cuda.SimulatorWarning, match="CUDA 12 removed"):
-        np.testing.assert_array_equal(gpuarray.take(x, at).get(), [8, 5, 8])
+def test_putting():
+    x = gpuarray.to_gpu(np.array([5, 6, 7, 8], np.float32))
     (put,) = gpuarray.multi_put(
         [x], gpuarray.to_gpu(np.array([1, 3], np.uint32)), out=[gpuarray.zeros(4, np.float32)]
     )
     np.testing.assert_array_equal(put.get(), [0, 5, 0, 6])
-    with pytest.warns(cuda.SimulatorWarning, match="CUDA 12 removed"):
-        (moved,) = gpuarray.multi_take_put(
-            [x], at, at, out=[gpuarray.zeros(4, np.float32)], src_offsets=[0]
-        )
-    np.testing.assert_array_equal(moved.get(), [5, 0, 0, 8])
-    with pytest.warns(cuda.SimulatorWarning), pytest.raises(cuda.LaunchError, match="index 9"):
-        gpuarray.take(x, gpuarray.to_gpu(np.array([9], np.uint32)))
     with pytest.raises(cuda.LaunchError, match="writes out of bounds"):
         gpuarray.multi_put(
             [x], gpuarray.to_gpu(np.array([4], np.uint32)), out=[gpuarray.zeros(4, np.float32)]
         )
+
+
+@pytest.mark.parametrize("name", ["take", "multi_take", "multi_take_put"])
+def test_what_reads_by_textures_is_refused(name):
+    x, at = gpuarray.to_gpu(np.ones(4, np.float32)), gpuarray.to_gpu(np.zeros(2, np.uint32))
+    with pytest.raises(cuda.CompileError, match=rf"gpuarray\.{name} reads by texture references"):
+        getattr(gpuarray, name)(x, at)
 
 
 def test_complex_parts():

@@ -1040,3 +1040,15 @@ __global__ void k(int* y) {
     slots[b][0] = b * 10;
     y[b] = slots[b][0];
 }""")
+right("union_find_by_swaps", [np.arange(90, dtype=np.int32), picks(256, 0, 90)], 2, 64, source="""
+__global__ void k(volatile int* p, const int* ends) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int a = ends[2 * i], b = ends[2 * i + 1];
+    while (true) {
+        while (p[a] != a) a = p[a];
+        while (p[b] != b) b = p[b];
+        if (a == b) return;
+        const int high = max(a, b), low = min(a, b);
+        if (atomicCAS((int*)&p[high], high, low) == high) return;
+    }
+}""")

@@ -192,7 +192,7 @@ def test_lines_say_how_they_were_counted():
         grid=(1,),
         block=(32,),
     )
-    assert {line.model for line in found.lines} <= {"sass", "rule"}
+    assert {line.model for line in found.lines} <= {"sass", "ptx"}
     assert re.search("shared atomic", str(found))
 
 

@@ -30,6 +30,12 @@ UPDATES = {
     "the largest": ("if (x[i] > *g)\n*g = x[i];", "atomicMax(...)"),
     "the smallest": ("if (*g > -x[i])\n*g = -x[i];", "atomicMin(...)"),
     "the largest by max": ("g[0] = max(g[0], x[i]);", "atomicMax(&g[0], ...)"),
+    "an index with a product": ("g[(2 * t) / 64] += x[i];", "atomicAdd(&g[(2 * t) / 64], ...)"),
+    "a generator's state": ("int s = g[t % 4];\nfor (int k = 0; k < 5 + x[i]; ++k)\n"
+                            "s = 1664525 * s + 1013904223;\ng[t % 4] = s;", "atomicCAS(...)"),
+    "a sum in a loop": ("int s = g[t % 4];\nfor (int k = 0; k < 5 + x[i]; ++k)\n"
+                        "s += x[k];\ng[t % 4] = s;", "atomicAdd(...)"),
+    "a share of itself": ("g[0] += (x[i] - g[0]) / 2;", "atomicCAS(&g[0], ...)"),
     "one that is first": ("if (g[1] == 0)\ng[1] = i + 1;", "atomicCAS(...)"),
 }
 TREE = (
@@ -280,6 +286,15 @@ JOINED = {
         "__syncthreads();\ny[i] = a[t]; g[t] = b[t];",
         "uninitialised", "The same holds for",
     ),
+    "a tile that two lines read where it is not set": (
+        "__shared__ int s[128];\nif (t > 0) s[t] = x[i];\n__syncthreads();\n"
+        "if (t < 9) y[i] = s[t];\nif (t < 5) g[t] = s[2 * t];",
+        "uninitialised", "The same holds for line",
+    ),
+    "a table that two lines read": (
+        "y[i] = unset[t % 8];\ng[t] = unset[x[i] % 8] + 1;",
+        "uninitialised", "The same holds for line",
+    ),
     "a place that a race gives": (
         "__shared__ int s[128];\ns[t] = t < 5 ? 900000 : 1;\nint add = s[t ^ 33];\n"
         "__syncthreads();\nint to = add - 1;\nint at = to + t;\ng[at] = t;",
@@ -290,7 +305,9 @@ JOINED = {
         "uninitialised", "leftovers",
     ),
 }  # fmt: skip
-JOINED_KERNELS = Kernels([HEAD + body for body, _, _ in JOINED.values()], PARAMETERS)
+JOINED_KERNELS = Kernels(
+    [HEAD + body for body, _, _ in JOINED.values()], PARAMETERS, "__constant__ int unset[8];"
+)
 
 
 @pytest.mark.parametrize("name", JOINED)
@@ -468,6 +485,14 @@ def test_a_race_with_another_block_is_told_as_one_behind_a_barrier():
     assert "atomicAdd" in update.cause
     assert "a thread of another block" in store.message and "two blocks" in store.message
     assert "__syncthreads() waits for one block alone" in store.cause
+
+
+def test_lines_that_race_between_blocks_are_one_finding():
+    body = "int u = g[0];\nint v = g[1];\ny[i] = u - v;\ng[i] = u + v;"
+    kernels = Kernels([HEAD + body], PARAMETERS)
+    arrays = np.zeros(4, np.int32), np.zeros(4, np.int32), np.arange(4, dtype=np.int32)
+    (finding,) = simulator.check(*kernels.of(HEAD + body), *arrays, grid=(4,), block=(1,))
+    assert "make it two launches. The same holds for lines" in finding.cause
 
 
 def test_a_race_with_an_unknown_block_names_no_line_of_its_own_block():

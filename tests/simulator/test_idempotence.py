@@ -214,3 +214,57 @@ def test_distances_that_only_fall_may_be_read_early(name):
 @pytest.mark.parametrize("name", NOT_FALLING)
 def test_a_relaxation_whose_result_depends_on_the_order_is_blamed(name):
     assert kinds_of_distances(NOT_FALLING[name]) == {"race"}
+
+
+# ---- links that threads follow to their end ----
+
+LINK = (
+    "const int i = blockIdx.x * blockDim.x + threadIdx.x;\nif (i >= 300) return;\n"
+    "int r = level[i];\n"
+)
+CHAINS = {
+    "the end of the chain": "while (level[r] != r) r = level[r];\nlevel[i] = r;",
+    "the end of the chain, if it is another": (
+        "while (level[r] != r) r = level[r];\nif (level[i] != r) level[i] = r;"
+    ),
+}
+NOT_CHAINS = {
+    "one step": "level[i] = level[r];",
+    "the length of the chain": (
+        "int length = 1;\nfor (; level[r] != r; ++length) r = level[r];\nlevel[i] = r;\n"
+        "out[i] = length;"
+    ),
+    "the last but one": (
+        "int last = i;\nfor (; level[r] != r; r = level[r]) last = r;\nlevel[i] = last;"
+    ),
+    "roots that plain stores join": (
+        "int q = (7 * i + 1) % 300;\nwhile (q != r) {\n    while (level[r] != r) r = level[r];\n"
+        "    while (level[q] != q) q = level[q];\n    const int high = max(q, r);\n"
+        "    if (q != r && level[high] == high) { level[high] = min(q, r); return; }\n}"
+    ),
+    "the way to the end": "for (; level[r] != r; r = level[r]) out[r] = 1;\nlevel[i] = r;",
+}
+LINKS = Kernels(
+    [LINK + body for body in (*CHAINS.values(), *NOT_CHAINS.values())],
+    "int* level, int* out, const int* ends, int depth",
+)
+
+
+def kinds_of_links(body: str) -> set[str]:
+    steps = np.random.default_rng(2).integers(0, 30, N)
+    level = np.maximum(np.arange(N) - steps, 0).astype(np.int32)
+    findings = simulator.check(
+        *LINKS.of(LINK + body), level, np.zeros(N, np.int32), np.zeros(N, np.int32), np.int32(1),
+        grid=(5,), block=(64,),
+    )  # fmt: skip
+    return {finding.kind for finding in findings}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_link_may_be_replaced_by_the_end_of_its_chain(name):
+    assert kinds_of_links(CHAINS[name]) == set()
+
+
+@pytest.mark.parametrize("name", NOT_CHAINS)
+def test_a_chain_of_which_the_order_shows_is_blamed(name):
+    assert kinds_of_links(NOT_CHAINS[name]) == {"race"}

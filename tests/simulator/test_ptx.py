@@ -41,7 +41,7 @@ from helpers.simulator.ptx.opcodes import (
     describe,
 )
 from helpers.simulator.ptx.registers import SLOT_BYTES
-from helpers.simulator.ptx.roots import DIFFERENCE, UNKNOWN, Roots, results
+from helpers.simulator.ptx.roots import DIFFERENCE, UNKNOWN, Roots
 from helpers.simulator.ptx.rows import STATIC_KINDS
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -397,7 +397,7 @@ def test_the_array_of_an_address_is_certain_or_unknown(code):
     top = ".shared .align 4 .b8 tile[64]; .shared .align 4 .b8 other[64];"
     text = kernel(f"{TWO_ARRAYS} {code} ret;", top=top, parameters=parameters)
     roots = Roots(body := Module(text).body("k"))
-    *_, last = (register for one in body.statements for register in results(one))
+    *_, last = (register for written in body.written for register in written)
     assert roots.of(last) == ROOTS[code]
 
 

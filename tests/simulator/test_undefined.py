@@ -98,6 +98,7 @@ __device__ void fill(int* a, int count)
 {
     for (int k = 0; k < count; ++k) a[k] = k;
 }
+template <typename T> struct Pair { T left, right; };
 __device__ int last(const int* x, int count)
 {
     int w[3];
@@ -113,6 +114,7 @@ __device__ int* of_caller(int* a, int v)
 SUM = "int s;\nfor (int i = 0; i < n; ++i) s += x[i];\ny[t] = s;"
 BEST = "int best;\nfor (int i = 0; i < n; ++i) if (x[i] > 1000) best = x[i];\ny[t] = best;"
 POINTER = "const int* p;\ny[t] = p[t];"
+PAIR = "Pair<int> a;\nPair<int> b;\na.left = a.right = x[t];\ny[t] = a.left + b.right;"
 FIRST_TURN = "int s;\nfor (int i = 0; i < n; ++i) { if (i == 0) s = 0; s += x[i]; }\ny[t] = s;"
 SOME_THREADS = "int v;\nif (t < 32) v = 2 * x[t];\n__syncthreads();\ny[t] = t < 32 ? v + 1 : 0;"
 SOME_LANES = (
@@ -120,7 +122,7 @@ SOME_LANES = (
     "y[t] = t % 32 < 16 ? v : 0;"
 )
 SWITCH = "int v;\nswitch (n & 1) { case 0: v = 1; break; default: v = x[t]; }\ny[t] = v;"
-UNSET_BODIES = [SUM, BEST, POINTER, FIRST_TURN, SOME_THREADS, SOME_LANES, SWITCH]
+UNSET_BODIES = [SUM, BEST, POINTER, PAIR, FIRST_TURN, SOME_THREADS, SOME_LANES, SWITCH]
 # n elements are written: 4 fit into the first array, 3 into the second.
 BY_HELPER = "int a[4], b[4];\nfill(b, 4);\nfill(a, n);\ny[t] = a[n & 3] + b[n & 3];"
 BY_LONG_HELPER = "int a[4];\nlong long b[3] = {1, 2, 3};\nfill(a, n);\ny[t] = a[n & 3] + b[n & 1];"
@@ -137,7 +139,7 @@ def ways(body: str, n: int = 4):
 
 
 def test_a_variable_that_nothing_sets_before_a_loop_is_found():
-    for body, name, line in ((SUM, "s", 4), (BEST, "best", 4), (POINTER, "p", 3)):
+    for body, name, line in ((SUM, "s", 4), (BEST, "best", 4), (POINTER, "p", 3), (PAIR, "b", 5)):
         (finding,) = ways(body)
         assert finding.kind == "uninitialised"
         assert name in finding.message.replace(",", "").split()

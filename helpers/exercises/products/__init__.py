@@ -41,19 +41,13 @@ def padded_product(case: kit.Case, tile: int) -> np.ndarray:
     return padded
 
 
-def cut(case: kit.Case, padded: np.ndarray) -> np.ndarray:
-    """Return the part of whole tiles that is the product."""
-    return padded[: len(case["A"]), : case["X"].shape[1]]
-
-
 def from_places(case: kit.Case, tile: int, rows: Place, columns: Place) -> np.ndarray:
     """Return what comes out if outputs are made of these rows of A and columns of X."""
-    padded = padded_product(case, tile)
-    row, column = np.ogrid[: padded.shape[0], : padded.shape[1]]
+    row, column = np.ogrid[: len(case["A"]), : case["X"].shape[1]]
     at = row % tile, column % tile
     of_a = row // tile * tile + rows(*at)
     of_x = column // tile * tile + columns(*at)
-    return cut(case, padded[of_a, of_x])
+    return padded_product(case, tile)[of_a, of_x]
 
 
 def with_step_0(case: kit.Case, a: bool = False, x: bool = False) -> np.ndarray | None:

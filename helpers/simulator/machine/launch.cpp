@@ -150,10 +150,11 @@ void decode_all(Worker& w) {
     }();
     const Program& program = w.launch.program;
     w.decoded.resize(program.instruction_count);
-    w.has_fences = w.has_polls = false;
+    w.has_fences = w.has_polls = w.has_swaps = false;
     for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
         w.decoded[k] = known[program.instructions[k].operation];
         w.has_fences |= w.decoded[k].control == FENCE;
+        w.has_swaps |= table()[program.instructions[k].operation].name == "atom.cas";
     }
     for (std::uint32_t k = 0; k < program.instruction_count; ++k) {
         const std::int32_t target = program.instructions[k].target;

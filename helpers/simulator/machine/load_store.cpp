@@ -320,13 +320,15 @@ bool refuse_parameter(Worker& w, Warp& warp, int lane, std::int32_t pc, std::uin
 }
 
 // Whether an access is to a flag between threads, which does not race with other such accesses. A
-// volatile variable is a flag if the kernel has fences and waits for it in a loop.
+// volatile variable is a flag if the kernel asks for it in a loop and has fences; or it reads one
+// to try a compare-and-swap, which fails if the value is an old one.
 bool is_flag(const Worker& w, const Instruction& i, std::int32_t pc, std::uint64_t address) {
     if (i.flags & (ACQUIRE | RELEASE)) return true;
     if (i.space == SHARED_SPACE || address - window_of(w) < w.launch.shared_bytes) return false;
     if (i.flags & RELAXED) return true;
-    if (!(i.flags & VOLATILE) || !w.has_fences || !w.has_polls) return false;
-    return w.decoded[pc].machine == run_store || w.decoded[pc].detail != 0;
+    if (!(i.flags & VOLATILE) || !w.has_polls) return false;
+    const bool is_store = w.decoded[pc].machine == run_store;
+    return (w.has_fences && (is_store || w.decoded[pc].detail != 0)) || (w.has_swaps && !is_store);
 }
 
 std::uint32_t counted_size(const Instruction& i) {

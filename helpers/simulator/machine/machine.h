@@ -291,7 +291,8 @@ struct Worker {
         nullptr;    // addresses of the store that the observers look at; null at other times
     std::uint32_t storing_lanes = 0;
     bool aborted = false;
-    bool has_fences = false, has_polls = false;    // polls: volatile loads in short loops
+    // polls: volatile loads in short loops; swaps: atomicCAS
+    bool has_fences = false, has_polls = false, has_swaps = false;
     std::int64_t fuel = 0;
     std::uint64_t ticks = 0;
     Findings findings;

@@ -1,14 +1,11 @@
-"""Analyses addresses without running a kernel: finds a root, the distance from it, and the root's
-alignment.
+"""Analyses addresses without running a kernel: finds a root, and the distance from it.
 
 The root of an address is the address without the constants that the code adds to it. The distances
-of two addresses from one root tell how far they are apart. Trailing zeros of constants and factors
-prove the alignment, as they do in an assembler.
+of two addresses from one root tell how far they are apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +14,6 @@ from .columns import Columns
 from .control import Flow, predecessors
 from .rows import Code, Context
 
-ALWAYS = 1 << 30  # the alignment of zero
 _STEPS = 64  # limit for a chain of additions
 
 
@@ -45,9 +41,7 @@ class Addresses:
         registers = rows.operand[written][order]
         self.defining = rows.row_of[written][order]
         self.first_definition = np.searchsorted(registers, np.arange(len(code.widths) + 1))
-        self.widths = code.widths
         self.operation = rows.field("operation")
-        self.zeros: dict[int, int] = {}  # alignment of registers
 
     def definitions(self, register: int) -> list[int]:
         """Return the rows that write a register."""
@@ -125,97 +119,6 @@ class Addresses:
             if first is not None and operation == "add":
                 return operands[2], first
         return None
-
-    # ---- alignment
-
-    def alignment(self, root: Root) -> int:
-        """Return the largest power of two that surely divides the root."""
-        if root.kind == "constant":
-            return ALWAYS
-        if root.kind == "symbol":
-            variable = self.context.module.variables.get(str(root.name))
-            return variable.align if variable is not None else 1
-        if root.kind != "register":
-            return 1
-        register = int(root.name)
-        if register not in self.zeros:
-            self._solve(register)
-        return self.zeros[register]
-
-    def _solve(self, register: int) -> None:
-        """Find the greatest alignments that agree with all definitions, of this register and of
-        the registers from which it is computed.
-        """
-        slice_: dict[int, list[int]] = {}
-        waiting = [register]
-        while waiting:
-            one = waiting.pop()
-            if one in slice_ or one in self.zeros:
-                continue
-            slice_[one] = self.definitions(one)
-            for row in slice_[one]:
-                waiting += [operand for operand in self._read(row) if operand >= 0]
-        found = dict.fromkeys(slice_, ALWAYS)
-        order = list(slice_)[::-1]
-        changed = True
-        while changed:
-            changed = False
-            for one in order:
-                now = min((self._of_row(row, found) for row in slice_[one]), default=1)
-                if now < found[one]:
-                    found[one], changed = now, True
-        self.zeros.update(found)
-
-    def _read(self, row: int) -> list[int]:
-        """Return the operands on which the alignment of a row's result depends."""
-        rule = _RULES.get(self._kind(row))
-        return self.operands(row)[1:] if rule is not None else []
-
-    def _kind(self, row: int) -> str:
-        name = self.names[self.operation[row]]
-        operation, _, rest = name.partition(".")
-        if operation in ("mul", "mad"):
-            return operation if rest.startswith(("lo.", "wide.")) else ""
-        if operation == "cvt":
-            to, _, of = rest.partition(".")
-            return (
-                "cvt"
-                if to[:1] in "us" and of[:1] in "us" and int(to[1:]) >= 32 <= int(of[1:])
-                else ""
-            )
-        if operation in ("add", "sub", "min", "max", "shl", "selp", "mov", "and", "or", "xor"):
-            return operation if rest[:1] in "usb" and rest[1:] in ("32", "64") else ""
-        return operation if name in ("cvta.to.shared",) else ""
-
-    def _of_row(self, row: int, found: dict[int, int]) -> int:
-        def of(operand: int) -> int:
-            if operand >= 0:
-                return found[operand] if operand in found else self.zeros.get(operand, 1)
-            if operand <= -2 and (value := self.constant(operand)) is not None:
-                return value & -value if value else ALWAYS
-            return 1
-
-        operands = self.operands(row)
-        rule = _RULES.get(self._kind(row))
-        if rule is None:
-            return 1
-        if self._kind(row) == "shl":
-            shift = self.constant(operands[2])
-            return (
-                min(of(operands[1]) << min(max(shift, 0), 30), ALWAYS)
-                if shift is not None
-                else of(operands[1])
-            )
-        return min(rule([of(operand) for operand in operands[1:]]), ALWAYS)
-
-
-_RULES: dict[str, Callable[[list[int]], int]] = {
-    "mov": min, "cvt": min, "cvta.to.shared": min, "add": min, "sub": min, "or": min, "xor": min,
-    "min": min, "max": min,
-    "and": max, "mul": lambda a: a[0] * a[1], "mad": lambda a: min(a[0] * a[1], a[2]),
-    "selp": lambda a: min(a[:2]),
-    "shl": min,
-}
 
 
 def dominators(flow: Flow) -> list[int]:

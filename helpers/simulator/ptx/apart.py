@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from .encode import Program
+from .rows import operations
 
 _NO_COLUMN = 1 << 20  # no line is so long
 
@@ -19,10 +20,10 @@ def told_apart(program: Program, operation_ids: Mapping[str, int]) -> Program:
     those of a macro with a barrier in each of two branches. All but the first get a column that no
     line has.
     """
-    operations = [number for name, number in operation_ids.items() if name.startswith("bar.")]
+    barriers = operations(operation_ids).beginning("bar.")
     instructions, places = program.instructions.copy(), list(program.places)
     seen: set[int] = set()
-    for pc in np.flatnonzero(np.isin(instructions["operation"], operations)).tolist():
+    for pc in np.flatnonzero(np.isin(instructions["operation"], barriers)).tolist():
         number = int(instructions["place"][pc])
         if number in seen:
             instructions["place"][pc] = len(places)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from . import register_use
 from .syntax import (
     NOTHING,
     TYPE_BYTES,
@@ -53,7 +55,9 @@ _SUM = re.compile(r"\s*([A-Za-z_$%][\w$]*)\s*([+-])\s*([-+]?\s*\w+)\s*")
 
 @dataclass
 class Body:
-    """A function's code. widths: bytes of a value of each register, 0 of a predicate."""
+    """A function's code, which nothing changes once it is read. widths: bytes of a value of each
+    register, 0 of a predicate.
+    """
 
     name: str
     statements: list[Statement] = field(default_factory=list)
@@ -73,6 +77,35 @@ class Body:
         last = statement.operands[-1]
         labels = self.targets.get(last.name, []) if isinstance(last, Symbol) else [last]
         return [one for one in labels if isinstance(one, Label)]
+
+    @cached_property
+    def written(self) -> list[Sequence[int]]:
+        """The registers that each statement writes."""
+        return [register_use.written(one) for one in self.statements]
+
+    @cached_property
+    def read(self) -> list[Sequence[int]]:
+        """The registers that each statement reads, with the predicate of its guard."""
+        return [register_use.read(one) for one in self.statements]
+
+    @cached_property
+    def definitions(self) -> dict[int, list[int]]:
+        """The numbers of the statements that write a register; none for one without a value."""
+        return _statements_of(self.written)
+
+    @cached_property
+    def readers(self) -> dict[int, list[int]]:
+        """The numbers of the statements that read a register."""
+        return _statements_of(self.read)
+
+
+def _statements_of(registers: Iterable[Sequence[int]]) -> dict[int, list[int]]:
+    """Return the numbers of the statements by register. registers: those of each statement."""
+    found: dict[int, list[int]] = {}
+    for k, several in enumerate(registers):
+        for register in several:
+            found.setdefault(register, []).append(k)
+    return found
 
 
 def split(text: str) -> list[str]:

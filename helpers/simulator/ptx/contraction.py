@@ -23,9 +23,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from .body import Body
-from .opcodes import describe
-from .roots import registers
-from .syntax import Address, Label, Literal, Negated, Operand, Statement
+from .syntax import Label, Literal, Negated, Operand, Statement
 
 _TYPES = ("f32", "f64", "f16", "f16x2", "bf16", "bf16x2")
 _MODIFIERS = ("ftz", "sat")
@@ -87,25 +85,8 @@ class _Contraction:
     def __init__(self, body: Body, kinds: dict[str, tuple[str, str, str] | None]):
         self.statements = body.statements
         self.kinds = [kinds[one.opcode] for one in body.statements]
-        self.written: dict[int, list[int]] = {}
-        self.read: dict[int, list[int]] = {}
-        for number, one in enumerate(body.statements):
-            self._note(number, one)
+        self.written, self.read = body.definitions, body.readers
         self.starts = _starts(body)
-
-    def _note(self, number: int, one: Statement) -> None:
-        """Record which registers a statement reads and writes."""
-        operands, read, written = one.operands, self.read, self.written
-        if one.guard >= 0:
-            read.setdefault(one.guard, []).append(number)
-        results = 1 if operands and describe(one.opcode).result else 0
-        for position, operand in enumerate(operands):
-            to = written if position < results and not isinstance(operand, Address) else read
-            if operand.__class__ is int:
-                to.setdefault(operand, []).append(number)
-            else:
-                for register in registers(operand):
-                    to.setdefault(register, []).append(number)
 
     def run(self) -> dict[int, Statement | None]:
         products = {}

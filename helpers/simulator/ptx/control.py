@@ -10,7 +10,7 @@ code of ptxas.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,7 +99,7 @@ def post_dominators(
     on. A loop without an exit ends in its last block.
     """
     before = predecessors(successors)
-    left = _reached(0, successors, None)
+    left = {0, *reached(0, successors)}
     meeting = [-1] * len(successors)
     while left:
         exits = [block for block in left if not successors[block]]
@@ -110,11 +110,17 @@ def post_dominators(
     return meeting
 
 
-def _reached(root: int, ways: Sequence[Sequence[int]], members: set[int] | None) -> set[int]:
-    found, waiting = {root}, [root]
+def reached(
+    start: int, ways: Sequence[Iterable[int]], without: Container[int] = frozenset()
+) -> set[int]:
+    """Return the blocks that a block leads to, past some others; the block itself only
+    if a way comes back to it.
+    """
+    found: set[int] = set()
+    waiting = [start]
     while waiting:
         for way in ways[waiting.pop()]:
-            if way not in found and (members is None or way in members):
+            if way not in found and way not in without:
                 found.add(way)
                 waiting.append(way)
     return found

@@ -96,7 +96,7 @@ class Program:
     chain of calls; recursive: a chain may come back to itself, and total_local_bytes counts each of
     its functions once. most_threads: limit of threads in a block (.maxntid), 0 without a limit;
     exact_block: .reqntid. by_machine_code: bool for each instruction, whether the kernel's machine
-    code says how its accesses count (otherwise rules say it). origins, shared_names: see
+    code says how its accesses count (otherwise as PTX has them). origins, shared_names: see
     origins.py; shared_name_of numbers the names from 1.
     ptx_lines: for each instruction its line of the PTX text, 0 without one, int32. axes: the axes
     of the checks of rows by number, see axes.py.

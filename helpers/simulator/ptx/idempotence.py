@@ -20,6 +20,9 @@ A search for shortest paths lowers distances by atomicMin, while other threads r
 that reads an old distance offers a longer way; whoever has lowered the distance sets a flag, so
 that the host launches once more, until no thread lowers any. There, the array's own elements and
 the flag may differ, if a later state of an element never offers less than an earlier one.
+
+Stores of different numbers are tried with two threads in one memory: a thread that replaces a link
+by the end of its chain leaves the same memory wherever in it the other one runs.
 """
 
 from __future__ import annotations
@@ -28,11 +31,13 @@ from collections.abc import Callable
 from functools import cached_property
 
 from .syntax import Literal, Variable
-from .trials import Code, Draws, Thread
+from .trials import OF_OTHERS, Code, Draws, Meeting, Thread
 from .updates import Dataflow
 
 _BOUNDS, _BITS = ("min", "max"), ("and", "or")
 _TRIALS, _FEWEST = 40, 10  # of a load, with all numbers; those that must come to an end
+# Memories in which two threads meet, their lowest indices, and the numbers of one of the threads.
+_WORLDS, _LINKS, _OTHERS = 400, 6, (1, 2, 3)
 _TRIES = 6  # to change an element that has a certain number
 
 
@@ -54,17 +59,98 @@ class Orders:
         least in the end.
         """
         accesses = self._accesses(root)
-        if accesses is None:
+        if accesses is None or not isinstance(root, int | str):
             return frozenset()
         self._loads, self._changes = accesses
-        is_wait = any(map(self.flow.waits_for, self._loads))
-        if is_wait or not self._changes_commute() or not (steps := self._steps()):
+        if any(map(self.flow.waits_for, self._loads)):
+            return frozenset()
+        if not self._changes_commute():
+            waits = any(step.root in OF_OTHERS for step in self._code.steps)
+            return frozenset() if waits or not self._loads else self._in_any_order(root)
+        if not (steps := self._steps()):
             return frozenset()
         told = {load: self._trials(load, steps) for load in self._loads}
         is_bound = self._code.steps[self._changes[0]].parts[-2] in _BOUNDS and self._others
         if is_bound and all(in_the_end for _, in_the_end in told.values()):
             return frozenset((*told, *self._changes))
         return frozenset(self._changes).union(load for load, (same, _) in told.items() if same)
+
+    def _in_any_order(self, root: int | str) -> frozenset[int]:
+        """Return the loads and stores of an array that may come in any order, although the stores
+        differ: two threads leave the same memory, whichever comes first, and wherever in one of
+        them the other runs. A thread that replaces a link by the end of its chain is such a one.
+        """
+        meetings = dict.fromkeys(self._loads, 0)
+        for seed in range(_WORLDS):
+            if seed == _WORLDS // 4 and not any(meetings.values()):
+                break
+            if seed == _WORLDS // 2:  # no other thread changes the elements that the rest read
+                meetings = {load: times for load, times in meetings.items() if times}
+            if all(times >= _FEWEST for times in meetings.values()):
+                break
+            draws = self._world(seed, root)
+            other = Thread(self._code, draws)
+            if not other.run(0) or all(draws.element(k) == v for k, v in other.written.items()):
+                continue
+            for number in _OTHERS:
+                one = Thread(self._code, draws, number)
+                if one.run(0) and not self._meet(one, other, meetings):
+                    return frozenset()
+        loads = [load for load, times in meetings.items() if times >= _FEWEST]
+        return frozenset((*loads, *self._changes)) if loads else frozenset()
+
+    def _meet(self, one: Thread, other: Thread, meetings: dict[int, int]) -> bool:
+        """Return whether two threads leave the same memory whichever comes first, if they change
+        the same element, and wherever in one of them the other runs. Count the loads of elements
+        that the other one changes. Threads that store the same say nothing.
+        """
+        if one.written == other.written:
+            return True
+        changed = {*one.written, *other.written}
+        ends = self._behind(one, other), self._behind(other, one)
+        if {*one.written} & {*other.written} and self._differ(*ends, changed):
+            return False
+        for load in meetings:
+            early, late = (
+                self._behind(other, one, Meeting(load, other.written, is_early))
+                for is_early in (True, False)
+            )
+            if self._differ(early, late, changed):
+                return False
+            meetings[load] += early is not None and late is not None
+        return True
+
+    def _world(self, seed: int, root: int | str) -> Draws:
+        """Return draws for two threads, in which many elements of an array hold their own index."""
+        draws = Draws(seed, [*range(_LINKS), *(self._numbers if seed % 2 else ())])
+        draws.set("ntid.x", 1)  # so that the threads have low numbers
+        if isinstance(root, str):
+            start = draws.address(root)
+        else:
+            start = int.from_bytes(self._code.parameters[root : root + 8], "little")
+        draws.links = start, self._code.steps[self._loads[0]].width
+        return draws
+
+    def _behind(
+        self, first: Thread, second: Thread, meeting: Meeting | None = None
+    ) -> Thread | None:
+        """Return a thread like the second, behind the first or with a meeting, None if it does not
+        come to its end, or does not meet the first.
+        """
+        again = Thread(self._code, second.draws, second.number)
+        if meeting is None:
+            again.memory.update(first.written)
+        is_met = again.run(0, meeting=meeting) and (meeting is None or meeting.address is not None)
+        return again if is_met else None
+
+    def _differ(self, one: Thread | None, other: Thread | None, changed: set[int]) -> bool:
+        """Return whether two ends differ; changed: the addresses that both may have changed."""
+        if one is None or other is None:
+            return False
+        places = changed.union(one.written, other.written)
+        is_same_thread = one.number == other.number
+        is_done = not is_same_thread or one.done == other.done
+        return not is_done or any(one.at(place) != other.at(place) for place in places)
 
     def _trials(self, load: int, steps: list[tuple[int, int]]) -> tuple[bool, bool]:
         """Return whether a load may read an element early or late, with the same memory behind the

@@ -8,7 +8,6 @@ A loop is enough, and so is a branch or an exit that depends on the thread, or o
 from __future__ import annotations
 
 from .body import Body
-from .roots import read, results
 from .syntax import Address, Label, Operand, Special, Variable
 
 _BY_THREAD = ("tid", "laneid", "lanemask", "clock", "globaltimer", "smid")
@@ -22,7 +21,7 @@ def lanes_may_part(body: Body) -> bool:
     for k, statement in enumerate(body.statements):
         if statement.opcode.partition(".")[0] not in _WAYS:
             continue
-        if any(register in varying for _, register in read(statement)):
+        if not varying.isdisjoint(body.read[k]):
             return True
         if any(isinstance(one, Label) and one.statement <= k for one in statement.operands):
             return True
@@ -31,7 +30,6 @@ def lanes_may_part(body: Body) -> bool:
 
 def _varying(body: Body) -> set[int]:
     """Return the registers whose values may differ between the lanes of a warp."""
-    readers: dict[int, list[int]] = {}
     waiting: list[int] = []
     for k, statement in enumerate(body.statements):
         root = statement.opcode.partition(".")[0]
@@ -41,17 +39,15 @@ def _varying(body: Body) -> set[int]:
             for one in statement.operands
         )
         if by_thread or (root in _VARYING and not is_parameter):
-            waiting += results(statement)
-        for _, register in read(statement):
-            readers.setdefault(register, []).append(k)
+            waiting += body.written[k]
     varying: set[int] = set()
     while waiting:
         register = waiting.pop()
         if register in varying:
             continue
         varying.add(register)
-        for k in readers.get(register, ()):
-            waiting += results(body.statements[k])
+        for k in body.readers.get(register, ()):
+            waiting += body.written[k]
     return varying
 
 

@@ -1,27 +1,16 @@
-"""Predicts how ptxas joins, narrows, splits and removes the memory accesses of PTX.
+"""Counts the memory accesses of PTX as ptxas makes them, by the kernel's machine code (sass.py).
 
-ptxas splits vectors into their elements, drops the elements that nothing reads, and joins the rest
-again in windows of four elements (16 bytes at most) whose alignment is sure:
-
-    three or four elements of a window    one access of the whole window (a store: only of all four)
-    a half of a window                    one access of that half
-    anything else                         one access an element
-
-It joins elements of one size in one basic block, at a known distance from one root (addresses.py).
-It joins loads of shared memory across other loads and across accesses of global memory, but not
-across a store, an atomic or a barrier. It joins a store with the stores right before it. It loads
-an element once, even if PTX loads it twice; for ld.global.nc, a load in a dominating block is
-enough.
-
-The rules come from machine code of ptxas 13.0 for compute capability 9.0. They do not cover changes
-of loops and small branches. If the machine code of a kernel is at hand (sass.py), it decides
-wherever the instructions of an access are certain.
+ptxas splits vectors into their elements, drops the elements that nothing reads, joins neighbours to
+wider accesses, and removes an access whose value is there already. A line of PTX with one access is
+certain, if its instructions in the machine code are of one width, or if it has none and another
+access has its bytes. Every other access counts as PTX has it, and so do all where there is no
+machine code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,23 +18,17 @@ import numpy as np
 from . import atomics, sass
 from .addresses import Addresses, Root, dominators
 from .columns import Columns
-from .control import Flow, predecessors
+from .control import Flow, predecessors, reached
 from .opcodes import (
-    ACQUIRE,
     GENERIC,
     GLOBAL_SPACE,
     LOCAL_SPACE,
     NO_COUNT,
     NON_COHERENT,
-    RELAXED,
-    RELEASE,
     SHARED_SPACE,
-    VOLATILE,
 )
 from .rows import Code, Context
 
-_WIDEST = 16  # bytes of an access
-_AS_WRITTEN = VOLATILE | RELAXED | ACQUIRE | RELEASE
 _SPACES = (GENERIC, GLOBAL_SPACE, SHARED_SPACE)
 # ptxas does not join loads and stores across these; the beginnings of their names.
 _ORDERING = ("atom.", "bar.", "fence", "call", "cp.", "mbarrier", "wmma", "ldmatrix", "stmatrix")
@@ -59,7 +42,7 @@ class Piece(NamedTuple):
 
 
 class Key(NamedTuple):
-    """The properties that joined accesses share. width: bytes of an element."""
+    """What accesses have in common that may stand for each other. width: bytes of an element."""
 
     store: bool
     space: int
@@ -73,8 +56,8 @@ class Access:
     """A load or store of PTX.
 
     row: row of its function; line: line of the PTX text; offset: distance of its address from the
-    root; elements: numbers of the elements that something reads (for a store, all); plain: ptxas
-    may join it; pieces: the accesses that count; certain: the machine code confirms them.
+    root; elements: numbers of the elements that something reads (for a store, all); pieces: the
+    accesses that count; certain: the machine code confirms them.
     """
 
     row: int
@@ -84,10 +67,8 @@ class Access:
     offset: int
     count: int
     elements: tuple[int, ...]
-    plain: bool
     pieces: tuple[Piece, ...] = ()
     certain: bool = False
-    parts: list[Piece] = field(default_factory=list)  # while rules are at work
 
     @property
     def bytes(self) -> int:
@@ -120,11 +101,8 @@ def model(
     """
     addresses = addresses or Addresses(context, code, rows, flow)
     found = _Reader(context, code, rows, addresses).accesses()
-    if found:
-        rules = _Rules(rows, flow, addresses, found)
-        rules.apply()
-        if machine_code is not None:
-            _follow(found, machine_code, rules)
+    if found and machine_code is not None:
+        _follow(found, machine_code, _Ways(rows, flow, addresses, found))
     return found
 
 
@@ -160,7 +138,7 @@ def mark(
     lines = _Lines(code)
     if machine_code is not None:
         _mark_local(instructions, certain, context, rows, lines, machine_code)
-    for update in atomics.updates(rows, addresses, instructions, lines.of, machine_code):
+    for update in atomics.updates(rows, context.operations, lines.of, machine_code):
         certain[update.row] = update.certain
         instructions["join"][update.row] = update.how
     return certain
@@ -243,25 +221,18 @@ class _Reader:
             offset + int(rows.immediate[row]),
             count,
             tuple(k for k, one in enumerate(values) if store or (one >= 0 and self.is_read[one])),
-            width > 1 and not flags & _AS_WRITTEN and not rows.guard[row],
         )
         found.pieces = found.whole
         return found
 
 
-class _Rules:
-    """Applies the rules at the head of this module."""
+class _Ways:
+    """The ways between the accesses of a function."""
 
     def __init__(self, rows: Columns, flow: Flow, addresses: Addresses, accesses: list[Access]):
         self.flow, self.addresses, self.all = flow, addresses, accesses
         ids = addresses.context.operations.beginning(*_ORDERING)
         self.order = np.flatnonzero(np.isin(rows.field("operation"), ids)).tolist()
-        # The accesses of each root: an access is aligned, and so its root is.
-        self.known: dict[Root, list[Access]] = {}
-        for one in accesses:
-            self.known.setdefault(one.key.root, []).append(one)
-        self.loads: dict[Key, list[Access]] = {}  # that may still be joined
-        self.stores: list[Access] = []  # of one window, in a row
         self._dominators: list[int] = []
 
     def dominates(self, block: int, other: int) -> bool:
@@ -276,9 +247,9 @@ class _Rules:
         """
         ways = predecessors(self.flow.successors)
         # A way that comes to the earlier access again begins anew there.
-        again = frozenset((before.block,))
-        between = _reached(before.block, self.flow.successors, again)
-        between &= _reached(load.block, ways, again)
+        again = {before.block}
+        between = reached(before.block, self.flow.successors, again)
+        between &= reached(load.block, ways, again)
         in_loop = load.block in between
         changing = [one.row for one in self.all if one.key.store and _meet(load.key, one.key)]
         for row in (*self.order, *changing):
@@ -292,112 +263,6 @@ class _Rules:
             if is_between:
                 return False
         return True
-
-    def apply(self) -> None:
-        block, reached = -1, 0
-        for one in self.all:
-            started = reached
-            while reached < len(self.order) and self.order[reached] < one.row:
-                reached += 1
-            if one.block != block:
-                self.end_loads(list(self.loads))
-                self.end_stores()
-                block = one.block
-            elif reached > started:
-                self.end_loads([key for key in self.loads if not key.invariant])
-                self.end_stores()
-            if one.key.store:
-                met = [key for key in self.loads if _meet(key, one.key)]
-                self.end_loads(met)
-                if self.stores and not self.goes_on(one):
-                    self.end_stores()
-                if one.plain:
-                    self.stores.append(one)
-            else:
-                if self.stores and _meet(one.key, self.stores[0].key):
-                    self.end_stores()
-                if one.plain:
-                    self.loads.setdefault(one.key, []).append(one)
-        self.end_loads(list(self.loads))
-        self.end_stores()
-        for one in self.all:
-            if one.plain:
-                one.pieces = tuple(one.parts)
-        self.drop_repeated()
-
-    def goes_on(self, one: Access) -> bool:
-        """Return whether a store is in the window of the stores before it."""
-        if not one.plain or one.key != self.stores[0].key:
-            return False
-        span, lead = self.window(one)
-        return (one.offset + lead) // span == (self.stores[0].offset + lead) // span
-
-    def end_loads(self, keys: list[Key]) -> None:
-        for key in keys:
-            self.share(self.loads.pop(key))
-
-    def end_stores(self) -> None:
-        if self.stores:
-            self.share(self.stores)
-        self.stores = []
-
-    def window(self, one: Access) -> tuple[int, int]:
-        """Return the bytes of a window, and a number that turns an offset from the root into one
-        from the start of some window.
-        """
-        width, root = one.key.width, one.key.root
-        widest = min(_WIDEST, 4 * width)
-        aligned, lead = self.addresses.alignment(root), 0
-        if aligned < widest:
-            for other in self.known[root]:
-                if other.bytes > aligned and self.dominates(other.block, one.block):
-                    aligned, lead = other.bytes, -other.offset % other.bytes
-        span = min(aligned, widest)
-        return (span, lead) if span >= width else (width, -one.offset % width)
-
-    def share(self, group: list[Access]) -> None:
-        """Distribute the elements of accesses with one key among them."""
-        first, store, width = group[0], group[0].key.store, group[0].key.width
-        span, lead = self.window(first)
-        windows: dict[int, dict[int, Access]] = {}
-        for one in group:
-            for element in one.elements:
-                window, at = divmod(one.at(element) + lead, span)
-                owners = windows.setdefault(window, {})
-                if store or at // width not in owners:
-                    owners[at // width] = one
-        for window, owners in windows.items():
-            for start, count in _runs(set(owners), span // width, store):
-                among = [owners[k] for k in range(start, start + count) if k in owners]
-                owner = (max if store else min)(among, key=lambda one: one.row)
-                at = window * span + start * width - lead
-                owner.parts.append(Piece(at - owner.offset, count * width))
-
-    def drop_repeated(self) -> None:
-        """Drop a load of ld.global.nc if a dominating block has loaded from its address."""
-        seen: dict[tuple[Root, int, int], list[Access]] = {}
-        for one in self.all:
-            if not one.key.invariant or not one.plain or one.key.root.version >= 0:
-                continue
-            before = seen.setdefault((one.key.root, one.offset, one.bytes), [])
-            if any(
-                other.block != one.block and self.dominates(other.block, one.block)
-                for other in before
-            ):
-                one.pieces = ()
-            before.append(one)
-
-
-def _reached(block: int, ways: list[list[int]], without: frozenset[int]) -> set[int]:
-    """Return the blocks that a block leads to, past some others."""
-    found: set[int] = set()
-    waiting = [block]
-    while waiting:
-        for other in ways[waiting.pop()]:
-            if other not in found and other not in without:
-                found.add(other)
-                waiting.append(other)
-    return found
 
 
 def _meet(load: Key, store: Key) -> bool:
@@ -421,13 +286,8 @@ def _runs(elements: set[int], count: int, store: bool) -> Iterator[tuple[int, in
                 yield element, 1
 
 
-# ---- by the machine code ----
-
-
 def _follow(
-    accesses: list[Access],
-    lines: Mapping[int, tuple[sass.Access, ...]],
-    rules: _Rules,
+    accesses: list[Access], lines: Mapping[int, tuple[sass.Access, ...]], ways: _Ways
 ) -> None:
     """Take over the facts that are certain in the machine code.
 
@@ -456,10 +316,9 @@ def _follow(
             _adapt(one, widths)
     for one in gone:
         alike = by_root[one.key.space, one.key.root]
-        before = [other for other in alike if _stands_for(other, one, rules)]
+        before = [other for other in alike if _stands_for(other, one, ways)]
         if (
-            not one.pieces
-            or not one.elements
+            not one.elements
             or _covered(one, [other for other in before if other.is_wide])
             or _repeated(one, before)
         ):
@@ -484,13 +343,12 @@ def _adapt(one: Access, widths: list[int]) -> None:
         one.pieces, one.certain = one.whole, True
     elif _agree(alone, widths):
         one.pieces, one.certain = alone, True
-    elif width > one.bytes and len(one.pieces) == 1:
-        # An access wider than by the rules is the window of that width around the rules' access.
-        start = one.offset + one.pieces[0].shift
-        one.pieces, one.certain = (Piece(start // width * width - one.offset, width),), True
+    elif width > one.bytes:  # the window of that width around the access
+        window = Piece(one.offset // width * width - one.offset, width)
+        one.pieces, one.certain = (window,), True
 
 
-def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
+def _stands_for(other: Access, one: Access, ways: _Ways) -> bool:
     """Return whether another access of the same space and root may replace this one: it is in the
     same block, or in a dominating one for a load, and nothing changes memory on the ways between
     them.
@@ -499,9 +357,9 @@ def _stands_for(other: Access, one: Access, rules: _Rules) -> bool:
         return False
     if other.block == one.block:
         return other.key.store or not one.key.store
-    if one.key.store or not rules.dominates(other.block, one.block):
+    if one.key.store or not ways.dominates(other.block, one.block):
         return False
-    return one.key.invariant or rules.lasts(other, one)
+    return one.key.invariant or ways.lasts(other, one)
 
 
 def _covered(one: Access, wide: list[Access]) -> bool:

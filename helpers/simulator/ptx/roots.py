@@ -9,22 +9,9 @@ An address that may come from two arrays, or from memory, is UNKNOWN. All other 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from .body import Body
 from .opcodes import describe
-from .syntax import (
-    Address,
-    Group,
-    Literal,
-    Negated,
-    Operand,
-    Pair,
-    Part,
-    Statement,
-    Symbol,
-    Variable,
-)
+from .syntax import Address, Literal, Operand, Statement, Symbol, Variable
 
 
 class Unknown:
@@ -66,22 +53,16 @@ _WIDTHS = ("cvt.u64.u32", _TO_SHORT)  # from and to a short address
 
 
 class Roots:
-    """The roots of the registers of a function.
-
-    definitions: the numbers of the statements that write a register; a register that nothing writes
-    has none.
-    """
+    """The roots of the registers of a function."""
 
     def __init__(self, body: Body):
         self.body = body
-        self.definitions: dict[int, list[int]] = {}
         self._found: dict[int, Root] = {}
         pointing = []
         has_short = any(map(_names_memory, body.statements))
         for k, statement in enumerate(body.statements):
             is_short = has_short and describe(statement.opcode).root in _MAY_POINT
-            for place, register in enumerate(results(statement)):
-                self.definitions.setdefault(register, []).append(k)
+            for place, register in enumerate(body.written[k]):
                 width = body.widths[register]
                 if width == _POINTER or (is_short and width == _SHORT_POINTER):
                     pointing.append((register, place, statement))
@@ -106,7 +87,7 @@ class Roots:
 
     def definition(self, register: int) -> Statement | None:
         """Return the statement that writes a register, None if several do, or if it has a guard."""
-        rows = self.definitions.get(register, [])
+        rows = self.body.definitions.get(register, [])
         statement = self.body.statements[rows[0]] if len(rows) == 1 else None
         return statement if statement is not None and statement.guard < 0 else None
 
@@ -168,55 +149,6 @@ def _either(first: Root, second: Root) -> Root:
     if first is None or second is None:
         return second if first is None else first
     return first if first is second or first == second else UNKNOWN
-
-
-def results(statement: Statement) -> Iterator[int]:
-    """Yield the registers that a statement writes."""
-    operands = statement.operands
-    if statement.opcode.startswith("call"):
-        first = operands[0] if operands else None
-        yield from (
-            (one for one in first.members if isinstance(one, int))
-            if isinstance(first, Group)
-            else ()
-        )
-        return
-    if not operands or isinstance(operands[0], Address) or not describe(statement.opcode).result:
-        return
-    yield from registers(operands[0])
-
-
-def read(statement: Statement) -> Iterator[tuple[int, int]]:
-    """Yield (operand's number, register) of all that a statement reads, also in addresses."""
-    written = 1 if statement.operands and any(True for _ in results(statement)) else 0
-    for k, operand in enumerate(statement.operands):
-        if k >= written:
-            for register in registers(operand):
-                yield k, register
-    if statement.guard >= 0:
-        yield -1, statement.guard
-
-
-def registers(operand: Operand) -> Iterator[int]:
-    """Yield the registers in an operand."""
-    if isinstance(operand, int):
-        yield operand
-    elif isinstance(operand, list):
-        for one in operand:
-            yield from registers(one)
-    elif isinstance(operand, Pair):
-        yield from registers(operand.first)
-        yield from registers(operand.second)
-    elif isinstance(operand, Group):
-        for one in operand.members:
-            yield from registers(one)
-    elif isinstance(operand, Address):
-        if isinstance(operand.base, int):
-            yield operand.base
-        for one in operand.coordinates:
-            yield from registers(one)
-    elif isinstance(operand, Negated | Part):
-        yield operand.register
 
 
 def constant(operand: Operand) -> int | None:

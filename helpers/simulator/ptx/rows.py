@@ -135,7 +135,8 @@ class Operations:
 _latest = Operations({})
 
 
-def _operations(ids: Mapping[str, int]) -> Operations:
+def operations(ids: Mapping[str, int]) -> Operations:
+    """Return the machine's operations, by their names and numbers."""
     # The machine has one table of operations, so that the latest one is the right one again.
     global _latest
     if (found := _latest).ids is not ids:
@@ -165,7 +166,7 @@ class Context:
     @cached_property
     def operations(self) -> Operations:
         """The names of the operations in `operation_ids`."""
-        return _operations(self.operation_ids)
+        return operations(self.operation_ids)
 
 
 @dataclass(slots=True)

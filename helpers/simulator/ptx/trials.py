@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import operator
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from .opcodes import describe
-from .roots import results
 from .syntax import (
     TYPE_BYTES,
     Address,
@@ -36,6 +36,7 @@ from .updates import Dataflow, argument_of
 _STEPS = 300  # of a trial: a loop may have any number of turns
 _DEEPEST = 50  # steps back from a register to values that are drawn
 _APART = 1 << 44  # bytes between the drawn addresses of two variables
+_OWN_INDEX = 0.3  # share of the elements that hold it
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt,
     "ge": operator.ge, "lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge,
@@ -55,20 +56,38 @@ _ATOMICS: dict[str, Callable[..., int]] = {
 }
 _SILENT = ("st", "red", "fence", "membar", "nanosleep")
 _ENDS = ("ret", "exit")
-_OF_OTHERS = ("bar", "barrier", "shfl", "vote", "match", "activemask", "redux", "call")
+_OWN = ("tid", "ctaid", "laneid", "warpid")  # a thread has these numbers for itself
+OF_OTHERS = ("bar", "barrier", "shfl", "vote", "match", "activemask", "redux", "call")
 
 
 class Draws:
-    """Values that nobody knows, each drawn once. numbers: what to draw from."""
+    """Values that nobody knows, each drawn once. numbers: what to draw from.
+
+    links: the address of an array's first element and the bytes of one, if many of its elements
+    hold their own index, as the end of a chain does.
+    """
 
     def __init__(self, seed: int, numbers: Sequence[int]):
         self._random, self._numbers = random.Random(seed), numbers
+        self.links: tuple[int, int] | None = None
         self._drawn: dict[Hashable, int] = {}
 
     def __call__(self, key: Hashable) -> int:
         if key not in self._drawn:
             self._drawn[key] = self._random.choice(self._numbers)
         return self._drawn[key]
+
+    def set(self, key: Hashable, value: int) -> None:
+        """Set a value instead of drawing it."""
+        self._drawn[key] = value
+
+    def element(self, address: int) -> int:
+        """Return the value in memory at an address."""
+        if self.links is not None and ("memory", address) not in self._drawn:
+            index, rest = divmod(address - self.links[0], self.links[1])
+            if not rest and index in self._numbers and self._random.random() < _OWN_INDEX:
+                return self._drawn.setdefault(("memory", address), index)
+        return self(("memory", address))
 
     def address(self, variable: Hashable) -> int:
         """Return the address of a variable."""
@@ -96,10 +115,11 @@ class Code:
 
     def __init__(self, flow: Dataflow, parameters: bytes):
         self.flow, self.parameters = flow, parameters
-        self.steps = [self._step(one) for one in flow.body.statements]
+        pairs = zip(flow.body.statements, flow.body.written, strict=True)
+        self.steps = [self._step(one, list(written)) for one, written in pairs]
 
-    def _step(self, one: Statement) -> _Step:
-        written, parts = list(results(one)), one.opcode.split(".")
+    def _step(self, one: Statement, written: list[int]) -> _Step:
+        parts = one.opcode.split(".")
         address = next((each for each in one.operands if isinstance(each, Address)), None)
         read = [
             each
@@ -111,15 +131,27 @@ class Code:
         return _Step(one, parts[0], parts, parts[-1], width, written, read, address, argument)
 
 
+@dataclass
+class Meeting:
+    """A load of an element that another thread changes. written: what that thread has stored, by
+    address; is_early: whether the load comes before; address: of the element, None so far.
+    """
+
+    load: int
+    written: Mapping[int, int]
+    is_early: bool
+    address: int | None = None
+
+
 class Thread:
-    """A thread, from a statement on.
+    """A thread, from a statement on. number: tells two threads of one memory apart.
 
     memory, written: values by address; done: what it does beside that, such as barriers; by: for
     each address, the statements that have written it.
     """
 
-    def __init__(self, code: Code, draws: Draws):
-        self.code, self.draws = code, draws
+    def __init__(self, code: Code, draws: Draws, number: int = 0):
+        self.code, self.draws, self.number = code, draws, number
         self.memory: dict[int, int] = {}
         self.written: dict[int, int] = {}
         self.done: list[tuple[int, ...]] = []
@@ -127,8 +159,11 @@ class Thread:
         self._values: dict[Hashable, int] = {}
         self._depth = 0
 
-    def run(self, start: int, loaded: int | None = None) -> bool:
-        """Run from a statement to the end; loaded: what the statement, a load, reads. Return
+    def run(
+        self, start: int, loaded: int | None = None, meeting: Meeting | None = None
+    ) -> bool:
+        """Run from a statement to the end; loaded: what the statement, a load, reads; meeting: with
+        another thread, which has run to its end behind, or before, a load of this one. Return
         whether the end came soon enough.
         """
         steps, at = self.code.steps, start
@@ -140,7 +175,8 @@ class Thread:
                 return True
             step = steps[at]
             statement = step.statement
-            if statement.guard >= 0 and bool(self.value(statement.guard)) == statement.negated:
+            is_off = statement.guard >= 0 and self.value(statement.guard) == statement.negated
+            if is_off or (meeting is not None and at == meeting.load and self._meet(step, meeting)):
                 at += 1
             elif step.root in _ENDS:
                 return True
@@ -151,12 +187,25 @@ class Thread:
                 at += 1
         return False
 
+    def _meet(self, step: _Step, meeting: Meeting) -> bool:
+        """Load the element that the other thread has changed, if it is the first one, and take over
+        that thread's memory. Return whether it is.
+        """
+        address = self._address(step)
+        before = self.at(address)
+        if meeting.address is not None or meeting.written.get(address, before) == before:
+            return False
+        meeting.address = address
+        self.memory.update(meeting.written)
+        self._set(step, [before if meeting.is_early else self.memory[address]])
+        return True
+
     def value(self, operand: Operand) -> int:
         """Return the value of an operand."""
         if isinstance(operand, int):
             if operand not in self._values:
                 self._values[operand] = self._bits(operand, self.draws(("register", operand)))
-                definitions = self.code.flow.roots.definitions.get(operand, ())
+                definitions = self.code.flow.body.definitions.get(operand, ())
                 if len(definitions) == 1 and self._depth < _DEEPEST:
                     before = self.code.steps[definitions[0]]
                     if before.statement.guard < 0:
@@ -172,6 +221,8 @@ class Thread:
             return self.draws.address(operand.name) + operand.offset
         if isinstance(operand, Variable):
             return self.draws.address(id(operand))
+        if isinstance(operand, Special) and operand.name.startswith(_OWN):
+            return self.draws((operand.name, self.number))
         return self.draws(operand.name if isinstance(operand, Special) else repr(operand))
 
     def address(self, statement: int) -> int:
@@ -181,7 +232,7 @@ class Thread:
     def at(self, address: int) -> int:
         """Return the value in memory."""
         if address not in self.memory:
-            self.memory[address] = self.draws(("memory", address)) & 0xFFFFFFFF
+            self.memory[address] = self.draws.element(address) & 0xFFFFFFFF
         return self.memory[address]
 
     def _address(self, step: _Step) -> int:
@@ -197,7 +248,7 @@ class Thread:
             self._values[register] = self._bits(register, value)
 
     def _execute(self, k: int, step: _Step) -> None:
-        if step.root in _OF_OTHERS or not (step.results or step.root in _SILENT):
+        if step.root in OF_OTHERS or not (step.results or step.root in _SILENT):
             self.done.append((k, *map(self.value, step.read)))
         if step.root == "st":
             for number, one in enumerate(step.read):
@@ -228,7 +279,7 @@ class Thread:
         if step.root == "ld":
             return self._loaded(step)
         root, values = step.root, [self.value(one) for one in step.read]
-        if root in _OF_OTHERS or root == "atom":
+        if root in OF_OTHERS or root == "atom":
             return [self.draws((k, number, *values)) for number in range(len(step.results))]
         few = 2 if root == "mad" else 1 if root in ("shl", "shr") else len(values)
         typed = [*(_typed(step.kind, one) for one in values[:few]), *values[few:]]

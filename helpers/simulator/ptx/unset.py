@@ -16,8 +16,7 @@ from collections.abc import Iterable
 
 from .body import Body
 from .parse import Module
-from .roots import read, results
-from .syntax import Operand, Statement
+from .syntax import Operand
 
 _DECLARED = re.compile(r"\.reg\s+\.(\w+)\s+(%\w+?)<\d+>;")
 _ENDS = ("bra", "brx", "ret", "exit", "trap")
@@ -94,8 +93,11 @@ def _unset(body: Body) -> set[Operand]:
         if one.guard >= 0 or one.opcode.partition(".")[0] not in _ENDS:
             following.append(k + 1)
         ways.append([where for where in following if where < len(statements)])
-    uses = [_bits(register for _, register in read(one)) for one in statements]
-    kept = [-1 if one.guard >= 0 else ~_bits(results(one)) for one in statements]
+    uses = [*map(_bits, body.read)]
+    kept = [
+        -1 if one.guard >= 0 else ~_bits(written)
+        for one, written in zip(statements, body.written, strict=True)
+    ]
     live, changed = [0] * len(statements), True
     while changed:
         changed = False
@@ -121,15 +123,12 @@ def _first_use(body: Body, register: Operand) -> int:
     none.
     """
     copies: set[Operand] = {register}
-
-    def uses(one: Statement) -> bool:
-        return any(used in copies for _, used in read(one))
-
+    is_move = [one.opcode.startswith("mov.") for one in body.statements]
     size = 0
     while size != len(copies):
         size = len(copies)
-        for one in body.statements:
-            if one.opcode.startswith("mov.") and uses(one):
-                copies.update(results(one))
-    using = zip(body.statements, body.lines, strict=True)
-    return next((line for one, line in using if not one.opcode.startswith("mov.") and uses(one)), 0)
+        for k, read in enumerate(body.read):
+            if is_move[k] and not copies.isdisjoint(read):
+                copies.update(body.written[k])
+    using = (k for k, read in enumerate(body.read) if not copies.isdisjoint(read))
+    return next((body.lines[k] for k in using if not is_move[k]), 0)

@@ -15,7 +15,8 @@ from functools import cached_property
 
 from .body import Body
 from .opcodes import describe
-from .roots import Root, Roots, read, results
+from .register_use import registers
+from .roots import Root, Roots
 from .syntax import Address, Label, Literal, Operand, Special, Statement, Symbol, Variable
 
 _FUNCTIONS = {
@@ -38,12 +39,12 @@ _POINTER = 8  # bytes
 
 @dataclass(frozen=True)
 class Update:
-    """An update of one element: a load, and a store to the same address that depends on it.
+    """An update of one element: loads, and a store to the same address that depends on them.
 
     function: the atomic function that does it, "atomicCAS" where none does.
     """
 
-    load: int
+    loads: tuple[int, ...]
     store: int
     function: str
 
@@ -69,9 +70,8 @@ class Dataflow:
 
     def uses_an_atomic(self) -> bool:
         """Return whether the function uses the value that an atomic function returns."""
-        statements = self.body.statements
-        returned = {one for k in self._all("atom") for one in results(statements[k])}
-        return any(register in returned for one in statements for _, register in read(one))
+        returned = {one for k in self._all("atom") for one in self.body.written[k]}
+        return any(not returned.isdisjoint(one) for one in self.body.read)
 
     def update(self, first: int, second: int) -> Update | None:
         """Return the update that two accesses belong to, which two threads make of one element; or
@@ -83,7 +83,7 @@ class Dataflow:
             stores = [k for k in self._all("st") if self.place(k) == place]
         for store in stores:
             found = self._update_by(store) if self._is(store, "st") else None
-            known = {found.load, found.store} if found is not None else set()
+            known = {*found.loads, found.store} if found is not None else set()
             if {first, second} <= known or (contended and {first, second} & known):
                 return found
         return None
@@ -103,8 +103,8 @@ class Dataflow:
         if self._loads(slice_) or any(self._is(k, "atom", "shfl", "match") for k in slice_):
             return True
         sources = [self.body.statements[k] for k in slice_]
-        registers = {register for one in sources for register in results(one)}
-        if any(len(self.roots.definitions.get(one, ())) > 1 for one in registers):
+        written = {register for k in slice_ for register in self.body.written[k]}
+        if any(len(self.body.definitions[one]) > 1 for one in written):
             return False
         return any(
             isinstance(operand, Special) and operand.name.startswith(("tid", "laneid"))
@@ -208,7 +208,7 @@ class Dataflow:
         loop = next((one for one in self._loops() if load in one), None)
         if loop is None or any(self._is(k, "st", "atom", "red", "bar", "barrier") for k in loop):
             return False
-        is_fixed = not any(base == one for k in loop for one in results(self.body.statements[k]))
+        is_fixed = not any(base in self.body.written[k] for k in loop)
         return is_fixed and load in self._deciding(loop)
 
     def _loops(self) -> Iterator[range]:
@@ -245,11 +245,11 @@ class Dataflow:
 
     def loads_of_index(self, statement: int) -> list[int]:
         """Return the loads of numbers, not of pointers, that an access has its address from."""
-        widths, statements = self.body.widths, self.body.statements
+        widths = self.body.widths
         return [
             load
             for load in self.loads_of_address(statement)
-            if all(widths[one] < _POINTER for one in results(statements[load]))
+            if all(widths[one] < _POINTER for one in self.body.written[load])
         ]
 
     # ---- updates ----
@@ -259,54 +259,58 @@ class Dataflow:
         place, root = self.place(store), self.root_of(store)
         if place is None:
             return None
-        values = [one for _, one in read(statement) if one != self._base(store)]
+        values = [one for one in self.body.read[store] if one != self._base(store)]
         slice_ = self._slice(values)
-        load = self._only_load(slice_, place, root)
-        if load is not None:
-            return Update(load, store, self._function(statement, values, load))
+        if loads := self._only_loads(slice_, place, root):
+            return Update(loads, store, self._function(statement, values, loads))
         for branch in self._branches_around(store):
             slice_ = self._slice([self.body.statements[branch].guard])
-            load = self._only_load(slice_, place, root)
-            if load is not None:
+            if loads := self._only_loads(slice_, place, root):
                 skips_if_true = not self.body.statements[branch].negated
-                function = self._compared(statement, slice_, load, skips_if_true)
-                return Update(load, store, function)
+                function = self._compared(statement, slice_, loads, skips_if_true)
+                return Update(loads, store, function)
         return None
 
-    def _only_load(self, slice_: frozenset[int], place: object, root: object) -> int | None:
-        """Return the load of a place, None if other elements of its array are loaded, too: then
+    def _only_loads(
+        self, slice_: frozenset[int], place: object, root: object
+    ) -> tuple[int, ...]:
+        """Return the loads of a place, () if other elements of its array are loaded, too: then
         the threads read each other's elements, and need a barrier.
         """
         loads = self._loads(slice_)
         same = [k for k in loads if self.place(k) == place]
         others = [k for k in loads if self.place(k) != place and self.root_of(k) == root]
-        return same[0] if same and not others else None
+        return tuple(same) if not others else ()
 
-    def _function(self, store: Statement, values: list[int], load: int) -> str:
-        """Return the atomic function for the last operation before a store."""
-        defined = [k for one in values for k in self.roots.definitions.get(one, ())]
+    def _function(self, store: Statement, values: list[int], loads: tuple[int, ...]) -> str:
+        """Return the atomic function for the last operations before a store, which combine what is
+        loaded with other values.
+        """
+        defined = [k for one in values for k in self.body.definitions.get(one, ())]
+        function = ""
         for k in defined:
             statement = self.body.statements[k]
             root = describe(statement.opcode).root
             stores = self._passed.get(argument_of(statement), [])
-            if root in ("cvt", "mov") or stores:  # of a byte, or of an argument
-                sources = [self.body.statements[one] for one in stores] or [statement]
-                defined += [
-                    d
-                    for source in sources
-                    for _, one in read(source)
-                    for d in self.roots.definitions.get(one, ())
-                    if d not in defined
-                ]
-            elif root == "selp":
-                compares = self._slice([one for place, one in read(statement) if place == 3])
-                return self._compared(store, compares, load, False)
-            elif root in _FUNCTIONS:
-                return _for_type(_FUNCTIONS[root], store)
-        return COMPARE_AND_SWAP
+            if root == "selp" and not function:
+                compares = self._slice(registers(statement.operands[3]))
+                return self._compared(store, compares, loads, False)
+            own = _FUNCTIONS.get(root, "")
+            function = function or own
+            is_copy = root in ("cvt", "mov") or bool(stores)  # of a byte, or of an argument
+            is_one = is_copy or {function, own} in ({own}, {"atomicAdd", "atomicSub"})
+            read = [one for source in stores or [k] for one in self.body.read[source]]
+            added = registers(statement.operands[3]) if root in ("fma", "mad") else read
+            combined = added if is_one else ()
+            others = [one for one in read if one not in combined]
+            if self._slice(others).intersection(loads):
+                return COMPARE_AND_SWAP
+            found = (d for one in combined for d in self.body.definitions.get(one, ()))
+            defined += [d for d in dict.fromkeys(found) if d not in defined]
+        return _for_type(function, store) if function else COMPARE_AND_SWAP
 
     def _compared(
-        self, store: Statement, slice_: Iterable[int], load: int, negated: bool
+        self, store: Statement, slice_: Iterable[int], loads: tuple[int, ...], negated: bool
     ) -> str:
         """Return the function for a store of a value that compares with the loaded one."""
         for k in slice_:
@@ -322,8 +326,8 @@ class Dataflow:
             is_bound = not any(isinstance(one, Literal) for one in statement.operands[1:])
             if not is_bound or not (larger or smaller):
                 continue  # a number that is fixed is a state, such as "not seen", and no bound
-            loads_left = load in self._loads(self._slice(_registers(statement.operands[1])))
-            is_max = larger ^ loads_left ^ negated
+            left = self._loads(self._slice(registers(statement.operands[1])))
+            is_max = larger ^ bool(left.intersection(loads)) ^ negated
             return _for_type("atomicMax" if is_max else "atomicMin", store)
         return COMPARE_AND_SWAP
 
@@ -342,13 +346,13 @@ class Dataflow:
             if register in seen:
                 continue
             seen.add(register)
-            for k in self.roots.definitions.get(register, ()):
+            for k in self.body.definitions.get(register, ()):
                 found.add(k)
                 statement = self.body.statements[k]
                 if passed := self._passed.get(argument_of(statement)):
-                    waiting += [one for s in passed for _, one in read(self.body.statements[s])]
+                    waiting += [one for s in passed for one in self.body.read[s]]
                 elif not self._is(k, "ld"):
-                    waiting += [one for _, one in read(statement)]
+                    waiting += self.body.read[k]
         return frozenset(found)
 
     def _stores_of_arguments(self) -> dict[object, list[int]]:
@@ -380,11 +384,11 @@ class Dataflow:
         return ("other", id(operand)) if isinstance(operand, Variable) else ("other", repr(operand))
 
     def _computed(self, register: int) -> object:
-        definitions = self.roots.definitions.get(register, ())
+        definitions = self.body.definitions.get(register, ())
         if len(definitions) != 1:
             return self._interned(("register", register))
         statement = self.body.statements[definitions[0]]
-        if statement.guard >= 0 or len(list(results(statement))) != 1:
+        if statement.guard >= 0 or len(self.body.written[definitions[0]]) != 1:
             return self._interned(("register", register))
         root = describe(statement.opcode).root
         if root in ("mov", "cvta"):
@@ -417,10 +421,6 @@ def argument_of(statement: Statement) -> object:
     if isinstance(base, Variable) and base.space == "param":
         return base, address.offset if address is not None else 0
     return None
-
-
-def _registers(operand: Operand) -> list[int]:
-    return [operand] if isinstance(operand, int) else []
 
 
 def _for_type(function: str, store: Statement) -> str:

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .body import Body
-from .control import Flow, Jump, flow, post_dominators, predecessors
-from .roots import read, results
+from .control import Flow, Jump, flow, post_dominators, predecessors, reached
 from .syntax import Address, Group, Label, Statement, Variable
 
 _CONDITIONAL = ("bra", "brx")
@@ -42,7 +41,7 @@ def yielding_loops(body: Body) -> set[int]:
         exits = [row for row in rows if not loop.issuperset(_ways(graph, row))]
         if (
             not shared.isdisjoint(rows)
-            and any(not depending.isdisjoint(_registers(statements[row])) for row in exits)
+            and any(not depending.isdisjoint(body.read[row]) for row in exits)
             and not any(statements[row].opcode.startswith("nanosleep") for row in rows)
         ):
             first = _rows(graph, _first(graph, head, loop), len(statements))
@@ -84,11 +83,6 @@ def _ways(graph: Flow, row: int) -> list[int]:
     block = graph.block(row)
     ends = block + 1 == len(graph.starts) or graph.starts[block + 1] == row + 1
     return graph.successors[block] if ends else []
-
-
-def _registers(statement: Statement) -> set[int]:
-    """Return the registers that a statement reads, its guard too."""
-    return {register for _, register in read(statement)}
 
 
 def _is_shared(statement: Statement) -> bool:
@@ -143,19 +137,21 @@ def _depending(body: Body, graph: Flow) -> set[int]:
     inside: set[int] = set()  # blocks that are executed or not, for that reason
     marked: set[int] = set()
     returned = set(_returned(body))
+    # The block of each statement, and whether it is a branch or has another thread's value itself.
+    rows = [
+        (k, graph.block(k), one.opcode.startswith(_CONDITIONAL), _is_shared(one) or k in returned)
+        for k, one in enumerate(body.statements)
+        if not one.opcode.startswith(_ALIKE)
+    ]
     changed = True
     while changed:
         before = len(marked), len(inside)
-        for k, statement in enumerate(body.statements):
-            block = graph.block(k)
-            depends = not marked.isdisjoint(_registers(statement))
-            root = statement.opcode.partition(".")[0]
-            if depends and root in _CONDITIONAL:
-                inside |= _between(graph, block, meeting[block])
-            elif _is_alike(statement):
-                continue
-            elif depends or block in inside or _is_shared(statement) or k in returned:
-                marked.update(results(statement))
+        for k, block, is_branch, is_marked in rows:
+            depends = not marked.isdisjoint(body.read[k])
+            if depends and is_branch:
+                inside |= reached(block, graph.successors, {meeting[block]})
+            elif depends or is_marked or block in inside:
+                marked.update(body.written[k])
         changed = before != (len(marked), len(inside))
     return marked
 
@@ -177,19 +173,3 @@ def _returned(body: Body) -> Iterator[int]:
             base = address.base if isinstance(address, Address) else None
             if isinstance(base, Variable) and base.name in variables:
                 yield k
-
-
-def _is_alike(statement: Statement) -> bool:
-    return statement.opcode.startswith(_ALIKE)
-
-
-def _between(graph: Flow, block: int, end: int) -> set[int]:
-    """Return the blocks on the ways from one block to another, without the latter."""
-    found: set[int] = set()
-    waiting = list(graph.successors[block])
-    while waiting:
-        one = waiting.pop()
-        if one != end and one not in found:
-            found.add(one)
-            waiting += graph.successors[one]
-    return found

@@ -47,8 +47,7 @@ class _Finder:
         if name not in _ON_IMPORT:
             raise ModuleNotFoundError(
                 f"no module named {fullname!r} in the simulator, which stands in for PyCUDA on "
-                "this machine: it has "
-                f"pycuda.{', pycuda.'.join((*_AT_ONCE, *_ON_IMPORT))}",
+                f"this machine: it has pycuda.{', pycuda.'.join((*_AT_ONCE, *_ON_IMPORT))}",
                 name=fullname,
             )
         return importlib.machinery.ModuleSpec(fullname, _Loader())

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from helpers.quantities import quantity
-from helpers.simulator import memory
+from helpers.simulator import compiler, memory
 from helpers.simulator.arrays import pack_arguments
 from helpers.simulator.layouts import misfit_of_array, misfit_of_record, numpy_name, only_dtype
 
@@ -35,6 +35,8 @@ from ._memory import (
 
 LAUNCH = "cuLaunchKernel"
 
+# Finds instructions that take a whole number for the 4 bytes or 2 halves in it.
+_UNPACK = re.compile(r"\b(?:dp[24]a|prmt|v\w+[24]|mma\.\S*[su]8|\w+\S*\.b?f16x2)\b").search
 _STRUCT_CODES = "?bBhHiIlLqQNnfdPFD"
 
 
@@ -158,10 +160,8 @@ def _from_array_like(k: int, value: Any, parameters: Sequence) -> Argument:
             order = "is in Fortran order" if value.flags.f_contiguous else "is a view with gaps"
             _findings.remark(
                 f"parameter #{k} (0-based), {_place(k, parameters)}: the GPUArray {order} (shape "
-                f"{value.shape}, "
-                f"strides {value.strides} bytes). The kernel gets its address alone, "
-                "and sees the "
-                "memory as it lies"
+                f"{value.shape}, strides {value.strides} bytes). The kernel gets its address "
+                "alone, and sees the memory as it lies"
             )
         address = address_of(value.gpudata, LAUNCH, _place(k, parameters))
         return _pointer(f"a GPUArray of {value.dtype}", address, value.dtype)
@@ -284,7 +284,13 @@ def require_fit(kernel, arguments: Sequence[Argument]) -> None:
         raise _refused(f"{kernel.name}({signature}) takes {len(parameters)}, got {count}")
     for k, (parameter, argument) in enumerate(zip(parameters, arguments, strict=True)):
         where = f"parameter #{k} (0-based) of {kernel.name}, {_place(k, parameters)},"
-        if problem := _misfit(parameter, argument):
+        problem = _misfit(parameter, argument)
+        if problem and not (_is_packed(parameter, argument) and _unpacks(kernel)):
+            for j, (other, given) in enumerate(zip(parameters, arguments, strict=True)):
+                is_swap = _misfit(other, given) and not _misfit(other, argument)
+                if is_swap and not _misfit(parameter, given):
+                    advice = f"exchange it and argument #{j}, which fits here"
+                    problem = f"got {argument.given}: {advice}"
             raise _refused(f"{where} {problem}")
         if doubt := _reinterpreted(parameter, argument):
             _findings.remark(f"{where} {doubt}")
@@ -364,7 +370,25 @@ def _pointer_misfit(parameter, argument: Argument) -> str:
     advice = f"convert it with .astype(np.{wanted.name})"
     if argument.given.startswith(("Out", "InOut")):  # .astype gives a copy, which nobody keeps
         advice = f"make the array with dtype=np.{wanted.name}"
+    elif _is_packed(parameter, argument):
+        advice += f", or pass .view(np.{wanted.name}) if the kernel unpacks each into its parts"
     return f"points to {wanted.name}, got {argument.given}: {advice}"
+
+
+def _is_packed(parameter, argument: Argument) -> bool:
+    """Return whether a pointer to whole numbers gets an array of narrower numbers, of which each
+    may hold several.
+    """
+    wanted = _element(parameter) if parameter.is_pointer and argument.is_pointer else None
+    if wanted is None or argument.dtype is None:
+        return False
+    return wanted.kind in "iu" and argument.dtype.itemsize < wanted.itemsize
+
+
+def _unpacks(kernel) -> bool:
+    """Return whether a kernel takes whole numbers for the bytes or halves in them."""
+    function = compiler.parsed(kernel.compiled.ptx).functions[kernel.mangled]
+    return _UNPACK(function.text or "") is not None
 
 
 def _record_misfit(parameter, dtype: np.dtype) -> str:

@@ -148,8 +148,7 @@ class GPUArray(DeviceArray):
             ):
                 raise IndexError(
                     f"axis {axis}: a GPUArray is indexed by ints, slices, ... and None, got "
-                    f"{entry!r}; "
-                    "gpuarray.take(array, indices) picks elements"
+                    f"{entry!r}; an ElementwiseKernel picks elements by an array of indices"
                 )
         # NumPy does the index arithmetic on an array of the same layout, whose elements do not
         # matter.

@@ -65,8 +65,7 @@ def wanted() -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= MOST:
         raise ValueError(
             f"{VARIABLE}={text}: it is the number of simulated devices, a whole number from 1 to "
-            f"{MOST}. "
-            f"Type {VARIABLE}=2 for two of them, or unset it for one"
+            f"{MOST}. Type {VARIABLE}=2 for two of them, or unset it for one"
         )
     return int(text)
 
@@ -90,9 +89,8 @@ def devices(number: int, memory_of: Sequence[int | None] = ()) -> Iterator[None]
     """
     if not 1 <= number <= MOST or len(memory_of) > number:
         raise ValueError(
-            f"{quantity(number, 'device')} with {quantity(len(memory_of), 'size')} of memory: "
-            f"give 1 to {MOST} devices, at "
-            "most one size for each"
+            f"{quantity(number, 'device')} with {quantity(len(memory_of), 'size')} of memory: give "
+            f"1 to {MOST} devices, at most one size for each"
         )
     before, peers, kept = _count, set(_peers), len(_kept)
     set_count(number)
@@ -229,9 +227,8 @@ def unreachable(address: int, kernel: str, parameter: str) -> Finding | None:
     )
     cause = (
         "On a GPU the kernel stops with an illegal address, and its context is lost. Allocate "
-        "while the context of device "
-        f"{current()} is current, copy by memcpy_peer, or let kernels reach it: "
-        f"Context.enable_peer_access(context of device {owner})."
+        f"while the context of device {current()} is current, copy by memcpy_peer, or let kernels "
+        f"reach it: Context.enable_peer_access(context of device {owner})."
     )
     return _found(message, cause, "error", parameter)
 

@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 from types import FrameType
 
-from helpers.simulator.findings import Finding
+from helpers.simulator.findings import Finding, key_of_memory
 
 from ._errors import SimulatorWarning
 
@@ -53,7 +53,7 @@ def warn(finding: Finding) -> None:
     """
     keep(finding)
     lines = finding.kind, finding.file, finding.line, finding.other_line, finding.array
-    key = (*lines, *call_site())
+    key = (key_of_memory(finding) or lines, *call_site())
     if key in _shown and not _is_interactive():
         return
     _shown.add(key)

@@ -226,10 +226,9 @@ class Function:
                 LAUNCH,
                 _errors.INVALID_ARGUMENT,
                 f"{static + shared:,} bytes of shared memory ({static:,} static, {shared:,} "
-                f"dynamic) are more than the {architecture.MAX_STATIC_SHARED:,} that a block "
-                f"gets; up to {architecture.MAX_SHARED:,} of dynamic shared memory need "
-                "function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, "
-                "bytes)",
+                f"dynamic) are more than the {architecture.MAX_STATIC_SHARED:,} that a block gets; "
+                f"up to {architecture.MAX_SHARED:,} of dynamic shared memory need "
+                "function.set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)",
             )
 
     def get_attribute(self, attribute: function_attribute) -> int | None:
@@ -275,8 +274,7 @@ class Function:
         if not 0 <= value <= room:
             detail = (
                 f"dynamic shared memory can be 0 to {quantity(room, 'byte')} for this kernel, was "
-                "asked for "
-                f"{value:,}"
+                f"asked for {value:,}"
             )
             raise _errors.logic_error("cuFuncSetAttribute", _errors.INVALID_ARGUMENT, detail)
         self._dynamic_shared_limit = value

@@ -1,6 +1,4 @@
-"""Copies of contiguous bytes between the host and the device, and memset, with PyCUDA's names and
-refusals.
-"""
+"""Copies of contiguous bytes between the host and the device, with PyCUDA's names and refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from ._memory import (
     plain_address_of,
     whole_number,
 )
-from ._stream import Stream, number_of
+from ._stream import number_of
 
 USUAL_OF_NUMPY = ("float64", "int64")  # dtypes of an array that names none
 _KEPT = 4096
@@ -188,8 +186,7 @@ def warn_of_unwritten(address: int, nbytes: int, call: str) -> None:
     missing = nbytes - memory.written(address, nbytes)
     message = (
         f"{call} reads {quantity(nbytes, 'byte')} of device memory, of which {missing:,} were "
-        "never written; "
-        f"the first is byte {first:,}"
+        f"never written; the first is byte {first:,}"
     )
     cause = (
         "On a GPU they hold whatever was there before. Does the grid cover the whole output? Does "
@@ -278,66 +275,6 @@ def _peer(dest, src, size: int, dest_context, src_context, call: str, stream: in
         )
         _order.touch_device(work, source, source + nbytes, write=False)
         _order.touch_device(work, target, target + nbytes, write=True)
-
-
-def pattern_of(data: int, width: int, call: str) -> bytes:
-    """Return `data` as the bytes of a memset."""
-    value = whole_number(data, f"{call}: data")
-    if value >= 1 << 8 * width:
-        raise OverflowError(f"{call}: data must fit into {8 * width} bits, got {value}")
-    return value.to_bytes(width, "little")
-
-
-def check_aligned(address: int, width: int, call: str) -> None:
-    """Raise LogicError for an address that is not a multiple of a memset's width."""
-    if address % width:
-        detail = f"the address {address:#x} is not a multiple of {width}"
-        raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
-
-
-def _memset(
-    dest: object, data: int, size: int, width: int, call: str, stream: Stream | None = None
-) -> None:
-    number = number_of(stream, call)
-    address = address_of(dest, call, "dest")
-    pattern, count = pattern_of(data, width, call), whole_number(size, f"{call}: size")
-    check_aligned(address, width, call)
-    if count:
-        with refused(call):
-            memory.fill(address, pattern, count)
-        _order.touch_device(
-            _order.begin(number, call), address, address + count * width, write=True
-        )
-
-
-def memset_d8(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Set `size` bytes to `data`."""
-    _memset(dest, data, size, 1, "cuMemsetD8")
-
-
-def memset_d16(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Set `size` 16-bit words to `data`."""
-    _memset(dest, data, size, 2, "cuMemsetD16")
-
-
-def memset_d32(dest: DeviceAllocation | int, data: int, size: int) -> None:
-    """Set `size` 32-bit words to `data`."""
-    _memset(dest, data, size, 4, "cuMemsetD32")
-
-
-def memset_d8_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """Set bytes like memset_d8, in a stream."""
-    _memset(dest, data, size, 1, "cuMemsetD8Async", stream)
-
-
-def memset_d16_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """Set words like memset_d16, in a stream."""
-    _memset(dest, data, size, 2, "cuMemsetD16Async", stream)
-
-
-def memset_d32_async(dest: DeviceAllocation | int, data: int, size: int, stream=None) -> None:
-    """Set words like memset_d32, in a stream."""
-    _memset(dest, data, size, 4, "cuMemsetD32Async", stream)
 
 
 def to_device(bf_obj: np.ndarray | bytes) -> DeviceAllocation:

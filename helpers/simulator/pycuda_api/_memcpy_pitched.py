@@ -1,4 +1,4 @@
-"""Copies and memsets of rows with a pitch: Memcpy2D, Memcpy3D, memset_d2d8 ..."""
+"""Copies of rows with a pitch: Memcpy2D and Memcpy3D."""
 
 from __future__ import annotations
 
@@ -12,14 +12,7 @@ from helpers.simulator import memory
 
 from . import _errors, _order
 from ._errors import LogicError
-from ._memcpy import (
-    check_aligned,
-    host_bytes,
-    note_host_side,
-    pattern_of,
-    refused,
-    warn_of_unwritten,
-)
+from ._memcpy import host_bytes, note_host_side, refused, warn_of_unwritten
 from ._memory import address_of, whole_number
 from ._stream import Stream, number_of
 
@@ -200,68 +193,3 @@ def _no_arrays(call: str) -> LogicError:
     return _errors.logic_error(
         call, _errors.NOT_SUPPORTED, "the simulator has no CUDA arrays (textures, surfaces)"
     )
-
-
-def _memset_2d(
-    dest,
-    pitch: int,
-    data: int,
-    width: int,
-    height: int,
-    size: int,
-    call: str,
-    stream: Stream | None = None,
-) -> None:
-    number = number_of(stream, call)
-    address = address_of(dest, call, "dest")
-    pattern = pattern_of(data, size, call)
-    names = ("pitch", "width", "height")
-    pitch, width, height = (
-        whole_number(v, f"{call}: {name}")
-        for v, name in zip((pitch, width, height), names, strict=True)
-    )
-    check_aligned(address, size, call)
-    if pitch < width * size and height > 1:
-        detail = (
-            f"the pitch is {quantity(pitch, 'byte')}, a row of {quantity(width, 'element')} has "
-            f"{width * size:,}"
-        )
-        raise _errors.logic_error(call, _errors.INVALID_ARGUMENT, detail)
-    with refused(call):
-        for row in range(height if width else 0):
-            memory.fill(address + row * pitch, pattern, width)
-    if width and height:
-        work = _order.begin(number, call)
-        _order.touch_device(
-            work, address, address + pitch * (height - 1) + width * size, write=True
-        )
-
-
-def memset_d2d8(dest, pitch: int, data: int, width: int, height: int) -> None:
-    """Set `height` rows of `width` bytes to `data`; rows are `pitch` bytes apart."""
-    _memset_2d(dest, pitch, data, width, height, 1, "cuMemsetD2D8")
-
-
-def memset_d2d16(dest, pitch: int, data: int, width: int, height: int) -> None:
-    """Set `height` rows of `width` 16-bit words to `data`; rows are `pitch` bytes apart."""
-    _memset_2d(dest, pitch, data, width, height, 2, "cuMemsetD2D16")
-
-
-def memset_d2d32(dest, pitch: int, data: int, width: int, height: int) -> None:
-    """Set `height` rows of `width` 32-bit words to `data`; rows are `pitch` bytes apart."""
-    _memset_2d(dest, pitch, data, width, height, 4, "cuMemsetD2D32")
-
-
-def memset_d2d8_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
-    """Do what memset_d2d8 does, in a stream."""
-    _memset_2d(dest, pitch, data, width, height, 1, "cuMemsetD2D8Async", stream)
-
-
-def memset_d2d16_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
-    """Do what memset_d2d16 does, in a stream."""
-    _memset_2d(dest, pitch, data, width, height, 2, "cuMemsetD2D16Async", stream)
-
-
-def memset_d2d32_async(dest, pitch: int, data: int, width: int, height: int, stream=None) -> None:
-    """Do what memset_d2d32 does, in a stream."""
-    _memset_2d(dest, pitch, data, width, height, 4, "cuMemsetD2D32Async", stream)

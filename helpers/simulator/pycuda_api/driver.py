@@ -85,24 +85,9 @@ from ._memcpy import (
     memcpy_htod_async,
     memcpy_peer,
     memcpy_peer_async,
-    memset_d8,
-    memset_d8_async,
-    memset_d16,
-    memset_d16_async,
-    memset_d32,
-    memset_d32_async,
     to_device,
 )
-from ._memcpy_pitched import (
-    Memcpy2D,
-    Memcpy3D,
-    memset_d2d8,
-    memset_d2d8_async,
-    memset_d2d16,
-    memset_d2d16_async,
-    memset_d2d32,
-    memset_d2d32_async,
-)
+from ._memcpy_pitched import Memcpy2D, Memcpy3D
 from ._memory import (
     DeviceAllocation,
     PointerHolderBase,
@@ -111,6 +96,20 @@ from ._memory import (
     mem_alloc_pitch,
     mem_get_address_range,
     mem_get_info,
+)
+from ._memset import (
+    memset_d2d8,
+    memset_d2d8_async,
+    memset_d2d16,
+    memset_d2d16_async,
+    memset_d2d32,
+    memset_d2d32_async,
+    memset_d8,
+    memset_d8_async,
+    memset_d16,
+    memset_d16_async,
+    memset_d32,
+    memset_d32_async,
 )
 from ._stream import (
     Event,

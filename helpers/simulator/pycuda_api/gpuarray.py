@@ -23,7 +23,7 @@ from ._array import GPUArray, reduce_arrays
 from ._array_elements import common_dtype, packed_scalar, read_flat, run, write_flat
 from ._array_layout import Allocator, ArrayFlags, address_of_array, packed_strides, splay
 from ._dtypes import get_or_register_dtype
-from ._errors import LaunchError
+from ._errors import CompileError, LaunchError
 from ._memory import mem_alloc
 from ._stream import Stream, number_of
 
@@ -198,82 +198,39 @@ copyreg.pickle(GPUArray, lambda array: (to_gpu, (array.get(),)))
 # ---- picking elements ----
 
 
-def _picked(values: np.ndarray, indices: np.ndarray, what: str) -> np.ndarray:
-    outside = (indices < 0) | (indices >= len(values))
+def _require_inside(does: str, indices: np.ndarray, size: int) -> None:
+    """Raise LaunchError for an index outside an array; does: such as "subset_sum reads"."""
+    outside = (indices < 0) | (indices >= size)
     if outside.any():
         k = int(np.flatnonzero(outside)[0])
         raise LaunchError(
-            f"{what} reads out of bounds: index {indices[k]} (at {k}) of an array with "
-            f"{quantity(len(values), 'element')}"
+            f"{does} out of bounds: index {indices[k]} (at {k}) of an array with "
+            f"{quantity(size, 'element')}"
         )
+
+
+def _picked(values: np.ndarray, indices: np.ndarray, what: str) -> np.ndarray:
+    _require_inside(f"{what} reads", indices, len(values))
     return values[indices]
 
 
-def _need_indices(indices: GPUArray, name: str) -> None:
-    if indices.ndim != 1:
-        raise AssertionError(f"{name} must be 1D, has shape {indices.shape}")
-    if indices.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers, got {indices.dtype}")
+def _reads_textures(name: str) -> Callable:
+    """Return the refusal of a function that reads by texture references in PyCUDA."""
 
-
-def _warn_of_textures(what: str) -> None:
-    _findings.remark(
-        f"{what} reads by texture references in PyCUDA, which CUDA 12 removed: on a GPU it needs "
-        "CUDA 11 or older"
-    )
-
-
-def _gather(
-    what: str, a: GPUArray, indices: GPUArray, out: GPUArray, stream: Stream | None, offset: int = 0
-) -> None:
-    a._need_contiguous()
-    work = _order.begin(number_of(stream, what), f"gpuarray.{what}")
-    picked = _picked(
-        read_flat(a, work, what), read_flat(indices, work, what).astype(np.int64) + offset, what
-    )
-    write_flat(out, picked, work, what)
-
-
-def take(
-    a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Stream | None = None
-) -> GPUArray:
-    """Return the elements of `a`, in memory order, at `indices` (1D)."""
-    _need_indices(indices, "indices")
-    _warn_of_textures("take")
-    out = GPUArray(indices.shape, a.dtype, a.allocator) if out is None else out
-    _gather("take", a, indices, out, stream)
-    return out
-
-
-def multi_take(arrays, indices: GPUArray, out=None, stream: Stream | None = None) -> list[GPUArray]:
-    """Return the results of `take` for several arrays."""
-    if out is not None and len(out) != len(arrays):
-        raise ValueError("out needs one entry for each of the arrays")
-    return [take(a, indices, out[k] if out else None, stream) for k, a in enumerate(arrays)]
-
-
-def _outputs(arrays, dest_shape, out) -> list[GPUArray]:
-    if len({a.dtype for a in (*arrays, *(out or ()))}) > 1:
-        raise TypeError("out needs the dtype of the arrays")
-    if out is not None and len(out) != len(arrays):
-        raise ValueError("out needs one entry for each of the arrays")
-    return [GPUArray(dest_shape, a.dtype, a.allocator) for a in arrays] if out is None else out
-
-
-def _scatter(
-    what: str, target: GPUArray, indices: np.ndarray, values: np.ndarray, work: _order.Work
-) -> None:
-    outside = (indices < 0) | (indices >= target.size)
-    if outside.any():
-        k = int(np.flatnonzero(outside)[0])
-        raise LaunchError(
-            f"{what} writes out of bounds: index {indices[k]} (at {k}) of an array with "
-            f"{quantity(target.size, 'element')}"
+    def refuse(*args, **kwargs) -> None:
+        raise CompileError(
+            f"gpuarray.{name} reads by texture references, which CUDA 12 removed, so that no GPU "
+            "compiles it any more: write a kernel that picks the elements, such as "
+            'ElementwiseKernel("float *y, float *x, int *at", "y[i] = x[at[i]]")',
+            None,
         )
-    address = address_of_array(target, what)
-    for index, value in zip(indices, values, strict=True):
-        memory.write(address + int(index) * target.itemsize, value.tobytes(), target.itemsize)
-    _order.touch_device(work, address, address + target.nbytes, write=True)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Raise CompileError: PyCUDA needs textures here, and CUDA 12 has none."
+    return refuse
+
+
+take, multi_take, multi_take_put = map(_reads_textures, ("take", "multi_take", "multi_take_put"))
 
 
 def multi_put(
@@ -286,49 +243,20 @@ def multi_put(
         return []
     if dest_indices.ndim != 1:
         raise ValueError("src_indices needs one dimension")
-    out = _outputs(arrays, dest_shape, out)
+    if len({a.dtype for a in (*arrays, *(out or ()))}) > 1:
+        raise TypeError("out needs the dtype of the arrays")
+    if out is not None and len(out) != len(arrays):
+        raise ValueError("out needs one entry for each of the arrays")
+    out = [GPUArray(dest_shape, a.dtype, a.allocator) for a in arrays] if out is None else out
     work = _order.begin(number_of(stream, "multi_put"), "gpuarray.multi_put")
     indices = read_flat(dest_indices, work, "multi_put").astype(np.int64)
     for source, target in zip(arrays, out, strict=True):
         values = _picked(read_flat(source, work, "multi_put"), np.arange(len(indices)), "multi_put")
-        _scatter("multi_put", target, indices, values, work)
-    return out
-
-
-def multi_take_put(
-    arrays,
-    dest_indices: GPUArray,
-    src_indices: GPUArray,
-    dest_shape=None,
-    out=None,
-    stream: Stream | None = None,
-    src_offsets: Sequence[int] | None = None,
-) -> list[GPUArray]:
-    """Put elements src_indices[k] (+ an offset for each array) of each array at places
-    dest_indices[k] of its output.
-    """
-    if not len(arrays):
-        return []
-    if src_indices.dtype != dest_indices.dtype:
-        raise TypeError("dest_indices needs the dtype of src_indices")
-    if src_indices.ndim != 1:
-        raise ValueError("src_indices needs one dimension")
-    if src_indices.shape != dest_indices.shape:
-        raise ValueError("dest_indices needs the shape of src_indices")
-    if src_offsets is not None and len(src_offsets) != len(arrays):
-        raise ValueError("src_offsets needs one entry for each of src_indices")
-    _warn_of_textures("multi_take_put")
-    out = _outputs(arrays, dest_shape, out)
-    work = _order.begin(number_of(stream, "multi_take_put"), "gpuarray.multi_take_put")
-    places, picks = (
-        read_flat(a, work, "multi_take_put").astype(np.int64) for a in (dest_indices, src_indices)
-    )
-    for k, (source, target) in enumerate(zip(arrays, out, strict=True)):
-        offset = src_offsets[k] if src_offsets is not None else 0
-        values = _picked(
-            read_flat(source, work, "multi_take_put"), picks + offset, "multi_take_put"
-        )
-        _scatter("multi_take_put", target, places, values, work)
+        _require_inside("multi_put writes", indices, target.size)
+        address = address_of_array(target, "multi_put")
+        for index, value in zip(indices, values, strict=True):
+            memory.write(address + int(index) * target.itemsize, value.tobytes(), target.itemsize)
+        _order.touch_device(work, address, address + target.nbytes, write=True)
     return out
 
 
@@ -512,8 +440,7 @@ def dot(
     if b.size < a.size:
         raise LaunchError(
             f"dot reads out of bounds: the second array has {quantity(b.size, 'element')}, the "
-            "first "
-            f"{a.size:,}"
+            f"first {a.size:,}"
         )
     return reduce_arrays(
         "dot", lambda x, y: _dot(x, y[: len(x)], dtype), (a, b), dtype, stream, allocator

@@ -364,8 +364,7 @@ class OccupancyRecord:
         if smem > devdata.shared_memory:
             raise ValueError(
                 f"too much shared memory: {quantity(smem, 'byte')} in a block, "
-                f"{devdata.shared_memory:,} at "
-                "most"
+                f"{devdata.shared_memory:,} at most"
             )
         blocks = {"device": devdata.thread_blocks_per_mp, "warps": devdata.warps_per_mp // warps}
         if registers > 0:
