@@ -10,7 +10,13 @@ from helpers.bench.contenders import COPY, HALF_IO, HALVES, MODES, SPLIT, UNITS
 from helpers.limits import ConvShape
 from helpers.problems import conv2d
 from helpers.problems.lenet import network_plan, pooled
-from helpers.tools.benchmarks import cells, known_layers, network_benchmark, shortest, tensor_benchmark
+from helpers.tools.benchmarks import (
+    cells,
+    known_layers,
+    network_benchmark,
+    shortest,
+    tensor_benchmark,
+)
 from helpers.tools.benchmarks.network_benchmark import NetworkBenchmark
 from helpers.tools.benchmarks.tensor_benchmark import RATIO, TensorBenchmark
 from tests import clock
