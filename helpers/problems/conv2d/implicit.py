@@ -323,7 +323,7 @@ class ImplicitMma(Implicit):
                         continue
                     for octets in at_a_time:
                         chunks = 1 if most_octets == 1 else ceil_div(shape.C, 8 * octets)
-                        for buffers in {1, 2, chunks} & {2, chunks}:
+                        for buffers in {2, chunks}:
                             for resident in (1, 2, 3):
                                 yield ImplicitSizes(
                                     tile,
