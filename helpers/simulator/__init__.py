@@ -10,7 +10,6 @@ does not. It has no clock, so it never reports how long a kernel takes.
 
 from __future__ import annotations
 
-import atexit
 import dataclasses
 import gc
 import sys
@@ -47,18 +46,14 @@ __all__ = [
 ]
 
 
-def activate(report_leaks: bool = False) -> None:
+def activate() -> None:
     """Make `import pycuda.driver`, `pycuda.compiler`, `pycuda.gpuarray` ... find the simulator.
 
-    report_leaks: at the end of the program, delete its variables and print the device memory that
-    is still allocated to standard error: one finding ("leak") for each line that allocated some.
     Raises RuntimeError if the program has already imported the real PyCUDA.
     """
     from . import pycuda_api
 
     pycuda_api.install()
-    if report_leaks:
-        atexit.register(_report_leaks)
 
 
 def leaks() -> tuple[Finding, ...]:
@@ -67,15 +62,6 @@ def leaks() -> tuple[Finding, ...]:
     """
     gc.collect()
     return leaked(memory.live())
-
-
-def _report_leaks() -> None:
-    main = vars(sys.modules["__main__"])
-    for name in [name for name in main if not name.startswith("__")]:
-        # The interpreter would delete the variables next. An array that one holds is no leak.
-        del main[name]
-    for finding in leaks():
-        print(finding, file=sys.stderr)
 
 
 def profile(
