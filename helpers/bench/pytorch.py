@@ -85,17 +85,11 @@ class TorchNetwork:
         self._filters = [
             cudnn.laid_out(on_device(f), layout) for f in (weights.conv1, weights.conv2)
         ]
-        self._dense = [
-            on_device(array)
-            for array in (weights.fc3, weights.fc3_bias, weights.fc4, weights.fc4_bias)
-        ]
+        fc3, fc4 = map(on_device, (weights.fc3, weights.fc4))
+        bias3, bias4 = map(on_device, (weights.fc3_bias, weights.fc4_bias))
         if mode == "FP16":
-            self._dense = [
-                *self._dense[:1],
-                self._dense[1] / 256,
-                self._dense[2],
-                self._dense[3] / 256,
-            ]
+            bias3, bias4 = bias3 / 256, bias4 / 256
+        self._dense = [fc3, bias3, fc4, bias4]
         self.classes: Any = None
         self._graph = None
         self._call = cudnn.compiled(self._forward) if way == COMPILED else self._forward

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass
 
 from helpers.quantities import quantity
@@ -47,11 +48,7 @@ class ProfileComparison:
     def sentences(self) -> tuple[str, ...]:
         """Return one sentence for each counter that differs, the largest change first."""
         changed = [(name, a, b) for name, a, b in self.rows if a != b]
-        changed.sort(
-            key=lambda row: (
-                -max(row[1] / row[2], row[2] / row[1]) if row[1] and row[2] else float("-inf")
-            )
-        )
+        changed.sort(key=lambda row: _factor(*row[1:]), reverse=True)
         return tuple(_change(*row) for row in changed) or ("no counter differs",)
 
     def to_dict(self) -> dict:
@@ -84,6 +81,10 @@ def _times(before: int, after: int) -> str:
     if not before or not after:
         return "new" if after else "gone"
     return f"{before / after:.3g} x fewer" if before > after else f"{after / before:.3g} x more"
+
+
+def _factor(before: int, after: int) -> float:
+    return max(before / after, after / before) if before and after else math.inf
 
 
 def _change(name: str, before: int, after: int) -> str:
