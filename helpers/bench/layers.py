@@ -20,6 +20,7 @@ from helpers.bench.task import Library, require_source
 from helpers.launch import Plan
 from helpers.limits import ConvShape
 from helpers.problems import baselines, conv2d, fft_conv2d
+from helpers.problems.precision import HALF_UNIT
 
 FEW = 2  # images of a check
 LIBRARY = "cuDNN"
@@ -246,7 +247,7 @@ class HalvesOnDevice(OnDevice):
         some = np.ascontiguousarray(x[list(images)])
         want = reference.conv2d(some, filter, shape.stride)
         largest = np.full((1, 1, 1, 1), np.abs(x).max())
-        rounded = 2.0**-11 * float(np.abs(want).max())  # y is rounded, too
+        rounded = HALF_UNIT * float(np.abs(want).max())  # y is rounded, too
         atol = precision.atol(largest, filter) + rounded
         got = got.astype(np.float32)
         return checking.check(got, want, rtol=0.0, atol=atol, name=kernel.title)

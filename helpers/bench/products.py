@@ -18,10 +18,10 @@ from helpers.launch import Array, Plan
 from helpers.problems import conv1d as kernels_1d
 from helpers.problems import copies as kernels_of_copies
 from helpers.problems import tensor_product
+from helpers.problems.precision import FLOAT_UNIT
 from helpers.quantities import quantity
 
 SEED = 7
-FLOAT_UNIT = 2.0**-24
 
 
 def product(batch: int = 10_000, steps: int = 16) -> Product:

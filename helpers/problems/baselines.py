@@ -19,6 +19,7 @@ import numpy as np
 
 from helpers import limits, reference
 from helpers.problems.measured import CPU_SOURCES
+from helpers.problems.precision import FLOAT_UNIT
 from helpers.simulator import toolchain
 
 _FLAGS = ("-O3", "-pthread")
@@ -234,7 +235,7 @@ def require_correct(baseline: Baseline) -> None:
         scale = baseline.want(np.abs(cells), np.abs(filter))
         terms = filter.size if filter.ndim == 1 else filter[0].size
         error = np.abs(baseline.call(cells, filter, np.full(want.shape, np.nan, np.float32)) - want)
-        wrong = ~(error <= 2.0**-24 * (terms + 1) * scale)  # NaN counts as wrong.
+        wrong = ~(error <= FLOAT_UNIT * (terms + 1) * scale)  # NaN counts as wrong.
         if wrong.any():
             place = [int(i) for i in np.argwhere(wrong)[0]]
             raise BaselineError(

@@ -16,6 +16,7 @@ import numpy as np
 
 from helpers import kernels, launch, simulator
 from helpers.launch import Array, Launch, Plan
+from helpers.problems.precision import FLOAT_UNIT, HALF_SUBNORMAL, HALF_UNIT, TENSOR_UNIT
 from helpers.programs import Program
 
 ROWS, COLUMNS, DEPTH = 16, 8, 16  # of D, and terms that one instruction adds up
@@ -118,11 +119,11 @@ class Split:
         cut = np.zeros_like(whole)
         for first in range(0, steps, short):
             cut += np.cumsum(terms[first : first + short], axis=0).sum(axis=0)
-        inputs = 2 * 2.0**-11 + 2.0**-22 if self.products == 1 else 3 * 2.0**-22
-        tiny = 2.0**-25 * (a.sum(axis=1)[None, :, None] + b.sum(axis=1)[:, None, :])
+        inputs = 2 * HALF_UNIT + HALF_UNIT**2 if self.products == 1 else 3 * HALF_UNIT**2
+        tiny = HALF_SUBNORMAL * (a.sum(axis=1)[None, :, None] + b.sum(axis=1)[:, None, :])
         additions = -(-steps // short) + 1
-        error = inputs * whole + tiny + 2.0**-24 * additions * whole
-        return float((error + self.products * (DEPTH + 2) * 2.0**-23 * cut).max())
+        error = inputs * whole + tiny + FLOAT_UNIT * additions * whole
+        return float((error + self.products * (DEPTH + 2) * TENSOR_UNIT * cut).max())
 
 
 @dataclass(frozen=True)
