@@ -40,12 +40,11 @@ SCHEMA = 1
 PNG_KEY = "halo-labs-record"
 UNNAMED = "bench"  # the record of experiments that name none
 
-_FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
-
-
+# The entries of a measurement that its timing fills.
+FROM_TIMING = ("median_ms", "low_ms", "high_ms", "samples", "what", "cache")
 # What a measurement finds, beside the entries that name it.
 FOUND = ("ratio", "low", "high", "registers", "relative_error", "code_sha256")
-_NUMBERS = {*FOUND, *_FROM_TIMING}
+_NUMBERS = {*FOUND, *FROM_TIMING}
 _NAMED = 8  # keys that an error lists
 
 
@@ -67,7 +66,7 @@ class Measurement:
         if self.timing is not None:
             t = self.timing
             row |= dict(
-                zip(_FROM_TIMING, (t.median, t.low, t.high, t.n, t.what, t.cache), strict=True)
+                zip(FROM_TIMING, (t.median, t.low, t.high, t.n, t.what, t.cache), strict=True)
             )
         return row
 
@@ -492,7 +491,7 @@ def _measurement(row: Mapping[str, Any]) -> Measurement:
             f"{series}: timing is a {type(timing).__name__}; "
             "give what helpers.bench.timing returned, or None"
         )
-    if taken := [key for key in parameters if key in _FROM_TIMING]:
+    if taken := [key for key in parameters if key in FROM_TIMING]:
         raise ValueError(
             f"{series}: {', '.join(taken)} would hide a column that the timing fills; "
             "use other names"
