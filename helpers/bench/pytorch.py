@@ -56,7 +56,7 @@ class Graph:
 
     def launch(self, stream: Any = None) -> None:
         """Enqueue all of it on a PyCUDA stream; None is the default stream."""
-        with self._torch.cuda.stream(_on(self._torch, stream)):
+        with self._torch.cuda.stream(cudnn.on_stream(self._torch, stream)):
             self.graph.replay()
 
 
@@ -124,7 +124,7 @@ class TorchNetwork:
     def launch(self, stream: Any = None) -> None:
         """Enqueue the network on a PyCUDA stream; None is the default stream."""
         torch = cudnn.require(self.mode)  # TF32 is a setting of the process
-        with torch.cuda.stream(_on(torch, stream)):
+        with torch.cuda.stream(cudnn.on_stream(torch, stream)):
             if self._graph is None:
                 self._run()
             else:
@@ -165,7 +165,3 @@ def networks(
             yield TorchNetwork(weights, cells, batch, mode, layout, way)
         except RuntimeError as error:
             print(f"PyTorch, {mode}, {layout}, {way} is left out: {str(error).splitlines()[0]}")
-
-
-def _on(torch: Any, stream: Any) -> Any:
-    return torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
