@@ -137,21 +137,12 @@ class Comparison:
     a: Timing
     b: Timing
 
-    @property
-    def different(self) -> bool:
-        """Whether 1 lies outside of the interval."""
-        return not self.low <= 1 <= self.high
-
-    def to_row(self) -> dict[str, float]:
-        """Return the entries of a record's row: "ratio", "low", "high"."""
-        return {"ratio": self.ratio, "low": self.low, "high": self.high}
-
     def __str__(self) -> str:
         figures = (
             f"ratio {self.ratio:.4f}, 95 % interval {self.low:.4f} to {self.high:.4f}, "
             f"{quantity(self.a.n, 'pair')}"
         )
-        if not self.different:
+        if self.low <= 1 <= self.high:
             return f"no measurable difference between {self.a.name} and {self.b.name} ({figures})"
         slow, fast, times = (
             (self.a, self.b, self.ratio) if self.ratio > 1 else (self.b, self.a, 1 / self.ratio)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import tables
 from helpers.bench import layers
+from helpers.bench.ratios import Ratio
 from helpers.bench.sources import Kernel
 from helpers.launch import Plan
 from helpers.limits import CONSTANT_BYTES
@@ -97,7 +98,7 @@ def measure_blocks() -> Iterator[Mapping[str, Any]]:
             for one, timed in zip(pair, (found.a, found.b), strict=True):
                 facts = {"kernel": one.kernel.name, **where, "registers": one.registers}
                 yield {"series": f"held, {one.kernel.name}", **facts, "timing": timed}
-            yield {"series": "held", **found.to_row(), **where}
+            yield {"series": "held", **Ratio.of(found).to_row(), **where}
 
 
 # --------------------------------------------------------------------------------------------------

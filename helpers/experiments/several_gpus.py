@@ -23,6 +23,7 @@ import numpy as np
 
 from helpers import cards, checking
 from helpers.bench import results, timing
+from helpers.bench.ratios import Ratio
 from helpers.experiments import between_gpus
 from helpers.experiments.between_gpus import require_same
 from helpers.experiments.card_mistakes import Row, misuse
@@ -242,7 +243,7 @@ def _gain(way: str, job: Job, count: int, found: timing.Comparison) -> Row:
         "work": job.name,
         "images": len(job.x),
         "cards": count,
-        **found.to_row(),
+        **Ratio.of(found).to_row(),
         "timing": None,
     }
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from helpers import checking, tables
 from helpers.bench import cudnn, lenet_times, pytorch, timing
+from helpers.bench.ratios import Ratio
 from helpers.problems import datasets
 from helpers.problems.lenet import checks, network, network_plan, pipeline, trained_weights
 
@@ -122,9 +123,10 @@ class NetworkBenchmark:
                 names=(net.name, "ours"),
                 budget_s=4 * self._budget_s,
             )
-            ratio = {**pair.to_row(), "different": pair.different}
+            ratio = Ratio.of(pair)
             told |= {"mode": mode, "layout": net.layout}
-            yield {"series": RATIO, **told, **ratio, "timing": None}
+            found = {**ratio.to_row(), "different": ratio.different}
+            yield {"series": RATIO, **told, **found, "timing": None}
 
     def _times(
         self,
