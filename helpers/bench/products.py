@@ -84,7 +84,7 @@ class Product(Problem):
         A = Array("A", (tensor_product.ROWS, depth))
         B = Array("B", (self.batch, depth, tensor_product.COLUMNS))
         D = Array("D", (self.batch, tensor_product.ROWS, tensor_product.COLUMNS))
-        plan = kernel.spec.plan_for(_Shaped(A.shape), _Shaped(B.shape))
+        plan = kernel.spec.plan_for(A, B)
         values = {"D": D, "A": A, "B": B, "steps": np.int32(self.steps)}
         return kernel.rewritten(plan, values)
 
@@ -119,13 +119,6 @@ class Product(Problem):
         cells = arrays["A"].size + self.batch * (arrays["B"].size + arrays["D"].size)
         depth = tensor_product.DEPTH * self.steps
         return limits.Work(bytes=4 * cells, flops=2 * self.outputs * depth)
-
-
-@dataclass(frozen=True)
-class _Shaped:
-    """What `plan_for` needs of an array."""
-
-    shape: tuple[int, ...]
 
 
 def mma() -> Mma:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from helpers import kernels
+from helpers import kernel_cells, kernels
 from helpers.launch import Launch, Plan
 from helpers.simulator.includes import without_comments
 
@@ -158,12 +158,7 @@ def yours(name: str) -> Any:
 
     shell = get_ipython()
     bound = {} if shell is None else shell.user_ns
-    return bound.get(name) if is_cell(bound.get(name)) else Missing(name)
-
-
-def is_cell(kernel: Any) -> bool:
-    """Return whether this is what a %%kernel cell binds, or the parts of one."""
-    return hasattr(kernel, "source") and hasattr(kernel, "options") and hasattr(kernel, "name")
+    return bound.get(name) if kernel_cells.is_cell(bound.get(name)) else Missing(name)
 
 
 def from_cell(cell: Any, spec: Any, of_the_record: Callable[[str], bool]) -> Kernel:

@@ -21,6 +21,7 @@ from helpers.programs import Program
 
 ROWS, COLUMNS, DEPTH = 16, 8, 16  # of D, and terms that one instruction adds up
 WARP = (32, 1, 1)
+Shaped = np.ndarray | Array  # a plan needs the shapes alone
 
 
 class ProductError(ValueError):
@@ -41,7 +42,7 @@ class OneProduct:
         source = kernels.source(self.name)
         return (Launch(source, self.name, (), (1, 1, 1), WARP, arguments=(D, A, B)),)
 
-    def plan_for(self, A: np.ndarray, B: np.ndarray) -> Plan:
+    def plan_for(self, A: Shaped, B: Shaped) -> Plan:
         """Return `plan`; A and B have its shapes, or the runner says so."""
         return self.plan()
 
@@ -93,7 +94,7 @@ class Split:
             ),
         )
 
-    def plan_for(self, A: np.ndarray, B: np.ndarray) -> Plan:
+    def plan_for(self, A: Shaped, B: Shaped) -> Plan:
         """Return the plan for A and B. Raises ProductError where A has no whole steps."""
         if A.shape[1] % DEPTH:
             raise ProductError(f"A has {A.shape[1]} columns; take a multiple of {DEPTH}")
@@ -133,7 +134,7 @@ class Units:
     tile: int = 16
     name: str = "gemm_tiled"
 
-    def plan_for(self, A: np.ndarray, B: np.ndarray) -> Plan:
+    def plan_for(self, A: Shaped, B: Shaped) -> Plan:
         """Return the launch on "D", "A" and "B" of the shapes that `Split` takes."""
         batch, depth, columns = B.shape
         D = Array("D", (batch, ROWS, columns))
