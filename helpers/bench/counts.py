@@ -279,7 +279,7 @@ class Counts(Sequence[Count]):
                 asked, different = one.sectors(array, kind, first)
                 title += f": asks for {quantity(asked, 'sector')} of {array}, {different} different"
                 if first == 1:
-                    title = f"{label}: a {kind} of {array} moves {asked} sector{'s' * (asked > 1)}"
+                    title = f"{label}: a {kind} of {array} moves {quantity(asked, 'sector')}"
             if space == "constant":
                 title += f": a {kind} of {array} asks for {_words(one, array, kind)}"
             plotting.access_map(
@@ -308,7 +308,7 @@ def _words(one: Count, array: str, kind: str) -> str:
     """Return how many different words the first request for an array asks for."""
     requests = (r for r in one.profile.requests if (r.array, r.kind) == (array, kind))
     words = len(set(next(requests).offsets))
-    return f"{words} word{'s' * (words > 1)}"
+    return quantity(words, "word")
 
 
 def _waves(one: Count, array: str, kind: str) -> str:

@@ -233,7 +233,7 @@ class Copies(Problem):
     def title(self) -> str:
         if self.launched:
             return f"n = {self.n:,}, filter of {self.filter_width}"
-        each = f"{self.blocks} block{'s' if self.blocks > 1 else ''} a multiprocessor"
+        each = f"{quantity(self.blocks, 'block')} a multiprocessor"
         return f"tiles of {self.tile:,}, filter of {self.filter_width}, {each}"
 
     @property

@@ -558,7 +558,7 @@ def _with_printed(verdict: Verdict, outcomes: Sequence[Outcome]) -> Verdict:
         return verdict
     every = [line for one in outcomes for line in one.printed.splitlines()]
     most = outcomes_of.SHOWN_LINES
-    head = f"printf wrote {count:,} line{'s' * (count > 1)}"
+    head = f"printf wrote {quantity(count, 'line')}"
     head += f"; the first {most}:" if count > most else ":"
     verdict = replace(verdict, printed="\n".join([head, *every[:most]]))
     if verdict.status not in ("budget", "time"):

@@ -134,7 +134,7 @@ def entered(layer: Layer, cell: Any, maps: int | None = None) -> Kernel:
         return entered(layer, Missing(cell.name))
     width, columns, own = chosen.values()
     tile = (width * columns, width, maps or own)
-    label = f"yours: {cell.name}" + (f", {maps} map{'s' * (maps > 1)}" if maps else "")
+    label = f"yours: {cell.name}" + (f", {quantity(maps, 'map')}" if maps else "")
     return layer.kernel(
         cell, like=PLAINEST, block=(width, width), tile=tile, label=label
     )

@@ -20,6 +20,7 @@ import numpy as np
 from helpers import limits, reference
 from helpers.problems.measured import CPU_SOURCES
 from helpers.problems.precision import FLOAT_UNIT
+from helpers.quantities import quantity
 from helpers.simulator import toolchain
 
 _FLAGS = ("-O3", "-pthread")
@@ -208,7 +209,7 @@ def _compiled(
     library = load_cpp(source, cpu_source(source), openmp_flags())
     cores = library.use_cores(usable_cores())
     if openmp:
-        all_cores = f"{cores} core{'s' if cores > 1 else ''} (OpenMP)"
+        all_cores = f"{quantity(cores, 'core')} (OpenMP)"
     else:
         all_cores = "one core (no OpenMP)"
         print(f'"C++, all cores" runs on one core here: {compiler} has no OpenMP.')

@@ -350,10 +350,7 @@ def _show_findings(findings: Sequence[Finding], name: str, options: argparse.Nam
         )
     else:
         threads, blocks = math.prod(options.block), math.prod(options.grid)
-        launch = (
-            f"{name}: {blocks:,} block{'s' * (blocks != 1)} of {threads:,} "
-            f"thread{'s' * (threads != 1)}"
-        )
+        launch = f"{name}: {quantity(blocks, 'block')} of {quantity(threads, 'thread')}"
         print(f"{launch}, {len(findings) or 'no'} finding{'s' * (len(findings) != 1)}")
         print(*(f"\n{finding}" for finding in findings), sep="\n", end="\n" if findings else "")
     return FOUND if findings else CLEAN

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from helpers import checking, kernels, launch
+from helpers.quantities import quantity
 
 FOLDER = kernels.FOLDER / "rates"
 TARGET_S = 1e-3  # of one launch
@@ -190,7 +191,7 @@ def _caches() -> Iterator[Variant]:
 
 
 def _width(floats: int) -> str:
-    return "a half a lane" if not floats else f"{floats} float{'s' * (floats > 1)} a lane"
+    return "a half a lane" if not floats else f"{quantity(floats, 'float')} a lane"
 
 
 def _shared() -> Iterator[Variant]:

@@ -120,7 +120,7 @@ def judged(one: dict[str, Any], seed: int) -> Found:
     plain = cases[:-OVERLAPS]
     for k, (N, filter) in enumerate(plain):
         got, want = one[f"P{k}"], conv1d(N, filter)
-        name = f"{_counted(N.size, 'cell')}, {_counted(filter.size, 'weight')}"
+        name = f"{quantity(N.size, 'cell')}, {quantity(filter.size, 'weight')}"
         if one[f"outside{k}"]:
             hint = (
                 "Outputs run from 0 to n - 1: last is n for shifts to the left, and n - shift "
@@ -154,10 +154,6 @@ def judged(one: dict[str, Any], seed: int) -> Found:
         )
         return Found("budget", "right, but the innermost loop has a test", hint, checked)
     return Found("pass", f"{checked}, all equal to the reference; loops swapped", checked=checked)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _reads_one_value(P: np.ndarray, N: np.ndarray, filter: np.ndarray) -> bool:
