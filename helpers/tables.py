@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+LINE = 100  # characters of a line of text: JupyterLab breaks longer ones inside words
 FIRST = (0,)  # a column of names, then numbers
 
 
