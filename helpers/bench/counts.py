@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from helpers import tables
 from helpers.bench.sources import Kernel
+from helpers.limits import SECTOR_BYTES, WARP
 from helpers.quantities import quantity
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from helpers.simulator import Finding, Profile
 
 NOT_YET = "yours: not yet"
-LANES = 32
-SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -217,7 +216,7 @@ class Counts(Sequence[Count]):
         *columns: str,
         labels: Sequence[str] | None = None,
         head: str = "",
-        outputs: int = LANES,
+        outputs: int = WARP,
     ) -> str:
         """Return counters for so many outputs, by default 32, what one full warp computes.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from helpers.bench.times import Times
     from helpers.simulator.bounds import Bounds
 
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 LARGE = 10_000
 SPLIT, HALVES = "split halves", "halves"
 QUADS, PAIRS = "conv2d_mma_quads", "conv2d_mma_pairs"

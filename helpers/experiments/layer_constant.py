@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BASIC, CONSTANT = "conv2d_basic", "conv2d_constant"
 MANY = 10_000  # images
-LAYERS = ("layer 1", "layer 2", "layer E1", "layer E2")
+LAYERS = tuple(conv2d.LAYERS)
 FLOAT_BYTES = 4
 # Shared memory that a kernel does not use holds its blocks down, and leaves its code as it is. A
 # block gets an equal part of 32 KiB. CARVEOUT, in percent, tells the driver how much of it a

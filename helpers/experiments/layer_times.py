@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from helpers.bench.results import Record
 
 KERNEL = "conv2d_basic"
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 FEW, MANY = 100, 10_000
 BATCHES = (FEW, MANY)
 OP_TIME, LAYER_TIME = "op time", "layer time"

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator
 
+from helpers.limits import WARP
 from helpers.plotting.boxes import OWN, box
 from helpers.plotting.styles import INK, LIGHT, PALE, Look, style
 from helpers.quantities import quantity
 
-WARP = 32
 MOST_CELLS = 64  # the most cells of an array in a picture of single cells
 MOST_BLOCKS, MOST_THREADS = 8, 64  # the most boxes along an axis of a grid, of a block
 TIMELINE_ROWS = ("H2D", "kernel", "D2H")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from helpers.limits import BANKS, SECTOR_BYTES, WARP
 from helpers.plotting.styles import (
     COLOURS,
     INK,
@@ -23,10 +24,7 @@ from helpers.quantities import quantity
 if TYPE_CHECKING:
     from helpers.simulator import Profile
 
-SECTOR_BYTES = 32
 WORD_BYTES = 4  # a word of constant memory, and of a bank of shared memory
-WARP = 32
-BANKS = 32
 THINNEST = 1 / 40  # a band that takes less of the axis is a line, and nobody counts it
 MOST_REQUESTS = 6  # the requests with a look of their own in an access map; others look alike
 

@@ -167,7 +167,8 @@ class ImplicitWgmma(Implicit):
         chunks = ceil_div(shape.C, 16)
         products = shape.K**2 * max(columns, 64)
         copies = 16 * (cells + weights) / 24
-        rounds = ceil_div(dataclasses.replace(self, sizes=sizes).tiles(shape), 132)
+        tiles = dataclasses.replace(self, sizes=sizes).tiles(shape)
+        rounds = ceil_div(tiles, limits.MULTIPROCESSORS)
         return rounds * (chunks * max(products, copies) + 1000) * (1 + 0.1 / sizes.stages)
 
 
