@@ -191,6 +191,12 @@ def strangers(folder: Path, students: set[str]) -> list[str]:
             f"{f' and {len(unknown) - 20} more' if len(unknown) > 20 else ''}. Rename the folder, "
             "or write a row; until then these are in no table for Canvas and Moodle"
         )
+    nobody = sorted({student for student, _ in times_of(folder)} - listed) if listed else []
+    if nobody:
+        said.append(
+            f"the file of --times names {', '.join(nobody[:20])}, and the roster does not. Write "
+            "the roster's name; until then the time of the file counts"
+        )
     for name in policy_of(folder).extensions:
         if listed and name not in listed:
             said.append(f"course.toml has [extensions.{name}], and the roster no {name}")

@@ -10,15 +10,13 @@ nickname puts the student on the leaderboard of the class, which shows no other 
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 
-from helpers.course import CourseError, texts
+from helpers.course import CourseError, sheet, texts
 
 
 class RosterError(CourseError, ValueError):
@@ -47,37 +45,16 @@ COLUMNS = tuple(one.name for one in fields(Student))
 
 def read(path: Path) -> tuple[Student, ...]:
     """Return the students of a roster, in its order. Raises RosterError."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise RosterError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise RosterError(
-            f"{path} cannot be read as UTF-8 text: {error}. A spreadsheet saves it as "
-            '"CSV UTF-8"'
-        ) from None
-    head = text.partition("\n")[0]
-    delimiter = max(",;\t", key=head.count)
-    rows = csv.reader(io.StringIO(text), delimiter=delimiter)
-    columns = [column.strip().lower() for column in next(rows, [])]
-    if "student" not in columns or len(set(columns)) != len(columns):
-        raise RosterError(
-            f"{path}: the first line is {head.strip()[:80]!r}; it must name the columns, "
-            f"`student` and any of {', '.join(COLUMNS[1:])}"
-        )
     found: dict[str, Student] = {}
-    for number, row in enumerate(rows, 2):
-        cells = {name: texts.clean(cell.strip()) for name, cell in zip(columns, row, strict=False)}
-        name = cells["student"] = texts.name(cells.get("student", ""))
-        if not any(cells.values()):
-            continue
+    for line, cells in sheet.read(path, COLUMNS[:1], COLUMNS[1:], RosterError):
+        name = cells["student"] = texts.name(cells["student"])
         if not name:
-            raise RosterError(f"{path}, line {number}: the column `student` is empty")
+            raise RosterError(f"{path}, line {line}: the column `student` is empty")
         if name in found:
-            raise RosterError(f"{path}, line {number}: {name!r} stands there already; keep one")
+            raise RosterError(f"{path}, line {line}: {name!r} stands there already; keep one")
         if not texts.is_name(name):
-            raise RosterError(f"{path}, line {number}: {name!r} {texts.NO_NAME}")
-        found[name] = Student(**{c: cells.get(c, "") for c in COLUMNS})
+            raise RosterError(f"{path}, line {line}: {name!r} {texts.NO_NAME}")
+        found[name] = Student(**cells)
     if not found:
         raise RosterError(f"{path} has no student")
     return tuple(found.values())

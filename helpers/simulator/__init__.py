@@ -174,7 +174,7 @@ def _launch(
     as_written: bool = False,
     **more: Any,
 ) -> tuple[LaunchReport, Kernel, Extents, Extents]:
-    """Compile a source, and runs one launch of its kernel. as_written: of the translation that
+    """Compile a source, and run one launch of its kernel. as_written: of the translation that
     keeps the loops of the source; more: arguments of launch.launch.
     """
     is_name = isinstance(source, str) and "\n" not in source and source.endswith(".cu")

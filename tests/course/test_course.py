@@ -74,6 +74,7 @@ def test_a_roster_is_read_as_programs_write_it(tmp_path, text):
     ("student,name\n,Ann\n", "line 2: the column `student` is empty"),
     ("student\n", "has no student"),
     ("student\na/b\n", "line 2: 'a/b' cannot be a student's name"),
+    ("student,name\nann,Müller, Ann\n", "line 2: 3 cells for 2 columns; put quotes around"),
 ])  # fmt: skip
 def test_a_roster_that_cannot_be_read_says_why(tmp_path, text, said):
     with pytest.raises(roster.RosterError, match=re.escape(said)):
@@ -201,6 +202,10 @@ def test_times_of_a_file_go_before_those_of_files(tmp_path):
     }  # fmt: skip
     with pytest.raises(times.TimesError, match="line 2: 'noon' is no time"):
         times.read(written(tmp_path, "student,lab,time\nann,101,noon\n"), names, made.moment)
+    with pytest.raises(times.TimesError, match="line 2: there is no lab '999'; write a number of"):
+        times.read(written(tmp_path, "student,lab,time\nann,999,noon\n"), names, made.moment)
+    with pytest.raises(times.TimesError, match=r"cannot be read: No such file or directory$"):
+        times.read(tmp_path / "none.csv", names, made.moment)
     with pytest.raises(times.TimesError, match="must name the columns student, lab, time"):
         times.read(written(tmp_path, "student,lab\nann,101\n"), names, made.moment)
 
