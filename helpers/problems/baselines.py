@@ -31,7 +31,8 @@ class BaselineError(RuntimeError):
     """A CPU baseline disagrees with the oracle, so it may not be timed."""
 
 
-def _require_float32(**arrays: np.ndarray) -> None:
+def require_float32(**arrays: np.ndarray) -> None:
+    """Raise TypeError for an object that is no array of float32, ValueError for a strided view."""
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             raise TypeError(
@@ -39,7 +40,7 @@ def _require_float32(**arrays: np.ndarray) -> None:
             )
         if array.dtype != np.float32:
             raise TypeError(
-                f"{name} is {array.dtype}; the CPU baselines take float32: pass "
+                f"{name} is {array.dtype}; the programs on the CPU take float32: pass "
                 f"{name}.astype(numpy.float32)"
             )
         if not array.flags.c_contiguous:
@@ -72,7 +73,7 @@ class Baseline:
         sums. Raises TypeError for another dtype; ValueError for a strided view, an empty array, an
         even width, a wrong `out`.
         """
-        _require_float32(N=N, filter=filter)
+        require_float32(N=N, filter=filter)
         reference.require_shapes(N, filter)
         return self._into(out, N.shape, N=N, filter=filter)
 
@@ -90,7 +91,7 @@ class Baseline:
     ) -> np.ndarray:
         if out is None:
             out = np.empty(shape, np.float32)
-        _require_float32(out=out)
+        require_float32(out=out)
         if out.shape != shape:
             raise ValueError(f"out has shape {out.shape}; expected {shape}, a cell for each output")
         for name, array in arrays.items():
@@ -123,7 +124,7 @@ class LayerBaseline(Baseline):
         Raises TypeError for another dtype; ValueError for a strided view and for shapes that do not
         fit.
         """
-        _require_float32(x=x, filter=filter)
+        require_float32(x=x, filter=filter)
         return self._into(out, _layer_shape(x, filter), x=x, filter=filter)
 
     def want(self, x: np.ndarray, filter: np.ndarray) -> np.ndarray:
