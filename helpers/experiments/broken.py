@@ -380,11 +380,7 @@ def flattened(source: str) -> str:
         "[ty][tx + 1]": "[ty * T + tx + 1]",
         "[ty][tx]": "[ty * T + tx]",
     }
-    for old, new in changes.items():
-        if old not in source:
-            raise ValueError(f"the source of blur has no {old}: take the kernel as it was broken")
-        source = source.replace(old, new)
-    return source
+    return sources.changed(source, *changes.items(), name="the source of blur")
 
 
 # --------------------------------------------------------------------------------------------------
