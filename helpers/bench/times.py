@@ -21,7 +21,7 @@ from helpers.bench.sources import Kernel
 from helpers.bench.task import Task
 
 MEASURED, RECORDED, NOT_HERE = "measured", "recorded", "not timed here"
-_NO_SETTING = {"series", "kernel", "over", *results.FOUND, *results.FROM_TIMING}
+_NO_SETTING = {"series", "kernel", "over", *results.OUTCOMES, *results.FROM_TIMING}
 
 
 @dataclass(frozen=True)

@@ -87,11 +87,11 @@ class LayerTimes:
 
     def __init__(self, record: Record):
         self.record = record
-        self._rows: dict[tuple[str, int], dict[str, Row]] = results.Found(record, {})
+        self._rows: dict[tuple[str, int], dict[str, Row]] = results.Selection(record, {})
         for row in record.rows():
             if "median_ms" in row:
                 where = row["layer"], row["batch"]
-                self._rows.setdefault(where, results.Found(record, {}))[row["series"]] = row
+                self._rows.setdefault(where, results.Selection(record, {}))[row["series"]] = row
 
     @property
     def all_cores(self) -> str:
