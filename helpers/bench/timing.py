@@ -413,9 +413,9 @@ def compare_end_to_end(
         before = gpu_clock.read_clocks(gpu.bus_id)
         rng = np.random.default_rng(seed)
         pairs = sampling.take_pairs(first, second, budget_s, precision, rng)
-        told: dict[str, Any] = {"device": gpu.name, "clocks": gpu_clock.clocks_since(before, gpu)}
+        clocks = gpu_clock.clocks_since(before, gpu)
         timings = [
-            Timing.of(name, samples, what="end to end", **told)
+            Timing.of(name, samples, what="end to end", device=gpu.name, clocks=clocks)
             for name, samples in zip(names, pairs, strict=True)
         ]
     return _comparison(pairs, timings)

@@ -107,8 +107,8 @@ def of_cards(group: cards.Cards, *, images: int, budget_s: float) -> Iterator[Ro
     """Yield the rows of `measure` that need the cards, each work on 1, 2, 4 ... of them."""
     for card in group:
         bus = card.call(_bus_of, card)
-        told = {"card": card.number, "name": card.name, "bus": bus}
-        yield {"series": "card", **told, "timing": None}
+        facts = {"card": card.number, "name": card.name, "bus": bus}
+        yield {"series": "card", **facts, "timing": None}
     counts = sorted({1, len(group), *(n for n in (2, 4, 8) if n < len(group))})
     yield from buses(group, images, budget_s)
     for one in jobs(images):
@@ -161,12 +161,12 @@ def jobs(images: int = IMAGES) -> Iterator[Job]:
     weights = trained_weights.lenet_weights()
     for count in NETWORK_IMAGES:
         pixels = datasets.images_at_hand(min(count, images)).repeated(count)
-        told = f"LeNet, {count:,} images"
+        words = f"LeNet, {count:,} images"
         yield Job(
-            told,
+            words,
             lenet(weights),
             pixels,
-            _classes_check(pixels, weights, told),
+            _classes_check(pixels, weights, words),
             "lenet_conv_pool",
             NETWORK_PIECE,
             ("host to host", "resident"),
@@ -339,8 +339,8 @@ def buses(group: cards.Cards, images: int, budget_s: float) -> Iterator[Row]:
     try:
         _at_once(copies, ("H2D", "D2H"))
         verdict = [one.card.call(one.check) for one in copies][-1]
-        told = {"H2D": ("H2D",), "D2H": ("D2H",), "both": ("H2D", "D2H")}
-        for way, ways in told.items():
+        directions = {"H2D": ("H2D",), "D2H": ("D2H",), "both": ("H2D", "D2H")}
+        for way, ways in directions.items():
             size = sum(sizes[("H2D", "D2H").index(one)] for one in ways)
             for name, some in [
                 *((str(one.card.number), [one]) for one in copies),
