@@ -124,7 +124,7 @@ class Bounds:
     @property
     def occupancy(self) -> str:
         """How the blocks come to the multiprocessors, in words; "" where that is not known."""
-        if self.waves is None:
+        if self.waves is None or self.blocks_at_a_time is None:
             return ""
         rounds = f"{_number(self.waves)} wave{'s' * (self.waves != 1)}"
         held = quantity(self.blocks_at_a_time, "block")
