@@ -84,11 +84,11 @@ class Kernel:
 
         changes: two texts, the old and the new one, or several such pairs. label: in place of the
         own one; give one where the change is timed. A student's kernel that is missing stays so.
-        Raises KernelError where the source has no such text.
+        Raises ValueError where the source has no such text.
         """
         if self.is_missing:
             return self
-        text = changed(self.source, *_pairs(changes), name=self.label)
+        text = kernels.replaced(self.source, *_pairs(changes), name=self.label)
         function = self.function or self.sources[-1]
         new = dataclasses.replace(self, text=text, function=function)
         return new.named(label) if label else new
@@ -125,17 +125,6 @@ class Kernel:
                 )
             changes["arguments"] = tuple(values[name] for name in self.arguments)
         return dataclasses.replace(one, **changes)
-
-
-def changed(source: str, *changes: tuple[str, str], name: str = "the kernel") -> str:
-    """Return a source with each (old, new) replaced. Raises KernelError where an old is missing."""
-    for old, new in changes:
-        if old not in source:
-            raise KernelError(
-                f"{name} has no {old!r} to replace: copy the text from the source, with its spaces"
-            )
-        source = source.replace(old, new)
-    return source
 
 
 MISSING = "FAIL yours: its %%kernel cell has not run, or it does not compile. Run that cell first."
