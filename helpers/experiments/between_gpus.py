@@ -37,7 +37,7 @@ def peers(group: cards.Cards, budget_s: float) -> Iterator[Row]:
     once, and through the host.
     """
     numbers = [card.number for card in group]
-    n = MEGABYTES * 250_000  # floats
+    n = int(MEGABYTES * 250_000)  # floats
     values = np.random.default_rng(1).standard_normal(n, np.float32)
     for source, target in itertools.pairwise(numbers):
         for way in ("through the host", "no peer access", "peer access", "peer access, both ways"):
