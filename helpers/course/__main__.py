@@ -19,6 +19,8 @@ from pathlib import Path
 from helpers.course import CourseError, box, texts
 from helpers.quantities import quantity
 
+MOST_REMARKS = 20  # sentences for one student on what cannot be used
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit status."""
@@ -232,6 +234,7 @@ def _run_grade(given) -> int:
                 )
                 for one in found
             ]
+        remarks = _shown(remarks)
         if given.only:
             only = {names.find(student) or texts.name(student) for student in given.only}
             answers = [answer for answer in answers if answer.student in only]
@@ -255,6 +258,17 @@ def _run_grade(given) -> int:
         + f"; results in {given.to}"
     )
     return 0
+
+
+def _shown(remarks: list[str]) -> list[str]:
+    """Return sentences that names of files stand in as lines to be seen, a few for each student."""
+    by_student: dict[str, list[str]] = {}
+    for one in map(texts.line, remarks):
+        by_student.setdefault(one.partition(":")[0], []).append(one)
+    for student, mine in by_student.items():
+        if len(mine) > MOST_REMARKS:
+            mine[MOST_REMARKS:] = [f"{student}: and {len(mine) - MOST_REMARKS:,} more of that kind"]
+    return [one for mine in by_student.values() for one in mine]
 
 
 def _graded(given, answers, remarks: list[str]) -> dict[str, int]:

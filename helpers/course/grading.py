@@ -200,7 +200,7 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
         "exercise": answer.exercise,
         "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
         "grader": grades.grader_version(), "text": answer.text[:65_536],
-        "cell": answer.by, "notebook": answer.notebook, "note": answer.note,
+        "cell": answer.by, "notebook": texts.line(answer.notebook), "note": answer.note,
         "submitted": answer.submitted, "figures": [],
     }
     return {**found, **own}
@@ -221,7 +221,7 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
         }
         claims = []
         for path in dict.fromkeys(path for answer in mine for path in answer.figures):
-            about = {"file": texts.clean(Path(path).name), "picture": _kept_picture(Path(path), to)}
+            about = {"file": texts.line(Path(path).name), "picture": _kept_picture(Path(path), to)}
             try:
                 claim = figures.check(figures.claimed(Path(path)), known)
             except figures.ClaimError as error:
@@ -291,7 +291,7 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
     """
     ladders: dict[str, list[dict[str, Any]]] = {}
     tasks = []
-    for name in dict.fromkeys(answer.exercise for answer in answers):
+    for name in dict.fromkeys(answer.exercise for answer in answers if answer.text):
         if name not in python_answers.PLAYERS:
             text = exercises.find(name).solution
             tasks.append(Task(grades.key(text, name, plan.seed, plan.how), name, text))

@@ -26,6 +26,8 @@ from helpers.exercises import gate
 from helpers.exercises.base import BaseExercise
 from helpers.exercises.python_exercise import PythonExercise
 
+MOST_VERSIONS = 10  # of one student's answer to an exercise
+
 
 @dataclass(frozen=True)
 class Place:
@@ -126,7 +128,7 @@ def answers(
             for answer in found:
                 handed.setdefault((answer.student, answer.lab), []).append(answer)
         for mine in handed.values():
-            yield from _begun(mine)
+            yield from _begun(mine, said)
 
 
 def _of_handed(
@@ -206,13 +208,19 @@ def _is_bound(exercise: BaseExercise, text: str) -> bool:
     return exercise.is_answer(text)
 
 
-def _begun(mine: list[Answer]) -> Iterator[Answer]:
+def _begun(mine: list[Answer], remarks: list[str]) -> Iterator[Answer]:
     """Yield the answers of a student to a lab, without those of notebooks that hold none where
-    another one does.
+    another one does. Many notebooks would try out what is right, so that only the last ones count.
     """
     for name in dict.fromkeys(answer.exercise for answer in mine):
         every = [answer for answer in mine if answer.exercise == name]
-        yield from [answer for answer in every if answer.text] or every[:1]
+        begun = sorted((one for one in every if one.text), key=lambda one: one.submitted)
+        if len(begun) > MOST_VERSIONS:
+            remarks.append(
+                f"{begun[0].student}: {len(begun):,} notebooks have an answer to {name}; the "
+                f"{MOST_VERSIONS} that were handed in last are graded"
+            )
+        yield from begun[-MOST_VERSIONS:] or every[:1]
 
 
 def _answer(

@@ -116,7 +116,7 @@ class PythonExercise(BaseExercise):
 
     def is_answer(self, text: str) -> bool:
         """Return whether the text of a cell is an answer to this exercise: it binds the name."""
-        return self.answer in _bound_names(text)
+        return self.answer in text and self.answer in _bound_names(text)
 
     def is_stub(self, text: str) -> bool:
         """Return whether the text of a cell is the stub, up to comments and white space."""

@@ -11,7 +11,6 @@ does not. It has no clock, so it never reports how long a kernel takes.
 from __future__ import annotations
 
 import dataclasses
-import gc
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,10 +25,9 @@ except ModuleNotFoundError:
         "environment first (. .venv/bin/activate), which `make env` makes"
     )
 
-from . import compiler_options, instructions, memory
-from .comparison import ProfileComparison, compare
+from . import compiler_options, instructions
 from .faults import LaunchFault, LaunchRefused
-from .findings import Finding, leaked
+from .findings import Finding
 from .launch import CHECKS, Extents, LaunchReport, Watch, extents
 from .launch import launch as run_launch
 from .machine_counters import profile_of
@@ -40,9 +38,8 @@ from .toolchain import CompileFailed
 from .traffic import LineTraffic, Request, Requests
 
 __all__ = [
-    "CompileFailed", "Finding", "LineTraffic", "Profile", "ProfileComparison", "Request",
-    "Requests", "activate", "check", "compare", "execute", "leaks",
-    "profile", "turns",
+    "CompileFailed", "Finding", "LineTraffic", "Profile", "Request", "Requests", "activate",
+    "check", "execute", "profile", "turns",
 ]
 
 
@@ -54,14 +51,6 @@ def activate() -> None:
     from . import pycuda_api
 
     pycuda_api.install()
-
-
-def leaks() -> tuple[Finding, ...]:
-    """Return one finding for each line of the program that allocated device memory and has not
-    freed it.
-    """
-    gc.collect()
-    return leaked(memory.live())
 
 
 def profile(

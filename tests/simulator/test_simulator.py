@@ -950,24 +950,6 @@ def test_host_copies_outside_an_allocation_are_refused():
         memory.allocate(memory.TOTAL + 1)
 
 
-# ---- leaks ----
-
-
-def test_memory_that_is_not_freed_is_a_leak_with_the_line_that_asked_for_it():
-    before = simulator.leaks()
-    addresses = [memory.allocate(100) for _ in range(3)]
-    found = [f for f in simulator.leaks() if f not in before]
-    for address in addresses:
-        memory.free(address)
-    finding = only(found, kind="leak", severity="warning", file="test_simulator.py")
-    assert (
-        "3 allocations, 300 bytes in all, of device memory allocated here were not freed"
-        in finding.message
-    )
-    assert any("memory.allocate(100) for" in text for text in finding.source_lines.values())
-    assert simulator.leaks() == before
-
-
 # ---- several workers ----
 
 

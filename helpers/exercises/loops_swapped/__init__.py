@@ -30,9 +30,11 @@ from helpers.reference import conv1d
 from helpers.simulator.includes import without_comments
 
 LIMIT_S = 5  # of computing, after the compilation
-# A loop's body, in braces or one statement; looked for at every place, because loops are nested.
+# A loop's body, in braces or one statement that is no loop; looked for at every place, because
+# loops are nested.
 _LOOP = re.compile(
-    r"(?=\b(?:for|while)\s*\((?:[^()]|\([^()]*\))*\)\s*(\{(?:[^{}]|\{[^{}]*\})*\}|[^{};]*;))"
+    r"(?=\b(?:for|while)\s*\((?:[^()]|\([^()]*\))*\)\s*"
+    r"(\{(?:[^{}]|\{[^{}]*\})*\}|(?:(?!\b(?:for|while)\b)[^{};])*;))"
 )
 PATIENCE_S = 60.0  # by the clock, compilation included: the machine may be busy
 

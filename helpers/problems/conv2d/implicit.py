@@ -203,8 +203,6 @@ class ImplicitMma(Implicit):
 
     sizes: ImplicitSizes | None = None
 
-    all_constant: ClassVar[bool] = True
-
     def constant_values(self, shape: ConvShape) -> dict[str, int]:
         sizes = self.fitted(shape).known
         values = {
