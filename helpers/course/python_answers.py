@@ -55,7 +55,7 @@ def judged(player: Player, text: str, seed: int, benches: Benches) -> tuple[Grad
         TypeError,
         ValueError,
         IndexError,
-        OverflowError,
+        ArithmeticError,
         RecursionError,
         AttributeError,
     ) as error:

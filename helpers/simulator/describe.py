@@ -128,9 +128,7 @@ class _Describer(BarrierWords, EndingWords):
                 f"{wrapped}: threadIdx and blockIdx are unsigned, so make the index an int first."
             )
         elif isinstance(index, int) and -(2**31) <= index < -(2**27):
-            cause = (
-                f"{index:,} is {index + 2**32:,} as an int that has overflowed: {WIDER_PRODUCT}"
-            )
+            cause = f"{index:,} is {index + 2**32:,} as an int that has overflowed: {WIDER_PRODUCT}"
         elif isinstance(index, int) and self.wraps_as_short(index):
             cause = (
                 f"{index:,} is {index + 2**16:,} as a short, which counts to 32,767: make the "

@@ -11,8 +11,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from helpers.tables import LINE
+
 LONGEST_TEXT, MOST_SOURCE_LINES = 2_000, 50  # of a finding that comes from a file
-LINE = 100  # characters in a line of text; so many fit beside the file browser on a small screen
 # How a cause of leftovers begins, in shared memory; and the whole of it, of a local variable.
 SHARED_LEFTOVERS = "Shared memory holds leftovers"
 LOCAL_LEFTOVERS = "A local variable holds leftovers until it is set: give it a value first."
@@ -362,11 +363,7 @@ def _behind_parting(findings: list[Finding]) -> list[Finding]:
     The race's finding says what follows.
     """
     races = [f for f in findings if f.kind == "race" and _parts(f)]
-    missed = [
-        f
-        for f in findings
-        if f.kind == "barrier" or _is_of_other_way(f)
-    ]
+    missed = [f for f in findings if f.kind == "barrier" or _is_of_other_way(f)]
     if not races or not any(f.kind == "barrier" for f in missed):
         return findings
     race = races[0]

@@ -75,6 +75,8 @@ def test_the_record_has_every_launch_and_no_other(recorded):
         f"{'; '.join(missing)}"
     )
     assert not set(recorded) - set(labels)
+    for launch in LAUNCHES:
+        assert recorded[launch.label].items() >= counters._identity(launch).items(), launch.label
 
 
 def test_every_kernel_is_launched_and_every_shape_of_the_layer():

@@ -127,8 +127,6 @@ class TensorKernel(Conv2d, abc.ABC):
 class TensorLayer(TensorKernel):
     """A layer by a `TensorKernel` for any even shape that fits shared memory."""
 
-    all_constant: ClassVar[bool] = True
-
     @abc.abstractmethod
     def piece(self, shape: ConvShape) -> int:
         """Return how many outputs one copy from shared memory writes."""

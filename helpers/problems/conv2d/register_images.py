@@ -34,7 +34,6 @@ class RegisterImages(Conv2d):
     images: int | None = None
 
     arranged: ClassVar[bool] = True
-    all_constant: ClassVar[bool] = True
 
     def fitted(self, shape: ConvShape) -> RegisterImages:
         """Fill in the sizes that are None.
