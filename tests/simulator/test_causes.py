@@ -244,6 +244,19 @@ def test_a_huge_index_is_told_and_not_taken_for_another_pointer():
     assert "y has 100 elements" in found.message
 
 
+def test_a_pointer_to_another_threads_variable_is_told():
+    body = (
+        "__shared__ int* p[128];\nint mine[4] = {t, x[i], t + 2, t + 3};\np[t] = mine;\n"
+        "__syncthreads();\ny[i] = p[t ^ 1][x[i] & 3];"
+    )
+    source = f'extern "C" __global__ void f({PARAMETERS})\n{{\n{HEAD}{body}\n}}\n'
+    arrays = np.zeros(N, np.int32), np.zeros(N, np.int32), np.zeros(N, np.int32)
+    (finding,) = simulator.check(source, "f", *arrays, grid=(1,), block=(N,))
+    assert finding.kind == "out-of-bounds"
+    assert "a pointer to a local variable of lane 1 of its warp" in finding.message
+    assert "hand values over in shared memory, or by a shuffle" in finding.cause
+
+
 # ---- one cause, one finding ----
 
 JOINED = {
