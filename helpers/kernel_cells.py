@@ -15,6 +15,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from helpers.simulator.includes import without_comments
 
@@ -23,12 +24,16 @@ USAGE = (
 )
 
 _AROUND = ("%%time", "%%capture")  # magics that run the cell below their line
+# Each word ends at the first sign that is none of its own, whatever the text is: a literal without
+# its second quote is the rest of the line. So the time grows with the length of the text only.
 _WORD = re.compile(
-    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\w+|[^\w\s]""", re.DOTALL
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|\w+|[^\w\s]""",
+    re.DOTALL,
 )
 _C_LINKAGE = re.compile(r'extern\s*"C"')
 _KERNEL = re.compile(
-    r"__global__(?:[^;{}()]|__launch_bounds__\s*\([^)]*\))*?\b(\w+)\s*\((?<!__launch_bounds__\()"
+    r"__global__(?:(?!__global__)[^;{}()]|__launch_bounds__\s*\([^)]*\))*?"
+    r"\b(\w+)\s*\((?<!__launch_bounds__\()"
 )
 
 
@@ -53,6 +58,11 @@ class KernelCell:
     options: tuple[str, ...]
     source: str
     text: str = ""
+
+
+def is_cell(kernel: Any) -> bool:
+    """Return whether this is what a %%kernel cell binds, or the parts of one."""
+    return hasattr(kernel, "source") and hasattr(kernel, "options") and hasattr(kernel, "name")
 
 
 def parse(text: str) -> KernelCell:
@@ -217,7 +227,9 @@ def with_c_linkage(source: str) -> str:
         return source
     pieces, end = [], 0
     for match in re.finditer(r"__global__", code):
-        if not re.search(r"template\s*<[^;{}]*>\s*$", code[: match.start()]):
+        start = max(code.rfind(sign, 0, match.start()) for sign in ";{}") + 1
+        before = code[start : match.start()].rstrip()
+        if not (before.endswith(">") and re.search(r"template\s*<", before)):
             pieces += [source[end : match.start()], 'extern "C" ']
             end = match.start()
     return "".join([*pieces, source[end:]])

@@ -9,8 +9,9 @@ limit), its input has either layout, and halves also get the multiple of 8 chann
 tensor-core kernels want (`Way`). The recorded benchmark also compiles the fastest of these by
 `torch.compile`, for one batch in FP16. The time does not include the conversion of the layout or
 the padding, and the fastest way counts. There are three modes. "FP32" switches TF32 off, because
-TF32 rounds the factors to 10 bits: inputs, arithmetic and outputs are FP32, as in the kernels.
-"TF32" switches it on. "FP16" reads and writes halves; the time does not include their conversion.
+TF32 rounds the factors to 11 significant bits: inputs, arithmetic and outputs are FP32, as in the
+kernels. "TF32" switches it on. "FP16" reads and writes halves; the time does not include their
+conversion.
 """
 
 from __future__ import annotations
@@ -173,11 +174,21 @@ class _Borrowed:
         }
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's text, of those that a library writes over many lines."""
+    return str(error).partition("\n")[0]
+
+
 def borrowed(address: int, shape: Sequence[int], dtype: Any = np.float32) -> Any:
     """Return PyTorch's view of an array on the device that somebody else owns."""
     import torch
 
     return torch.as_tensor(_Borrowed(address, shape, dtype), device="cuda")
+
+
+def on_stream(torch: Any, stream: Any) -> Any:
+    """Return PyTorch's name of a PyCUDA stream; None is the default stream."""
+    return torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
 
 
 class Convolution:
@@ -189,7 +200,7 @@ class Convolution:
 
     def __init__(self, shape: ConvShape, x: int, filter: int, way: Way = Way(), mode: str = "FP32"):
         self._torch, self.shape, self.way, self.mode = require(mode), shape, way, mode
-        cells, weights = self._tensor(x, shape.x_shape), self._tensor(filter, shape.filter_shape)
+        cells, weights = borrowed(x, shape.x_shape), borrowed(filter, shape.filter_shape)
         self._size = 0.0
         if mode != "FP32":
             # Errors of the rounded products are relative to max |x| sum |f|.
@@ -211,9 +222,6 @@ class Convolution:
         y = self._torch.nn.functional.conv2d(x, filter, stride=self.shape.stride)
         return y[:, : self.shape.M] if self.way.padded == "channels and maps" else y
 
-    def _tensor(self, address: int, shape: Sequence[int]) -> Any:
-        return borrowed(address, shape)
-
     @property
     def name(self) -> str:
         """The mode and the way, for a message."""
@@ -234,8 +242,7 @@ class Convolution:
         # TF32 is a setting of the process, which another mode may have changed since.
         torch = require(self.mode)
         self._y = None  # So PyTorch reuses its memory; otherwise it would hold two outputs.
-        on = torch.cuda.ExternalStream(stream.handle) if stream else torch.cuda.default_stream()
-        with torch.no_grad(), torch.cuda.stream(on):
+        with torch.no_grad(), torch.cuda.stream(on_stream(torch, stream)):
             self._y = self._call(self._x, self._filter)
 
     def kernels(self) -> list[str]:
@@ -258,7 +265,7 @@ class Convolution:
         atol = SLACK * atol + ROUNDED[self.mode] * self._size
         self.launch(None)
         torch.cuda.synchronize()
-        right = self._tensor(want, self.shape.y_shape)
+        right = borrowed(want, self.shape.y_shape)
         if tuple(self._y.shape) != self.shape.y_shape:
             raise ValueError(
                 f"{name} returned shape {tuple(self._y.shape)}; expected {self.shape.y_shape}"
@@ -301,7 +308,7 @@ def contenders(
         except TorchMissing:
             raise
         except (checking.CheckError, RuntimeError) as error:
-            print(f"{NAMES[mode]}, {way} is left out: {str(error).splitlines()[0]}")
+            print(f"{NAMES[mode]}, {way} is left out: {first_line(error)}")
             return None
         name = convolution.name
         time = timing.time_gpu(convolution.launch, verdict=verdict, name=name, budget_s=budget_s)

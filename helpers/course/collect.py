@@ -30,7 +30,7 @@ from helpers.course.roster import Names
 MOST_FILE = MOST_NOTEBOOK  # bytes of one file in a zip
 MOST_OF_STUDENT = 1 << 29  # bytes of all files in the zips of one student
 MOST_OF_CLASS = 1 << 33  # bytes of all files in the zip of a class
-MOST_FILES = 20_000
+MOST_FILES_OF_STUDENT, MOST_FILES = 1_000, 20_000  # in zips
 MOST_DEEP = 6  # folders below a student's
 MOST_NESTED = 3  # zips in zips
 _KEPT = (".ipynb", ".png", ".zip")
@@ -63,15 +63,15 @@ class Handed:
 @dataclass
 class Collection:
     """How to read what was handed in. known: the names of the labs; scratch: where zips are
-    unpacked; zone: of the times in zips, None for that of this computer; told: gets a sentence for
-    each thing that cannot be used.
+    unpacked; zone: of the times in zips, None for that of this computer; remarks: gets a sentence
+    for each thing that cannot be used.
     """
 
     known: Sequence[str]
     scratch: Path
     names: Names = field(default_factory=lambda: Names(()))
     zone: tzinfo | None = None
-    told: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
     def handed_in(self, folder: Path) -> Iterator[Handed]:
         """Yield what lies in a folder, or in a zip."""
@@ -82,7 +82,7 @@ class Collection:
             try:
                 yield from self._of_place(place)
             except OSError as error:
-                self.told.append(f"{place.name}: {error}; what lies there is left out")
+                self.remarks.append(f"{place.name}: {error}; what lies there is left out")
 
     # ---- whose something is ----
 
@@ -101,15 +101,17 @@ class Collection:
             if path.name.startswith(_OF_SYSTEM):
                 continue
             if path.is_symlink():
-                self.told.append(f"{path.name!r} is a link, and is left out")
+                self.remarks.append(f"{path.name!r} is a link, and is left out")
             elif path.is_dir():
                 found += self._of_folder(path)
+            elif not path.is_file():
+                self.remarks.append(f"{path.name!r} is no plain file, and is left out")
             elif place := self._of_file(path):
                 found.append(place)
             elif is_zip and top and not path.name.startswith("."):
                 found += self._named(self._of_class_zip(path), apart=True)
             elif is_zip or path.suffix.lower() == ".ipynb":
-                self.told.append(f"{path.name} lies in no student's folder, and is left out")
+                self.remarks.append(f"{path.name} lies in no student's folder, and is left out")
         return found
 
     def _of_folder(self, path: Path) -> list[_Place]:
@@ -133,7 +135,7 @@ class Collection:
             return self._moved(path, moodle["file"], _Place(moodle["student"], moodle["number"]))
         if canvas:
             if canvas["late"]:
-                self.told.append(
+                self.remarks.append(
                     f"Canvas says that {path.name} is late, and not when it was handed in; "
                     "`grade --times` says that"
                 )
@@ -165,7 +167,7 @@ class Collection:
             is_sure = bool(number) and self.names.number_of(name) == number
             if len(numbers.get(place.name, ())) > 1 and not is_sure:
                 name = f"{place.name} {place.number}"
-                self.told.append(
+                self.remarks.append(
                     f"several students are called {place.name}; one of them is {name!r} here. Put "
                     "the work into a folder that has the roster's name for the student"
                 )
@@ -173,7 +175,7 @@ class Collection:
             if texts.is_name(name):
                 named.append(_Place(name, "", place.folder, place.is_timed))
             else:
-                self.told.append(f"{name!r} {texts.NO_NAME}. It is left out")
+                self.remarks.append(f"{name!r} {texts.NO_NAME}. It is left out")
         return named
 
     # ---- what lies at one place ----
@@ -181,27 +183,31 @@ class Collection:
     def _of_place(self, place: _Place) -> Iterator[Handed]:
         student, others, count = place.name, [], 0
         for folder, time in self._opened(place):
-            seen = set()
-            for path in sorted(folder.rglob("*")):
+            seen, pictures = set(), {}
+            for path in self._below(folder, student):
                 inside = path.relative_to(folder)
                 if any(part.startswith((".", "__MACOSX")) for part in inside.parts):
                     if path.match(".ipynb_checkpoints/*.ipynb"):  # JupyterLab's copies, not read
                         others.append(str(inside))
                     continue
                 if path.is_symlink():
-                    self.told.append(f"{student}: {inside} is a link, and is left out")
+                    self.remarks.append(f"{student}: {inside} is a link, and is left out")
+                elif path.is_dir() and len(inside.parts) > MOST_DEEP:
+                    self.remarks.append(f"{student}: {inside} lies in too many folders; left out")
                 elif path.suffix.lower() != ".ipynb":
                     if path.is_file() and path.name != _TIMESTAMP:
                         others.append(str(inside))
                 elif len(inside.parts) > MOST_DEEP:
-                    self.told.append(f"{student}: {inside} lies in too many folders; left out")
+                    self.remarks.append(f"{student}: {inside} lies in too many folders; left out")
                 else:
                     parts = [lab_of(part, self.known) for part in reversed(inside.parts)]
                     lab = next(filter(None, parts), "")
                     seen.add(lab)
                     count += 1
                     at = self._time(student, path, time) if place.is_timed else None
-                    yield Handed(student, lab, path, at, _figures(path, folder))
+                    if path.parent not in pictures:
+                        pictures[path.parent] = self._figures(path.parent, folder)
+                    yield Handed(student, lab, path, at, pictures[path.parent])
             for path in sorted(folder.iterdir()):
                 lab = lab_of(path.name, self.known) if path.is_dir() else ""
                 if lab and lab not in seen and not path.is_symlink():
@@ -209,20 +215,45 @@ class Collection:
         if not count:
             there = ", ".join(others[:3]) + (" ..." if len(others) > 3 else "")
             is_there = f"there is {there}" if there else "the folder is empty"
-            self.told.append(f"{student}: no notebook that can be used was handed in; {is_there}")
+            self.remarks.append(
+                f"{student}: no notebook that can be used was handed in; {is_there}. Expected is a "
+                "notebook, LAB.ipynb, or a zip with it"
+            )
+
+    def _below(self, folder: Path, student: str = "", deep: int = 1) -> Iterator[Path]:
+        """Yield what lies below a folder, in order: MOST_DEEP folders deep, for a thousand folders
+        are too deep for this program. student: who is told of a folder that cannot be read.
+        """
+        try:
+            inside = sorted(folder.iterdir())
+        except OSError as error:
+            inside = []
+            if student:
+                self.remarks.append(f"{student}: {folder.name} cannot be read ({error.strerror})")
+        for path in inside:
+            yield path
+            if deep <= MOST_DEEP and path.is_dir() and not path.is_symlink():
+                yield from self._below(path, student, deep + 1)
+
+    def _figures(self, folder: Path, root: Path) -> tuple[str, ...]:
+        """Return the pictures in a notebook's folder and below; those right in the student's own.
+        """
+        found = self._below(folder) if folder != root else folder.iterdir()
+        pictures = sorted(path for path in found if path.suffix.lower() == ".png")
+        return tuple(str(p) for p in pictures[:50] if p.is_file() and not p.is_symlink())
 
     def _opened(self, place: _Place) -> Iterator[tuple[Path, float | None]]:
         """Yield a student's folder, and those of the zips in it: with the time of the outermost
         zip, since a file in it has the time when it was saved.
         """
-        budget = _Budget(MOST_OF_STUDENT)
+        budget = _Budget(MOST_OF_STUDENT, MOST_FILES_OF_STUDENT)
         waiting: list[tuple[Path, float | None, int]] = [(place.folder, None, 0)]
         for folder, time, depth in waiting:
             yield folder, time
-            for path in _zips(folder.rglob("*")):
+            for path in _zips(self._below(folder)):
                 whose = f"{place.name}: {path.relative_to(folder)}"
                 if depth == MOST_NESTED:
-                    self.told.append(f"{whose} lies in {depth} other zips, and is left out")
+                    self.remarks.append(f"{whose} lies in {depth} other zips, and is left out")
                     continue
                 unpacked = self._new_folder()
                 self._unpack(path, unpacked, whose, budget)
@@ -238,13 +269,15 @@ class Collection:
                 words = file.read(100).strip()
             if (at := time_of_nbgrader(words)) is not None:
                 return at
-            self.told.append(f"{student}: {_TIMESTAMP} holds no time, {words!r}; its file has one")
+            self.remarks.append(
+                f"{student}: {_TIMESTAMP} holds no time, {words!r}; its file has one"
+            )
         try:
             at = datetime.fromtimestamp(zipped or path.stat().st_mtime, UTC)
         except (OSError, ValueError, OverflowError):
             return None
         if at > datetime.now(UTC) + timedelta(days=1):  # of a computer whose clock is wrong
-            self.told.append(
+            self.remarks.append(
                 f"{student}: {path.name} says that it was saved at {at:%Y-%m-%d %H:%M}, which has "
                 "not come yet; it counts as on time. `grade --times` says when it was handed in"
             )
@@ -265,20 +298,22 @@ class Collection:
                 for entry in file.infolist():
                     place = None if entry.is_dir() else _place(_name_of(entry))
                     if place is not None:
+                        budget.files -= 1
+                        if budget.files < 0:
+                            raise ValueError("there are too many files; the others are left out")
                         try:
                             self._unpack_one(file, entry, to / place, budget)
                         except Exception as error:  # a damaged entry may raise anything
                             said = str(error) or type(error).__name__
-                            self.told.append(f"{whose}: {place} is left out: {said}")
+                            self.remarks.append(f"{whose}: {place} is left out: {said}")
         except Exception as error:  # so may a damaged zip
-            self.told.append(f"{whose} cannot be unpacked: {error or type(error).__name__}")
+            self.remarks.append(f"{whose} cannot be unpacked: {error or type(error).__name__}")
 
     def _unpack_one(
         self, file: zipfile.ZipFile, entry: zipfile.ZipInfo, to: Path, budget: _Budget
     ) -> None:
-        budget.files -= 1
-        if budget.files < 0:
-            raise ValueError(f"there are more than {MOST_FILES:,} files")
+        if len(to.relative_to(self.scratch).parts) > 3 * MOST_DEEP:
+            raise ValueError("it lies in too many folders")
         data = b""
         most = min(MOST_FILE, budget.bytes)
         if entry.file_size <= most:
@@ -342,15 +377,6 @@ def lab_of(name: str, known: Sequence[str]) -> str:
         if lab.casefold() in stem or re.match(rf"(lab[ _-]?)?{number}(?!\d)", stem):
             return lab
     return ""
-
-
-def _figures(notebook: Path, root: Path) -> tuple[str, ...]:
-    """Return the pictures in the notebook's folder and below; of all where it is the student's own.
-    """
-    folder = notebook.parent
-    found = folder.rglob("*") if folder != root else folder.glob("*")
-    pictures = sorted(path for path in found if path.suffix.lower() == ".png")
-    return tuple(str(p) for p in pictures[:50] if p.is_file() and not p.is_symlink())
 
 
 def time_of_nbgrader(words: str) -> datetime | None:

@@ -166,17 +166,33 @@ _REFUSED = {
     "kexec_load": (246, 104),
     "kexec_file_load": (320, 294), "acct": (163, 89), "swapon": (167, 224), "reboot": (169, 142),
     "sethostname": (170, 161), "setdomainname": (171, 162), "quotactl": (179, 60),
+    "socketpair": (53, 199), "setpriority": (141, 140), "ioprio_set": (251, 30),
+    "migrate_pages": (256, 238), "move_pages": (279, 239), "process_madvise": (440, 440),
 }
-_CLONE, _CLONE3 = (56, 220), 435
+# By these a process sends a signal. The kernel scopes them by Landlock from Linux 6.12 on only.
+SIGNALS = {
+    "kill": (62, 129), "tkill": (200, 130), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+}
+_CLONE3 = 435
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+_ANY = 0xFFFFFFFF
+# Refused where an argument has one of these bits: with new namespaces; of another process than the
+# caller, which is 0; and those commands of fcntl by which the kernel sends signals to others.
+_REFUSED_WITH = {
+    "clone": ((56, 220), 0, _NEW_NAMESPACES), "prlimit64": ((302, 261), 0, _ANY),
+    "sched_setaffinity": ((203, 122), 0, _ANY), "sched_setscheduler": ((144, 119), 0, _ANY),
+    "sched_setparam": ((142, 118), 0, _ANY), "sched_setattr": ((314, 274), 0, _ANY),
+    "fcntl F_SETOWN, F_SETSIG": ((72, 25), 1, 8),
+}
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 
 
-def seccomp() -> None:
-    """Refuse the system calls by which a process looks at others, gets a network, or makes
-    namespaces and mounts.
+def seccomp(refused: Mapping[str, tuple[int, int]] = _REFUSED) -> None:
+    """Refuse system calls, by their numbers on x86_64 and aarch64: by default those by which a
+    process looks at others or changes them, gets a network, or makes namespaces and mounts.
     """
     try:
         column, audit = _MACHINES[platform.machine()]
@@ -191,10 +207,13 @@ def seccomp() -> None:
         (_EQUAL, 0, 1, _CLONE3),
         (_RETURN, 0, 0, _ERROR | errno.ENOSYS),
     ]  # the C library then uses clone
-    for numbers in _REFUSED.values():
+    for numbers in refused.values():
         program += [(_EQUAL, 0, 1, numbers[column]), (_RETURN, 0, 0, _ERROR | errno.EPERM)]
-    program += [(_EQUAL, 0, 3, _CLONE[column]), (_LOAD, 0, 0, 16), (_ANY_OF, 0, 1, _NEW_NAMESPACES)]
-    program += [(_RETURN, 0, 0, _ERROR | errno.EPERM), (_RETURN, 0, 0, _ALLOW)]
+    for numbers, place, bits in _REFUSED_WITH.values():
+        program += [(_EQUAL, 0, 4, numbers[column]), (_LOAD, 0, 0, 16 + 8 * place)]
+        program += [(_ANY_OF, 0, 1, bits), (_RETURN, 0, 0, _ERROR | errno.EPERM)]
+        program += [(_RETURN, 0, 0, _ALLOW)]
+    program += [(_RETURN, 0, 0, _ALLOW)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *one) for one in program))
     header = struct.pack("@HxxxxxxP", len(program), ctypes.addressof(code))
     no_new_rights()

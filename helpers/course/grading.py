@@ -87,10 +87,10 @@ def grade(
     plan: Plan,
     progress: Progress | None = None,
     ladders: bool = True,
-    told: Sequence[str] = (),
+    remarks: Sequence[str] = (),
 ) -> dict[str, int]:
     """Grade answers, and write a result for each; how many have which status. ladders: cost the
-    course's own kernels, too; told: what was handed in and cannot be used.
+    course's own kernels, too; remarks: what was handed in and cannot be used.
     """
     began = time.monotonic()
     tasks, by_key = _tasks(answers, plan)
@@ -134,7 +134,7 @@ def grade(
     _writing(answers, to)
     own = {**_ladders_before(to), **_ladders(answers, to, plan)} if ladders else {}
     about = _about(plan, counts, len(tasks), done, time.monotonic() - began, own)
-    grades.save(to / grades.RUN, {**about, "told": list(told)})
+    grades.save(to / grades.RUN, {**about, "told": list(remarks)})
     return counts
 
 
@@ -200,7 +200,7 @@ def _of_answer(answer: Answer, found: dict[str, Any] | None, plan: Plan) -> dict
         "exercise": answer.exercise,
         "text_sha256": grades.sha256(answer.text), "seed": plan.seed,
         "grader": grades.grader_version(), "text": answer.text[:65_536],
-        "cell": answer.by, "notebook": answer.notebook, "note": answer.note,
+        "cell": answer.by, "notebook": texts.line(answer.notebook), "note": answer.note,
         "submitted": answer.submitted, "figures": [],
     }
     return {**found, **own}
@@ -221,7 +221,7 @@ def _claims(answers: Sequence[Answer], to: Path) -> None:
         }
         claims = []
         for path in dict.fromkeys(path for answer in mine for path in answer.figures):
-            about = {"file": texts.clean(Path(path).name), "picture": _kept_picture(Path(path), to)}
+            about = {"file": texts.line(Path(path).name), "picture": _kept_picture(Path(path), to)}
             try:
                 claim = figures.check(figures.claimed(Path(path)), known)
             except figures.ClaimError as error:
@@ -290,31 +290,31 @@ def _ladders(answers: Sequence[Answer], to: Path, plan: Plan) -> dict[str, list[
     """Return the cost of the course's own kernel for each exercise, which a class is drawn against.
     """
     ladders: dict[str, list[dict[str, Any]]] = {}
-    texts: list[tuple[str, str, str]] = []
-    for name in dict.fromkeys(answer.exercise for answer in answers):
+    tasks = []
+    for name in dict.fromkeys(answer.exercise for answer in answers if answer.text):
         if name not in python_answers.PLAYERS:
-            texts.append((name, "the course's solution", exercises.find(name).solution))
-    tasks = {(n, w): Task(grades.key(t, n, plan.seed, plan.how), n, t) for n, w, t in texts}
+            text = exercises.find(name).solution
+            tasks.append(Task(grades.key(text, name, plan.seed, plan.how), name, text))
     store = to / ".results"
-    known = {key: grades.load(store / f"{key}.json") for key in {t.key for t in tasks.values()}}
-    missing = [task for task in tasks.values() if known[task.key] is None]
+    known = {task.key: grades.load(store / f"{task.key}.json") for task in tasks}
+    missing = [task for task in tasks if known[task.key] is None]
     if missing and plan.shard[0] == 1:
         for task, found in _graded(missing, replace(plan, shard=(1, 1))):
             result = {"schema": grades.SCHEMA, "exercise": task.exercise, **found}
             known[task.key] = result
             if _is_final(found):
                 grades.save(store / f"{task.key}.json", result)
-    for (name, what), task in tasks.items():
+    for task in tasks:
         own = known[task.key]
         if own is not None and own.get("cost") is not None:
-            ladders.setdefault(name, []).append(
+            ladders[task.exercise] = [
                 {
-                    "what": what,
+                    "what": "the course's solution",
                     "cost": own["cost"],
                     "time_ms": own.get("time_ms"),
                     "status": own["status"],
                 }
-            )
+            ]
     return ladders
 
 

@@ -86,7 +86,7 @@ def _judged(name: str, text: str, seed: int, benches: Benches) -> tuple[Graded, 
         TypeError,
         ValueError,
         AttributeError,
-        OverflowError,
+        ArithmeticError,
         RecursionError,
     ) as error:
         found = without_run(

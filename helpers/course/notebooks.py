@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from helpers.course import CourseError, texts
+from helpers.exercises import gate
 
 MOST_NOTEBOOK = 100 << 20  # bytes; outputs with figures make most of it
+MOST_CELLS = 500  # a lab has 60
 
 
 class SubmissionError(CourseError, ValueError):
@@ -35,28 +37,37 @@ def read(path: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise SubmissionError(f"{path.name} cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
-        raise SubmissionError(f"{path.name} is no notebook: its text is not Unicode") from None
+        raise SubmissionError(
+            f"{path.name} is no notebook: its text is not Unicode. Save it in JupyterLab, and hand "
+            "it in again"
+        ) from None
     except (ValueError, RecursionError):
         raise SubmissionError(
             f"{path.name} is no notebook: it is not JSON, or only the beginning of it. Save it in "
             "JupyterLab, and hand it in again"
         ) from None
     cells = book.get("cells") if isinstance(book, dict) else None
+    if isinstance(cells, list) and len(cells) > MOST_CELLS:
+        raise SubmissionError(
+            f"{path.name} has {len(cells):,} cells; at most {MOST_CELLS} are read. Delete those "
+            "that you added, and hand it in again"
+        )
     if not isinstance(cells, list):
         if isinstance(book, dict) and "worksheets" in book:
             raise SubmissionError(
                 f"{path.name} has the form of 2014 (nbformat 3); open it in JupyterLab and save it"
             )
         raise SubmissionError(f"{path.name} is no notebook: it has no list of cells")
-    try:
-        return [_plain(texts.clean(cell)) for cell in cells if isinstance(cell, dict)]
-    except RecursionError:
-        raise SubmissionError(f"{path.name} is no notebook: a cell is nested too deep") from None
+    return [_plain(cell) for cell in cells if isinstance(cell, dict)]
 
 
-def _plain(cell: dict[str, Any]) -> dict[str, Any]:
-    """Return a cell without an id that is no text: a program may write anything there."""
-    return cell if isinstance(cell.get("id", ""), str) else {**cell, "id": ""}
+def _plain(cell: dict[str, Any]) -> dict[str, str]:
+    """Return id, kind and text of a cell, without its outputs: a program may write anything in
+    place of them. A text is cut where the gate refuses it as too long.
+    """
+    found = {name: cell.get(name, "") for name in ("id", "cell_type")}
+    found["source"] = source(cell)[: gate.MOST_BYTES + 1]
+    return {name: texts.clean(one) if isinstance(one, str) else "" for name, one in found.items()}
 
 
 def source(cell: Mapping[str, Any]) -> str:

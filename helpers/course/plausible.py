@@ -16,6 +16,7 @@ from helpers import device, limits
 from helpers.problems import conv2d
 
 STEP_MS = 3.2e-5  # of the clock behind CUDA's events: all of the course's samples are whole steps
+LEAST_MS = 1e-6  # of any sample: no clock shows less, and a ratio to it is a number
 EXACT_MS = 10.0  # below it the seven digits of a sample are finer than a step
 MOST_OFF = 0.02  # of the samples: what may lie between two steps
 RATIO = 1.10  # of a ratio over the ratio of the medians: the pairs of samples give another one
@@ -51,8 +52,9 @@ def timings(record: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapp
 def samples_of(timing: Mapping[str, Any]) -> list[float]:
     """Return the samples of a timing; none where they are no list of positive numbers."""
     samples = timing.get("samples")
-    good = isinstance(samples, list) and all(_is_number(one) and 0 < one < 1e9 for one in samples)
-    return samples if good and isinstance(samples, list) else []
+    if not isinstance(samples, list):
+        return []
+    return samples if all(_is_number(one) and LEAST_MS <= one < 1e9 for one in samples) else []
 
 
 def _is_number(value: Any) -> bool:
@@ -129,7 +131,7 @@ def facts(record: Mapping[str, Any]) -> list[str]:
     capability = claimed.get("compute_capability")
     number = claimed.get("multiprocessors")
     known = _known(name)
-    if known and (capability, number) != (list(known[0]), number if number in known[1] else None):
+    if known and (capability != list(known[0]) or number not in known[1]):
         found.append(
             f"{name} has compute capability {known[0][0]}.{known[0][1]} and "
             f"{' or '.join(map(str, known[1]))} multiprocessors; the record says "

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import time
-
-_PAGE = resource.getpagesize()
 
 
 def descendants(pid: int) -> list[int]:
@@ -53,15 +50,17 @@ def is_alive(pid: int) -> bool:
 
 
 def resident_bytes(pid: int) -> int:
-    """Return bytes of memory that a process and all below it have for themselves."""
+    """Return bytes of memory of a process and all below it, shared memory included, without what
+    lies in files.
+    """
     total = 0
     for one in (pid, *descendants(pid)):
-        try:
-            with open(f"/proc/{one}/statm", encoding="ascii") as file:
-                _, pages, shared, *_ = map(int, file.read().split())
-        except (OSError, ValueError):
-            continue
-        total += (pages - shared) * _PAGE
+        with (
+            contextlib.suppress(OSError, ValueError, IndexError),
+            open(f"/proc/{one}/status", encoding="utf-8", errors="replace") as file,
+        ):
+            own = [line.split() for line in file if line.startswith(("RssAnon:", "RssShmem:"))]
+            total += 1024 * sum(int(kib) for _, kib, *_ in own)
     return total
 
 

@@ -120,19 +120,16 @@ def _costs(function: Any, calls: Any) -> dict[str, Any]:
     """Return what function(shape, width, seen) gives, with `shape` and `seen` as objects that have
     the attributes given.
     """
-    known = [
-        float(function(_Attributes(shape), width, _Attributes(seen)))
-        for shape, width, seen in calls["known"]
-    ]
+
+    def costs(name: str) -> list[float]:
+        return [
+            float(function(_Attributes(shape), width, _Attributes(seen)))
+            for shape, width, seen in calls[name]
+        ]
+
+    known = costs("known")
     try:
-        larger = [
-            float(function(_Attributes(shape), width, _Attributes(seen)))
-            for shape, width, seen in calls["larger"]
-        ]
-        untimed = [
-            float(function(_Attributes(shape), width, _Attributes(seen)))
-            for shape, width, seen in calls["untimed"]
-        ]
+        larger, untimed = costs("larger"), costs("untimed")
     except (KeyError, IndexError) as error:  # of a table that has no such layer
         said = f"{type(error).__name__}: {error}"
         return {"known": known, "larger": [], "untimed": [], "said": said}
@@ -165,7 +162,7 @@ class _Pipe:
 
     def _add(self, entry: list[Any]) -> None:
         if len(self.log) >= self.MOST:
-            raise RuntimeError(f"more than {self.MOST:,} calls")
+            raise RuntimeError(f"more than {self.MOST:,} calls: does a loop not end?")
         self.log.append(entry)
 
     def streams(self, count: int) -> tuple[Any, ...]:
@@ -179,7 +176,9 @@ class _Pipe:
 
     def _work(self, row: str, piece: int, stream: Any) -> Any:
         if not 0 <= int(piece) < self.pieces:
-            raise IndexError(f"piece {piece} of {self.pieces}")
+            raise IndexError(
+                f"there is no piece {piece}: pieces have the numbers 0 to {self.pieces - 1}"
+            )
         event = _Event(self, self._events)
         self._events += 1
         self._add([row, int(piece), stream.number, event.number])
@@ -242,7 +241,7 @@ class _Cards:
 
     def _add(self, entry: list[Any]) -> None:
         if len(self.log) >= self.MOST:
-            raise RuntimeError(f"more than {self.MOST:,} calls")
+            raise RuntimeError(f"more than {self.MOST:,} calls: does a loop not end?")
         self.log.append(entry)
 
     def _event(self, what: str, *rest: Any) -> Any:
@@ -253,7 +252,9 @@ class _Cards:
 
     def _card(self, card: Any) -> int:
         if not 0 <= int(card) < self.count:
-            raise IndexError(f"card {card} of {self.count}")
+            raise IndexError(
+                f"there is no card {card}: cards have the numbers 0 to {self.count - 1}"
+            )
         return int(card)
 
     def give(self, source: int, target: int, part: Any = None, stream: Any = None) -> Any:

@@ -12,7 +12,6 @@ nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import shutil
@@ -197,7 +196,6 @@ def student_copy(path: Path) -> dict[str, Any]:
     Raises ReleaseError where a line of a solution would stay.
     """
     book = json.loads(path.read_text(encoding="utf-8"))
-    book = copy.deepcopy(book)
     cells = []
     for cell in book["cells"]:
         text = notebooks.source(cell)

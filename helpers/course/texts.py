@@ -44,6 +44,11 @@ def visible(text: str) -> str:
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", clean(text))
 
 
+def line(text: str) -> str:
+    """Return what `visible` returns, on one line."""
+    return visible(re.sub(r"\s", " ", text))
+
+
 def name(text: str) -> str:
     """Return a name in one form: two programs may write the same letters in two ways, and nobody
     sees a space at an end.

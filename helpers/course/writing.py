@@ -25,8 +25,8 @@ _PREDICTION = re.compile(
     rf"\b\w+\.(?:number|choice)\(\s*(?:{_TEXT})\s*,\s*"
     rf"(?P<guess>{_TEXT}|[^,()\n]{{1,100}})\s*,\s*(?P<question>{_TEXT})"
 )
-_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\s]*\)")
-_MARK = re.compile(r"<!--.*?-->", re.DOTALL)
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*\)")
+_MARK = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 
 
 def of_cells(cells: Sequence[Mapping[str, Any]], lab: str) -> dict[str, Any]:

@@ -31,8 +31,7 @@ def check(text: str, what: str = "the cell") -> None:
     """
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise Refused(
-            f"{what} has {quantity(len(text), 'character')}; at most {MOST_BYTES:,} bytes are "
-            "graded"
+            f"{what} has more than {MOST_BYTES:,} bytes, which are the most that are graded"
         )
     lines = text.split("\n")
     if len(lines) > MOST_LINES:

@@ -5,6 +5,7 @@ won and nothing left behind.
 from __future__ import annotations
 
 import os
+import re
 import socket
 import tempfile
 import threading
@@ -17,10 +18,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import exercises
-from helpers.course import box, figures, judge, processes, wire
+from helpers import exercises, kernel_cells
+from helpers.course import box, figures, judge, processes, report, wire, writing
 from helpers.course.box import Benches
-from helpers.exercises import gate
+from helpers.exercises import gate, loops_swapped
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/task").is_dir(), reason="the box is made of what Linux has"
@@ -163,11 +164,13 @@ def test_a_memory_bomb_of_one_process(level):
     assert ended.peak < 2 * LIMITS.memory
 
 
-def test_a_memory_bomb_of_twenty_processes(level):
+@pytest.mark.parametrize("memory", ["bytearray(10_000_000)", "shared()"])
+def test_a_memory_bomb_of_twenty_processes(memory, level):
     text = (
-        "import os, time\ndef cost(*a):\n    for _ in range(20):\n        if "
-        "os.fork() == 0:\n            b = []\n"
-        "            for _ in range(8): b.append(bytearray(10_000_000)); time.sleep(0.05)\n"
+        "import mmap, os, time\ndef shared():\n    m = mmap.mmap(-1, 10_000_000)\n"
+        "    m.write(bytes(10_000_000))\n    return m\n"
+        "def cost(*a):\n    for _ in range(20):\n        if os.fork() == 0:\n            b = []\n"
+        f"            for _ in range(8): b.append({memory}); time.sleep(0.05)\n"
         "            time.sleep(60)\n    time.sleep(60)\n"
     )
     ended, _ = run_python(text, level)
@@ -194,6 +197,22 @@ def cost(*a):
     assert not made or made["made"]["known"][0] <= LIMITS.scratch + 2 * MIB
     if ended.status == "memory":
         assert "MiB of files" in ended.said
+
+
+FOLDERS = {  # and how the job ends
+    "a thousand folders deep": ("for _ in range(1500): os.mkdir('d'); os.chdir('d')", "done"),
+    "without rights": ("os.makedirs('a/b'); os.chmod('a/b', 0); os.chmod('a', 0)", "done"),
+    "empty files": ("for k in range(9000): os.close(os.open(str(k), os.O_CREAT))", "memory"),
+}
+
+
+@pytest.mark.parametrize("folders", FOLDERS)
+def test_folders_of_any_form_are_counted_and_removed(folders, level):
+    line, status = FOLDERS[folders]
+    before = set(Path(tempfile.gettempdir()).glob("halo-box-*"))
+    ended, _ = run_python(f"import os\ndef cost(*a):\n    {line}\n    return 1\n", level)
+    assert ended.status == status
+    assert set(Path(tempfile.gettempdir()).glob("halo-box-*")) <= before
 
 
 def test_an_endless_loop_in_python(level):
@@ -398,10 +417,20 @@ def test_no_ptrace_no_namespaces_no_mounts(level):
     assert made["said"].endswith("ValueError: []")
 
 
-def test_another_process_of_the_grader_cannot_be_ended(level):
-    text = f"import os\ndef cost(*a):\n    os.kill({os.getpid()}, 0)\n    return 1\n"
+@pytest.mark.parametrize(
+    "call",
+    [
+        "os.kill(pid, 0)", "resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))",
+        "os.sched_setaffinity(pid, {0})", "os.setpriority(os.PRIO_PROCESS, pid, 9)",
+        "os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))",
+        "fcntl.fcntl(os.pipe()[0], 8, pid)",  # F_SETOWN: the kernel then sends it SIGIO
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("pid", [os.getpid(), "os.getppid()"])  # the grader; the box's server
+def test_another_process_can_neither_be_ended_nor_changed(call, pid, level):
+    text = f"import fcntl, os, resource\ndef cost(*a):\n    pid = {pid}\n    {call}\n    return 1\n"
     _, made = run_python(text, level)
-    assert "said" in made
+    assert re.search(r"PermissionError|ProcessLookupError|No such process", made.get("said", ""))
 
 
 def test_a_daemon_does_not_stay(level):
@@ -507,6 +536,11 @@ def test_a_forged_record_in_a_figure(tmp_path):
     assert "median" in problems and "equal" in problems
     assert "claims 3 global_load_sectors, counted again it is 700" in problems
     assert "another source" in problems
+    timing["samples"] = [5e-324] * 5  # a ratio to it is no number
+    path.write_bytes(png(json.dumps({**forged, "name": "101_sizes"}).encode()))
+    found = figures.check(figures.claimed(path), {})
+    assert "no list of positive numbers" in " ".join(found["problems"])
+    assert report._claim("101", {**found, "file": "figure.png"})["drawing"] == ""
     bomb = zlib.compress(b"[" * 30_000_000)
     path.write_bytes(png(b"\0" + bomb, b"zTXt"))
     with pytest.raises(figures.ClaimError, match="not JSON"):
@@ -552,6 +586,23 @@ def test_headers_of_cuda_are_included():
 def test_a_text_that_is_too_large_is_refused_before_it_is_read(grade_kernel):
     for text in ("x" * 100_000, "\n" * 5_000, HEAD + KERNEL + "{}" + " " * 3_000, "a\0b"):
         assert grade_kernel(text)["status"] == "refused"
+
+
+SLOW = {  # texts on which a regular expression may go back and forth, and what reads them outside
+    "literals": (lambda: exercises.find("axpy_two").is_stub(HEAD + "'\\" * 30_000)),
+    "kernels": (lambda: kernel_cells.parse(HEAD + "__global__ " * 5_000 + KERNEL + "{}")),
+    "templates": (lambda: kernel_cells.with_c_linkage("template<" * 3_000 + "__global__ " * 3_000)),
+    "links": (lambda: writing.of_cells([{"source": "[" * 20_000}] * 5, "101")),
+    "comments": (lambda: writing.of_cells([{"source": "<!--" * 5_000}] * 10, "101")),
+    "loops": (lambda: loops_swapped.seen("for()" * 13_000)),
+}
+
+
+@pytest.mark.parametrize("what", SLOW)
+def test_the_time_to_read_a_text_grows_with_its_length_only(what):
+    began = time.process_time()
+    SLOW[what]()
+    assert time.process_time() - began < 2
 
 
 def test_a_wild_function_pointer(grade_kernel):

@@ -8,7 +8,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from helpers import bench, exercises, kernels
-from helpers.bench import results
+from helpers.bench import results, sass
 from helpers.experiments import layer_ladder as ladder
 from helpers.kernel_cells import parse
 from helpers.labs.stored import exercises_of
@@ -177,3 +177,10 @@ def test_no_notebook_beside_this_one_is_no_error(tmp_path, monkeypatch):
     assert exercises.earlier(*ladder.EARLIER) == []
     (tmp_path / f"{exercises.find('conv2d_tiled').lab}.ipynb").write_text("{")
     assert exercises.earlier("conv2d_tiled") == []
+
+
+def test_the_compiler_unrolls_the_rungs_loop_over_maps_by_itself():
+    cell = parse(exercises.find("rung").solution)
+    made = sass.assembled("my_rung", cell.options, source=cell.source)
+    assert "unroll" not in cell.source.replace("unrolls", "")
+    assert (made.count("multiply-adds"), made.count("local accesses")) == (4, 0)  # -DMAPS=4

@@ -75,8 +75,8 @@ EXERCISE = kit.Exercise(
                 one.total("lanes", "local", "load") / case.count / case["shape"].terms
             ),
             1,
-            "Sums that the compiler cannot keep in registers go to memory: unroll the loop over "
-            "maps.",
+            "Sums that the compiler cannot keep in registers go to memory: it must be able to "
+            "unroll each loop over them.",
             quiet=True,
         ),
         kit.ONE_STORE,

@@ -28,10 +28,10 @@ __global__ void my_rung(float* y, const float* x, const float* filter,
         __syncthreads();   // others loaded what is read now
 
         //> 2. If the thread is inside: read each cell of its window once, and add its product to
-        //>    each sum[m] with m below maps. Unroll the loop over m.
+        //>    each sum[m] with m below maps. Let the loop over m end at MAPS, a constant: then the
+        //>    compiler unrolls it by itself, and keeps the sums in registers.
         for (int i = 0; i < K * K && inside; ++i) {
             const float cell = tile[threadIdx.y + i / K][threadIdx.x + i % K];
-            #pragma unroll
             for (int m = 0; m < MAPS; ++m)
                 if (m < maps) sum[m] += cell * taps[m][i];
         }

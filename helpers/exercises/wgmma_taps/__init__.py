@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from helpers.exercises import kit
+from helpers.quantities import quantity
 
 MAPS, OUTPUTS, CHANNELS = 64, 32, 16
 # In plain code start_product reads both factors of each product, one by one, by asm volatile, which
@@ -25,7 +26,7 @@ def cases(rng: np.random.Generator) -> Iterator[kit.Case]:
         filter = rng.integers(-30, 31, (taps, MAPS, CHANNELS)).astype(np.float16)
         arrays = {"y": kit.unwritten((MAPS, OUTPUTS)), "x": x, "filter": filter}
         yield kit.one_launch(
-            f"{taps} tap{'s' * (taps > 1)}", arrays, (1,), (128,),
+            quantity(taps, "tap"), arrays, (1,), (128,),
             kinds={"filter width": taps},
             facts={"taps": taps},
             options=(f"-DTAPS={taps}",),
@@ -164,7 +165,8 @@ EXERCISE = kit.Exercise(
         kit.FindingHint(
             "out-of-bounds",
             "A descriptor leads out of shared memory. Are its numbers divided by 16, each in its "
-            "bits? other_half is 64 Octets for A and CELLS for B, next_eight is 8 for both.",
+            "bits? other_half is 64 Octets for A and CELLS for B, next_eight is 8 for both. (A "
+            "shift by 32 needs 64 bits: make next_eight / 16 a Descriptor first.)",
         ),
         kit.FindingHint(
             "uninitialised",

@@ -23,15 +23,15 @@ from .refusals import PLAINEST
 from .shapes import LAYERS, LayerError, ceil_div
 
 FIRST, ASYNC, SPLIT = (f"conv2d_implicit_mma{end}" for end in ("", "_async", "_split"))
-MULTIPROCESSORS = 132  # of an H200: `fitted` chooses sizes for it
 
 
 class ImplicitSizes(NamedTuple):
     """The sizes of an `ImplicitMma`.
 
-    tile: images, rows and columns of the outputs of a block. octets: of a cell in shared memory at
-    a time. warps: of a block along outputs and maps. fragments: of a warp, 16 outputs and 8 maps
-    each. buffers: for cells and for weights. resident: blocks of a multiprocessor.
+    tile: images, rows and columns of the outputs of a block. octets: groups of 8 channels of a
+    cell that are in shared memory at a time. warps: of a block along outputs and maps. fragments:
+    of a warp, 16 outputs and 8 maps each. buffers: for cells and for weights. resident: blocks of a
+    multiprocessor.
     """
 
     tile: tuple[int, int, int]
@@ -134,7 +134,8 @@ def pitch_for(least: int, step: int, run: int) -> int:
 
 @dataclass(frozen=True)
 class Implicit(TensorKernel):
-    """An implicit product: all sizes are constants, so that any shape will do.
+    """An implicit product: all sizes are constants. A shape whose chunk of channels does not fit
+    into shared memory is refused.
 
     sizes: of a block; `fitted` sets them if they are None.
     """
@@ -143,7 +144,6 @@ class Implicit(TensorKernel):
 
     # What a block holds at least, and the kernel to take where that does not fit.
     least: ClassVar[str] = "a chunk of its cells and weights"
-    portable: ClassVar[str] = PLAINEST
 
     @property
     def known(self) -> Any:
@@ -192,7 +192,7 @@ def _fit(spec: Any, shape: ConvShape) -> Any:
     if best is None or costs[best] == math.inf:
         raise LayerError(
             f"{spec.name} has no block for {shape}: {spec.least} must fit "
-            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; {spec.portable} takes any shape"
+            f"{limits.MOST_SHARED_BYTES:,} bytes of shared memory; {PLAINEST} takes any shape"
         )
     return replace(spec, sizes=best)
 
@@ -202,8 +202,6 @@ class ImplicitMma(Implicit):
     """conv2d_implicit_mma, _async and _split."""
 
     sizes: ImplicitSizes | None = None
-
-    all_constant: ClassVar[bool] = True
 
     def constant_values(self, shape: ConvShape) -> dict[str, int]:
         sizes = self.fitted(shape).known
@@ -300,7 +298,7 @@ class ImplicitMma(Implicit):
             return f"{shape.C} channels are one octet, got octets = {sizes.octets}"
         chunks = Staging.of(shape, sizes).chunks
         if self.name != FIRST and sizes.buffers[1] not in (2, chunks):
-            return f"the weights have {chunks} chunks: take as many buffers, or 2"
+            return f"{sizes.buffers[1]} buffers for weights of {chunks} chunks: take {chunks}, or 2"
         needed = self.shared_of(shape, sizes)
         if needed > limits.MOST_SHARED_BYTES:
             return (
@@ -323,7 +321,7 @@ class ImplicitMma(Implicit):
                         continue
                     for octets in at_a_time:
                         chunks = 1 if most_octets == 1 else ceil_div(shape.C, 8 * octets)
-                        for buffers in {1, 2, chunks} & {2, chunks}:
+                        for buffers in {2, chunks}:
                             for resident in (1, 2, 3):
                                 yield ImplicitSizes(
                                     tile,
@@ -371,9 +369,9 @@ class ImplicitMma(Implicit):
         staged = rounds * sizes.threads * (0.3 + sizes.octets * (0.5 + 0.125 * self.parts))
         of_chunk = max(products, shared) + 0.3 * min(products, shared) + staged
         blocks = _tiles(sizes, shape) * ceil_div(shape.M, sizes.maps)
-        rounds = ceil_div(blocks, MULTIPROCESSORS * sizes.resident)
+        rounds = ceil_div(blocks, limits.MULTIPROCESSORS * sizes.resident)
         # A multiprocessor with few blocks waits for each chunk's latency.
-        last = min(sizes.resident, ceil_div(blocks, MULTIPROCESSORS))
+        last = min(sizes.resident, ceil_div(blocks, limits.MULTIPROCESSORS))
         few_warps = 1 + 2 / (last * math.prod(sizes.warps))
         each = last * of_chunk * few_warps + 400
         return rounds * staging.chunks * each

@@ -72,7 +72,6 @@ class ImplicitWgmma(Implicit):
 
     flags: ClassVar[tuple[str, ...]] = WARPGROUP_FLAGS
     least: ClassVar[str] = "two stages of 16 channels"
-    portable: ClassVar[str] = PORTABLE
 
     def constant_values(self, shape: ConvShape) -> dict[str, int]:
         sizes = self.fitted(shape).known
@@ -125,7 +124,7 @@ class ImplicitWgmma(Implicit):
         if shape.C < 16 or shape.W % 2 or shape.out_w % 2:
             raise LayerError(
                 f"{self.name} takes 16 channels and more, and rows of x and y of an even number of "
-                f"cells, got {shape}; {PORTABLE} takes any shape"
+                f"cells, got {shape}; {PORTABLE} takes most other shapes, {refusals.PLAINEST} all"
             )
         refusals.require_capability(self.name, device, (9, 0), f"take {PORTABLE}", only=True)
         super().require(shape, device)
@@ -165,9 +164,10 @@ class ImplicitWgmma(Implicit):
             return math.inf
         columns, cells, weights = layout(shape, sizes)
         chunks = ceil_div(shape.C, 16)
-        products = 2 * shape.K**2 * max(columns, 64) / 2
+        products = shape.K**2 * max(columns, 64)
         copies = 16 * (cells + weights) / 24
-        rounds = ceil_div(dataclasses.replace(self, sizes=sizes).tiles(shape), 132)
+        tiles = dataclasses.replace(self, sizes=sizes).tiles(shape)
+        rounds = ceil_div(tiles, limits.MULTIPROCESSORS)
         return rounds * (chunks * max(products, copies) + 1000) * (1 + 0.1 / sizes.stages)
 
 

@@ -15,7 +15,7 @@ from helpers.problems import conv2d
 from helpers.problems.conv2d import Conv2d, LayerError, RegisterTiled, TensorKernel, ceil_div
 from helpers.problems.lenet import network
 
-LAYERS = ("layer 1", "layer 2")
+LAYERS = conv2d.LENET
 POOLS = (network.POOL1, network.POOL2)
 
 
@@ -118,7 +118,6 @@ class MmaPool(TensorKernel):
 class WarpgroupPool(MmaPool):
     """lenet_wgmma_2: layer 2 by the products of warpgroups, on compute capability 9.0 only."""
 
-    all_constant: ClassVar[bool] = True
     flags: ClassVar[tuple[str, ...]] = conv2d.WARPGROUP_FLAGS
 
     def constant_values(self, shape: ConvShape) -> dict[str, int]:
