@@ -547,6 +547,11 @@ class _Describer(BarrierWords, EndingWords):
                     f"{self.other_line} stores it only then. Store it first, then call "
                     "__threadfence(), and tell the others last."
                 )
+            if self.raw.here.access == self.raw.other.access == ATOMIC:
+                return (
+                    "An atomic function that ends in _block is one step for the threads of its "
+                    "block alone: between blocks it must be the function without _block."
+                )
             return (
                 f"{ANY_ORDER}, and __syncthreads() waits for one block alone: let each block write "
                 "its own part, use an atomic, or make it two launches."

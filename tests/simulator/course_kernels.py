@@ -854,3 +854,18 @@ __global__ void k(volatile int* p, const int* ends) {
         if (atomicCAS((int*)&p[high], high, low) == high) return;
     }
 }""")
+STATS = np.dtype([("hist", "i4", 16), ("total", "i4"), ("mean", "f4")])
+fault("struct_array_behind_pointer", [np.zeros(64, STATS), np.arange(4, 68, dtype=np.int32)],
+      1, 64, kind="out-of-bounds", cause="declared too small|leaves its axis", source="""
+struct Stats { int hist[16]; int total; float mean; };
+__global__ void k(Stats* s, const int* x) {
+    int t = threadIdx.x;
+    s[t].hist[x[t] / 4] += 1; // <- here
+}""")
+right("struct_array_behind_pointer", [np.zeros(64, STATS), np.arange(64, dtype=np.int32)], 1, 64,
+      source="""
+struct Stats { int hist[16]; int total; float mean; };
+__global__ void k(Stats* s, const int* x) {
+    int t = threadIdx.x;
+    s[t].hist[x[t] / 4] += x[t] + x[63 - t];
+}""")

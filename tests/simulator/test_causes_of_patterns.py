@@ -16,6 +16,7 @@ FAULTY = Path(__file__).resolve().parent / "corpus" / "faulty"
 CAUSES = {
     "carved_arrays_overlap": "stage and square lie in the block's dynamic shared memory",
     "copy_overtakes_readers": "let all threads meet at a __syncthreads() before the copy begins",
+    "block_atomic_across_blocks": "between blocks it must be the function without _block",
     "fragment_rows_too_far_apart": "is the distance of two rows",
     "sum_announced_before_it_is_stored": "Line 30 tells other blocks that the value is there",
     "lock_freed_by_plain_store": "a __threadfence() is missing",

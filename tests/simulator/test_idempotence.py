@@ -237,6 +237,12 @@ LINK = (
 )
 CHAINS = {
     "the end of the chain": "while (level[r] != r) r = level[r];\nlevel[i] = r;",
+    "marks on the way, which the other thread has set, too": (
+        "for (; level[r] != r; r = level[r]) out[r] = 1;\nlevel[i] = r;"
+    ),
+    "the end of the chain, by a volatile pointer": (
+        "volatile int* p = level;\nr = i;\nwhile (p[r] != r) r = p[r];\np[i] = r;"
+    ),
     "the end of the chain, if it is another": (
         "while (level[r] != r) r = level[r];\nif (level[i] != r) level[i] = r;"
     ),
@@ -255,7 +261,9 @@ NOT_CHAINS = {
         "    while (level[q] != q) q = level[q];\n    const int high = max(q, r);\n"
         "    if (q != r && level[high] == high) { level[high] = min(q, r); return; }\n}"
     ),
-    "the way to the end": "for (; level[r] != r; r = level[r]) out[r] = 1;\nlevel[i] = r;",
+    "the number of the step": (
+        "int step = 0;\nfor (; level[r] != r; r = level[r]) out[r] = ++step;\nlevel[i] = r;"
+    ),
 }
 LINKS = Kernels(
     [LINK + body for body in (*CHAINS.values(), *NOT_CHAINS.values())],

@@ -148,13 +148,17 @@ class Checked(Module):
                 start = access.sum.constant - array.offset
                 if is_indexed(array, access.text) and _is_alone(array, fitting, access.text):
                     self._add(found, body, access, array, start)
+        formals = self._module.functions[body.name].parameters
+        known = self._parameters.get(body.name, ())
+        pointers = {one.offset: name for one, name in zip(formals, known, strict=False)}
         locals_ = [one for one in here if one.space == "local"]
         for access, array, start in _local_arrays(accesses, locals_):
             self._add(found, body, access, array, access.sum.constant - start)
         for k, statement in enumerate(body.statements):
             if k in found or statement.opcode.partition(".")[0] not in _ACCESSES:
                 continue
-            field = self._fields.of(body, roots, statement, self.text_at(body, statement), names)
+            text = self.text_at(body, statement)
+            field = self._fields.of(body, roots, statement, text, names, pointers)
             if field is not None:
                 access = _Access(k, "", _Sum("", 0, field.terms))
                 self._add(found, body, access, field.array, 0)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from .body import Body
@@ -52,10 +52,16 @@ class Fields:
         }
 
     def of(
-        self, body: Body, roots: Roots, statement: Statement, text: str, variables: Collection[str]
+        self,
+        body: Body,
+        roots: Roots,
+        statement: Statement,
+        text: str,
+        variables: Collection[str],
+        parameters: Mapping[int, str],
     ) -> Indexed | None:
         """Return the field that a statement accesses, None if it is not certain. text: its line;
-        variables: names of arrays and parameters, which hide a field.
+        variables: names of arrays and parameters, which hide a field; parameters: those by offset.
         """
         if not self._by_name or not text:
             return None
@@ -71,7 +77,11 @@ class Fields:
         address = next((one for one in statement.operands if isinstance(one, Address)), None)
         if address is None or not isinstance(address.base, int):
             return None
-        if not self._is_alone(body, roots, address.base, len(subscripted) > len(uses), is_bare):
+        names = {one["name"] for one in subscripted if one not in uses}
+        root = roots.of(address.base)
+        if isinstance(root, int) and parameters.get(root) not in (None, *names):
+            names -= {*parameters.values()}  # their arrays start from other parameters
+        if not self._is_alone(body, roots, address.base, bool(names), is_bare):
             return None
         terms = _terms(roots, address.base)
         steps = strides(field)

@@ -37,8 +37,9 @@ from .updates import Dataflow
 
 _BOUNDS, _BITS = ("min", "max"), ("and", "or")
 _TRIALS, _FEWEST = 40, 10  # of a load, with all numbers; those that must come to an end
-# Memories in which two threads meet, their lowest indices, and the numbers of one of the threads.
-_WORLDS, _LINKS, _OTHERS = 400, 6, (1, 2, 3)
+# Memories in which two threads meet, their lowest indices, the numbers of one of the threads, and
+# how often it must meet the other one.
+_WORLDS, _LINKS, _OTHERS, _MEETINGS = 600, 6, (1, 2, 3), 10
 _TRIES = 6  # to change an element that has a certain number
 
 
@@ -87,7 +88,7 @@ class Orders:
                 break
             if seed == _WORLDS // 2:  # no other thread changes the elements that the rest read
                 meetings = {load: times for load, times in meetings.items() if times}
-            if all(times >= _FEWEST for times in meetings.values()):
+            if all(times >= _MEETINGS for times in meetings.values()):
                 break
             draws = self._world(seed, root)
             other = Thread(self._code, draws)
@@ -97,7 +98,7 @@ class Orders:
                 one = Thread(self._code, draws, number)
                 if one.run(0) and not self._meet(one, other, meetings):
                     return frozenset()
-        loads = [load for load, times in meetings.items() if times >= _FEWEST]
+        loads = [load for load, times in meetings.items() if times >= _MEETINGS]
         return frozenset((*loads, *self._changes)) if loads else frozenset()
 
     def _meet(self, one: Thread, other: Thread, meetings: dict[int, int]) -> bool:

@@ -32,13 +32,7 @@ TYPES = {
     )
 }
 WIDTHS = TYPE_BYTES | {
-    "e4m3": 1,
-    "e5m2": 1,
-    "e4m3x2": 2,
-    "e5m2x2": 2,
-    "u16x2": 4,
-    "s16x2": 4,
-    "tf32": 4,
+    "e4m3": 1, "e5m2": 1, "e4m3x2": 2, "e5m2x2": 2, "u16x2": 4, "s16x2": 4, "tf32": 4,
 }
 
 ROUND_INTEGER, FTZ, SATURATE, APPROXIMATE, FULL_RANGE, RELU, SATFINITE = (
@@ -76,27 +70,21 @@ _VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 # register is, and a constant is u32.
 _SIGNATURES = {
     "set": "fttp", "slct": "ffft", "selp": "tttp", "bfe": "ttuu", "bfi": "tttuu", "bfind": "ut",
-    "popc": "ut",
-    "clz": "ut", "shl": "ttu", "shr": "ttu", "shf": "tttu", "testp": "pt", "cvt": "ft",
-    "vote": "ppu", "match": "utu",
-    "redux": "ttu", "activemask": "u", "elect": "uu", "dp4a": "u", "dp2a": "u", "nanosleep": "u",
-    "prmt": "t",
+    "popc": "ut", "clz": "ut", "shl": "ttu", "shr": "ttu", "shf": "tttu", "testp": "pt",
+    "cvt": "ft", "vote": "ppu", "match": "utu", "redux": "ttu", "activemask": "u", "elect": "uu",
+    "dp4a": "u", "dp2a": "u", "nanosleep": "u", "prmt": "t",
 }
 _VIDEO = ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vset", "vavrg")
 # Instructions of memory, synchronization and matrices, whose operands follow their own rules.
 _FREE = frozenset(
     ("mma", "wmma", "ldmatrix", "stmatrix", "mbarrier", "cp", "mapa", "getctarank", "barrier",
-     "bar",
-     "fence", "membar",
-     "movmatrix", "setmaxnreg", "griddepcontrol", "tensormap")
+     "bar", "fence", "membar", "movmatrix", "setmaxnreg", "griddepcontrol", "tensormap")
 )
 _WITHOUT_RESULT = frozenset(
-    ("st", "red", "bar.sync", "bar.arrive", "bar.warp.sync", "nanosleep", "fence", "griddepcontrol",
-     "setmaxnreg", "cp",
-     "stmatrix", "wmma.store", "mbarrier.init", "mbarrier.inval", "mbarrier.expect_tx",
-     "mbarrier.complete_tx",
-     "bra", "brx.idx", "call", "ret", "exit", "trap", "brkpt", "barrier.cluster.arrive",
-     "barrier.cluster.wait")
+    ("st", "red", "bar.sync", "bar.arrive", "bar.warp.sync", "nanosleep", "fence",
+     "griddepcontrol", "setmaxnreg", "cp", "stmatrix", "wmma.store", "mbarrier.init",
+     "mbarrier.inval", "mbarrier.expect_tx", "mbarrier.complete_tx", "bra", "brx.idx", "call",
+     "ret", "exit", "trap", "brkpt", "barrier.cluster.arrive", "barrier.cluster.wait")
 )
 
 
