@@ -12,11 +12,10 @@ nbgrader's metadata, and the folder is what `nbgrader generate_assignment` reads
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,7 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     links = _Links(released, None if nbgrader else to)
     for path in [*asked, *deeper_of(asked)]:
         made = student_copy(path)
-        links.mend(made)
+        mend_links(made, links.mended)
         here = [place for place in submissions.places() if place.lab == path.stem]
         if nbgrader:
             _mark(made, here)
@@ -108,6 +107,19 @@ def release(wanted: Sequence[str], to: Path, *, nbgrader: bool = False) -> list[
     return written
 
 
+def leads_elsewhere(target: str) -> bool:
+    """Return whether a link leads to no file beside its page."""
+    return "://" in target or target.startswith(("mailto:", "attachment:", "data:"))
+
+
+def mend_links(book: dict[str, Any], mended: Callable[[re.Match[str]], str]) -> None:
+    """Put what `mended` makes of each link in its place, in the texts of a notebook."""
+    for cell in book["cells"]:
+        if cell["cell_type"] == "markdown":
+            text = LINK.sub(mended, notebooks.source(cell))
+            cell["source"] = text.splitlines(keepends=True)
+
+
 class _Links:
     """Links of notebooks that leave the repository: to notebooks of the same release (by name, the
     folder of each), and to kernels and the glossary, which are copied (to: None where nothing can
@@ -117,18 +129,11 @@ class _Links:
     def __init__(self, released: dict[str, str], to: Path | None):
         self._released, self._to = released, to
 
-    def mend(self, book: dict[str, Any]) -> None:
-        """Mend the links in a notebook's texts."""
-        for cell in book["cells"]:
-            if cell["cell_type"] == "markdown":
-                text = LINK.sub(self._link, notebooks.source(cell))
-                cell["source"] = text.splitlines(keepends=True)
-
-    def _link(self, found: re.Match[str]) -> str:
+    def mended(self, found: re.Match[str]) -> str:
         words, target = found[1], found[2]
         place, _, part = target.partition("#")
         name = Path(place).name
-        if not place or "://" in target or target.startswith(("mailto:", "attachment:", "data:")):
+        if not place or leads_elsewhere(target):
             return found[0]
         if name.endswith(".ipynb") and name.removesuffix(".ipynb") in self._released:
             folder = self._released[name.removesuffix(".ipynb")]
@@ -197,7 +202,6 @@ def student_copy(path: Path) -> dict[str, Any]:
     Raises ReleaseError where a line of a solution would stay.
     """
     book = json.loads(path.read_text(encoding="utf-8"))
-    book = copy.deepcopy(book)
     cells = []
     for cell in book["cells"]:
         text = notebooks.source(cell)
@@ -232,15 +236,7 @@ def _mark(book: dict[str, Any], places: Sequence[Place]) -> None:
     for cell in book["cells"]:
         place = next((p for p in places if p.cell == cell.get("id")), None)
         if place is not None:
-            about = {
-                "grade": True,
-                "solution": True,
-                "locked": False,
-                "task": False,
-                "schema_version": 3,
-            }
             cell["metadata"]["nbgrader"] = {
-                **about,
-                "grade_id": place.exercise,
-                "points": place.points,
-            }
+                "grade": True, "solution": True, "locked": False, "task": False,
+                "schema_version": 3, "grade_id": place.exercise, "points": place.points,
+            }  # fmt: skip
